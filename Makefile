@@ -10,8 +10,15 @@ export UV_SYSTEM_CERTS ?= true
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow explore test-on check lint types imports prose docs catalog catalog-check catalog-lint measure measure-check lock wheel clean
 
-help: ## list the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+usual := demo test check page catalog store-key deploy smoke publish logs
+
+help: ## list the targets, the usual ones first
+	@for target in $(usual); do grep -hE "^$$target:.*## " $(MAKEFILE_LIST); done | $(as_lines)
+	@echo && echo "all others:"
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | grep -vE '^($(subst $(space),|,$(usual))):' | sort | $(as_lines)
+
+space := $(subst ,, )
+as_lines := awk -F ':.*\#\# ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 # uv installs the rest, with the same hash checks as pip, in a tenth of the time.
 .venv/bin/uv: requirements/uv.txt
@@ -65,7 +72,7 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 coverage: ## run the fast tests on Python 3.13, and fail below 90 % of the lines
 	COVERAGE_CORE=sysmon $(MAKE) test-on VERSION=3.13 ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=90"
 
-check: lint prose types imports docs catalog-check catalog-lint measure-check dialogues-check eval-agent test-slow semantic ui-test browser wheel validate e2e clients clients-built ## run everything else that CI runs
+check: lint prose types imports size-check docs catalog-check catalog-lint measure-check dialogues-check eval-agent test-slow semantic ui-test browser wheel validate e2e clients clients-built ## run everything else that CI runs
 
 lint: .venv/.dev ## check style and format with ruff
 	$(bin)/ruff check .
@@ -73,6 +80,16 @@ lint: .venv/.dev ## check style and format with ruff
 
 types: .venv/.dev ## check types with mypy, strict
 	$(bin)/mypy
+
+.PHONY: size size-check trace
+size: .venv/.dev ## count files and lines of each package beside its budget: ARGS=--write
+	@$(bin)/python -m scripts.size $(ARGS)
+
+size-check: .venv/.dev ## fail when a package has grown beyond its record in scripts/size.toml
+	@$(bin)/python -m scripts.size --check
+
+trace: .venv/.dev ## count the files and functions that a warm call passes through: ARGS=--files
+	@$(bin)/python -m scripts.trace_calls $(ARGS)
 
 imports: .venv/.dev ## check the allowed imports of docs/explanation/architecture.md
 	$(bin)/lint-imports --no-cache
@@ -135,8 +152,8 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 clean: clean-browser ## remove everything that make created
 	rm -rf .venv* .aws-sam dist build .coverage .mypy_cache .ruff_cache .pytest_cache tests/conformance/node_modules
 
-include aws.mk
-include conformance.mk
-include benchmarks.mk
-include browser.mk
-include ui.mk
+include make/aws.mk
+include make/conformance.mk
+include make/benchmarks.mk
+include make/browser.mk
+include make/ui.mk

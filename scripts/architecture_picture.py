@@ -4,13 +4,14 @@ python -m scripts.architecture_picture            write the picture
 python -m scripts.architecture_picture --check    fail when it is stale
 
 The places of the boxes are chosen by hand; what the boxes say and the arrows between them come from the translated
-template: routes of the API, sizes of the functions, what each role allows. Resources of the drawn types without a place
+template: routes of the API, size of the function, what its role allows. Resources of the drawn types without a place
 are listed below the picture.
 """
 
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -18,25 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from scripts import measured_tables
-from tests.support import stack
-from tests.support.stack import Stack
+from tests.support.resolved_stack import resolve
+from tests.support.sam_template import ALL_OPTIONS
 
 PICTURE = Path(__file__).parents[1] / "docs/images/architecture.svg"
 WIDTH, HEIGHT = 800, 588
 LINE_HEIGHT = 15
 
-OPTIONS = {
-    "AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms",
-    "AlphaVantageApiKeySecret": "arn:aws:secretsmanager:us-east-1:123456789012:secret:key-abcdef",
-    "OAuthIssuer": "https://issuer.example.com",
-    "PublicUrl": "https://mcp.example.com/mcp",
-    "Dashboards": "true",
-    "Publisher": "true",
-    "PublishSchedule": "rate(1 day)",
-}
-"""Parameters of the drawn stack, as far as the template has them: everything that is optional."""
+Resources = dict[str, Any]
+"""Logical ID → resource, as in ``resolve``."""
 
-DRAWN = ("AWS::Lambda::Function", "AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::SQS::Queue")
+DRAWN = ("AWS::Lambda::Function", "AWS::S3::Bucket", "AWS::DynamoDB::Table")
 SERVICES = {"s3": "S3", "dynamodb": "DynamoDB", "secretsmanager": "Secrets Manager", "ssm": "Parameter Store"}
 
 STYLE = """
@@ -71,11 +64,11 @@ class Box:
         return self.x + self.width // 2
 
 
-def draw(resources: Stack) -> str:
+def draw(resources: Resources) -> str:
     """Return the picture of a stack as SVG."""
     boxes = list(_boxes(resources))
     placed = {box.name for box in boxes}
-    others = sorted(name for name, one in resources.resources.items() if one["Type"] in DRAWN and name not in placed)
+    others = sorted(name for name, one in resources.items() if one["Type"] in DRAWN and name not in placed)
     shapes = [*map(_box, boxes), *_arrows(resources, {box.name: box for box in boxes})]
     if others:
         shapes.append(_text(20, HEIGHT - 10, f"Also: {', '.join(others)}", "label"))
@@ -88,7 +81,7 @@ def draw(resources: Stack) -> str:
     )
 
 
-def _boxes(resources: Stack) -> Iterator[Box]:
+def _boxes(resources: Resources) -> Iterator[Box]:
     yield Box(20, 16, 160, 66, "outside", "MCP clients", ("agents, IDEs, chats",))
     yield Box(250, 16, 240, 96, "box", "Api", ("API Gateway HTTP API", *_routes(resources)))
     yield Box(530, 16, 115, 66, "outside", "Issuer", ("optional: of", "access tokens"))
@@ -97,34 +90,29 @@ def _boxes(resources: Stack) -> Iterator[Box]:
     yield Box(20, 316, 148, 100, "store", "CatalogBucket", _bucket(resources, "CatalogBucket"))
     yield Box(176, 316, 138, 100, "store", "CacheTable", _table(resources, "CacheTable"))
     yield Box(322, 316, 148, 100, "store", "OffloadBucket", _bucket(resources, "OffloadBucket"))
-    yield Box(478, 316, 142, 100, "store", "Secret", ("optional: the API key", "of the deployment"))
-    retention = resources.resources["GatewayLogGroup"]["Properties"]["RetentionInDays"]
+    yield Box(478, 316, 142, 100, "store", "Secret", ("optional: the keys", "of the deployment"))
+    retention = resources["GatewayLogGroup"]["Properties"]["RetentionInDays"]
     yield Box(628, 316, 152, 100, "store", "GatewayLogGroup", ("log lines, metrics", f"kept {retention} days"))
     yield Box(20, 480, 150, 66, "outside", "Operator", ("toolfold catalog", "publish, rollback"))
-    if "PublisherFunction" in resources.resources:
-        yield Box(190, 480, 200, 66, "function", "PublisherFunction", ("optional: at deployment", "and on a schedule"))
-        yield Box(415, 480, 180, 66, "store", "PublisherFailureQueue", ("SQS: publications", "that failed"))
-    yield Box(610, 480, 170, 66, "box", "Alarms", ("optional: alarms to SNS,", "dashboards"))
+    yield Box(240, 480, 200, 66, "outside", "Publisher", ("optional stack: at", "deployment, on a schedule"))
+    yield Box(610, 480, 170, 66, "outside", "Monitoring", ("optional stack: alarms", "to SNS, dashboards"))
 
 
-def _routes(resources: Stack) -> tuple[str, ...]:
-    [api] = resources.of_type("AWS::ApiGatewayV2::Api").values()
-    paths = sorted(api["Body"]["paths"], key=lambda path: (path.startswith("/.well-known"), path))
-    short = [path for path in paths if not path.startswith("/.well-known")]
-    known = ["/.well-known/…"] if len(short) < len(paths) else []
-    texts = [", ".join(short), *known]
-    return tuple(texts)
+def _routes(resources: Resources) -> list[str]:
+    routes = [one["Properties"] for one in resources.values() if one["Type"] == "AWS::ApiGatewayV2::Route"]
+    paths = sorted(route["RouteKey"].partition(" ")[2].replace("{proxy+}", "…") for route in routes)
+    return textwrap.wrap(", ".join(paths), 36, break_long_words=False)
 
 
-def _function(resources: Stack, name: str) -> tuple[str, ...]:
-    properties = resources.resources[name]["Properties"]
+def _function(resources: Resources, name: str) -> tuple[str, ...]:
+    properties = resources[name]["Properties"]
     [architecture] = properties["Architectures"]
     size = f"{properties['Runtime']}, {architecture}, {properties['MemorySize']} MB, {properties['Timeout']} s"
     return (f"Lambda, {size}", "layers: dependencies, core with the catalog of the build")
 
 
-def _bucket(resources: Stack, name: str) -> tuple[str, ...]:
-    properties = resources.resources[name]["Properties"]
+def _bucket(resources: Resources, name: str) -> tuple[str, ...]:
+    properties = resources[name]["Properties"]
     rules = properties["LifecycleConfiguration"]["Rules"]
     lines = ["S3, versioned" if "VersioningConfiguration" in properties else "S3"]
     days = [rule["ExpirationInDays"] for rule in rules if "ExpirationInDays" in rule]
@@ -132,33 +120,35 @@ def _bucket(resources: Stack, name: str) -> tuple[str, ...]:
     return (*lines, *_reads(resources, name))
 
 
-def _table(resources: Stack, name: str) -> tuple[str, ...]:
-    properties = resources.resources[name]["Properties"]
+def _table(resources: Resources, name: str) -> tuple[str, ...]:
+    properties = resources[name]["Properties"]
     billing = "on demand" if properties["BillingMode"] == "PAY_PER_REQUEST" else "provisioned"
     return ("DynamoDB", billing, *_reads(resources, name))
 
 
-def _reads(resources: Stack, name: str) -> Iterable[str]:
+def _reads(resources: Resources, name: str) -> Iterable[str]:
     """Return what the role of the gateway may do with a resource, a line for every two actions."""
-    actions = sorted(_actions(resources, "GatewayRole", name))
+    actions = sorted(_actions(resources, name))
     return [", ".join(actions[at : at + 2]) for at in range(0, len(actions), 2)]
 
 
-def _actions(resources: Stack, role: str, name: str) -> set[str]:
-    """Return the actions that a role allows on a resource, without their service."""
-    if role not in resources.resources:
-        return set()
-    physical = stack.physical_name(name, resources.resources[name])
-    found = set()
-    for statement in resources.statements(role):
+def _statements(resources: Resources) -> list[dict[str, Any]]:
+    policies = resources["GatewayRole"]["Properties"]["Policies"]
+    return [one for policy in policies for one in policy["PolicyDocument"]["Statement"] if one]
+
+
+def _actions(resources: Resources, name: str) -> set[str]:
+    """Return the actions that the role of the function allows on a resource, without their service."""
+    found: set[str] = set()
+    for statement in _statements(resources):
         arns = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
-        if any(physical in arn.partition(":::")[2].split("/") or arn.endswith(f"/{physical}") for arn in arns):
+        if any(arn.partition(".")[0] == name for arn in arns):
             actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
             found.update(action.partition(":")[2] for action in actions)
     return found
 
 
-def _arrows(resources: Stack, boxes: dict[str, Box]) -> Iterator[str]:
+def _arrows(resources: Resources, boxes: dict[str, Box]) -> Iterator[str]:
     clients, api, gateway = boxes["MCP clients"], boxes["Api"], boxes["GatewayFunction"]
     yield _line(clients.x + clients.width, 49, api.x, 49)
     yield _text(190, 41, "HTTPS", "label")
@@ -169,7 +159,7 @@ def _arrows(resources: Stack, boxes: dict[str, Box]) -> Iterator[str]:
         yield _line(boxes[name].middle, gateway.y, boxes[name].middle, boxes[name].y + boxes[name].height)
         yield _text(boxes[name].middle - 8, 135 if name == "Issuer" else 160, label, "label", end=True)
     for name in ("CatalogBucket", "CacheTable", "OffloadBucket"):
-        if actions := _actions(resources, "GatewayRole", name):
+        if actions := _actions(resources, name):
             yield _line(boxes[name].middle, gateway.y + gateway.height, boxes[name].middle, boxes[name].y)
             writes = any(action.startswith(("Put", "Update")) for action in actions)
             yield _text(boxes[name].middle + 8, 285, "reads, writes" if writes else "reads", "label")
@@ -177,28 +167,24 @@ def _arrows(resources: Stack, boxes: dict[str, Box]) -> Iterator[str]:
     logs = boxes["GatewayLogGroup"]
     yield _line(logs.middle, gateway.y + gateway.height, logs.middle, logs.y)
     yield _text(logs.middle + 8, 285, "writes", "label")
-    yield _line(logs.middle, logs.y + logs.height, logs.middle, boxes["Alarms"].y)
+    yield _line(logs.middle, logs.y + logs.height, logs.middle, boxes["Monitoring"].y)
     catalog, operator = boxes["CatalogBucket"], boxes["Operator"]
     yield _line(60, operator.y, 60, catalog.y + catalog.height)
     yield _text(68, 466, "writes", "label")
-    if "PublisherFunction" in boxes:
-        publisher, queue = boxes["PublisherFunction"], boxes["PublisherFailureQueue"]
-        below = catalog.y + catalog.height
-        yield _path([(publisher.middle, publisher.y), (publisher.middle, 446), (130, 446), (130, below)])
-        yield _text(publisher.middle + 8, 466, "writes", "label")
-        yield _line(publisher.x + publisher.width, 513, queue.x, 513)
+    publisher, below = boxes["Publisher"], catalog.y + catalog.height
+    yield _path([(publisher.middle, publisher.y), (publisher.middle, 446), (130, 446), (130, below)])
+    yield _text(publisher.middle + 8, 466, "writes", "label")
 
 
-def _is_invoked(resources: Stack) -> bool:
+def _is_invoked(resources: Resources) -> bool:
     """Return whether API Gateway may invoke the function."""
-    permissions = resources.of_type("AWS::Lambda::Permission").values()
+    permissions = [one["Properties"] for one in resources.values() if one["Type"] == "AWS::Lambda::Permission"]
     return any(permission["Principal"] == "apigateway.amazonaws.com" for permission in permissions)
 
 
-def _secret_arrow(resources: Stack, gateway: Box, secret: Box) -> Iterator[str]:
-    arn = resources.parameters["AlphaVantageApiKeySecret"]
-    for statement in resources.statements("GatewayRole"):
-        if statement["Resource"] == arn:
+def _secret_arrow(resources: Resources, gateway: Box, secret: Box) -> Iterator[str]:
+    for statement in _statements(resources):
+        if statement["Resource"] == ALL_OPTIONS["SourceKeys"]:
             services = [SERVICES[action.partition(":")[0]] for action in statement["Action"]]
             yield _line(secret.middle, gateway.y + gateway.height, secret.middle, secret.y)
             yield _text(secret.middle + 8, 285, "reads", "label")
@@ -229,17 +215,16 @@ def _text(x: int, y: int, text: str, kind: str = "", *, end: bool = False) -> st
     return f'<text{name} x="{x}" y="{y}"{anchor}>{escape(text)}</text>'
 
 
-def drawn_stack() -> Stack:
-    """Return the stack with everything that is optional."""
-    template: dict[str, Any] = stack.translated()
-    known = {name: value for name, value in OPTIONS.items() if name in template["Parameters"]}
-    return stack.resolve(template, known)
+def drawn_resources() -> Resources:
+    """Return the resources of a stack with everything that is optional."""
+    given = {name: value for name, value in ALL_OPTIONS.items() if name != "LogRetentionDays"}
+    return dict(resolve(**given)["Resources"])
 
 
 def main() -> int:
     """Write the picture, or compare it."""
     options = measured_tables.parse_options(__doc__, "--check")
-    picture = draw(drawn_stack())
+    picture = draw(drawn_resources())
     if not options.check:
         PICTURE.write_text(picture, encoding="utf-8")
     elif PICTURE.read_text(encoding="utf-8") != picture:

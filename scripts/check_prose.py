@@ -196,7 +196,7 @@ def check_prose(
 ) -> Iterator[Finding]:
     """Yield a finding for each refused phrase in ``lines`` of the file called ``path``.
 
-    The docstring of a function outside ``tests/`` has to begin with one of ``verbs``.
+    The docstring of a function outside ``tests/`` and ``benchmarks/`` has to begin with one of ``verbs``.
     """
     seen = set()
     for number, text, opens_function in lines:
@@ -204,7 +204,7 @@ def check_prose(
         if opens_function:
             # Test helpers are described freely.
             first = text.split(" ")[0]
-            if not path.startswith("tests/") and first.rstrip(".,:").lower() not in verbs:
+            if not path.startswith(("tests/", "benchmarks/")) and first.rstrip(".,:").lower() not in verbs:
                 yield Finding(path, number, first, "an imperative verb first: Return, Yield, Check …", text)
             continue
         for rule in rules:

@@ -20,17 +20,16 @@ from unittest import mock
 
 import bpe_openai
 
+from benchmarks.retrieval import request_set
 from scripts import measured_tables
 from scripts.measured_tables import markdown_table
-from tests.benchmarks.retrieval import request_set
 from toolfold.budget import WorkBudget
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
 from toolfold.cli import progress
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
-from toolfold.exposure.cursor import PAGE_SIZE
-from toolfold.exposure.exposed_tools import ExposedTools
+from toolfold.exposure.exposed_tools import PAGE_SIZE, ExposedTools
 from toolfold.exposure.profiles import select
 from toolfold.meta_tools import detail_levels, tool_list
 from toolfold.meta_tools.dispatcher import MetaTools

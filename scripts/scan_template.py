@@ -59,6 +59,8 @@ def parse_report(report: Any) -> set[Finding]:
     reports = report if isinstance(report, list) else [report]
     found: set[Finding] = set()
     for one in reports:
+        if "results" not in one and one.get("parsing_errors") == 0:
+            continue  # a template that has only types without checks
         if "results" not in one or one["summary"]["parsing_errors"] or not one["summary"]["resource_count"]:
             raise ScanError("checkov read no resources of a template")
         # "AWS::S3::Bucket.CatalogBucket". SAM adds a hash to the names of layers.

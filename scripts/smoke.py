@@ -1,29 +1,38 @@
-"""Check a deployment over HTTP, as a client sees it.
+"""Check a deployment over HTTP, as a client sees it, with any catalog.
 
 ::
 
-    make smoke ENDPOINT=https://ID.execute-api.REGION.amazonaws.com/mcp
+    make smoke STAGE=prod
+    make smoke ENDPOINT=https://mcp.example.com/mcp
 
-    python -m scripts.smoke https://mcp.example.com/mcp
-
-Prints PASS, FAIL or SKIP with a reason for each check; the status is 0 when none has failed. It needs nothing but
-Python. The environment variables SMOKE_KEY, a key of Alpha Vantage, and SMOKE_TOKEN, an access token of the issuer, are
-sent where they are needed, to the endpoint alone, and never printed. Without a key the call of a tool is skipped where
-the deployment has none.
+Prints PASS, FAIL or SKIP with a reason for each check; the status is 0 when none has failed. The tool that is called
+only reads, with an example of the catalog. Requests are signed with the AWS credentials of this machine where the
+deployment has ``Access=iam``. The environment variables SMOKE_KEY, an API key for the source that takes callers' keys,
+and SMOKE_TOKEN, an access token of the issuer, are sent to the endpoint alone, and never printed. Without a key the
+call of a tool is skipped where the deployment has none. Runs in ``.venv``, which has the extra ``aws``.
 """
 
 from __future__ import annotations
 
 import argparse
-import http.client
 import json
 import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import requests
+from botocore import exceptions as aws
+
+from scripts import deployed_stack
+from toolfold.client import Client, ClientError, find_access
+from toolfold.client.channels import is_forbidden
+from toolfold.client.signing import Signer, region_of_address
+from toolfold.errors import AuthRequired, CallError
 
 PROTOCOL = "2025-06-18"
 
@@ -36,6 +45,9 @@ OVERSIZED_BYTES = 7_000_000
 TIMEOUT_S = 35
 """API Gateway answers within 30 seconds."""
 
+LISTED, DESCRIBED = 200, 20
+"""Tools that are looked at for an example, and how many of them TOOL_GET describes at once: its limit."""
+
 
 class CheckFailed(Exception):
     """The deployment did not answer as it should; the text states how."""
@@ -45,86 +57,62 @@ class Skipped(Exception):
     """The check does not apply, or something for it was not given."""
 
 
-class Answer(NamedTuple):
-    """A response: status, headers with names in lower case, and body."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    def json(self) -> Any:
-        """Return the body as JSON.
-
-        Raises:
-            CheckFailed: It is something else.
-        """
-        try:
-            return json.loads(self.body)
-        except ValueError:
-            raise CheckFailed(f"HTTP {self.status} without JSON") from None
-
-
 class Endpoint:
-    """Send requests to one endpoint."""
+    """The endpoint of a deployment.
 
-    def __init__(self, url: str, key: str = "", token: str = "") -> None:
-        self._url = urlsplit(url)
-        self.path = self._url.path or "/mcp"
-        self.key, self.token = key, token
-        self._id = 0
+    Args:
+        url: Its address.
+        access: ``iam``, ``oauth`` or ``open``; empty: as it answers an unsigned request.
+        sign: Region of a deployment with the access ``iam``; empty: that of the address.
+        key: An API key for the source that takes callers' keys; may be empty.
+        token: An access token; may be empty.
 
-    def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
-        """Send one request on a connection of its own.
+    Raises:
+        ClientError: The endpoint cannot be reached, or does not answer as an MCP server.
+    """
+
+    def __init__(self, url: str, access: str = "", sign: str = "", key: str = "", token: str = "") -> None:
+        self.url, self.path, self.key, self.token = url, urlsplit(url).path, key, token
+        self.access = access or ("iam" if sign else find_access(url, TIMEOUT_S))
+        region = (sign or region_of_address(url)) if self.access == "iam" else ""
+        self.signer = Signer(region) if region else None
+        self.client = Client(url, token=token, api_key=key, sign=region, timeout_s=TIMEOUT_S)
+
+    def send(
+        self, method: str, path: str, body: bytes | None = None, authorized: bool = False, **headers: str
+    ) -> requests.Response:
+        """Send one request; an ``authorized`` one is signed or has the token.
 
         Raises:
             CheckFailed: There was no response.
         """
-        https = self._url.scheme == "https"
-        kind = http.client.HTTPSConnection if https else http.client.HTTPConnection
-        connection = kind(self._url.netloc, timeout=TIMEOUT_S)
         names = {name.replace("_", "-"): value for name, value in headers.items()}
+        if authorized and self.token:
+            names["authorization"] = f"Bearer {self.token}"
+        url, auth = urljoin(self.url, path), self.signer if authorized else None
         try:
-            with suppress(BrokenPipeError, ConnectionResetError):  # a refused body; the response may be there already
-                connection.request(method, path, body, names)
-            response = connection.getresponse()
-            found = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, found, response.read())
-        except (OSError, http.client.HTTPException) as error:
-            raise CheckFailed(f"no response: {error or type(error).__name__}") from None
-        finally:
-            connection.close()
+            return requests.request(
+                method, url, headers=names, data=body, auth=auth, timeout=TIMEOUT_S, allow_redirects=False
+            )
+        except requests.RequestException as error:
+            raise CheckFailed(f"no response: {type(error).__name__}") from None
 
-    def post(self, rpc: str, params: Mapping[str, Any], with_token: bool = True, **headers: str) -> Answer:
+    def post(self, rpc: str, params: Mapping[str, Any], authorized: bool = False, **headers: str) -> requests.Response:
         """Send one JSON-RPC request."""
-        self._id += 1
-        message = {"jsonrpc": "2.0", "id": self._id, "method": rpc, "params": params}
+        message = {"jsonrpc": "2.0", "id": 1, "method": rpc, "params": params}
         headers |= {"content_type": "application/json", "accept": "application/json, text/event-stream"}
-        if rpc != "initialize":
-            headers["mcp_protocol_version"] = PROTOCOL
-        if self.token and with_token:
-            headers["authorization"] = f"Bearer {self.token}"
-        return self.send("POST", self.path, json.dumps(message).encode(), **headers)
+        return self.send("POST", self.path, json.dumps(message).encode(), authorized, **headers)
 
-    def result(self, rpc: str, params: Mapping[str, Any], **headers: str) -> Any:
-        """Return the result of one JSON-RPC request.
-
-        Raises:
-            CheckFailed: It was answered with an error.
-            Skipped: It needs an access token.
-        """
-        answer = self.post(rpc, params, **headers)
-        if answer.status == 401 and not self.token:
-            raise Skipped("needs an access token: set SMOKE_TOKEN")
-        if answer.status != 200:
-            raise CheckFailed(f"HTTP {answer.status}")
-        message = answer.json()
-        if "result" not in message:
-            raise CheckFailed(f"error {message.get('error', {}).get('message', 'without a message')}")
-        return message["result"]
-
-    def call(self, tool: str, arguments: Mapping[str, Any], **headers: str) -> Any:
-        """Return the structured result of a meta-tool, without checking whether it is an error."""
-        return self.result("tools/call", {"name": tool, "arguments": arguments}, **headers)
+    @cached_property
+    def example(self) -> Mapping[str, Any]:
+        """What TOOL_GET says of a tool that only reads, is no premium tool, and has an example."""
+        listed = self.client.list(limit=LISTED, detail="minimal").tools
+        names = [tool["name"] for tool in listed if "effect" not in tool and tool.get("access") != "premium"]
+        for start in range(0, len(names), DESCRIBED):
+            for tool in self.client.get(*names[start : start + DESCRIBED]).tools:
+                if tool["effect"] == "read" and tool.get("examples"):
+                    return tool
+        raise Skipped(f"none of the first {LISTED} tools only reads and has an example")
 
 
 def expect(condition: object, otherwise: str) -> None:
@@ -133,118 +121,140 @@ def expect(condition: object, otherwise: str) -> None:
         raise CheckFailed(otherwise)
 
 
-def check_initialize(endpoint: Endpoint) -> str:
-    """Negotiate a version, as each client does first."""
+def _check_health(endpoint: Endpoint) -> str:
+    answer = endpoint.send("GET", urljoin(endpoint.path, "health"))
+    expect(answer.status_code == 200, f"HTTP {answer.status_code}: {answer.text[:200]}")
+    state = answer.json()
+    expect(state.get("status") == "ok", f"status {state.get('status')}")
+    if endpoint.access == "iam":
+        expect(list(state) == ["status"], f"everyone reads {', '.join(state)}")
+        return "says no more than that it is up"
+    expect(not endpoint.key or endpoint.key not in answer.text, "the state contains the key")
+    return f"{state['catalog']['tools']} tools, catalog {state['catalog']['sha256'][:12]}"
+
+
+def _check_access(endpoint: Endpoint) -> str:
+    """Send a request without signature and token."""
+    answer = endpoint.post("tools/list", {})
+    expected = {"iam": 403, "oauth": 401, "open": 200}[endpoint.access]
+    expect(answer.status_code == expected, f"HTTP {answer.status_code} instead of {expected}")
+    if endpoint.access == "iam":
+        return "an unsigned request is refused"
+    path = f"/.well-known/oauth-protected-resource{endpoint.path}"
+    metadata = endpoint.send("GET", path)
+    if endpoint.access == "open":
+        expect(metadata.status_code == 404, f"no token is required, but {path} answers {metadata.status_code}")
+        expect(not endpoint.token, "a token was given, but none is required")
+        return "no token is required"
+    # Some gateways rename the header; clients then use the well-known path.
+    header = answer.headers.get("www-authenticate", "")
+    expect(header.startswith("Bearer ") and "resource_metadata=" in header, "401 without WWW-Authenticate: Bearer")
+    expect(metadata.status_code == 200, f"{path} answers {metadata.status_code}")
+    found = metadata.json()
+    expect(found.get("authorization_servers"), "the metadata has no authorization_servers")
+    expect(urlsplit(found.get("resource", "")).path == endpoint.path, f"resource is {found.get('resource')}")
+    forged = endpoint.post("tools/list", {}, authorization="Bearer e30.e30.e30")
+    expect(forged.status_code == 401, f"a forged token is answered with {forged.status_code}")
+    return f"tokens of {found['authorization_servers'][0]}"
+
+
+def _check_initialize(endpoint: Endpoint) -> str:
+    """Negotiate a version with sessions, which the Python client does not use."""
     client = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": "smoke", "version": "1"}}
-    result = endpoint.result("initialize", client)
+    answer = endpoint.post("initialize", client, authorized=True)
+    if answer.status_code == 401:
+        raise ClientError("HTTP 401", 401)
+    expect(answer.status_code == 200, f"HTTP {answer.status_code}")
+    result = answer.json()["result"]
     expect(result.get("protocolVersion") == PROTOCOL, f"version {result.get('protocolVersion')}")
     return f"{result['serverInfo']['name']} {result['serverInfo']['version']}, protocol {PROTOCOL}"
 
 
-def check_tools(endpoint: Endpoint) -> str:
-    """List the tools, among which are the three meta-tools."""
-    names = {tool["name"] for tool in endpoint.result("tools/list", {})["tools"]}
+def _check_tools(endpoint: Endpoint) -> str:
+    names = {tool["name"] for tool in endpoint.client.definitions()}
     missing = {"TOOL_LIST", "TOOL_GET", "TOOL_CALL"} - names
     expect(not missing, f"no {', '.join(sorted(missing))}")
     return f"{len(names)} tools"
 
 
-def check_search(endpoint: Endpoint) -> str:
-    """Search the catalog."""
-    result = endpoint.call("TOOL_LIST", {"query": "latest price of a stock"})
-    expect(not result.get("isError"), _error_of(result))
-    expect("GLOBAL_QUOTE" in json.dumps(result), "GLOBAL_QUOTE is not among the matches")
-    return "finds GLOBAL_QUOTE"
+def _check_search(endpoint: Endpoint) -> str:
+    """Search for a tool in the words of its own summary."""
+    [tool, *_] = endpoint.client.list(limit=1, detail="minimal").tools
+    found = [one["name"] for one in endpoint.client.list(tool["description"]).tools]
+    expect(tool["name"] in found, f"{tool['name']} is not among the matches of its own summary")
+    return f"finds {tool['name']}"
 
 
-def check_schema(endpoint: Endpoint) -> str:
-    """Get the schema of a tool."""
-    result = endpoint.call("TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})
-    expect(not result.get("isError"), _error_of(result))
-    expect("symbol" in json.dumps(result), "the schema has no symbol")
-    return "GLOBAL_QUOTE has its parameters"
+def _check_schema(endpoint: Endpoint) -> str:
+    tool = endpoint.example
+    missing = set(tool["examples"][0]["arguments"]) - set(tool["parameters"].get("properties", {}))
+    expect(not missing, f"the schema of {tool['name']} has no {', '.join(sorted(missing))}")
+    return f"{tool['name']} has its parameters"
 
 
-def check_call(endpoint: Endpoint) -> str:
-    """Call a tool, with the key if there is one."""
-    key = {"x_api_key": endpoint.key} if endpoint.key else {}
-    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
-    result = endpoint.call("TOOL_CALL", arguments, **key)
-    if result.get("isError"):
-        if "AUTH_REQUIRED" in json.dumps(result) and not endpoint.key:
-            raise Skipped("the deployment has no key, and SMOKE_KEY is not set")
-        raise CheckFailed(_error_of(result))
-    expect("price" in json.dumps(result), "the answer has no price")
-    return "GLOBAL_QUOTE of IBM has a price"
+def _check_call(endpoint: Endpoint) -> str:
+    """Call a tool, with the key if there is one. TOOL_CALL itself refuses what would change data."""
+    try:
+        answer = endpoint.client.call_meta_tool("TOOL_CALL", endpoint.example["examples"][0])
+    except AuthRequired:
+        expect(not endpoint.key, "the key is not used")
+        raise Skipped("the deployment has no key, and SMOKE_KEY is not set") from None
+    expect(answer.text, "the answer is empty")
+    return f"{endpoint.example['name']} answers"
 
 
-def check_health(endpoint: Endpoint) -> str:
-    """Read the state, which must not contain anything secret."""
-    answer = endpoint.send("GET", _sibling(endpoint.path, "health"))
-    expect(answer.status == 200, f"HTTP {answer.status}: {answer.body[:200].decode(errors='replace')}")
-    state = answer.json()
-    expect(state.get("status") == "ok", f"status {state.get('status')}")
-    expect(not endpoint.key or endpoint.key.encode() not in answer.body, "the state contains the key")
-    return f"{state['catalog']['tools']} tools, catalog {state['catalog']['sha256'][:12]}"
+def _check_key(endpoint: Endpoint) -> str:
+    """Call a tool without a key: an unknown caller must not use that of the deployment."""
+    if endpoint.access != "open":
+        raise Skipped("the access of the deployment is not open")
+    if AuthRequired.code not in endpoint.example["errors"]:
+        raise Skipped(f"{endpoint.example['name']} needs no key")
+    try:
+        with Client(endpoint.url, timeout_s=TIMEOUT_S) as unknown:
+            unknown.call_meta_tool("TOOL_CALL", {**endpoint.example["examples"][0], "fresh": True})
+    except AuthRequired:
+        return "a call without a key is refused"
+    raise CheckFailed("a call without a key is answered")
 
 
-def check_authorization(endpoint: Endpoint) -> str:
-    """Send no token: an open endpoint answers, another one states where tokens are issued."""
-    answer = endpoint.post("tools/list", {}, with_token=False)
-    path = f"/.well-known/oauth-protected-resource{endpoint.path}"
-    metadata = endpoint.send("GET", path)
-    if answer.status == 200:
-        expect(metadata.status == 404, f"no token is required, but {path} answers {metadata.status}")
-        expect(not endpoint.token, "a token was given, but none is required")
-        return "no token is required"
-    expect(answer.status == 401, f"HTTP {answer.status}")
-    # Some gateways rename the header; clients then use the well-known path.
-    header = answer.headers.get("www-authenticate", "")
-    expect(header.startswith("Bearer ") and "resource_metadata=" in header, "401 without WWW-Authenticate: Bearer")
-    expect(metadata.status == 200, f"{path} answers {metadata.status}")
-    found = metadata.json()
-    expect(found.get("authorization_servers"), "the metadata has no authorization_servers")
-    expect(urlsplit(found.get("resource", "")).path == endpoint.path, f"resource is {found.get('resource')}")
-    forged = endpoint.post("tools/list", {}, with_token=False, authorization="Bearer e30.e30.e30")
-    expect(forged.status == 401, f"a forged token is answered with {forged.status}")
-    return f"tokens of {found['authorization_servers'][0]}"
-
-
-def check_cors(endpoint: Endpoint) -> str:
-    """Send a preflight from a page that is not allowed."""
+def _check_cors(endpoint: Endpoint) -> str:
+    """Send a preflight from a page that is not allowed, without signature and token, as browsers do."""
     preflight = {"origin": OTHER_ORIGIN, "access_control_request_method": "POST"}
-    allowed = endpoint.send("OPTIONS", endpoint.path, **preflight).headers.get("access-control-allow-origin")
+    answer = endpoint.send("OPTIONS", endpoint.path, None, False, **preflight)
+    expect(not is_forbidden(answer, answer.content), "API Gateway refuses preflights")
+    allowed = answer.headers.get("access-control-allow-origin")
     if allowed == "*":
-        raise Skipped("AllowedOrigins is *")
+        raise Skipped("every origin is allowed")
     expect(allowed != OTHER_ORIGIN, f"{OTHER_ORIGIN} may call")
     return "other origins may not call"
 
 
-def check_size(endpoint: Endpoint) -> str:
-    """Send more than the endpoint takes."""
-    answer = endpoint.send("POST", endpoint.path, b"a" * OVERSIZED_BYTES, content_type="application/json")
-    expect(answer.status == 413, f"HTTP {answer.status}")
-    return "413"
+def _check_size(endpoint: Endpoint) -> str:
+    body = b"a" * OVERSIZED_BYTES
+    status = endpoint.send("POST", endpoint.path, body, True, content_type="application/json").status_code
+    # The token is checked before the body is read.
+    expect(status == 413 or (status == 401 and not endpoint.token), f"HTTP {status}")
+    return str(status)
 
 
-def check_paths(endpoint: Endpoint) -> str:
-    """Request a path that does not exist."""
-    status = endpoint.send("GET", "/smoke-no-such-path").status
+def _check_paths(endpoint: Endpoint) -> str:
+    status = endpoint.send("GET", "/smoke-no-such-path").status_code
     expect(status == 404, f"HTTP {status}")
     return "404 for others"
 
 
 CHECKS: Mapping[str, Callable[[Endpoint], str]] = {
-    "health": check_health,
-    "authorization": check_authorization,
-    "initialize": check_initialize,
-    "tools/list": check_tools,
-    "TOOL_LIST": check_search,
-    "TOOL_GET": check_schema,
-    "TOOL_CALL": check_call,
-    "CORS": check_cors,
-    "oversized": check_size,
-    "paths": check_paths,
+    "health": _check_health,
+    "access": _check_access,
+    "initialize": _check_initialize,
+    "tools/list": _check_tools,
+    "TOOL_LIST": _check_search,
+    "TOOL_GET": _check_schema,
+    "TOOL_CALL": _check_call,
+    "key": _check_key,
+    "CORS": _check_cors,
+    "oversized": _check_size,
+    "paths": _check_paths,
 }
 
 
@@ -257,34 +267,38 @@ def run(endpoint: Endpoint, write: Callable[[str], None]) -> bool:
             outcome, detail = "PASS", check(endpoint)
         except Skipped as reason:
             outcome, detail = "SKIP", str(reason)
-        except CheckFailed as reason:
-            outcome, detail = "FAIL", str(reason)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (CheckFailed, CallError, ClientError) as error:
+            outcome, detail = "FAIL", str(error)
+            if getattr(error, "status", 0) == 401 and not endpoint.token:
+                outcome, detail = "SKIP", "needs an access token: set SMOKE_TOKEN"
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             outcome, detail = "FAIL", f"an answer of another form: {error!r}"
         failed += outcome == "FAIL"
         write(f"{outcome}  {name:14} {(time.monotonic() - started) * 1000:6.0f} ms  {detail}")
     return not failed
 
 
-def _sibling(path: str, name: str) -> str:
-    return f"{path.rpartition('/')[0]}/{name}"
-
-
-def _error_of(result: Mapping[str, Any]) -> str:
-    error = (result.get("structuredContent") or {}).get("error") or {}
-    return f"{error.get('code', 'an error')}: {error.get('message', 'without a message')}"
-
-
 def main(argv: list[str] | None = None) -> int:
-    """Check the endpoint; return 1 when a check failed, 2 for an address of another form."""
+    """Check the endpoint; return 1 when a check failed or the endpoint is not reached."""
     parser = argparse.ArgumentParser(description="Check a deployment over HTTP.")
-    parser.add_argument("endpoint", help="URL of the MCP endpoint, the output Endpoint of the stack")
+    parser.add_argument("endpoint", nargs="?", help="URL of the MCP endpoint (default: that of the stack)")
+    parser.add_argument("--stage", default="default", help="stage of samconfig.toml (default: %(default)s)")
+    parser.add_argument("--stack", default="", help="name of the stack (default: that of the stage)")
+    parser.add_argument("--sign", default="", metavar="REGION", help="sign for an endpoint with Access=iam on a domain")
     given = parser.parse_args(argv)
-    parts = urlsplit(given.endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path in ("", "/"):
-        print("The endpoint is a URL such as https://mcp.example.com/mcp.", file=sys.stderr)
-        return 2
-    endpoint = Endpoint(given.endpoint, os.environ.get("SMOKE_KEY", ""), os.environ.get("SMOKE_TOKEN", ""))
+    key, token = os.environ.get("SMOKE_KEY", ""), os.environ.get("SMOKE_TOKEN", "")
+    try:
+        if given.endpoint is not None:
+            endpoint = Endpoint(given.endpoint, "", given.sign, key, token)
+        else:
+            stage = deployed_stack.load_stage(given.stage)
+            stack = deployed_stack.DeployedStack(replace(stage, stack=given.stack or stage.stack))
+            region = stack.client("cloudformation").meta.region_name
+            endpoint = Endpoint(stack.outputs["Endpoint"], stack.outputs["Access"], region, key, token)
+    except (deployed_stack.DeploymentError, aws.BotoCoreError, aws.ClientError, ClientError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{endpoint.url}: access {endpoint.access}")
     return 0 if run(endpoint, print) else 1
 
 

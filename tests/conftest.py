@@ -68,7 +68,7 @@ def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]
     import os
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(next(caches)))
-
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(next(caches)))
     for name in list(os.environ):
         if name.startswith(("TOOLFOLD_", "ALPHA_VANTAGE_")):
             monkeypatch.delenv(name)

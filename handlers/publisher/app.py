@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import toolfold
-from toolfold.build import custom_resource
+from toolfold.build import unattended
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,8 +32,10 @@ def make_publisher(account: str) -> UnattendedPublisher:
     from toolfold.build.unattended import UnattendedPublisher
     from toolfold.catalog.allow_list import AllowList
     from toolfold.settings import Settings
+    from toolfold.settings.file import apply_settings
     from toolfold.telemetry import configure
 
+    apply_settings()
     settings = Settings.from_environment()
     telemetry = configure(settings)
     bucket = CatalogBucket(settings.catalog, open_client("s3"), account)
@@ -49,10 +51,10 @@ def make_publisher(account: str) -> UnattendedPublisher:
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer an event of CloudFormation; run the schedule for any other."""
     account = context.invoked_function_arn.split(":")[4]
-    if not custom_resource.is_custom_resource(event):
+    if not unattended.is_custom_resource(event):
         return make_publisher(account).refresh()._asdict()
 
     def publish(on_step: OnStep) -> Mapping[str, str]:
         return make_publisher(account).deploy(str(event.get("StackId", "")), on_step)
 
-    return custom_resource.answer(event, publish, context.get_remaining_time_in_millis() / 1000)
+    return unattended.answer(event, publish, context.get_remaining_time_in_millis() / 1000)

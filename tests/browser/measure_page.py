@@ -16,8 +16,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
+from benchmarks.scale import generate
 from scripts.measured_tables import markdown_table, parse_options, update_page
-from tests.benchmarks.scale import generate
 from tests.browser.checked_page import CheckedPage
 from tests.browser.chromium import running_chromium
 from tests.browser.explorer import Explorer, running_explorer

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.scale import generate
+from benchmarks.scale import generate
 from tests.browser.checked_page import CheckedPage
 from tests.browser.conftest import OpenPage
 from tests.browser.explorer import Explorer, running_explorer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -34,7 +35,7 @@ def test_packages_are_installed_with_the_hashes_by_uv_or_pip(  # N13
         environment["TOOLFOLD_PLATFORM"] = platform
     command = ["make", "-f", "layers/dependencies/Makefile", "build-DependenciesLayer"]
     subprocess.run(command, env=environment, capture_output=True, check=True)
-    install, compiled = log.read_text().splitlines()
+    install, compiled = log.read_text().splitlines()[-2:]  # before them the settings are read
     assert install.startswith(installed_by)
     for option in ("--only-binary :all:", "--require-hashes", "--no-deps", "-r requirements/lambda.txt"):
         assert option in install
@@ -46,29 +47,32 @@ def test_packages_are_installed_with_the_hashes_by_uv_or_pip(  # N13
 
 
 @pytest.mark.parametrize(
-    ("target", "packages", "kept"),
-    [("SourcesLayer", "extras-sources", []), ("ScriptsLayer", "extras-scripts", ["monty"])],
+    ("extras", "lists", "kept"),
+    [
+        ("", ["lambda"], []),
+        ("sources", ["lambda", "extras-sources"], []),
+        ("sources scripts", ["lambda", "extras-sources", "extras-scripts"], ["monty"]),
+    ],
 )
-def test_a_layer_of_extras_keeps_the_programs_that_its_packages_run(
-    tmp_path: Path, target: str, packages: str, kept: list[str]
+def test_extras_of_the_settings_are_packages_of_the_dependencies_layer(
+    tmp_path: Path, extras: str, lists: list[str], kept: list[str]
 ) -> None:
     binaries, log, layer = tmp_path / "bin", tmp_path / "log", tmp_path / "layer"
     binaries.mkdir()
-    (binaries / "python3.13").write_text(RECORD.format(log=log))
+    # As pip does, the last list brings the programs, of which those that its packages run are kept.
+    brings = f'mkdir -p "{layer}/python/bin"; touch "{layer}/python/bin/monty" "{layer}/python/bin/uvicorn"\n'
+    program = f'case "$*" in *--extras*) echo "{extras}"; exit;; esac\n{brings}'
+    (binaries / "python3.13").write_text(RECORD.format(log=log).replace("\n", f"\n{program}", 1))
     (binaries / "python3.13").chmod(0o755)
-    for tool in ("make", "rm", "sh", "basename", "mkdir", "mv"):
+    for tool in ("make", "rm", "sh", "basename", "mkdir", "mv", "touch"):
         (binaries / tool).symlink_to(shutil.which(tool) or "")
-    (layer / "python/bin").mkdir(parents=True)
-    for name in ("monty", "uvicorn"):
-        (layer / "python/bin" / name).touch()
-    command = ["make", "-f", "layers/extras/Makefile", f"build-{target}"]
+    command = ["make", "-f", "layers/dependencies/Makefile", "build-DependenciesLayer"]
     environment = {"PATH": str(binaries), "ARTIFACTS_DIR": str(layer)}
     subprocess.run(command, env=environment, capture_output=True, check=True)
-    install, compiled = log.read_text().splitlines()
-    assert f"-r requirements/{packages}.txt" in install
+    *installed, compiled = log.read_text().splitlines()
+    assert [line.rpartition("-r requirements/")[2] for line in installed] == [f"{name}.txt" for name in lists]
     assert "compileall" in compiled
     assert [path.name for path in (layer / "bin").glob("*")] == kept
-    assert not (layer / "python/bin").exists()
 
 
 def test_no_package_is_in_two_layers_of_a_function() -> None:
@@ -95,7 +99,9 @@ def test_the_publisher_layer_has_the_compiler_and_the_sources_without_the_comman
     command = ["make", "-f", "layers/publisher/Makefile", "build-PublisherLayer"]
     environment = {"PATH": str(binaries), "ARTIFACTS_DIR": str(layer)}
     subprocess.run(command, env=environment, capture_output=True, check=True)
-    assert "-r requirements/publisher.txt" in log.read_text().splitlines()[0]
+    ran = log.read_text().splitlines()
+    assert [name for line in ran for name in re.findall(r"-r requirements/(\w+).txt", line)] == ["lambda", "publisher"]
+    assert any("toolfold.settings.file settings.toml" in line for line in ran)
     core = {path.name for path in (layer / "python/toolfold").iterdir()}
     assert {"build", "catalog", "telemetry.py"} <= core
     assert core.isdisjoint({"cli", "explorer", "mock_api", "transports", "__pycache__"})

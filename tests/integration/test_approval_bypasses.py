@@ -79,16 +79,15 @@ ROADS: Mapping[str, str] = {
     "execution/executor.py self.resources.cached_executor().call": "executor",
     "execution/cached_executor.py upstream.fetch": "executor",
     "execution/upstream.py self._client.fetch": "executor",
-    "execution/retry.py self._adapter.call": "executor",
+    "execution/upstream.py self._adapter.call": "executor",
     "sources/http_api/adapter.py self._bound().call": "executor",
     "sources/http_api/adapter.py self._get_http_client().request": "executor",
     "sources/mcp/adapter.py self._sessions.call": "executor",
-    "sources/mcp/sessions.py session.call": "executor",
+    "sources/mcp/session.py session.call": "executor",
     # These call no tool: they list and describe, or check the way to a host.
     "cli/catalog.py tools.call": "",
     "cli/catalog_views.py tools.call": "",
-    "cli/search_command.py tools.call": "",
-    "cli/diagnostics.py client.request": "",
+    "cli/doctor.py client.request": "",
     "sources/mcp/keys.py get_http_client().request": "",
 }
 """Place in the code from which a call goes on → the way to call that covers it; empty: no tool is called there."""

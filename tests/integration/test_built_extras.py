@@ -1,4 +1,4 @@
-"""The built package with the layers of ``Extras``, in AWS's runtime client: MCP servers, databases and scripts.
+"""The built package with the extras of settings.toml, in AWS's runtime client: MCP servers, databases and scripts.
 
 The sources are real ones of this machine. Where the machine allows it, the function has the file system of Lambda.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import sqlite3
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,15 +19,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
-from tests.support import aws_services, built_function, lambda_file_system
-from tests.support.built_function import DEPLOYED_BUILD, LOCAL_BUILD, NEEDS_BUILD, ROOT
+from tests.support import built_function, lambda_file_system
+from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT, BuiltFunction
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.lambda_sources import LambdaSources, serve
 from tests.support.mcp_requests import message
-from tests.support.postgresql import PASSWORD
 from tests.support.sql_databases import create_sqlite
 from tests.unit.test_import_budget import MAX_TOOLFOLD_MODULES, forbidden, ours
 
@@ -36,8 +34,8 @@ pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 MAX_UNZIPPED_BYTES = 262_144_000
 """Of a function with its layers: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html."""
 
+ALL = "sources scripts"
 OF_EXTRAS = ("mcp", "pydantic", "pydantic_monty", "psycopg", "sqlglot", "anyio", "asyncio")
-AWS_KEYS = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
 
 
 @pytest.fixture(scope="module")
@@ -47,20 +45,40 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LambdaSources]
 
 
 @pytest.fixture(scope="module")
-def start(sources: LambdaSources) -> Callable[..., LambdaRuntime]:
-    """Makes a runtime with the parameter ``Extras``, and further variables."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], BuiltFunction]:
+    """Returns the function whose dependencies layer has these extras, for this machine or for Lambda."""
+    known: dict[tuple[str, str], Path] = {}
+
+    def build(extras: str, platform: str = "host") -> BuiltFunction:
+        function = built_function.load_built_function(LOCAL_BUILD)
+        if not extras:
+            return function
+        if (extras, platform) not in known:
+            layer = known[extras, platform] = tmp_path_factory.mktemp("layer")
+            # On the command line, where `sam build` reads settings.toml: the checkout has one of its own.
+            given = [f"extras={extras}", f"ARTIFACTS_DIR={layer}", f"TOOLFOLD_PLATFORM={platform}"]
+            environment = {**os.environ, "PATH": f"{ROOT}/.venv-sam/bin:{os.environ['PATH']}"}
+            command = ["make", "-f", "layers/dependencies/Makefile", "build-DependenciesLayer", *given]
+            subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
+        return replace(function, layers=(known[extras, platform], *function.layers[1:]))
+
+    return build
+
+
+@pytest.fixture(scope="module")
+def start(sources: LambdaSources, built: Callable[[str], BuiltFunction]) -> Callable[..., LambdaRuntime]:
+    """Makes a runtime with extras, separated by spaces, and further variables."""
     launcher = lambda_file_system.launcher()
 
     def make(extras: str, **variables: str) -> LambdaRuntime:
-        built = built_function.load_built_function(LOCAL_BUILD, Extras=extras)
-        return built.runtime({**sources.variables, **variables}, launcher)
+        return built(extras).runtime({**sources.variables, **variables}, launcher)
 
     return make
 
 
 @pytest.fixture(scope="module")
 def runtime(start: Callable[..., LambdaRuntime]) -> Iterator[LambdaRuntime]:
-    with start("all") as runtime:
+    with start(ALL) as runtime:
         yield runtime
 
 
@@ -211,31 +229,31 @@ class TestScripts:
         assert mounts["/tmp"].startswith("rw")
 
 
-class TestWithoutTheLayers:
+class TestWithoutExtras:
     @pytest.mark.parametrize(
-        ("extras", "tool", "arguments", "parameter"),
+        ("extras", "tool", "arguments", "missing"),
         [
-            ("none", "weather__temperature", {"city": "Oslo"}, "Extras=sources"),
-            ("none", "shop__query", {"sql": "SELECT 1 FROM orders"}, "Extras=sources"),
-            ("none", "TOOL_SCRIPT", {"script": "1"}, "Extras=scripts"),
-            ("sources", "TOOL_SCRIPT", {"script": "1"}, "Extras=all"),
-            ("scripts", "weather__temperature", {"city": "Oslo"}, "Extras=all"),
-            ("scripts", "stock__query", {"sql": "SELECT 1 FROM orders"}, "Extras=all"),
+            ("", "weather__temperature", {"city": "Oslo"}, "sources"),
+            ("", "shop__query", {"sql": "SELECT 1 FROM orders"}, "sources"),
+            ("", "TOOL_SCRIPT", {"script": "1"}, "scripts"),
+            ("sources", "TOOL_SCRIPT", {"script": "1"}, "scripts"),
+            ("scripts", "weather__temperature", {"city": "Oslo"}, "sources"),
+            ("scripts", "stock__query", {"sql": "SELECT 1 FROM orders"}, "sources"),
         ],
     )
-    def test_one_sentence_names_the_parameter(
-        self, start: Callable[..., LambdaRuntime], extras: str, tool: str, arguments: dict[str, Any], parameter: str
+    def test_one_sentence_names_the_setting(
+        self, start: Callable[..., LambdaRuntime], extras: str, tool: str, arguments: dict[str, Any], missing: str
     ) -> None:
         with start(extras) as runtime:
             error = call(runtime, tool, arguments)["error"]
-            assert f"deploy the stack with the parameter {parameter}" in error["suggestion"]
+            assert f'add "{missing}" to extras in settings.toml' in error["suggestion"]
             assert "pip" not in json.dumps(error)
             quote = call(runtime, "GLOBAL_QUOTE", {"symbol": "IBM"})
             assert quote["result"]["symbol"] == "IBM"
 
 
 class TestColdStart:
-    @pytest.mark.parametrize("extras", ["none", "all"])
+    @pytest.mark.parametrize("extras", ["", ALL])
     def test_neither_the_first_response_nor_a_call_of_an_api_imports_anything_of_them(
         self, start: Callable[..., LambdaRuntime], extras: str
     ) -> None:
@@ -249,7 +267,7 @@ class TestColdStart:
             assert not found.intersection(OF_EXTRAS)
 
     def test_a_warm_environment_has_imported_what_its_catalog_uses(self, start: Callable[..., LambdaRuntime]) -> None:
-        with start("all", PYTHONPROFILEIMPORTTIME="1", AWS_LAMBDA_INITIALIZATION_TYPE="snap-start") as runtime:
+        with start(ALL, PYTHONPROFILEIMPORTTIME="1", AWS_LAMBDA_INITIALIZATION_TYPE="snap-start") as runtime:
             runtime.start()
             prepared = imported(runtime)
             assert {"mcp.client", "sqlglot", "psycopg.pq", "pydantic_monty._monty"} <= prepared
@@ -269,55 +287,24 @@ def imported(runtime: LambdaRuntime) -> set[str]:
 
 
 class TestLayers:
-    @pytest.mark.parametrize("function", ["GatewayFunction", "PublisherFunction"])
-    def test_a_function_with_all_layers_fits_and_has_each_package_once(self, function: str) -> None:
-        built = built_function.load_built_function(DEPLOYED_BUILD, function, Extras="all")
-        assert len(built.layers) <= 5
-        sizes = [path.stat().st_size for folder in (built.function, *built.layers) for path in folder.rglob("*")]
+    def test_the_function_with_all_extras_fits_and_has_each_package_once(
+        self, built: Callable[..., BuiltFunction]
+    ) -> None:
+        function = built(ALL, "aarch64-manylinux_2_34")
+        sizes = [path.stat().st_size for folder in (function.function, *function.layers) for path in folder.rglob("*")]
         assert sum(sizes) < MAX_UNZIPPED_BYTES * 0.8
         distributions = [
             re.sub(r"[-_.]+", "-", path.name.partition("-")[0]).lower()
-            for layer in built.layers
+            for layer in function.layers
             for path in (layer / "python").glob("*.dist-info")
         ]
         assert len(distributions) == len(set(distributions))
 
-    def test_the_interpreter_of_scripts_is_a_program_for_the_platform_of_the_function(self) -> None:
-        built = built_function.load_built_function(DEPLOYED_BUILD, Extras="all")
-        [program] = [path for layer in built.layers for path in (layer / "bin").glob("*")]
+    def test_the_interpreter_of_scripts_is_a_program_for_the_platform_of_the_function(
+        self, built: Callable[..., BuiltFunction]
+    ) -> None:
+        function = built(ALL, "aarch64-manylinux_2_34")
+        [program] = [path for layer in function.layers for path in (layer / "bin").glob("*")]
         assert program.name == "monty"
         assert program.stat().st_mode & 0o111 == 0o111
         assert program.read_bytes()[:20][18:] == b"\xb7\x00"  # EM_AARCH64 of the ELF header
-
-
-class TestPublisher:
-    def test_the_schedule_reads_servers_and_databases_again(self, sources: LambdaSources, tmp_path: Path) -> None:
-        built = built_function.load_built_function(LOCAL_BUILD, "PublisherFunction")
-        dependencies, publisher = built.layers
-        layer = tmp_path / "layer"
-        layer.mkdir()
-        (layer / "python").symlink_to(publisher / "python")
-        shutil.copytree(sources.folder, layer / "catalog", ignore=shutil.ignore_patterns("clock"), symlinks=False)
-        # What was read at the build: without a tool, and without a table.
-        harbour, shop = (layer / "catalog" / name / "snapshot.json" for name in ("harbour", "shop"))
-        before = json.loads(harbour.read_text())
-        before["tools"] = [tool for tool in before["tools"] if tool["name"] != "cities"]
-        harbour.write_text(json.dumps(before))
-        shop.write_text(shop.read_text().replace("spending", "former_view"))
-        with aws_services.serving() as url:
-            s3 = boto3.client("s3", endpoint_url=url, region_name="us-east-1", **AWS_KEYS)
-            s3.create_bucket(Bucket="scheduled")
-            variables = {**sources.variables, "TOOLFOLD_CATALOG": "s3://scheduled/catalog", "AWS_ENDPOINT_URL": url}
-            variables.pop("TOOLFOLD_ALLOWED_COMMANDS")
-            function = replace(built, layers=(dependencies, layer))
-            with function.runtime(variables, lambda_file_system.launcher()) as runtime:
-                assert runtime.invoke({"source": "aws.events"})["outcome"] == "published"
-            pointer = json.loads(s3.get_object(Bucket="scheduled", Key="catalog/current.json")["Body"].read())
-            key = f"catalog/catalogs/{pointer['sha256']}.json"
-            published = s3.get_object(Bucket="scheduled", Key=key)["Body"].read().decode()
-        assert "HARBOUR__CITIES" in published.upper()
-        assert "spending" in published
-        assert "former_view" not in published
-        refused = [line for line in runtime.log if "was not refreshed" in line]
-        assert [re.findall(r"source (\w+) was", line) for line in refused] == [["owner"]]
-        assert PASSWORD not in "\n".join(runtime.log)

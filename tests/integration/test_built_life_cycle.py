@@ -1,4 +1,4 @@
-"""The life of a deployment, from before its first publication to its deletion, with the built package.
+"""The life of a deployment, from before its first publication to the loss of services, with the built package.
 
 One stack on this machine: the built function in AWS's runtime client, moto behind a proxy that can fail, the mock API.
 Each step continues where the one before it ended.
@@ -68,8 +68,7 @@ def problems(runtime: LambdaRuntime) -> list[str]:
 
 @pytest.fixture
 def deployment() -> Iterator[Deployment]:
-    secret = json.dumps({"api_key": OLD_KEY})
-    with Deployment(secret, "api_key", AnyoneMayUseTheKey="true") as deployment:
+    with Deployment({"alpha_vantage": OLD_KEY}) as deployment:
         yield deployment
 
 
@@ -88,7 +87,6 @@ def test_the_life_of_a_deployment(deployment: Deployment, tmp_path: Path) -> Non
         assert not [line for line in running.log if "Traceback" in line]
         assert OLD_KEY not in "\n".join(running.log)
         assert NEW_KEY not in "\n".join(running.log)
-    delete(deployment)
 
 
 def answer_before_any_publication(deployment: Deployment, running: LambdaRuntime) -> None:
@@ -127,7 +125,7 @@ def roll_back(deployment: Deployment, running: LambdaRuntime, reader: LambdaRunt
 
 def rotate_the_key(deployment: Deployment, running: LambdaRuntime) -> None:
     """The upstream refuses the old key from here on, because the mock API refuses keys of this form."""
-    deployment.rotate_secret(json.dumps({"api_key": NEW_KEY}))
+    deployment.rotate_keys({"alpha_vantage": NEW_KEY})
     deployment.mock_api.clear_requests()
     with deployment.runtime() as new:
         assert "result" in call_tool(new, "CPI", key="", select="last 1")
@@ -175,14 +173,6 @@ def get_both_back(deployment: Deployment, running: LambdaRuntime) -> None:
         assert served(new) == "first"
         assert call_tool(new, "TIME_SERIES_DAILY", key="", symbol="MSFT", outputsize="full")["cached"]
     assert deployment.mock_api.requests == []
-
-
-def delete(deployment: Deployment) -> None:
-    """Deleting the stack keeps both buckets, because CloudFormation cannot delete what is not empty."""
-    assert sorted(deployment.delete_stack()) == ["CatalogBucket", "OffloadBucket"]
-    assert deployment.dynamodb.list_tables()["TableNames"] == []
-    objects = deployment.s3.list_objects_v2(Bucket=deployment.catalog_bucket)["Contents"]
-    assert {item["Key"].split("/")[0] for item in objects} == {"catalog"}
 
 
 def upstream_keys(deployment: Deployment) -> set[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import filecmp
+import io
 import os
 import re
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,9 @@ from tests.support.built_function import DEPLOYED_BUILD, LAMBDA_PYTHON, LOCAL_BU
 CATALOG = ROOT / "catalog/catalog.json"
 OF_EXTRAS = ("anyio", "httpcore2", "httpx", "mcp", "mcp_types", "psycopg", "pydantic", "pydantic_monty", "sqlglot")
 """Packages of extras that the layers do not have: a call that needs one says which."""
+
+MAX_ZIPPED_BYTES = 30_000_000
+"""A minute of upload at 4 Mbit/s. Five layers were 85 MB."""
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 
@@ -75,6 +80,23 @@ def test_the_deployed_build_differs_only_in_compiled_packages(built: BuiltFuncti
     # Of the packages: the extension modules, and the records that name them.
     allowed = re.compile(r"\.so$|\.dist-info(/|$)")
     assert not [name for name in differences(deployed.layers[0], built.layers[0]) if not allowed.search(name)]
+
+
+def test_the_deployed_build_is_small_to_upload() -> None:
+    """What SAM uploads: an archive of each folder, without what settings.toml adds by `extras`."""
+    sizes = {folder.name: zipped_bytes(folder) for folder in DEPLOYED_BUILD.iterdir() if folder.is_dir()}
+    print(", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in sizes.items()))
+
+    assert set(sizes) == {"GatewayFunction", "DependenciesLayer", "CoreLayer"}
+    assert sum(sizes.values()) <= MAX_ZIPPED_BYTES, sizes
+
+
+def zipped_bytes(folder: Path) -> int:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in folder.rglob("*"):
+            archive.write(path, path.relative_to(folder))
+    return len(content.getvalue())
 
 
 def differences(left: Path, right: Path) -> list[str]:

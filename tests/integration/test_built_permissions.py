@@ -1,158 +1,89 @@
-"""The role of the template allows what the function needs, and nothing else.
+"""The calls that the built function makes are allowed by its role, and the role allows nothing that it does not call.
 
-moto enforces IAM here: actions and, for S3, resources. Only tests/infrastructure checks conditions, and that the role
-names no other table.
+The calls are recorded before moto while the function does everything that it can do; the role is the one that moto's
+CloudFormation made of the template. tests/infrastructure/test_access.py has its statements with their conditions.
 """
 
 from __future__ import annotations
 
-import json
+import random
 import urllib.request
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.support import built_function
-from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT
+from tests.support.built_function import NEEDS_BUILD, ROOT
+from tests.support.deployment import Deployment, ask, call_tool, code_of
+from tests.support.recorded_calls import Call, allowed_by, listed, recorded_calls
+from tests.support.upstream import Upstream
+from toolfold.build.publisher import publish
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 
-BUCKET, PREFIX, OFFLOAD, TABLE = "toolfold-catalog", "catalog", "toolfold-offload", "toolfold-answers"
-GROUP = "arn:aws:logs:eu-central-1:123456789012:log-group:gateway:*"
+OPERATOR_KEY = "OPERATORKEY00001"
+PARAMETER = "arn:aws:ssm:us-east-1:123456789012:parameter/keys"
+NOT_OF_THE_FUNCTION = {"WriteLog", "UseKmsKey"}
+"""Lambda writes the log, and the services decrypt and encrypt, with the rights of the role."""
+
+Statements = list[dict[str, Any]]
 
 
-@pytest.fixture
-def aws() -> Iterator[str]:
-    """Address of an imitation of AWS that lets everything pass until :func:`enforce` is called."""
-    from tests.support import aws_services  # a second to import: not when these tests are skipped
-
-    with aws_services.serving() as url:
-        yield url
-        control(url, "reset-auth", b"inf")
-        control(url, "reset", b"")
+@pytest.fixture(scope="module")
+def recordings() -> list[tuple[Statements, set[Call]]]:
+    """Statements and calls of a deployment with a secret, and of one with a parameter."""
+    return [record_secret(), record_parameter()]
 
 
-def control(aws: str, what: str, body: bytes) -> None:
-    plain = {"content-type": "text/plain"}  # urllib's own choice, a form, would be parsed and its text lost
-    urllib.request.urlopen(urllib.request.Request(f"{aws}/moto-api/{what}", body, plain, method="POST")).close()
+def record_secret() -> tuple[Statements, set[Call]]:
+    # Without approvals, which no tool of the built-in catalog needs.
+    with Deployment({"alpha_vantage": OPERATOR_KEY}, kms_key=True) as deployment:
+        use_gateway(deployment)
+        return deployment.statements(), recorded_calls(deployment.proxy.exchanges)
 
 
-def client(aws: str, service: str, **credentials: str) -> Any:
-    import boto3
-
-    known = {"aws_access_key_id": "t", "aws_secret_access_key": "t"} | credentials
-    return boto3.client(service, endpoint_url=aws, region_name="us-east-1", **known)
-
-
-def resolved(value: Any) -> Any:
-    """A policy of the translated template, with what it refers to filled in."""
-    if isinstance(value, list):
-        return [resolved(inner) for inner in value]
-    if not isinstance(value, dict):
-        return value
-    if "Fn::Sub" in value:
-        return (
-            value["Fn::Sub"]
-            .replace("${CatalogBucket.Arn}", f"arn:aws:s3:::{BUCKET}")
-            .replace("${CatalogPrefix}", PREFIX)
-            .replace("${OffloadBucket.Arn}", f"arn:aws:s3:::{OFFLOAD}")
-        )
-    if "Fn::GetAtt" in value:
-        arns = {"CatalogBucket": f"arn:aws:s3:::{BUCKET}", "GatewayLogGroup": GROUP, "CacheTable": "*"}
-        return arns[value["Fn::GetAtt"][0]]
-    return {key: resolved(inner) for key, inner in value.items()}
+def record_parameter() -> tuple[Statements, set[Call]]:
+    with Deployment(SourceKeys=PARAMETER) as deployment:
+        value = f'{{"alpha_vantage": "{OPERATOR_KEY}"}}'
+        deployment.client("ssm").put_parameter(Name="/keys", Value=value, Type="SecureString")
+        with deployment.runtime() as runtime:
+            assert "result" in call_tool(runtime, "GLOBAL_QUOTE", key="", symbol="IBM")
+        return deployment.statements(), recorded_calls(deployment.proxy.exchanges)
 
 
-def credentials_of_the_role(aws: str) -> dict[str, str]:
-    """Temporary credentials of a role with the policies of the template, as boto3's arguments."""
-    from tests.support import sam_template
+def use_gateway(deployment: Deployment) -> None:
+    """Do everything for which the function calls AWS."""
+    with deployment.runtime() as runtime:
+        assert ask(runtime, "TOOL_LIST")["total"] > 100  # nothing is published: S3 has to report it
+    publish((ROOT / "catalog/catalog.json").read_bytes(), deployment.catalog_location, deployment.s3)
+    with deployment.runtime() as runtime:
+        assert "result" in call_tool(runtime, "GLOBAL_QUOTE", key="", symbol="IBM")
+        long = call_tool(runtime, "TIME_SERIES_DAILY", symbol="IBM", outputsize="full", max_tokens=500)
+        urllib.request.urlopen(long["preview"]["full"]["url"]).close()  # a link has the rights of its signer
+        assert code_of(call_tool(runtime, "CPI", key="fault-daily-quota")) == "RATE_LIMITED"
+        assert code_of(call_tool(runtime, "CPI", key="fault-free-burst")) == "RATE_LIMITED"
+    with Upstream() as upstream:
+        upstream.replies = [(200, {}, incompressible())]
+        for _ in range(2):  # the second environment reads what the first has written
+            with deployment.runtime(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url) as runtime:
+                assert "result" in call_tool(runtime, "WTI", select="last 1")
+        assert len(upstream.requests) == 1
 
-    role = sam_template.translate(sam_template.load(ROOT / "template.yaml"))["Resources"]["GatewayRole"]["Properties"]
-    iam = client(aws, "iam")
-    trust = json.dumps(role["AssumeRolePolicyDocument"])
-    arn = iam.create_role(RoleName="gateway", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
-    for policy in role["Policies"]:
-        if "Fn::If" in policy:  # of an option
-            continue
-        document = json.dumps(resolved(policy["PolicyDocument"]))
-        iam.put_role_policy(RoleName="gateway", PolicyName=policy["PolicyName"], PolicyDocument=document)
-    temporary = client(aws, "sts").assume_role(RoleArn=arn, RoleSessionName="function")["Credentials"]
-    return {
-        "aws_access_key_id": temporary["AccessKeyId"],
-        "aws_secret_access_key": temporary["SecretAccessKey"],
-        "aws_session_token": temporary["SessionToken"],
+
+def incompressible() -> bytes:
+    """Return a table that is too large for an item of DynamoDB."""
+    numbers = random.Random(1)
+    return b"timestamp,value\n" + b"".join(b"2026-01-01,%a\n" % numbers.random() for _ in range(60_000))
+
+
+def test_every_call_is_allowed(recordings: list[tuple[Statements, set[Call]]]) -> None:
+    for statements, calls in recordings:
+        assert len(calls) > 3
+        assert sorted(call for call in calls if not allowed_by(statements, call)) == []
+
+
+def test_no_action_of_a_statement_could_be_left_out(recordings: list[tuple[Statements, set[Call]]]) -> None:
+    written = {
+        (one["Sid"], action) for statements, _ in recordings for one in statements for action in listed(one["Action"])
     }
-
-
-def test_the_role_can_only_read_the_catalog(aws: str) -> None:
-    from botocore.exceptions import ClientError
-
-    from toolfold.build.publisher import publish
-
-    s3 = client(aws, "s3")
-    s3.create_bucket(Bucket=BUCKET)
-    publish((ROOT / "catalog/catalog.json").read_bytes(), f"s3://{BUCKET}/{PREFIX}", s3)
-    s3.put_object(Bucket=BUCKET, Key="elsewhere/private.json", Body=b"{}")
-    credentials = credentials_of_the_role(aws)
-    control(aws, "reset-auth", b"0")  # from here on, every request is checked
-
-    variables = {name.upper(): value for name, value in credentials.items()}
-    place = {"TOOLFOLD_CATALOG": f"s3://{BUCKET}/{PREFIX}", "AWS_ENDPOINT_URL": aws}
-    with built_function.load_built_function(LOCAL_BUILD).runtime({**variables, **place}) as runtime:
-        answer = runtime.invoke(json.loads((ROOT / "events/tool-list.json").read_text()))
-    assert json.loads(answer["body"])["result"]["structuredContent"]["total"] > 100
-
-    function = client(aws, "s3", **credentials)
-    refused = {
-        "another prefix": lambda: function.get_object(Bucket=BUCKET, Key="elsewhere/private.json"),
-        "writing": lambda: function.put_object(Bucket=BUCKET, Key=f"{PREFIX}/current.json", Body=b"{}"),
-        "deleting": lambda: function.delete_object(Bucket=BUCKET, Key=f"{PREFIX}/current.json"),
-        "other buckets": function.list_buckets,
-    }
-    for what, attempt in refused.items():
-        with pytest.raises(ClientError, match="AccessDenied") as caught:
-            attempt()
-        assert caught.value.response["Error"]["Code"] == "AccessDenied", what
-
-
-def test_the_role_can_only_use_its_table_and_prefixes(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from botocore.exceptions import ClientError
-
-    from toolfold.aws.clients import AwsClients
-    from toolfold.cache.dynamodb import DynamoDBStore
-
-    dynamodb, s3 = client(aws, "dynamodb"), client(aws, "s3")
-    dynamodb.create_table(
-        TableName=TABLE,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    s3.create_bucket(Bucket=OFFLOAD)
-    s3.put_object(Bucket=OFFLOAD, Key="elsewhere/a", Body=b"")
-    credentials = credentials_of_the_role(aws)
-    for name, value in {**credentials, "aws_endpoint_url": aws, "aws_default_region": "us-east-1"}.items():
-        monkeypatch.setenv(name.upper(), value)
-    control(aws, "reset-auth", b"0")  # from here on, every request is checked
-
-    table = DynamoDBStore(AwsClients(), TABLE, f"s3://{OFFLOAD}/cache", 5.0)
-    for size in (10, 500_000):
-        table.put(f"entry {size}", bytes(size), 1000.0, 2000.0)
-        assert table.get(f"entry {size}") == bytes(size)
-    assert table.get("absent") is None
-    assert table.increment("used", 2000.0) == 1
-    assert table.acquire_slot("turn", 1000.0, 1001.0) == 0
-
-    bucket, function = client(aws, "s3", **credentials), client(aws, "dynamodb", **credentials)
-    bucket.put_object(Bucket=OFFLOAD, Key="offload/answer.json", Body=b"{}")
-    refused = {
-        "reading all": lambda: function.scan(TableName=TABLE),
-        "deleting": lambda: function.delete_item(TableName=TABLE, Key={"pk": {"S": "a"}}),
-        "another prefix": lambda: bucket.get_object(Bucket=OFFLOAD, Key="elsewhere/a"),
-        "listing": lambda: bucket.list_objects_v2(Bucket=OFFLOAD),
-    }
-    for what, attempt in refused.items():
-        with pytest.raises(ClientError) as caught:
-            attempt()
-        assert caught.value.response["Error"]["Code"] in ("AccessDenied", "403"), what
+    used = {name for statements, calls in recordings for call in calls for name in allowed_by(statements, call)}
+    assert {name for name in written - used if name[0] not in NOT_OF_THE_FUNCTION} == set()

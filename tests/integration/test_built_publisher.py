@@ -1,22 +1,30 @@
-"""The publisher that `sam build` made runs in AWS's runtime client, with its layers and nothing else."""
+"""The publisher of deploy/publisher.yaml, as `sam build` made it, runs in AWS's runtime client with its layer alone."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support import built_function
-from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT
+from tests.support.built_function import LAMBDA_PYTHON, NEEDS_LAMBDA_PYTHON, ROOT
 from tests.support.catalogs import sha256_of, small_catalog
 from tests.support.lambda_runtime import FunctionError, LambdaRuntime
 from toolfold.build.publisher import publish
 
-pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
+BUILD = ROOT / ".aws-sam/publisher-e2e"
+"""The build with the packages of this machine: make build-publisher-e2e."""
+
+pytestmark = [
+    pytest.mark.e2e,
+    NEEDS_LAMBDA_PYTHON,
+    pytest.mark.skipif(not (BUILD / "template.yaml").exists(), reason="needs a build: make build-publisher-e2e"),
+]
 
 CATALOG = (ROOT / "catalog/catalog.json").read_bytes()
 SCHEDULED = {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}
@@ -48,10 +56,23 @@ def location(s3: Any, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def start(aws: str) -> Callable[..., LambdaRuntime]:
-    built = built_function.load_built_function(LOCAL_BUILD, "PublisherFunction")
+    from tests.support import sam_template  # a second to import, as above
 
-    def make(location: str, **variables: str) -> LambdaRuntime:
-        return built.runtime({"TOOLFOLD_CATALOG": location, "AWS_ENDPOINT_URL": aws, **variables})
+    properties = sam_template.load(BUILD / "template.yaml")["Resources"]["PublisherFunction"]["Properties"]
+    names = {"TOOLFOLD_SOURCE_KEYS": "", "POWERTOOLS_SERVICE_NAME": "toolfold", "TOOLFOLD_CATALOG": ""}
+    environment = {**properties["Environment"]["Variables"], **names}
+    assert all(isinstance(value, str) for value in environment.values()), "a variable of the template has no value here"
+
+    def make(location: str, layer: Path = BUILD / "PublisherLayer", **variables: str) -> LambdaRuntime:
+        return LambdaRuntime(
+            function=BUILD / properties["CodeUri"],
+            layers=(layer,),
+            python=LAMBDA_PYTHON,
+            handler=properties["Handler"],
+            environment={**environment, "TOOLFOLD_CATALOG": location, "AWS_ENDPOINT_URL": aws, **variables},
+            timeout_s=float(properties["Timeout"]),
+            memory_mb=int(properties["MemorySize"]),
+        )
 
     return make
 
@@ -111,6 +132,20 @@ def pointer(s3: Any, location: str) -> dict[str, Any]:
     return dict(json.loads(s3.get_object(Bucket="published", Key=key)["Body"].read()))
 
 
+@pytest.mark.parametrize("settings", [{}, {"EXPLORER": "calls", "OAUTH_SCOPE_PREFIX": "toolfold/"}])
+def test_settings_for_callers_are_none_of_the_publisher(
+    start: Callable[..., LambdaRuntime], location: str, tmp_path: Path, settings: dict[str, str]
+) -> None:
+    """The issuer is a parameter of another stack: without it these settings are a mistake."""
+    layer = tmp_path / "layer"
+    shutil.copytree(BUILD / "PublisherLayer", layer)
+    file = layer / "python/toolfold/settings/settings.json"
+    packaged = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**packaged, **{f"TOOLFOLD_{name}": value for name, value in settings.items()}}))
+    with start(location, layer) as runtime:
+        assert runtime.invoke(SCHEDULED)["outcome"] == "published"
+
+
 def test_a_stack_publishes_is_updated_and_deleted(
     start: Callable[..., LambdaRuntime], cloudformation: CloudFormation, s3: Any, location: str
 ) -> None:
@@ -143,7 +178,7 @@ def test_a_stack_publishes_is_updated_and_deleted(
     ("place", "variables", "reason"),
     [
         ("s3://no-such-bucket/catalog", {}, "BUCKET_UNAVAILABLE: Nothing was published to s3://no-such-bucket/catalog"),
-        ("s3://published/x", {"TOOLFOLD_LOG_LEVEL": "LOUD"}, "TOOLFOLD_LOG_LEVEL must be DEBUG, INFO, WARNING"),
+        ("s3://published/x", {"TOOLFOLD_LOG_LEVEL": "LOUD"}, "TOOLFOLD_LOG_LEVEL must be one of DEBUG, INFO"),
         ("s3://published/x", {"TOOLFOLD_NO_SUCH": "1"}, "TOOLFOLD_NO_SUCH"),
         ("nowhere", {}, "The location to publish to must be s3://bucket/prefix"),
     ],

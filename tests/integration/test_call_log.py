@@ -3,45 +3,78 @@
 from __future__ import annotations
 
 import json
-import logging
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from tests.support.executor import BUSY, OK, Calls, Make
+from tests.support.clocks import Clock
+from tests.support.executor import BUSY, OK
 from tests.support.http import KEY
 from tests.support.upstream import CSV, Upstream
+from toolfold.catalog.model import Catalog
+from toolfold.errors import CallError
+from toolfold.execution.call_log import CallLog
+from toolfold.execution.credentials import RequestCredentials
+from toolfold.execution.executor import ToolExecutor
+from toolfold.settings import Settings
 
 
-class TestLog:
-    def lines(self, caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
-        names = ("inner_tool", "code", "cache", "upstream_requests", "retries", "response_chars", "circuit_breaker")
-        return [{name: vars(line)[name] for name in names} for line in caplog.records if line.message == "call"]
+class Calls:
+    """Calls through an executor, and their log."""
 
-    def test_each_call_writes_one_line(self, make: Make, upstream: Upstream, caplog: pytest.LogCaptureFixture) -> None:
-        caplog.set_level(logging.INFO, "toolfold")
-        calls = make(BREAKER_FAILURES="1")
-        upstream.replies = [BUSY, OK, (500, {}, b"")]
-        calls()
-        calls()
-        calls.error("WTI")
-        calls.error("WTI")
-        assert self.lines(caplog) == [
-            {"inner_tool": "CPI", "code": "OK", "cache": "miss", "upstream_requests": 2, "retries": 1,
-             "response_chars": len(CSV), "circuit_breaker": "closed"},
-            {"inner_tool": "CPI", "code": "OK", "cache": "memory", "upstream_requests": 0, "retries": 0,
-             "response_chars": len(CSV), "circuit_breaker": "closed"},
-            {"inner_tool": "WTI", "code": "UPSTREAM_ERROR", "cache": "miss", "upstream_requests": 1, "retries": 0,
-             "response_chars": 0, "circuit_breaker": "open"},
-            {"inner_tool": "WTI", "code": "UPSTREAM_ERROR", "cache": "miss", "upstream_requests": 0, "retries": 0,
-             "response_chars": 0, "circuit_breaker": "open"},
-        ]  # fmt: skip
+    def __init__(self, catalog: Catalog, url: str, **how: Any) -> None:
+        settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_BREAKER_FAILURES": "1"}
+        self.logs: list[CallLog] = []
+        on_call = self.logs.append
+        self.executor = ToolExecutor(
+            Settings.from_environment(settings), on_call=on_call, clock=Clock().clocks(), **how
+        )
+        self.catalog = catalog
 
-    def test_it_contains_names_and_figures_only(
-        self, calls: Calls, upstream: Upstream, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        caplog.set_level(logging.DEBUG, "toolfold")
-        calls("TIME_SERIES_WEEKLY", symbol="SECRETSYMBOL")
-        text = json.dumps([vars(line) for line in caplog.records if line.name == "toolfold"], default=str)
-        assert "SECRETSYMBOL" not in text
-        assert KEY not in text
+    def __call__(self, name: str, **arguments: Any) -> None:
+        tool = self.catalog.get(name)
+        assert tool is not None
+        with suppress(CallError):
+            self.executor.call(self.catalog, tool, arguments, RequestCredentials(KEY))
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        times = {"upstream_ms", "wait_ms", "error_message"}
+        return [{name: value for name, value in log.fields().items() if name not in times} for log in self.logs]
+
+
+def test_each_call_has_one_line_of_what_happened(catalog: Catalog, upstream: Upstream) -> None:
+    calls = Calls(catalog, upstream.url)
+    upstream.replies = [BUSY, OK, (500, {}, b"")]
+    for name in ("CPI", "CPI", "WTI", "WTI"):
+        calls(name)
+    assert calls.lines == [
+        {"inner_tool": "CPI", "code": "OK", "cache": "miss", "upstream_requests": 2, "retries": 1,
+         "response_chars": len(CSV)},
+        {"inner_tool": "CPI", "code": "OK", "cache": "memory", "response_chars": len(CSV)},
+        {"inner_tool": "WTI", "code": "UPSTREAM_ERROR", "cache": "miss", "upstream_requests": 1,
+         "circuit_breaker": "open"},
+        {"inner_tool": "WTI", "code": "UPSTREAM_ERROR", "cache": "miss", "circuit_breaker": "open"},
+    ]  # fmt: skip
+
+
+def test_it_contains_names_and_figures_only(
+    catalog: Catalog, upstream: Upstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "toolfold")
+    calls = Calls(catalog, upstream.url, logs_audit=True)
+    calls("TIME_SERIES_WEEKLY", symbol="SECRETSYMBOL")
+    calls("TIME_SERIES_WEEKLY", symbol=["SECRETSYMBOL"], SECRETSYMBOL="SECRETSYMBOL")
+    text = json.dumps([*(vars(log) for log in calls.logs), *(vars(line) for line in caplog.records)], default=str)
+    assert [log.code for log in calls.logs] == ["OK", "INVALID_ARGUMENTS"]
+    assert "SECRETSYMBOL" not in text
+    assert KEY not in text
+
+
+def test_a_refused_call_is_logged_only_for_the_audit(catalog: Catalog, upstream: Upstream) -> None:
+    for logs_audit in (False, True):
+        calls = Calls(catalog, upstream.url, logs_audit=logs_audit)
+        calls("TIME_SERIES_WEEKLY", nothing=1)
+        assert calls.lines == ([{"inner_tool": "TIME_SERIES_WEEKLY", "code": "INVALID_ARGUMENTS"}] * logs_audit)
+        assert [log.audit["effect"] for log in calls.logs] == ["read"] * logs_audit

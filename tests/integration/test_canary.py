@@ -20,10 +20,10 @@ from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
-from toolfold.execution.cached_executor import CachedExecutor
+from toolfold.execution.credentials import RequestCredentials
+from toolfold.execution.executor import ToolExecutor
 from toolfold.mock_api.faults import FAULTS
 from toolfold.mock_api.server import MockApi
-from toolfold.models import SourceCredentials
 from toolfold.settings import Settings
 
 KEY = "Canary-Key+0123/456=Zz"
@@ -85,7 +85,7 @@ class Calls:
             }
         )
         clock = Clock()
-        self.executor = CachedExecutor(settings, clock=clock.clocks())
+        self.executor = ToolExecutor(settings, clock=clock.clocks())
         self.catalog, self.settings, self.clock = catalog, settings, clock
 
     def __call__(self, name: str, arguments: dict[str, Any]) -> str:
@@ -93,7 +93,7 @@ class Calls:
         tool = self.catalog.get(name)
         assert tool is not None
         try:
-            outcome = self.executor.call(self.catalog.source(tool.source), tool, arguments, SourceCredentials(KEY))
+            outcome = self.executor.call(self.catalog, tool, arguments, RequestCredentials(KEY))
         except CallError as error:
             return json.dumps([error.as_dict(), repr(error), str(error), repr(error.__cause__)])
         return outcome.redactor.redact_text(outcome.body)
@@ -139,7 +139,7 @@ def test_no_store_and_no_response_contains_the_key(
         assert len(upstream.requests) == 2  # an answer that repeats the key is kept in memory, for this key
         upstream.replies = [(200, {}, CSV.encode())]
         calls("WTI", {})
-    memory = calls.executor._cache._memory  # type: ignore[union-attr]
+    memory = calls.executor.resources.cached_executor()._cache._memory  # type: ignore[union-attr]
     assert len(memory._own) == 2
     assert len(memory._common) == 1
     for name in (*memory._own, *memory._common):

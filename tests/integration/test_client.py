@@ -172,42 +172,42 @@ class TestCommandLine:
         self, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setenv("REMOTE_KEY", KEY)
-        command = ["--url", url, "--key-env", "REMOTE_KEY", "call", "GLOBAL_QUOTE", "symbol=IBM", "--json"]
+        command = ["--endpoint", url, "--key-env", "REMOTE_KEY", "call", "GLOBAL_QUOTE", "symbol=IBM", "--json"]
         assert main(command) == 0
         assert '"symbol": "IBM"' in capsys.readouterr().out
 
     def test_options_may_follow_the_command(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["catalog", "search", "--url", url, "stock", "price"]) == 0
+        assert main(["catalog", "search", "--endpoint", url, "stock", "price"]) == 0
         assert "GLOBAL_QUOTE" in capsys.readouterr().out
 
     def test_a_command_that_needs_this_machine_refuses(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit, match="2"):
-            main(["--url", url, "doctor"])
-        assert "--url works with call, catalog list" in capsys.readouterr().err
+            main(["--endpoint", url, "doctor"])
+        assert "--endpoint works with call, catalog list" in capsys.readouterr().err
 
     @pytest.mark.parametrize("command", [["call", "X"], ["catalog", "list"], ["settings"]])
     def test_an_empty_address_is_not_this_machine(self, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit, match="2"):
-            main(["--url", "", *command])
-        assert "--url is empty" in capsys.readouterr().err
+            main(["--endpoint", "", *command])
+        assert "--endpoint is empty" in capsys.readouterr().err
 
     def test_an_option_without_effect_is_refused(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit, match="2"):
-            main(["--url", url, "catalog", "search", "oil", "--explain"])
+            main(["--endpoint", url, "catalog", "search", "oil", "--explain"])
         assert "--explain reads the catalog of this machine" in capsys.readouterr().err
 
     def test_what_the_endpoint_cuts_is_said_in_its_words(
         self, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setenv("MY_KEY", KEY)
-        remote = ["--url", url, "--key-env", "MY_KEY", "call"]
+        remote = ["--endpoint", url, "--key-env", "MY_KEY", "call"]
         assert main([*remote, "TIME_SERIES_DAILY", "symbol=IBM", "outputsize=full"]) == 0
         assert "is more than the endpoint returns; --select returns a part" in capsys.readouterr().err
         assert main([*remote, "GLOBAL_QUOTE"]) == 1
         assert "--max-tokens" not in capsys.readouterr().err
 
     def test_a_variable_that_is_not_set_is_named(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["--url", url, "--token-env", "NO_SUCH", "call", "X"]) == 1
+        assert main(["--endpoint", url, "--token-env", "NO_SUCH", "call", "X"]) == 1
         assert "NO_SUCH is not set" in capsys.readouterr().err
 
 

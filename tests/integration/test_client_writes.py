@@ -1,4 +1,4 @@
-"""The Python client, its adapters and ``--url`` with tools that change data."""
+"""The Python client, its adapters and ``--endpoint`` with tools that change data."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_command_runs_a_tool_of_an_endpoint_as_one_of_this_machine(
     url: str, service: HttpService, capsys: pytest.CaptureFixture[str]
 ) -> None:
     service.received.clear()
-    assert main(["--url", url, "call", REPORT, "town=Oslo"]) == 0
+    assert main(["--endpoint", url, "call", REPORT, "town=Oslo"]) == 0
     assert [request.path for request in service.received] == ["/reports/Oslo"]
-    assert main(["--url", url, "call", REMOVE, "town=Oslo"]) == 1
+    assert main(["--endpoint", url, "call", REMOVE, "town=Oslo"]) == 1
     assert "--approval-token" in capsys.readouterr().err

@@ -14,10 +14,10 @@ from tests.support.clocks import Clock, timestamp
 from tests.support.executor import BUSY, Calls
 from tests.support.upstream import Upstream
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
-from toolfold.cache.memo import Memo
+from toolfold import call_context as clocks
+from toolfold.cache.memory import Memo
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import argument_repair, cached_executor
-from toolfold.execution import clock as clocks
 from toolfold.execution.call_log import CallLog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor

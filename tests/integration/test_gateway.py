@@ -231,10 +231,9 @@ def test_each_call_is_counted_and_logged_with_the_correlation_id(
     event = calling(symbol, **{"x-api-key": KEY})
     load()(event)
     logged = capsys.readouterr().out
-    assert logged_line(logged, message="call")["code"] == code
-    assert logged_line(logged, message="call")["correlation_id"] == event["requestContext"]["requestId"]
-    metric = logged_line(logged, Calls=[1.0])
-    assert (metric["service"], metric["code"]) == ("toolfold", code)
+    line = logged_line(logged, Calls=1)
+    assert (line["message"], line["service"], line["code"]) == ("request", "toolfold", code)
+    assert line["correlation_id"] == event["requestContext"]["requestId"]
 
 
 def test_an_allowed_origin_gets_cors_headers(load: Callable[..., Handler]) -> None:

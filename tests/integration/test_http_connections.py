@@ -20,7 +20,7 @@ from tests.support.upstream import CSV, Upstream
 from toolfold.network import connection, session
 from toolfold.network.errors import ConnectionBroken
 from toolfold.network.session import HttpClient
-from toolfold.sources.errors import ConnectionFailed
+from toolfold.sources.base import ConnectionFailed
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.support.upstream import CSV, Upstream
 from toolfold.errors import UpstreamError, UpstreamTimeout
 from toolfold.network.errors import NameResolutionError
 from toolfold.network.session import HttpClient, Response
-from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
+from toolfold.sources.base import ConnectionFailed, ConnectTimeout
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 NAME = "upstream.example"

@@ -19,7 +19,7 @@ from toolfold import __version__
 from toolfold.errors import CallError, UpstreamTimeout
 from toolfold.network.errors import ConnectionBroken, ForbiddenAddress, ReadTimeout
 from toolfold.network.session import HttpClient
-from toolfold.sources.errors import ConnectTimeout, NotSent
+from toolfold.sources.base import ConnectTimeout, NotSent
 
 
 class TestRequest:

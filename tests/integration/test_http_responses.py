@@ -17,7 +17,7 @@ from tests.support.http import KEY, Send
 from tests.support.upstream import CSV
 from toolfold.errors import CallError
 from toolfold.models import UpstreamResponse
-from toolfold.sources.errors import ConnectionFailed
+from toolfold.sources.base import ConnectionFailed
 
 WITHIN_S = 0.3
 LATE_S = 1.0

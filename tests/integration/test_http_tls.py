@@ -24,7 +24,7 @@ from toolfold.network import session, sockets
 from toolfold.network.errors import CertificateError
 from toolfold.network.session import HttpClient
 from toolfold.network.sockets import create_tls_context
-from toolfold.sources.errors import ConnectionFailed, ConnectTimeout
+from toolfold.sources.base import ConnectionFailed, ConnectTimeout
 
 OK = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()
 UNTRUSTED = "TLS certificate check failed for localhost"

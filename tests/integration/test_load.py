@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.benchmarks.load import clients
-from tests.benchmarks.load.servers import memory_mb, serving
+from benchmarks.load import clients
+from benchmarks.load.servers import memory_mb, serving
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.local_http import asgi, protocol, server
-from toolfold.transports.local_http.limits import ConnectionLimits
+from toolfold.transports.local_http.connection import ConnectionLimits
 from toolfold.transports.local_http.protocol import Phase
 from toolfold.transports.local_http.server import LocalServer
 

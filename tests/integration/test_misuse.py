@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.benchmarks.agent.client import over_mock_api
-from tests.benchmarks.agent.journey import Journey, answer
-from tests.benchmarks.agent.misuse import Outcome, judge
-from tests.benchmarks.agent.probes import PROBES
-from tests.benchmarks.agent.questions import QUESTIONS
+from benchmarks.agent.client import over_mock_api
+from benchmarks.agent.journey import Journey, answer
+from benchmarks.agent.misuse import Outcome, judge
+from benchmarks.agent.probes import PROBES
+from benchmarks.agent.questions import QUESTIONS
 
 pytestmark = pytest.mark.slow
 

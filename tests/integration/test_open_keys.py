@@ -14,7 +14,7 @@ from tests.support.lambda_handler import CONTEXT, load_gateway
 from tests.support.mcp_requests import message
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
-from toolfold.settings.own_keys import open_keys
+from toolfold.settings.model import open_keys
 from toolfold.transports.local_http.server import LocalServer
 
 KEY = "OPERATORSKEY0123"

@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from tests.benchmarks.scale import generate
+from benchmarks.scale import generate
 from tests.support.aws_services import use_aws_endpoint
 from toolfold.build import writer
 from toolfold.build.publisher import publish

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from toolfold.build.sentence_model import SentenceModel, find_model
+from toolfold.build.semantic_index import SentenceModel, find_model
 from toolfold.catalog.search import search
 from toolfold.catalog.store import parse_catalog
 

@@ -18,7 +18,7 @@ import pytest
 
 from tests.integration.test_local_http_limits import calling
 from tests.support.raw_http import PING, answers_honestly, connect, post, read_all
-from toolfold.cli.installation import install_command
+from toolfold.cli.environment import install_command
 from toolfold.mock_api.server import MockApi
 
 COMMAND = [sys.executable, "-m", "toolfold", "serve"]

@@ -1,20 +1,32 @@
-"""``make smoke`` against a real process of ``toolfold serve``, open and with an issuer, and against wrong servers."""
+"""``make smoke`` against a real process of ``toolfold serve``, deployments with each access, and wrong servers."""
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 
+import boto3
 import pytest
+import requests
 
 from scripts import smoke
 from tests.integration.test_serve_process import serving
-from tests.support.http_api import Request, event_for, response_from
+from tests.support import aws_services
+from tests.support.catalogs import small_catalog
+from tests.support.deployed_api import ENVIRONMENT, REGION, deployed_api
 from tests.support.issuer import Issuer
 from tests.support.local_server import Handler, LocalServer
 from tests.support.oauth_gateway import RESOURCE, Gateway
+from tests.support.upstream import Upstream
+from toolfold.app import build_app
+from toolfold.client import ClientError
 from toolfold.mock_api.server import MockApi
+from toolfold.settings import Settings
+from toolfold.telemetry import configure
+from toolfold.transports.lambda_handler import LambdaHandler
+
+KEY = "TESTKEY123"
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +35,14 @@ def open_url() -> Iterator[str]:
         yield url
 
 
-def outcomes(url: str, key: str = "", token: str = "") -> dict[str, str]:
+def handler(**settings: str) -> LambdaHandler:
+    read = Settings.from_environment(settings)
+    return LambdaHandler(build_app(read), configure(read))
+
+
+def outcomes(url: str, access: str = "", key: str = "", token: str = "", sign: str = "") -> dict[str, str]:
     lines: list[str] = []
-    endpoint = smoke.Endpoint(url, key, token)
-    passed = smoke.run(endpoint, lines.append)
+    passed = smoke.run(smoke.Endpoint(url, access, sign, key, token), lines.append)
     found = {line.split()[1]: line.split()[0] for line in lines}
     assert list(found) == list(smoke.CHECKS)
     assert passed == ("FAIL" not in found.values()), lines
@@ -34,52 +50,83 @@ def outcomes(url: str, key: str = "", token: str = "") -> dict[str, str]:
     return found
 
 
+def names(found: dict[str, str], outcome: str) -> set[str]:
+    return {name for name, one in found.items() if one == outcome}
+
+
 def test_an_open_endpoint_passes_and_its_call_needs_a_key(open_url: str) -> None:
     found = outcomes(open_url)
-    assert found.pop("TOOL_CALL") == "SKIP"
-    assert set(found.values()) == {"PASS"}
+    assert names(found, "SKIP") == {"TOOL_CALL"}
+    assert not names(found, "FAIL")
 
 
 def test_with_a_key_the_call_passes(open_url: str) -> None:
-    assert set(outcomes(open_url, key="TESTKEY123").values()) == {"PASS"}
+    assert set(outcomes(open_url, key=KEY).values()) == {"PASS"}
 
 
 def test_a_token_that_is_not_required_is_a_failure(open_url: str) -> None:
-    assert outcomes(open_url, token="TOKEN")["authorization"] == "FAIL"
+    assert names(outcomes(open_url, token="TOKEN"), "FAIL") == {"access"}
 
 
-@contextmanager
-def api_of(gateway: Gateway) -> Iterator[str]:
-    """Serve the routes of the template in front of the handler."""
+def test_the_key_of_a_deployment_that_strangers_use_is_a_failure(
+    mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true"}
+    with deployed_api(handler(**settings)) as url:
+        assert names(outcomes(url), "FAIL") == {"key"}
 
-    class Route(Handler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            answer = response_from({"statusCode": 404})
-            if re.fullmatch(r"/mcp|/health|/register|/\.well-known/.+", self.path):
-                request = Request(self.command, self.path, list(self.headers.items()), body)
-                answer = response_from(gateway.handler(event_for(request, self.path)))
-            self.reply(answer.status, dict(answer.headers), answer.body)
 
-        do_GET = do_OPTIONS = do_POST
-
-    with LocalServer(Route) as server:
-        yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
+def test_any_catalog_is_checked_by_one_of_its_own_examples(tmp_path: Path) -> None:
+    (tmp_path / "catalog.json").write_bytes(small_catalog())
+    with Upstream(
+        (200, {"content-type": "application/json"}, b'{"times": [{"time": "06:12", "metres": 1.2}]}')
+    ) as tides:
+        host = tides.url.split("/")[2]
+        settings = {"TOOLFOLD_SOURCE_TIDES_URL": tides.url, "TOOLFOLD_ALLOWED_HOSTS": host}
+        with deployed_api(handler(TOOLFOLD_CATALOG=str(tmp_path / "catalog.json"), **settings)) as url:
+            found = outcomes(url)
+        assert (names(found, "SKIP"), names(found, "FAIL")) == ({"key"}, set())
+        assert tides.requests[0]["harbour"] == "Bergen"
 
 
 def test_with_an_issuer_the_metadata_are_checked_and_calls_need_a_token(mock_api: MockApi) -> None:
-    with Issuer() as issuer, api_of(Gateway(issuer, mock_api)) as url:
+    with Issuer() as issuer, deployed_api(Gateway(issuer, mock_api).handler) as url:
         found = outcomes(url)
-        assert {name for name, outcome in found.items() if outcome == "SKIP"} == {
-            *("initialize", "tools/list", "TOOL_LIST", "TOOL_GET", "TOOL_CALL")
-        }
-        assert found["authorization"] == found["health"] == "PASS"
-        assert set(outcomes(url, key="TESTKEY123", token=issuer.token(RESOURCE)).values()) == {"PASS"}
+        assert names(found, "SKIP") == {"initialize", "tools/list", "TOOL_LIST", "TOOL_GET", "TOOL_CALL", "key"}
+        assert not names(found, "FAIL")
+        assert names(outcomes(url, key=KEY, token=issuer.token(RESOURCE)), "SKIP") == {"key"}
         wrong = outcomes(url, token=issuer.token("https://other.example.com"))
-        assert (wrong["authorization"], wrong["tools/list"]) == ("PASS", "FAIL")
+        assert (wrong["access"], wrong["tools/list"]) == ("PASS", "FAIL")
 
 
-def test_nothing_is_passed_by_a_server_that_is_down_or_another_one() -> None:
+class TestSignedRequests:
+    @pytest.fixture
+    def url(self, mock_api: MockApi) -> Iterator[str]:
+        settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_ACCESS": "iam"}
+        with deployed_api(handler(**settings), "iam") as served:
+            yield served
+
+    def test_every_check_passes(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name, value in ENVIRONMENT.items():
+            monkeypatch.setenv(name, value)
+        found = outcomes(url, key=KEY, sign=REGION)
+        assert (names(found, "SKIP"), names(found, "FAIL")) == ({"key"}, set())
+
+    def test_other_credentials_are_refused(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name, value in {**ENVIRONMENT, "AWS_SECRET_ACCESS_KEY": "wrong"}.items():
+            monkeypatch.setenv(name, value)
+        assert {"initialize", "tools/list", "TOOL_CALL"} <= names(outcomes(url, sign=REGION), "FAIL")
+
+    def test_an_open_endpoint_is_not_one_for_signed_requests(
+        self, open_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name, value in ENVIRONMENT.items():
+            monkeypatch.setenv(name, value)
+        assert {"access", "health"} <= names(outcomes(open_url, "iam", sign=REGION), "FAIL")
+
+
+def test_nothing_is_passed_by_a_server_that_is_down_or_another_one(capsys: pytest.CaptureFixture[str]) -> None:
     class Other(Handler):
         def do_GET(self) -> None:
             self.reply(200, {"content-type": "text/html"}, b"<html>")
@@ -88,12 +135,58 @@ def test_nothing_is_passed_by_a_server_that_is_down_or_another_one() -> None:
 
     with LocalServer(Other) as server:
         url = f"http://127.0.0.1:{server.server_address[1]}/mcp"
-        found = outcomes(url)
-        assert {name for name, outcome in found.items() if outcome == "PASS"} <= {"CORS"}
-    assert set(outcomes(url).values()) == {"FAIL"}
+        assert names(outcomes(url, "open"), "PASS") <= {"CORS"}
+        with pytest.raises(ClientError, match="does not answer as an MCP server"):
+            outcomes(url)
+    assert set(outcomes(url, "open").values()) == {"FAIL"}
+    assert smoke.main([url]) == 1
+    assert "cannot be reached" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("url", ["mcp.example.com", "https://mcp.example.com", "ftp://a/mcp", ""])
+@pytest.mark.parametrize("url", ["mcp.example.com", "ftp://a/mcp", ""])
 def test_an_address_that_is_none_is_refused(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert smoke.main([url]) == 2
-    assert "https://mcp.example.com/mcp" in capsys.readouterr().err
+    assert smoke.main([url]) == 1
+    assert "The address of an endpoint begins with https://" in capsys.readouterr().err
+
+
+def test_an_address_without_the_path_is_explained(open_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert smoke.main([open_url.removesuffix("/mcp")]) == 1
+    assert "404: MCP is served at /mcp" in capsys.readouterr().err
+
+
+class TestStack:
+    @pytest.fixture(autouse=True)
+    def account(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        with aws_services.serving() as url:
+            requests.post(f"{url}/moto-api/reset", timeout=10)
+            aws_services.use_aws_endpoint(url, monkeypatch)
+            yield
+
+    def create(self, stack: str, outputs: dict[str, str]) -> None:
+        template = {
+            "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+            "Outputs": {name: {"Value": value} for name, value in outputs.items()},
+        }
+        boto3.client("cloudformation").create_stack(StackName=stack, TemplateBody=json.dumps(template))
+
+    def test_the_stack_of_a_stage_says_endpoint_and_access(
+        self, open_url: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.create("toolfold-prod", {"Endpoint": open_url, "Access": "open"})
+        assert smoke.main(["--stage", "prod"]) == 0
+        assert f"{open_url}: access open" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        ("options", "complaint"),
+        [
+            (["--stage", "nowhere"], "has no stage nowhere: set STAGE to one of default, dev, prod."),
+            (["--stage", "prod"], "There is no stack toolfold-prod: deploy it by `make deploy STAGE=prod`."),
+            (["--stack", "empty"], "There is no stack empty: deploy it by `make deploy`."),
+        ],
+    )
+    def test_without_a_deployment_the_next_step_is_named(
+        self, options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.create("empty", {})
+        assert smoke.main(options) == 1
+        assert complaint in capsys.readouterr().err

@@ -15,8 +15,8 @@ import pytest
 from tests.support.sql_databases import create_sqlite
 from toolfold import call_context
 from toolfold.build.compiler import compile_folder
+from toolfold.build.importers.sql.importer import SqlSourceSettings
 from toolfold.build.importers.sql.refresh import refresh
-from toolfold.build.importers.sql.settings import SqlSourceSettings
 from toolfold.catalog.entries import Source
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog

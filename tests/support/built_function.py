@@ -59,30 +59,28 @@ class BuiltFunction:
         )
 
 
-def load_built_function(build: Path, name: str = "GatewayFunction", **parameters: str) -> BuiltFunction:
-    """Return the function ``name`` of the folder that `sam build` wrote, with these parameters of the template.
+def load_built_function(build: Path, name: str = "GatewayFunction") -> BuiltFunction:
+    """Return the function ``name`` of the folder that `sam build` wrote.
 
     Raises:
         FileNotFoundError: The folder has no build.
     """
     from tests.support import sam_template  # a second to import: not when the tests of the build are skipped
-    from tests.support.stack import deciding
 
     template = sam_template.load(build / "template.yaml")
     resources = template["Resources"]
     properties = resources[name]["Properties"]
-    layers = deciding(template, {"Publisher": "true", **parameters}).template["Resources"][name]["Properties"]["Layers"]
     defaults = {key: str(value["Default"]) for key, value in template["Parameters"].items() if "Default" in value}
-    defaults |= parameters
     environment: dict[str, str] = {}
     for key, value in properties["Environment"]["Variables"].items():
         if isinstance(value, str):
             environment[key] = value
         elif value.get("Ref") in defaults:
             environment[key] = defaults[value["Ref"]]
+    environment.pop("TOOLFOLD_ACCESS", None)  # tests.support.deployment has it, and signed requests
     return BuiltFunction(
         function=build / properties["CodeUri"],
-        layers=tuple(build / resources[layer["Ref"]]["Properties"]["ContentUri"] for layer in layers),
+        layers=tuple(build / resources[layer["Ref"]]["Properties"]["ContentUri"] for layer in properties["Layers"]),
         handler=properties["Handler"],
         timeout_s=float(properties["Timeout"]),
         memory_mb=int(properties["MemorySize"]),

@@ -1,167 +1,175 @@
-"""The stack of template.yaml on this machine: its buckets, its table and its secret in moto, its function as processes.
+"""The stack of template.yaml on this machine: moto makes its resources, its function runs as processes.
 
-Everything is made from the translated template: names, keys of the table, environment variables. The functions reach
-AWS through a proxy, which records what they send and can make it fail; the clients of this class reach it directly.
+Names, keys of the table and environment variables are those of the stack. The function reaches AWS through a proxy,
+which records what it sends and can make it fail; the clients of this class reach it directly.
 
-    with Deployment(AnyoneMayUseTheKey="true") as deployment, deployment.runtime() as runtime:
-        answer = runtime.invoke(event)
+    with Deployment() as deployment, deployment.runtime() as runtime:
+        answer = runtime.invoke(event("TOOL_LIST"))
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import urllib.request
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any, Self
 
-from tests.support import stack
 from tests.support.aws_services import serving
 from tests.support.built_function import LOCAL_BUILD, load_built_function
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.mcp_requests import message
+from tests.support.sam_template import PACKAGED, REGION, TEMPLATE, load, translate
 from toolfold.mock_api.server import MockApi
 
 KEY = "CANARYKEY0123456"
 """The API key of callers."""
+
+CALLER = "arn:aws:iam::123456789012:user/caller"
+"""Who signs the requests."""
+
+_NOT_IN_MOTO = (
+    "AWS::ApiGatewayV2::",
+    "AWS::Lambda::Alias",
+    "AWS::Lambda::LayerVersion",
+    "AWS::Lambda::Permission",
+    "AWS::Lambda::Version",
+    "AWS::S3::BucketPolicy",
+    "AWS::SecretsManager::Secret",
+)
+"""Types that moto's CloudFormation does not make, or without their ARN. Here a parameter has what a reference to one of
+them would be; outputs are left out."""
+
+_EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
+"""The code in moto, which does not run it."""
 
 
 class Deployment:
     """A stack on this machine, until the end of a ``with`` statement.
 
     Args:
-        secret: The value of a secret to create, which the stack names as its ``AlphaVantageApiKeySecret``.
-        field: The field of the secret that has the key; empty for the whole value.
-        kms_key: Whether the secret has a KMS key of its own.
+        keys: Source ID → key of the deployment, for a secret that the stack names as its ``SourceKeys``.
+        kms_key: Whether the secret and the stack have a KMS key of their own.
         parameters: Other parameters of the template.
 
     Attributes:
-        stack: Its resources.
-        proxy: What the functions reach AWS through.
+        proxy: What the function reaches AWS through.
         mock_api: The upstream.
         s3, dynamodb: Clients of boto3 that bypass the proxy.
+        resources: Logical ID → physical ID.
+        environment: The variables of the function.
     """
 
-    def __init__(self, secret: str = "", field: str = "", *, kms_key: bool = False, **parameters: str) -> None:
-        self._secret, self._field, self._kms_key = secret, field, kms_key
-        self._parameters = parameters
+    def __init__(self, keys: Mapping[str, str] | None = None, *, kms_key: bool = False, **parameters: str) -> None:
+        self._keys, self._kms_key, self.parameters = keys, kms_key, dict(parameters)
         self._exit = ExitStack()
 
     def __enter__(self) -> Self:
         self.endpoint = self._exit.enter_context(serving())
-        self.delete()  # moto's state is that of this process, and may be left over
+        self.reset()  # moto's state is that of this process, and may be left over
         self.proxy = self._exit.enter_context(FaultyProxy(self.endpoint))
         self.mock_api = self._exit.enter_context(MockApi())
         self.s3, self.dynamodb = self.client("s3"), self.client("dynamodb")
-        self.stack = stack.deployed(**{**self._create_secret(), **self._parameters})
-        self.create()
+        self._create_secret()
+        self._create_stack()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.delete()
+        self.reset()
         self._exit.close()
 
     @property
     def catalog_location(self) -> str:
         """Where the catalog is published: ``s3://bucket/prefix``."""
-        return self.stack.variables()["TOOLFOLD_CATALOG"]
+        return self.environment["TOOLFOLD_CATALOG"]
 
     @property
     def catalog_bucket(self) -> str:
         """The bucket of the catalog."""
-        return self._name("CatalogBucket")
+        return self.resources["CatalogBucket"]
 
     @property
     def results_bucket(self) -> str:
         """The bucket of large cache entries and of long results."""
-        return self._name("OffloadBucket")
-
-    @property
-    def table(self) -> str:
-        """The table of the cache."""
-        return self._name("CacheTable")
+        return self.resources["OffloadBucket"]
 
     def client(self, service: str) -> Any:
         """Return a client of boto3 that reaches moto directly."""
         import boto3
 
         known = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-        return boto3.client(service, endpoint_url=self.endpoint, region_name=stack.REGION, **known)
+        return boto3.client(service, endpoint_url=self.endpoint, region_name=REGION, **known)
 
-    def create(self) -> None:
-        """Create the buckets and the tables of the stack."""
-        for name, resource in self.stack.resources.items():
-            physical, properties = stack.physical_name(name, resource), resource.get("Properties", {})
-            if resource["Type"] == "AWS::S3::Bucket":
-                self.s3.create_bucket(Bucket=physical)
-                if "VersioningConfiguration" in properties:
-                    versioning = properties["VersioningConfiguration"]
-                    self.s3.put_bucket_versioning(Bucket=physical, VersioningConfiguration=versioning)
-            if resource["Type"] == "AWS::DynamoDB::Table":
-                keys = {key: properties[key] for key in ("KeySchema", "AttributeDefinitions", "BillingMode")}
-                self.dynamodb.create_table(TableName=physical, **keys)
+    def _create_stack(self) -> None:
+        cloudformation, template = self.client("cloudformation"), translate(load(TEMPLATE), self.parameters)
+        del template["Outputs"]
+        for name, resource in list(template["Resources"].items()):
+            if resource["Type"].startswith(_NOT_IN_MOTO):
+                del template["Resources"][name]
+                template["Parameters"][name] = {"Type": "String", "Default": name}
+        self.s3.create_bucket(Bucket=PACKAGED.split("/")[2])
+        self.s3.put_object(Bucket=PACKAGED.split("/")[2], Key=PACKAGED.split("/")[3], Body=_EMPTY_ZIP)
+        given = [{"ParameterKey": name, "ParameterValue": value} for name, value in self.parameters.items()]
+        cloudformation.create_stack(StackName="toolfold", TemplateBody=json.dumps(template), Parameters=given)
+        found = cloudformation.list_stack_resources(StackName="toolfold")["StackResourceSummaries"]
+        self.resources: dict[str, str] = {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found}
+        function = self.client("lambda").get_function_configuration(FunctionName=self.resources["GatewayFunction"])
+        self.environment: dict[str, str] = function["Environment"]["Variables"]
 
-    def _create_secret(self) -> dict[str, str]:
-        """Create the secret and its KMS key; return the parameters that name them."""
-        if not self._secret:
-            return {}
-        parameters, own = {"AnyoneMayUseTheKey": "true"}, {}
+    def _create_secret(self) -> None:
+        own = {}
         if self._kms_key:
-            arn = self.client("kms").create_key()["KeyMetadata"]["Arn"]
-            parameters["KeySecretKmsKeyArn"] = own["KmsKeyId"] = arn
-        arn = self.client("secretsmanager").create_secret(Name="keys/alpha", SecretString=self._secret, **own)["ARN"]
-        return {**parameters, "AlphaVantageApiKeySecret": f"{arn}#{self._field}" if self._field else arn}
+            own["KmsKeyId"] = self.parameters["KmsKeyArn"] = self.client("kms").create_key()["KeyMetadata"]["Arn"]
+        if self._keys is not None:
+            secret = self.client("secretsmanager").create_secret(
+                Name="keys", SecretString=json.dumps(self._keys), **own
+            )
+            self.parameters["SourceKeys"] = secret["ARN"]
 
-    def rotate_secret(self, value: str) -> None:
-        """Replace the value of the secret."""
-        self.client("secretsmanager").put_secret_value(SecretId="keys/alpha", SecretString=value)
+    def rotate_keys(self, keys: Mapping[str, str]) -> None:
+        """Replace the keys of the deployment."""
+        self.client("secretsmanager").put_secret_value(SecretId="keys", SecretString=json.dumps(keys))
 
-    def delete_stack(self) -> list[str]:
-        """Delete the stack as CloudFormation does; return the resources that are kept."""
-        kept = []
-        for name, resource in self.stack.resources.items():
-            if resource.get("DeletionPolicy") == "Retain":
-                kept.append(name)
-            elif resource["Type"] == "AWS::DynamoDB::Table":
-                self.dynamodb.delete_table(TableName=stack.physical_name(name, resource))
-        return kept
+    def statements(self) -> list[dict[str, Any]]:
+        """Return the statements of the role of the function, as IAM has them."""
+        iam, role = self.client("iam"), self.resources["GatewayRole"]
+        names = iam.list_role_policies(RoleName=role)["PolicyNames"]
+        policies = [iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] for name in names]
+        # moto has them as Python writes them.
+        return [one for policy in policies for one in ast.literal_eval(policy)["Statement"] if one]
 
-    def delete(self) -> None:
+    def reset(self) -> None:
         """Delete everything in moto."""
         urllib.request.urlopen(urllib.request.Request(f"{self.endpoint}/moto-api/reset", b"", method="POST")).close()
 
-    def runtime(self, function: str = "GatewayFunction", **variables: str) -> LambdaRuntime:
-        """Return an execution environment of a built function, with the variables that the template sets."""
-        return load_built_function(LOCAL_BUILD, function).runtime(self.variables(function, **variables))
-
-    def variables(self, function: str = "GatewayFunction", **others: str) -> dict[str, str]:
-        """Return the environment of a function; ``others`` take precedence."""
-        own = {name: value for name, value in self.stack.variables(function).items() if value}
+    def runtime(self, **variables: str) -> LambdaRuntime:
+        """Return an execution environment of the built function, with the variables of the stack."""
         here = {
             "AWS_ENDPOINT_URL": self.proxy.url,
-            "AWS_REGION": stack.REGION,
-            "AWS_DEFAULT_REGION": stack.REGION,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": self.mock_api.url,
             # moto is in Python and the machine is busy: a time-out is no fault here.
             "TOOLFOLD_CACHE_TIMEOUT_S": "10",
             "TOOLFOLD_S3_TIMEOUT_S": "20",
             "TOOLFOLD_SECRET_TIMEOUT_S": "10",
         }
-        return own | here | others
-
-    def _name(self, logical: str) -> str:
-        return stack.physical_name(logical, self.stack.resources[logical])
+        return load_built_function(LOCAL_BUILD).runtime(self.environment | here | variables)
 
 
 def event(name: str, arguments: dict[str, Any] | None = None, key: str = KEY) -> dict[str, Any]:
-    """Return the event of a call of a meta-tool; without ``key`` the request carries none."""
+    """Return the event of a signed call of a meta-tool; without ``key`` the request carries none."""
     from tests.support.http_api import Request, event_for
 
     headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")]
     if key:
         headers.append(("x-api-key", key))
     body = json.dumps(message("tools/call", {"name": name, "arguments": arguments or {}})).encode()
-    return event_for(Request("POST", "/mcp", headers, body))
+    found = event_for(Request("POST", "/mcp", headers, body))
+    found["requestContext"]["authorizer"] = {"iam": {"userArn": CALLER}}
+    return found
 
 
 def ask(runtime: LambdaRuntime, name: str, arguments: dict[str, Any] | None = None, key: str = KEY) -> dict[str, Any]:
@@ -172,7 +180,7 @@ def ask(runtime: LambdaRuntime, name: str, arguments: dict[str, Any] | None = No
 
 def call_tool(runtime: LambdaRuntime, tool: str, key: str = KEY, **arguments: Any) -> dict[str, Any]:
     """Return the structured content of ``TOOL_CALL``; ``max_tokens`` and the like are passed beside the arguments."""
-    own = {name: arguments.pop(name) for name in ("max_tokens", "select", "fresh") if name in arguments}
+    own: dict[str, Any] = {name: arguments.pop(name) for name in ("max_tokens", "select", "fresh") if name in arguments}
     return ask(runtime, "TOOL_CALL", {"tool_name": tool, "arguments": arguments, **own}, key)
 
 

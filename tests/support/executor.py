@@ -13,8 +13,8 @@ from tests.support.upstream import CSV, Reply, notice
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
 from toolfold.execution.cached_executor import CachedExecutor
-from toolfold.execution.circuit_breaker import CircuitBreaker
 from toolfold.execution.result import CallResult
+from toolfold.execution.upstream import CircuitBreaker
 from toolfold.models import SourceCredentials
 from toolfold.settings import Settings
 

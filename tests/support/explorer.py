@@ -13,7 +13,7 @@ from toolfold.explorer.router import Router
 from toolfold.explorer.static_files import FOLDER, StaticFiles
 from toolfold.protocol.http import Headers, Response
 from toolfold.settings import Settings
-from toolfold.transports.lambda_events import parse_event
+from toolfold.transports.lambda_handler import parse_event
 
 __all__ = ["HOST", "ask", "make_router", "page_event"]
 

@@ -52,9 +52,11 @@ class Gateway:
                 **self.settings,
             }
         )
-        self.handler = LambdaHandler(build_app(settings), configure(settings), self._note)
+        self._telemetry = configure(settings)
+        self.handler = LambdaHandler(build_app(settings), self._telemetry, self._note)
 
-    def _note(self, fields: LogFields, _catalog_age_s: float | None) -> None:
+    def _note(self, fields: LogFields, catalog_age_s: float | None, *, is_probe: bool) -> None:
+        self._telemetry.record_request(fields, catalog_age_s, is_probe=is_probe)
         self.failures.extend(code for code in FAILURES if fields.get("error") == code)
 
     def send(self, token: str | None, tool: str = "TOOL_LIST", arguments: Any = None, **headers: str) -> dict[str, Any]:

@@ -1,16 +1,18 @@
-"""Translate the SAM template into the CloudFormation template that AWS makes of it.
+"""Translate a SAM template into the CloudFormation template that AWS makes of it, with SAM's own translator.
 
 The lint of a SAM template does not check SAM's own resources: it accepts a runtime that does not exist. In the
-translated template the same mistake is found. As a program it writes the translation as JSON, for ``cfn-lint`` (``make
-validate``)::
+translated template the same mistake is found. As a program it writes the translation as JSON, for ``cfn-lint`` and the
+scanner (``make validate``); parameters given as ``Name=value`` become defaults, because a scanner reads only those,
+and ``all`` gives a value to every parameter::
 
-    python -m tests.support.sam_template template.yaml > translated.json
+    python -m tests.support.sam_template template.yaml Access=oauth OAuthIssuer=https://issuer.example.com
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,32 @@ from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 from samtranslator.yaml_helper import yaml_parse
 
-REGION = "eu-central-1"
-"""Any region will do: nothing in the template depends on it, and nothing is sent anywhere."""
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
-_PACKAGED = "s3://packages/code.zip"
+REGION = "us-east-1"
+"""Any region will do: nothing in a template depends on it, and nothing is sent anywhere."""
+
+ALL_OPTIONS = {
+    "Access": "oauth",
+    "OAuthIssuer": "https://issuer.example.com",
+    "SourceKeys": "arn:aws:secretsmanager:us-east-1:123456789012:secret:keys-Ab12Cd",
+    "Approval": "human",
+    "ThrottleRate": "50",
+    "ReservedConcurrency": "10",
+    "LogRetentionDays": "7",
+    "PinnedVersion": "3",
+    "SnapStart": "PublishedVersions",
+    "Tracing": "Active",
+    "DomainName": "mcp.example.com",
+    "Vpc": "subnet-0a1b2c3d,subnet-0a1b2c3e;sg-0a1b2c3d",
+    "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary",
+    "KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/0b1c",
+}
+"""A value of every parameter of template.yaml, none of which is the default."""
+
+PACKAGED = "s3://packages/code.zip"
+"""Where the translation finds the code, as `sam package` would have put it there."""
+
 _CODE_OF: dict[str, str] = {
     "AWS::Serverless::Function": "CodeUri",
     "AWS::Serverless::LayerVersion": "ContentUri",
@@ -35,20 +59,30 @@ def load(path: Path) -> dict[str, Any]:
     return dict(yaml_parse(path.read_text(encoding="utf-8")))
 
 
-def translate(template: dict[str, Any]) -> dict[str, Any]:
-    """Return the CloudFormation template for a SAM template, with every parameter at its default.
+def translate(
+    template: dict[str, Any], parameters: Mapping[str, str] | None = None, package: str = PACKAGED
+) -> dict[str, Any]:
+    """Return the CloudFormation template for a SAM template.
 
-    ``template`` is changed: local code becomes a packaged object, as `sam package` would do.
+    ``template`` is changed: local code becomes the object ``package``, as `sam package` would do.
+
+    Args:
+        template: From :func:`load`.
+        parameters: Values other than the defaults. They decide the logical IDs of layers.
+        package: URL of the object in S3.
 
     Raises:
         samtranslator.model.exceptions.InvalidDocumentException: SAM refuses the template.
     """
     for resource in template["Resources"].values():
         if resource["Type"] in _CODE_OF:
-            resource["Properties"][_CODE_OF[resource["Type"]]] = _PACKAGED
+            resource["Properties"][_CODE_OF[resource["Type"]]] = package
     session = boto3.Session(region_name=REGION)
     translator = Translator(managed_policy_map={}, sam_parser=Parser(), boto_session=session)
-    return dict(translator.translate(sam_template=template, parameter_values={}, get_managed_policy_map=_no_policies))
+    values = dict(parameters or {})
+    return dict(
+        translator.translate(sam_template=template, parameter_values=values, get_managed_policy_map=_no_policies)
+    )
 
 
 def _no_policies() -> dict[str, str]:
@@ -56,5 +90,14 @@ def _no_policies() -> dict[str, str]:
     return {}
 
 
+def main(path: str, *given: str) -> None:
+    """Write the translated template at ``path`` with these parameters, ``Name=value``, as JSON; ``all`` is all."""
+    parameters = ALL_OPTIONS if given == ("all",) else dict(one.split("=", 1) for one in given)
+    template = load(Path(path))
+    for name, value in parameters.items():
+        template["Parameters"][name]["Default"] = value
+    json.dump(translate(template, parameters), sys.stdout, indent=2)
+
+
 if __name__ == "__main__":
-    json.dump(translate(load(Path(sys.argv[1]))), sys.stdout, indent=2)
+    main(*sys.argv[1:])

@@ -11,8 +11,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 from toolfold.mock_api.server import MockApi
@@ -128,3 +130,11 @@ def test_a_cached_response_is_returned_without_importing_requests(mock_api: Mock
         subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2)
     ]
     assert printed == ["False True\n", "True False\n"]
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Imports inside functions and those for types count too: what is in a circle can only be read together."""
+    graph = grimp.build_graph("toolfold", exclude_type_checking_imports=False)
+    sorter = TopologicalSorter({module: graph.find_modules_directly_imported_by(module) for module in graph.modules})
+
+    sorter.prepare()

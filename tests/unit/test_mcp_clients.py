@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from toolfold.mcp_clients import CLIENTS, Snippet, endpoint_snippets
+from toolfold.mcp_clients import CLIENTS, Snippet, deployment_entry, endpoint_snippets
 
 URL = "https://abc.execute-api.eu-central-1.amazonaws.com/prod/mcp"
 
@@ -64,3 +64,49 @@ def test_characters_of_a_shell_and_of_a_url_are_quoted() -> None:
     url = "http://host/a'b;c&d/mcp"
     assert shlex.split(snippet("claude-code", "command", url).text)[-1] == url
     assert json.loads(unquote(snippet("vscode", "link", url).text.partition("?")[2]))["url"] == url
+
+
+PROXY = ["uvx", "mcp-proxy-for-aws-cli@latest", URL, "--service", "execute-api", "--region", "eu-central-1"]
+REGION = {"AWS_REGION": "eu-central-1"}
+BRIDGE = ["npx", "-y", "mcp-remote", URL]
+
+
+@pytest.mark.parametrize(
+    ("client", "access", "key", "entry"),
+    [
+        ("claude-desktop", "iam", "", {"command": PROXY[0], "args": PROXY[1:], "env": REGION}),
+        ("claude-desktop", "oauth", "", {"command": BRIDGE[0], "args": BRIDGE[1:]}),
+        (
+            "claude-desktop",
+            "open",
+            "KEY",
+            {"command": BRIDGE[0], "args": [*BRIDGE[1:], "--header", "X-API-Key:${KEY}"]},
+        ),
+        ("claude-code", "iam", "", {"type": "stdio", "command": PROXY[0], "args": PROXY[1:], "env": REGION}),
+        ("claude-code", "oauth", "", {"type": "http", "url": URL}),
+        ("claude-code", "open", "KEY", {"type": "http", "url": URL, "headers": {"X-API-Key": "${KEY}"}}),
+        (
+            "cursor",
+            "iam",
+            "KEY",
+            {"command": PROXY[0], "args": [*PROXY[1:], "--header", "X-API-Key=${env:KEY}"], "env": REGION},
+        ),
+        ("cursor", "oauth", "", {"url": URL}),
+        ("cursor", "open", "KEY", {"url": URL, "headers": {"X-API-Key": "${env:KEY}"}}),
+        ("vscode", "iam", "", {"type": "stdio", "command": PROXY[0], "args": PROXY[1:], "env": REGION}),
+        ("vscode", "oauth", "", {"type": "http", "url": URL}),
+        ("vscode", "open", "KEY", {"type": "http", "url": URL, "headers": {"X-API-Key": "${input:KEY}"}}),
+    ],
+)
+def test_the_entry_of_a_deployment_has_the_form_of_the_client(
+    client: str, access: str, key: str, entry: dict[str, object]
+) -> None:
+    region = "eu-central-1" if access == "iam" else ""
+    assert deployment_entry(CLIENTS[client], URL, access, {}, region, key) == entry
+
+
+def test_an_input_of_an_entry_is_described_beside_it() -> None:
+    [described] = CLIENTS["vscode"].inputs("KEY")
+    assert (described["id"], described["type"], described["password"]) == ("KEY", "promptString", True)
+    assert [CLIENTS[client].inputs("KEY") for client in sorted({*CLIENTS} - {"vscode"})] == [[], [], []]
+    assert CLIENTS["vscode"].inputs("") == []

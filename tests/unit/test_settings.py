@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 
+from toolfold.cli.serve import check_settings
+from toolfold.cli.settings import setting_meanings
 from toolfold.errors import SettingsError
 from toolfold.protocol.http import OriginPolicy, refuse_caller
-from toolfold.settings import Settings
-from toolfold.settings.own_keys import check_key_is_guarded
-from toolfold.settings.variables import VARIABLES
+from toolfold.settings import VARIABLES, Settings
+
+ISSUER = {
+    "TOOLFOLD_OAUTH_ISSUER": "https://issuer.example.com",
+    "TOOLFOLD_PUBLIC_URL": "https://tools.example.com/mcp",
+}
 
 
-def test_every_variable_is_a_field() -> None:
-    fields = set(Settings._fields)
-    named = {name.removeprefix("TOOLFOLD_").lower() for name in VARIABLES if "<" not in name}
-    assert fields == named | {"source_urls", "keyed_sources"}
+def test_every_variable_is_a_field_with_a_meaning() -> None:
+    named = {name.removeprefix("TOOLFOLD_").lower() for name in VARIABLES}
+    assert set(Settings._fields) == named | {"source_urls", "keyed_sources"}
+    assert set(setting_meanings()) == {*VARIABLES, "TOOLFOLD_SOURCE_<ID>_URL", "TOOLFOLD_SOURCE_<ID>_KEY"}
 
 
 @pytest.mark.parametrize(
@@ -31,7 +37,7 @@ def test_every_variable_is_a_field() -> None:
         ("TOOLFOLD_RETRIES", "0", "retries", 0),
         ("TOOLFOLD_LOG_LEVEL", "warning", "log_level", "WARNING"),
         ("TOOLFOLD_ALLOW_KEY_IN_QUERY", "Yes", "allow_key_in_query", True),
-        ("TOOLFOLD_ALLOWED_ORIGINS", "https://a.test/, ,*", "allowed_origins", ("https://a.test", "*")),
+        ("TOOLFOLD_ALLOWED_ORIGINS", "https://A.test, ,*", "allowed_origins", ("https://a.test", "*")),
         ("TOOLFOLD_CACHE", "dynamodb://table-1", "cache", "dynamodb://table-1"),
     ],
 )
@@ -58,6 +64,10 @@ def test_a_source_can_have_another_url() -> None:
         ("TOOLFOLD_TRACE", "perhaps"),
         ("TOOLFOLD_ALLOWED_ORIGINS", "example.com"),
         ("TOOLFOLD_ALLOWED_ORIGINS", "https://example.com/page"),
+        ("TOOLFOLD_ALLOWED_ORIGINS", "null"),
+        ("TOOLFOLD_ACCESS", "everyone"),
+        ("TOOLFOLD_EXTRAS", "sources,aws"),
+        ("TOOLFOLD_ORIGIN_SECRET_SHA256", "hunter2"),
     ],
 )
 def test_an_error_names_the_variable(name: str, value: str) -> None:
@@ -72,8 +82,36 @@ def test_every_origin_is_every_origin_but_null() -> None:
     refused = refuse_caller((("origin", "null"),), policy)
     assert refused is not None
     assert refused.body == b"This origin is not allowed; it belongs to any page.\n"
-    with pytest.raises(SettingsError, match="cannot allow the origin null"):
-        Settings.from_environment({"TOOLFOLD_ALLOWED_ORIGINS": "null"})
+
+
+@pytest.mark.parametrize(
+    ("environment", "sentence"),
+    [
+        ({"ACCESS": "oauth"}, "TOOLFOLD_ACCESS=oauth needs TOOLFOLD_OAUTH_ISSUER"),
+        ({"ACCESS": "iam", **ISSUER}, "TOOLFOLD_OAUTH_ISSUER needs TOOLFOLD_ACCESS=oauth"),
+        ({"ACCESS": "open", **ISSUER}, "TOOLFOLD_OAUTH_ISSUER needs TOOLFOLD_ACCESS=oauth"),
+        ({"OAUTH_ISSUER": "https://issuer.example.com"}, "TOOLFOLD_PUBLIC_URL must be set"),
+        ({"OAUTH_AUDIENCE": "tools"}, "TOOLFOLD_OAUTH_AUDIENCE needs TOOLFOLD_OAUTH_ISSUER"),
+        ({"ACCESS": "open", "OAUTH_CLIENT_IDS": "a"}, "TOOLFOLD_OAUTH_CLIENT_IDS needs TOOLFOLD_OAUTH_ISSUER"),
+        ({"ACCESS": "open", "CALLS_PER_DAY": "0"}, "TOOLFOLD_ACCESS=open needs limits"),
+        ({"ACCESS": "Open", "CALLS_PER_MINUTE": ""}, "TOOLFOLD_ACCESS=open needs limits"),
+        ({"ACCESS": "iam", "EXPLORER": "read-only"}, "TOOLFOLD_EXPLORER has no effect"),
+        ({"EXPLORER": "calls"}, "TOOLFOLD_EXPLORER=calls needs TOOLFOLD_OAUTH_ISSUER"),
+        ({**ISSUER, "OAUTH_COGNITO_CLIENT": "a"}, "must be set together"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_an_error(environment: dict[str, str], sentence: str) -> None:
+    named = {f"TOOLFOLD_{name.removeprefix('TOOLFOLD_')}": value for name, value in environment.items()}
+    with pytest.raises(SettingsError, match=sentence):
+        Settings.from_environment(named)
+
+
+@pytest.mark.parametrize(
+    ("access", "limits"), [("", (None, None)), ("iam", (None, None)), ("open", (60, 500)), ("OPEN", (60, 500))]
+)
+def test_a_deployment_for_everyone_has_limits_by_default(access: str, limits: tuple[int | None, ...]) -> None:
+    settings = Settings.from_environment({"TOOLFOLD_ACCESS": access})
+    assert (settings.calls_per_minute, settings.calls_per_day) == limits
 
 
 def test_the_salt_is_not_printed() -> None:
@@ -86,20 +124,24 @@ class TestKeyIsGuarded:
         [
             {"ALPHA_VANTAGE_API_KEY": "k"},
             {"ALPHA_VANTAGE_API_KEY": "arn:aws:ssm:eu-central-1:123456789012:parameter/key"},
-            {"TOOLFOLD_SOURCE_WEATHER_KEY": "k"},
             {"TOOLFOLD_KEY_VARIABLES": "OTHER, weather=WEATHER_KEY", "WEATHER_KEY": "k"},
         ],
     )
-    def test_a_key_for_everyone_must_be_confirmed(self, key: dict[str, str]) -> None:
+    def test_a_key_for_everyone_must_be_confirmed(self, key: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "environ", key)
+        check_settings("127.0.0.1")
         with pytest.raises(SettingsError, match="Anyone who reaches this server would use the key in "):
-            check_key_is_guarded(Settings.from_environment(key), key)
-        tokens = {"TOOLFOLD_OAUTH_ISSUER": "https://issuer.example.com", "TOOLFOLD_PUBLIC_URL": "https://x.example.com"}
-        for guard in ({"TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true"}, tokens):
-            check_key_is_guarded(Settings.from_environment({**key, **guard}), {**key, **guard})
+            check_settings("192.0.2.7")
+        for guard in ({"TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true"}, ISSUER, {"TOOLFOLD_ACCESS": "iam"}):
+            monkeypatch.setattr(os, "environ", key | guard)
+            check_settings("192.0.2.7")
 
     @pytest.mark.parametrize("environment", [{}, {"ALPHA_VANTAGE_API_KEY": " "}, {"OTHER_KEY": "k"}])
-    def test_without_a_key_nothing_is_to_confirm(self, environment: dict[str, str]) -> None:
-        check_key_is_guarded(Settings.from_environment(environment), environment)
+    def test_without_a_key_nothing_is_to_confirm(
+        self, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(os, "environ", environment)
+        check_settings("192.0.2.7")
 
 
 @pytest.mark.parametrize(
@@ -117,12 +159,7 @@ class TestKeyIsGuarded:
     ],
 )
 def test_redirect_uris_are_exact(value: str, accepted: bool) -> None:
-    environment = {
-        "TOOLFOLD_OAUTH_ISSUER": "https://issuer.example.com",
-        "TOOLFOLD_PUBLIC_URL": "https://tools.example.com/mcp",
-        "TOOLFOLD_OAUTH_COGNITO_CLIENT": "client",
-        "TOOLFOLD_OAUTH_REDIRECT_URIS": value,
-    }
+    environment = {**ISSUER, "TOOLFOLD_OAUTH_COGNITO_CLIENT": "client", "TOOLFOLD_OAUTH_REDIRECT_URIS": value}
     if accepted:
         assert len(Settings.from_environment(environment).oauth_redirect_uris) == len(value.split(","))
     else:

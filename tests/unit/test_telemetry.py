@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from timeit import timeit
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ SECRET = "https://example.com/?apikey=secret"
 EVENT = {"requestContext": {"requestId": "api-gateway-1"}}
 
 Lines = Callable[[], list[dict[str, Any]]]
+Fields = dict[str, str | int | float]
 
 library_logger = logging.getLogger("toolfold")
 
@@ -30,7 +33,6 @@ library_logger = logging.getLogger("toolfold")
 @pytest.fixture(autouse=True)
 def level_restored() -> Iterator[None]:
     before = library_logger.level
-    configured().metrics.clear_metrics()  # of other tests: Powertools keeps them in the class
     yield
     library_logger.setLevel(before)
 
@@ -47,13 +49,25 @@ def telemetry() -> Telemetry:
 
 
 def configured(**environment: str) -> Telemetry:
-    return configure(Settings.from_environment(environment))
+    telemetry = configure(Settings.from_environment(environment))
+    telemetry._is_cold = False
+    return telemetry
+
+
+def metrics_of(line: dict[str, Any]) -> dict[str, tuple[list[str], float]]:
+    """Return name → dimensions and value of each metric in a line, as CloudWatch reads it."""
+    directives = line["_aws"]["CloudWatchMetrics"]
+    assert {one["Namespace"] for one in directives} == {"toolfold"}
+    assert abs(line["_aws"]["Timestamp"] / 1000 - time.time()) < 60
+    return {
+        metric["Name"]: (one["Dimensions"][0], line[metric["Name"]]) for one in directives for metric in one["Metrics"]
+    }
 
 
 def invoke(telemetry: Telemetry, handler: Callable[..., Any]) -> Any:
     """Call ``handler`` as Lambda does, with the decorators of handlers/gateway/app.py."""
     logged = telemetry.logger.inject_lambda_context(
-        telemetry.metrics.log_metrics(handler),
+        handler,
         correlation_id_path=correlation_paths.API_GATEWAY_HTTP,
         log_event=False,
     )
@@ -75,7 +89,9 @@ class TestLogs:
         (line,) = lines()
         assert line["correlation_id"] == "api-gateway-1"
         assert line["function_request_id"] == CONTEXT.aws_request_id
-        assert isinstance(line["cold_start"], bool)
+        assert line.keys() == {
+            "level", "message", "timestamp", "service", "function_request_id", "correlation_id"
+        }  # fmt: skip
 
     def test_child_loggers_write_the_same_lines(self, telemetry: Telemetry, lines: Lines) -> None:
         logging.getLogger("toolfold.network").warning("slow")
@@ -96,9 +112,8 @@ class TestLogs:
 
         assert len(lines()) == 1
 
-    def test_sampled_invocations_are_logged_at_debug(self, monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
-        monkeypatch.setenv("POWERTOOLS_LOGGER_SAMPLE_RATE", "1")
-        telemetry = configured()
+    def test_sampled_invocations_are_logged_at_debug(self, lines: Lines) -> None:
+        telemetry = configured(TOOLFOLD_LOG_SAMPLE_RATE="1")
         for _ in range(2):
             invoke(telemetry, lambda event, context: library_logger.debug("details"))
 
@@ -113,13 +128,17 @@ class TestLogs:
 
         assert lines()[0]["service"] == "other-stack"
 
-    def test_a_trace_of_x_ray_is_named(
+    def test_a_trace_that_x_ray_keeps_is_named(
         self, telemetry: Telemetry, lines: Lines, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("_X_AMZN_TRACE_ID", "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f;Sampled=1")
-        library_logger.warning("traced")
+        for sampled in "10":
+            root = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f"
+            monkeypatch.setenv("_X_AMZN_TRACE_ID", f"{root};Sampled={sampled}")
+            library_logger.warning("traced")
 
-        assert lines()[0]["xray_trace_id"] == "1-5759e988-bd862e3fe1be46a994272793"
+        kept, dropped = lines()
+        assert kept["xray_trace_id"] == "1-5759e988-bd862e3fe1be46a994272793"
+        assert "xray_trace_id" not in dropped
 
     def test_values_that_are_not_json_are_written_as_text(self, telemetry: Telemetry, lines: Lines) -> None:
         library_logger.warning("odd", extra={"value": set})
@@ -147,111 +166,166 @@ class TestSecrets:
         assert lines() == []
 
 
-class TestMetrics:
-    def test_a_call_is_counted_by_its_outcome(self, telemetry: Telemetry, lines: Lines) -> None:
-        call = CallLog("GLOBAL_QUOTE")
-        call.code = "RATE_LIMITED"
-        telemetry.record_call(call)
+BY_CODE, BY_SERVICE = ["service", "code"], ["service"]
 
-        line = lines()[0]
-        (metrics,) = line.pop("_aws")["CloudWatchMetrics"]
-        assert metrics["Namespace"] == "toolfold"
-        assert metrics["Metrics"] == [{"Name": "Calls", "Unit": "Count"}]
-        assert sorted(metrics["Dimensions"][0]) == ["code", "service"]
-        assert line == {"service": "toolfold", "code": "RATE_LIMITED", "Calls": [1.0]}
+HIT = CallLog("GLOBAL_QUOTE", cache="memory", response_chars=160)
+FAILED = CallLog("WTI", code="UPSTREAM_ERROR", requests=2, upstream_s=0.5)
+REFUSED = CallLog("WTI", code="RATE_LIMITED", quota_used_percent=100.0, is_operator_key=True)
+INVALID = CallLog("WTI", code="INVALID_ARGUMENTS", is_counted=False, audit={"effect": "read"})
 
-    def test_a_failure_of_the_deployment_is_counted_by_its_code(self, telemetry: Telemetry, lines: Lines) -> None:
-        telemetry.record_request({"rpc": "health", "error": "CATALOG_UNAVAILABLE"})
+
+class TestOneLine:
+    def test_a_request_and_its_call_are_one_line_with_their_metrics(self, telemetry: Telemetry, lines: Lines) -> None:
+        fields: Fields = {"tool": "TOOL_CALL", "inner_tool": "GLOBAL_QUOTE", "tokens": 120}
+        telemetry.record_call(dataclasses.replace(HIT, audit={"effect": "read", "principal": "key-1"}))
+        assert lines() == []
+        telemetry.record_request(fields, 90.4)
 
         (line,) = lines()
-        assert (line["Failures"], line["code"]) == ([1.0], "CATALOG_UNAVAILABLE")
+        audited = {"effect": "read", "principal": "key-1"}
+        called = {"code": "OK", "cache": "memory", "response_chars": 160}
+        assert ({"message": "request", **fields, **called, **audited}).items() <= line.items()
+        assert metrics_of(line) == {
+            "Calls": (BY_CODE, 1),
+            "CallErrors": (BY_SERVICE, 0),
+            "CacheHits": (BY_SERVICE, 1),
+            "TokensAnswered": (BY_SERVICE, 120),
+            "CatalogAge": (BY_SERVICE, 90),
+        }
+
+    def test_several_calls_have_a_line_each_and_the_request_one_of_its_own(
+        self, telemetry: Telemetry, lines: Lines
+    ) -> None:
+        for call in (HIT, FAILED, REFUSED, INVALID):
+            telemetry.record_call(call)
+        telemetry.record_request({"tool": "TOOL_CALL", "tokens": 120})
+        telemetry.record_request({"tool": "TOOL_LIST"})
+
+        hit, failed, refused, invalid, request, later = lines()
+        assert [line["message"] for line in (hit, failed, refused, invalid, request)] == [*["call"] * 4, "request"]
+        assert metrics_of(hit).keys() == {"Calls", "CallErrors", "CacheHits"}
+        assert metrics_of(failed)["CallErrors"] == (BY_SERVICE, 1)
+        assert metrics_of(failed)["UpstreamLatency"] == (BY_SERVICE, 500)
+        assert metrics_of(refused)["QuotaUsed"] == (BY_SERVICE, 100)
+        assert (invalid["code"], invalid["effect"], "_aws" in invalid) == ("INVALID_ARGUMENTS", "read", False)
+        assert metrics_of(request) == {"TokensAnswered": (BY_SERVICE, 120)}
+        assert "code" not in later
+
+    def test_a_call_is_logged_when_its_request_is_not_answered_or_is_a_probe(
+        self, telemetry: Telemetry, lines: Lines
+    ) -> None:
+        telemetry.record_call(HIT)
+        telemetry.flush()
+        telemetry.record_call(HIT)
+        telemetry.record_request({"rpc": "ui"}, is_probe=True)
+
+        assert [line["message"] for line in lines()] == ["call", "call"]
+
+    @pytest.mark.parametrize("level", ["INFO", "ERROR"])
+    def test_the_lines_are_written_at_every_level(self, level: str, lines: Lines) -> None:
+        telemetry = configured(TOOLFOLD_LOG_LEVEL=level)
+        telemetry.record_call(HIT)
+        telemetry.record_request({"tool": "TOOL_CALL"})
+
+        assert [line["Calls"] for line in lines()] == [1]
+
+    def test_a_line_of_a_cached_call_is_short(self, telemetry: Telemetry, lines: Lines) -> None:
+        """docs/reference/cost.md: a cached call costs at most $2 a million, $0.60 of which are for logs."""
+        fields: Fields = {"rpc": "tools/call", "tool": "TOOL_CALL", "tokens": 70, "status": 200, "ms": 1.65}
+        audit = {"principal": f"key-{0:032}", "effect": "read", "arguments": f"{0:032}"}
+        request_id = {"function_request_id": f"{0:036}"}
+        telemetry.logger.append_keys(**request_id, correlation_id="AbCdEfGhIjKlMnO=")
+        telemetry.record_call(dataclasses.replace(HIT, audit=audit, quota_used_percent=50.0, is_operator_key=True))
+        telemetry.record_request(fields, 90_000.0)
+
+        (line,) = lines()
+        assert len(json.dumps(line, separators=(",", ":"))) < 950
+
+
+class TestMetrics:
+    @pytest.mark.parametrize("fields", [{"rpc": "health", "error": "CATALOG_UNAVAILABLE"}])
+    def test_a_failure_of_the_deployment_is_counted_by_its_code(
+        self, telemetry: Telemetry, lines: Lines, fields: dict[str, str]
+    ) -> None:
+        telemetry.record_request(fields)
+
+        failure, _ = lines()
+        assert (failure["code"], metrics_of(failure)) == ("CATALOG_UNAVAILABLE", {"Failures": (BY_CODE, 1)})
+        dimensions = failure["_aws"]["CloudWatchMetrics"][0]["Dimensions"]
+        assert (failure["kind"], dimensions) == ("unavailable", [BY_CODE, ["service", "kind"]])
+
+    @pytest.mark.parametrize("is_operator_key", [True, False])
+    def test_a_rejected_key_is_a_failure_only_if_it_is_that_of_the_deployment(
+        self, telemetry: Telemetry, lines: Lines, is_operator_key: bool
+    ) -> None:
+        telemetry.record_call(CallLog("WTI", code="AUTH_REJECTED", is_operator_key=is_operator_key))
+
+        assert [line["code"] for line in lines()] == ["KEY_REJECTED"] * is_operator_key
+
+    def test_a_publication_is_counted_with_the_age_of_the_catalog(self, telemetry: Telemetry, lines: Lines) -> None:
+        telemetry.record_publication("unchanged", 4.2)
+
+        (line,) = lines()
+        assert (line["code"], metrics_of(line)) == (
+            "unchanged", {"Publications": (BY_CODE, 1), "CatalogAge": (BY_SERVICE, 4)}
+        )  # fmt: skip
 
     def test_the_namespace_can_be_named(self, monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
         monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "elsewhere")
-        configured().record_call(CallLog("GLOBAL_QUOTE"))
+        configured().record_failure("CACHE_UNAVAILABLE")
 
         assert lines()[0]["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "elsewhere"
 
-    def test_a_metric_that_cannot_be_written_fails_no_call(
-        self, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch, lines: Lines
-    ) -> None:
-        def fail(*_: object, **__: object) -> None:
-            raise OSError(SECRET)
-
-        monkeypatch.setattr("toolfold.telemetry.single_metric", fail)
-        telemetry.record_call(CallLog("GLOBAL_QUOTE"))
-
-        assert [line["message"] for line in lines()] == ["metric not written: OSError"]
-
-    def test_an_invocation_writes_its_other_metrics_in_one_line(self, telemetry: Telemetry, lines: Lines) -> None:
-        hit = CallLog("GLOBAL_QUOTE", cache="memory")
-        failed = CallLog("WTI", code="UPSTREAM_ERROR", requests=2, upstream_s=0.5)
-        refused = CallLog("WTI", code="RATE_LIMITED", quota_used_percent=100.0, is_operator_key=True)
-
-        def handler(event: object, context: object) -> None:
-            for call in (hit, failed, refused):
-                telemetry.record_call(call)
-            telemetry.record_request({"tool": "TOOL_CALL", "tokens": 120}, 90.4)
-
-        invoke(telemetry, handler)
-
-        *_, line = lines()
-        (metrics,) = line.pop("_aws")["CloudWatchMetrics"]
-        assert metrics["Dimensions"] == [["service"]]
-        assert line == {
-            "service": "toolfold",
-            "CallErrors": [0.0, 1.0, 0.0],
-            "CacheHits": [1.0, 0.0, 0.0],
-            "UpstreamLatency": [500.0],
-            "QuotaUsed": [100.0],
-            "TokensAnswered": [120.0],
-            "CatalogAge": [90.0],
-        }
-
     def test_the_quota_of_a_callers_own_key_is_no_metric(self, telemetry: Telemetry, lines: Lines) -> None:
-        call = CallLog("WTI", quota_used_percent=96.0)
-        invoke(telemetry, lambda event, context: telemetry.record_call(call))
-
-        assert not [line for line in lines() if "QuotaUsed" in line]
-
-    @pytest.mark.parametrize(("matched", "empty"), [(0, 1.0), (12, 0.0)])
-    def test_a_search_is_counted_and_what_it_saves(
-        self, telemetry: Telemetry, lines: Lines, matched: int, empty: float
-    ) -> None:
-        fields = {"tool": "TOOL_LIST", "searched": 1, "matched": matched, "tokens": 400, "tokens_saved": 33_000}
-        invoke(telemetry, lambda event, context: telemetry.record_request(fields))
+        telemetry.record_call(CallLog("WTI", quota_used_percent=96.0))
+        telemetry.flush()
 
         (line,) = lines()
-        assert (line["EmptySearches"], line["TokensAnswered"], line["TokensSaved"]) == ([empty], [400.0], [33_000.0])
+        assert line["quota_used_percent"] == 96.0
+        assert "QuotaUsed" not in metrics_of(line)
 
-    def test_the_first_response_of_a_client_writes_no_metric(self, telemetry: Telemetry, lines: Lines) -> None:
-        invoke(telemetry, lambda event, context: telemetry.record_request({"rpc": "tools/list"}, 90.0))
-
-        assert lines() == []
-
-    def test_recording_a_call_takes_less_than_a_tenth_of_a_millisecond(
-        self, telemetry: Telemetry, lines: Lines
+    @pytest.mark.parametrize(("matched", "empty"), [(0, 1), (12, 0)])
+    def test_a_search_is_counted_and_what_it_saves(
+        self, telemetry: Telemetry, lines: Lines, matched: int, empty: int
     ) -> None:
-        call, fields = CallLog("WTI", requests=1, upstream_s=0.1), {"tool": "TOOL_CALL", "tokens": 120}
+        fields: Fields = {"tool": "TOOL_LIST", "searched": 1, "matched": matched, "tokens": 400, "tokens_saved": 33_000}
+        telemetry.record_request(fields)
+
+        (line,) = lines()
+        assert {name: value for name, (_, value) in metrics_of(line).items()} == {
+            "EmptySearches": empty, "TokensAnswered": 400, "TokensSaved": 33_000
+        }  # fmt: skip
+
+    @pytest.mark.parametrize(("kind", "counted"), [("on-demand", True), ("provisioned-concurrency", False)])
+    def test_the_first_response_of_an_environment_has_no_metric_but_the_cold_start(
+        self, monkeypatch: pytest.MonkeyPatch, lines: Lines, kind: str, counted: bool
+    ) -> None:
+        monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", kind)
+        telemetry = configure(Settings.from_environment({}))
+        for _ in range(2):
+            telemetry.record_request({"rpc": "tools/list"}, 90.0)
+
+        first, second = lines()
+        assert ("_aws" in first, "_aws" in second) == (counted, False)
+        if counted:
+            assert metrics_of(first) == {"ColdStart": (BY_SERVICE, 1)}
+
+    def test_recording_a_call_takes_little_more_time_than_a_log_line(self, telemetry: Telemetry, lines: Lines) -> None:
+        call = CallLog("WTI", requests=1, upstream_s=0.1)
+        fields: Fields = {"tool": "TOOL_CALL", "tokens": 120}
 
         def record() -> None:
             telemetry.record_call(call)
             telemetry.record_request(fields, 90.0)
-            telemetry.metrics.flush_metrics()
 
-        record()
-        started = time.process_time()
-        for _ in range(200):
-            record()
-        assert (time.process_time() - started) / 200 < 0.000_3  # three times the bound: machines differ
+        def log_a_line() -> None:
+            telemetry.logger.info("request", extra={**fields, **call.fields()})
+
+        # The quickest of several batches, in turn: other processes slow down both.
+        batches = [(timeit(record, number=40), timeit(log_a_line, number=40)) for _ in range(10)]
+        quickest, line = map(min, zip(*batches, strict=True))
+        assert quickest < 2 * line
         lines()
-
-    def test_an_invocation_without_a_call_writes_no_metric_and_no_warning(
-        self, telemetry: Telemetry, lines: Lines
-    ) -> None:
-        invoke(telemetry, lambda event, context: None)
-
-        assert lines() == []
 
 
 class TestTraces:

@@ -10,10 +10,10 @@ module imports none of them: a cold start on Lambda waits only for what its firs
 
 from typing import TYPE_CHECKING, Any
 
+from toolfold.version import __version__
+
 if TYPE_CHECKING:
     from toolfold.client import AsyncClient, Client
-
-__version__ = "0.1.0"
 
 __all__ = ["AsyncClient", "Client", "__version__"]
 

@@ -18,7 +18,7 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.http import Authorization, OriginPolicy
 from toolfold.protocol.mcp import Server, is_plain
-from toolfold.settings.own_keys import open_keys
+from toolfold.settings.model import open_keys
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -113,11 +113,11 @@ def build_app(
         hosts: Host names under which a local HTTP server may be called; empty: any. See
             :class:`toolfold.protocol.http.OriginPolicy`.
         port: The port that must be named with ``hosts``.
-        on_call: Called with the log of every finished call.
+        on_call: Called with the log of every finished call; None: it is a log line of its own.
         on_failure: Called with a code when something of the deployment fails without failing a call.
         is_public: Whether others than the user of this machine can send requests. Calls then use the keys of the
             settings only if callers need tokens, or the settings say that anyone may use them.
-        logs_audit: Whether the audit log goes to the log of this process, where no file is set for it.
+        logs_audit: Whether the log of a call has what the audit log says of it, where no file is set for that.
         profile: The profile of messages that come without HTTP; empty: ``default``.
         exposes_all: Whether the profile ``default`` restricts nothing: for the operator, who uses the command line.
         page: What the page of a local server may do; empty: it serves none. Deployed, the settings say it.
@@ -131,7 +131,9 @@ def build_app(
         aws, catalog_store.on_failure = catalog_store.aws, on_failure
     call_log = _open_call_log(settings)
     if call_log is not None:
-        on_call = _each(call_log.record_call, on_call)
+        from toolfold.execution.call_log import log_call
+
+        on_call = _each(call_log.record_call, on_call or log_call)
     closed = open_keys(settings) if is_public else []
     if closed:
         logger.error("%s is not used: anyone could call with it. %s", " and ".join(closed), _HOW_TO_OPEN)
@@ -177,13 +179,12 @@ def _open_call_log(settings: Settings) -> CallLogFile | None:
     return CallLogFile(settings.call_log)
 
 
-def _each(first: Callable[[CallLog], None], second: Callable[[CallLog], None] | None) -> Callable[[CallLog], None]:
+def _each(first: Callable[[CallLog], None], second: Callable[[CallLog], None]) -> Callable[[CallLog], None]:
     """Return a function that calls both."""
 
     def call_both(call: CallLog) -> None:
         first(call)
-        if second is not None:
-            second(call)
+        second(call)
 
     return call_both
 
@@ -192,6 +193,6 @@ def _authorization(settings: Settings, executor: ToolExecutor) -> Authorization 
     """Return what checks the access tokens of callers; None where no issuer is set."""
     if not settings.oauth_issuer:
         return None
-    from toolfold.auth.factory import create_resource_server
+    from toolfold.auth.resource_server import create_resource_server
 
     return create_resource_server(settings, lambda: executor.resources.http_client)

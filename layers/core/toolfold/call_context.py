@@ -1,4 +1,4 @@
-"""What a transport knows of the call that it runs: whether the client has cancelled it, and where its progress goes.
+"""What a transport knows of the call that it runs: whether it was cancelled, where its progress goes, and the time.
 
 A transport puts a :class:`CallContext` around a call (:func:`running`); a source adapter that waits for a server reads
 it (:func:`current`). Threads that work for the same call take it over with ``contextvars.copy_context``.
@@ -12,8 +12,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
-__all__ = ["CallContext", "SendProgress", "current", "is_cancelled", "running"]
+
+@dataclass(frozen=True)
+class Clock:
+    """Three clocks that belong together.
+
+    Attributes:
+        now: the time of day, in seconds since 1970.
+        monotonic: for deadlines.
+        sleep: waits for some seconds.
+    """
+
+    now: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
 
 SendProgress = Callable[[float, float | None, str], None]
 """Sends progress, total and message to the client."""

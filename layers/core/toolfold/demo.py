@@ -13,6 +13,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
+from toolfold.explorer import LOCAL_PORT
 from toolfold.settings import Settings
 
 if TYPE_CHECKING:
@@ -96,7 +97,6 @@ def _run_steps(client: _Client, screen: _Screen) -> int:
 
 def _page() -> str:
     """Return how the web explorer is opened here, and where it will be."""
-    from toolfold.explorer import LOCAL_PORT
     from toolfold.explorer.static_files import FOLDER
 
     url = f"http://127.0.0.1:{LOCAL_PORT}/"

@@ -1,19 +1,10 @@
-"""Say how a package that is missing here is added: an extra of pip, or a layer of the stack on Lambda."""
+"""Say how a package that is missing here is added: an extra of pip, or on Lambda an entry of ``settings.toml``."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from importlib.util import find_spec
 
 __all__ = ["how_to_add", "on_lambda"]
-
-_LAYERS: Mapping[str, tuple[str, str]] = {
-    "mcp": ("sources", "pydantic_monty"),
-    "sql": ("sources", "pydantic_monty"),
-    "scripts": ("scripts", "mcp"),
-}
-"""Extra → value of the parameter ``Extras`` of template.yaml that adds it, and a package of its other layer."""
 
 
 def on_lambda() -> bool:
@@ -28,10 +19,9 @@ def how_to_add(extra: str) -> str:
         extra: ``mcp``, ``sql`` or ``scripts``.
 
     Returns:
-        ``run: pip install 'toolfold[mcp]'``, or on Lambda ``deploy the stack with the parameter Extras=sources``.
+        ``run: pip install 'toolfold[mcp]'``, or on Lambda ``add "sources" to extras in settings.toml and deploy
+        again``.
     """
     if not on_lambda():
         return f"run: pip install 'toolfold[{extra}]'"
-    value, of_other = _LAYERS[extra]
-    # A deployment that has the other layer keeps it.
-    return f"deploy the stack with the parameter Extras={'all' if find_spec(of_other) else value}"
+    return f'add "{"scripts" if extra == "scripts" else "sources"}" to extras in settings.toml and deploy again'

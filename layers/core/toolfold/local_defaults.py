@@ -1,4 +1,4 @@
-"""Defaults for a process of one user: the cache and long answers are files in the user's cache folder."""
+"""Defaults for a process of one user: a file of settings, and folders for the cache and for long answers."""
 
 from __future__ import annotations
 
@@ -28,6 +28,33 @@ def user_cache_dir() -> str:
         folder = platformdirs.user_cache_dir("toolfold", appauthor=False, opinion=False)
         # A relative path would be one of the working directory.
         return folder if os.path.isabs(folder) else ""
+    return ""
+
+
+def use_settings_file(path: str = "") -> dict[str, str]:
+    """Set the variables that this process lacks from a settings file, by default the user's own.
+
+    Returns:
+        Variable → file, for those that were set.
+
+    Raises:
+        SettingsError: the file has a mistake; names file and line.
+    """
+    path = path or _user_settings_file()
+    if not path:
+        return {}
+    from toolfold.settings.file import apply_settings, read_settings
+
+    return dict.fromkeys(apply_settings(read_settings(path, os.environ.get("TOOLFOLD_STAGE", ""))), path)
+
+
+def _user_settings_file() -> str:
+    """Return the settings file in the user's configuration folder; empty where it does not exist."""
+    import platformdirs
+
+    with contextlib.suppress(RuntimeError):
+        path = os.path.join(platformdirs.user_config_dir("toolfold", appauthor=False), "settings.toml")
+        return path if os.path.isabs(path) and os.path.exists(path) else ""
     return ""
 
 

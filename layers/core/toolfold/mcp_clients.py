@@ -2,7 +2,8 @@
 
 Locations and forms from the clients' documentation: modelcontextprotocol.io/docs/develop/connect-local-servers (Claude
 Desktop), code.claude.com/docs/en/mcp (Claude Code), cursor.com/docs/context/mcp and /install-links,
-code.visualstudio.com/docs/copilot/reference/mcp-configuration and /api/extension-guides/ai/mcp.
+code.visualstudio.com/docs/copilot/reference/mcp-configuration and /api/extension-guides/ai/mcp. Of the programs between
+a client and a deployment: github.com/aws/mcp-proxy-for-aws, github.com/geelen/mcp-remote.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote, urlencode
 
-__all__ = ["CLIENTS", "Client", "Snippet", "endpoint_snippets", "own_command", "to_text"]
+__all__ = ["CLIENTS", "Client", "Snippet", "deployment_entry", "endpoint_snippets", "own_command", "to_text"]
 
 
 def _application_data(*parts: str) -> Path:
@@ -42,12 +43,16 @@ class Client:
         section: The member of the file that holds the servers.
         path: Returns the file.
         has_type: Whether an entry says how the server is reached.
+        variable: How a value of an entry names a variable; empty: its file has neither variables nor URLs.
+        has_inputs: Whether the variable is an input, which the user types into the client and the file describes.
     """
 
     title: str
     section: str
     path: Callable[[], Path]
     has_type: bool = False
+    variable: str = ""
+    has_inputs: bool = False
 
     def entry(self, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
         """Return the entry of a server that is started with ``command``."""
@@ -58,23 +63,39 @@ class Client:
             **({"env": dict(environment)} if environment else {}),
         }
 
-    def endpoint_entry(self, url: str) -> dict[str, Any]:
+    def endpoint_entry(self, url: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return the entry of a server at ``url``."""
-        return {**({"type": "http"} if self.has_type else {}), "url": url}
+        sent = {"headers": dict(headers)} if headers else {}
+        return {**({"type": "http"} if self.has_type else {}), "url": url, **sent}
+
+    def inputs(self, variable: str) -> list[dict[str, Any]]:
+        """Return what the member ``inputs`` of the file has for a secret; empty for clients without inputs."""
+        asked = {"type": "promptString", "id": variable, "description": "API key (X-API-Key)", "password": True}
+        return [asked] if self.has_inputs and variable else []
 
 
 CLIENTS: Mapping[str, Client] = {
     "claude-desktop": Client(
         "Claude Desktop", "mcpServers", lambda: _application_data("Claude", "claude_desktop_config.json")
     ),
-    "claude-code": Client("Claude Code", "mcpServers", lambda: Path.home() / ".claude.json", has_type=True),
-    "cursor": Client("Cursor", "mcpServers", lambda: Path.home() / ".cursor" / "mcp.json"),
-    "vscode": Client("VS Code", "servers", lambda: _application_data("Code", "User", "mcp.json"), has_type=True),
+    "claude-code": Client("Claude Code", "mcpServers", lambda: Path.home() / ".claude.json", True, "${%s}"),
+    "cursor": Client("Cursor", "mcpServers", lambda: Path.home() / ".cursor" / "mcp.json", variable="${env:%s}"),
+    "vscode": Client(
+        "VS Code",
+        "servers",
+        lambda: _application_data("Code", "User", "mcp.json"),
+        True,
+        "${input:%s}",
+        has_inputs=True,
+    ),
 }
 """Name on the command line → client."""
 
 _BRIDGE = ("npx", "-y", "mcp-remote")
 """Starts a program that speaks stdio to a client and HTTP to a URL: Claude Desktop's file has no entries with URLs."""
+
+_SIGNING_PROXY = ("uvx", "mcp-proxy-for-aws-cli@latest")
+"""Starts AWS's proxy that signs requests: its distribution for uvx, which pins the packages that it needs."""
 
 
 class Snippet(NamedTuple):
@@ -110,6 +131,37 @@ def own_command() -> list[str]:
         return [str(started.absolute()), "stdio"]
     found = shutil.which("toolfold")
     return [found, "stdio"] if found else [sys.executable, "-m", "toolfold", "stdio"]
+
+
+def deployment_entry(
+    client: Client, url: str, access: str, environment: Mapping[str, str], region: str = "", key: str = ""
+) -> dict[str, Any]:
+    """Return the entry of a deployment. No key is in it, but the name of its variable.
+
+    Args:
+        client: The client.
+        url: The endpoint.
+        access: ``iam``, ``oauth`` or ``open``. Tokens of ``oauth`` are the client's own concern.
+        environment: Variables of the program, where the entry starts one.
+        region: The region of a deployment with the access ``iam``.
+        key: Name of the variable with the key that is sent as ``X-API-Key``; empty: none is sent.
+    """
+    reference = (client.variable or "${%s}") % key
+    if access == "iam":
+        options = [
+            "--service",
+            "execute-api",
+            "--region",
+            region,
+            *(["--header", f"X-API-Key={reference}"] * bool(key)),
+        ]
+        # Without the variable the proxy (1.7.0) ends where no region is configured, although it signs for --region.
+        return client.entry([*_SIGNING_PROXY, url, *options], {"AWS_REGION": region, **environment})
+    if client.variable:
+        return client.endpoint_entry(url, {"X-API-Key": reference} if key else None)
+    # The bridge itself replaces the variable. No blank: Claude Desktop on Windows would split the argument there.
+    sent = ["--header", f"X-API-Key:{reference}"] * bool(key)
+    return client.entry([*_BRIDGE, url, *_bridge_options(url), *sent], environment)
 
 
 def endpoint_snippets(url: str, program: Sequence[str] = (), name: str = "toolfold") -> Iterator[Snippet]:

@@ -1,11 +1,14 @@
-"""Logs, metrics and traces, written by Powertools for AWS Lambda. ``configure`` makes them once per process.
+"""Logs, metrics and traces. ``configure`` makes them once per process; logs and traces are Powertools for AWS Lambda.
+
+The line of a request, with that of its call, is also its metrics, in the embedded metric format (EMF): CloudWatch bills
+what it takes in, and one line has time, names and code once.
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 
 No log line, metric or trace may hold an API key, so none holds a body, an argument, a header, a query string or the
 text of an exception: only names, codes and figures. That is why events and responses are never captured, and why
 ``requests`` is not traced (its exceptions quote URLs).
 
-Environment variables of Powertools that apply here: ``POWERTOOLS_SERVICE_NAME``, ``POWERTOOLS_METRICS_NAMESPACE``,
-``POWERTOOLS_LOGGER_SAMPLE_RATE`` (the share of invocations that are logged at DEBUG, from 0 to 1).
+Environment variables of Powertools that apply here: ``POWERTOOLS_SERVICE_NAME`` and ``POWERTOOLS_METRICS_NAMESPACE``.
 """
 
 from __future__ import annotations
@@ -14,22 +17,24 @@ import logging
 import os
 import sys
 import threading
-import warnings
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
-from aws_lambda_powertools import Logger, Metrics, Tracer, single_metric
+from aws_lambda_powertools import Logger, Tracer
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
-from aws_lambda_powertools.metrics import MetricUnit
 
 from toolfold.errors import (
     ANSWER_NOT_SAVED,
     CACHE_UNAVAILABLE,
     CATALOG_NOT_REFRESHED,
+    KEY_REJECTED,
     KEY_UNREADABLE,
     LIMITS_UNAVAILABLE,
     ApprovalUnavailable,
+    AuthRejected,
     CatalogUnavailable,
     InternalError,
     IssuerUnavailable,
@@ -49,17 +54,23 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 LOGGER_NAME = "toolfold"
 """What the modules of this package pass to ``logging.getLogger``."""
 
-FAILURES = (CatalogUnavailable.code, InternalError.code, IssuerUnavailable.code, ApprovalUnavailable.code)
-"""Errors that no caller and no upstream can cause: an operator has to act."""
+FAILURES: Mapping[str, str] = {
+    CatalogUnavailable.code: "unavailable",
+    IssuerUnavailable.code: "unavailable",
+    ApprovalUnavailable.code: "unavailable",
+    InternalError.code: "defect",
+}
+"""Error of a request that no upstream causes, and no argument should → its ``kind``, which an alarm counts."""
 
-DEGRADATIONS = (
-    ANSWER_NOT_SAVED,
-    CACHE_UNAVAILABLE,
-    CATALOG_NOT_REFRESHED,
-    KEY_UNREADABLE,
-    LIMITS_UNAVAILABLE,
-)
-"""Codes of the same metric for failures that fail no request: less is done than the settings say."""
+DEGRADATIONS: Mapping[str, str] = {
+    KEY_UNREADABLE: "unavailable",
+    KEY_REJECTED: "unavailable",
+    CACHE_UNAVAILABLE: "degraded",
+    ANSWER_NOT_SAVED: "degraded",
+    CATALOG_NOT_REFRESHED: "degraded",
+    LIMITS_UNAVAILABLE: "degraded",
+}
+"""The same for failures that are counted where they happen, and by themselves fail no request."""
 
 USAGE_METRICS: Mapping[str, str] = {
     "schemas_full": "SchemasFull",
@@ -72,8 +83,15 @@ USAGE_METRICS: Mapping[str, str] = {
 """Field of the log line of a request (``meta_tools.usage``) → the metric that adds it up."""
 
 
-AUDIT_LOGGER_NAME = "toolfold.audit"
-"""The logger of ``execution.audit``, whose lines come out of the same handler."""
+CALL_LOGGER_NAME = "toolfold.calls"
+"""The logger of ``execution.call_log`` for lines of every level, which come out of the same handler."""
+
+_UNITS = {"UpstreamLatency": "Milliseconds", "QuotaUsed": "Percent", "CatalogAge": "Seconds"}
+"""Units of metrics that are no counts."""
+
+_OF_FUNCTION = ("function_name", "function_memory_size", "function_arn")
+_HIDDEN = ("exception", "exception_notes", "stack_trace", "cold_start", *_OF_FUNCTION)
+"""What Powertools adds to lines: texts of exceptions, and what is the same in each line of a log group."""
 
 
 class ExceptionNameFormatter(LambdaPowertoolsFormatter):
@@ -81,7 +99,11 @@ class ExceptionNameFormatter(LambdaPowertoolsFormatter):
 
     def serialize(self, log: LogRecord) -> str:
         """Return ``log`` as one line of JSON."""
-        hidden = ("exception", "exception_notes", "stack_trace")
+        hidden = set(_HIDDEN)
+        if log.get("level") == "INFO":
+            hidden.add("location")
+        if "Sampled=1" not in os.environ.get("_X_AMZN_TRACE_ID", ""):
+            hidden.add("xray_trace_id")  # Lambda names a trace that X-Ray does not keep, too
         return super().serialize({name: value for name, value in log.items() if name not in hidden})
 
 
@@ -103,18 +125,63 @@ class CurrentStdout:
             sys.stdout.flush()
 
 
-class Telemetry:
-    """The logger, the metrics and the tracer of one process; ``tracer`` is None where tracing is off."""
+@dataclass
+class _Line:
+    """A log line that is written at every log level.
 
-    def __init__(
-        self, logger: Logger, metrics: Metrics, tracer: Tracer | None, *, service: str, namespace: str
-    ) -> None:
+    Attributes:
+        message: Its ``message``.
+        fields: Its other fields; ``code`` where ``by_code`` has something.
+        by_code: Metrics with the dimensions service and code, and again with service and ``kind`` if there is one.
+        by_service: Metrics with the dimension service.
+    """
+
+    message: str
+    fields: dict[str, Any]
+    by_code: dict[str, float] = field(default_factory=dict)
+    by_service: dict[str, float] = field(default_factory=dict)
+
+    def add(self, other: _Line) -> None:
+        """Add what another line has."""
+        self.fields |= other.fields
+        self.by_code |= other.by_code
+        self.by_service |= other.by_service
+
+    def members(self, namespace: str) -> dict[str, Any]:
+        """Return the fields and the metrics, described as EMF."""
+        of_code = [["service", name] for name in ("code", "kind") if name in self.fields]
+        directives = [
+            {"Namespace": namespace, "Dimensions": dimensions, "Metrics": [_described(name) for name in metrics]}
+            for dimensions, metrics in ((of_code, self.by_code), ([["service"]], self.by_service))
+            if metrics
+        ]
+        if not directives:
+            return self.fields
+        described = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": directives}
+        return {**self.fields, **self.by_code, **self.by_service, "_aws": described}
+
+
+def _described(metric: str) -> dict[str, str]:
+    return {"Name": metric, "Unit": _UNITS[metric]} if metric in _UNITS else {"Name": metric}
+
+
+class Telemetry:
+    """The logger, the metrics and the tracer of one process; ``tracer`` is None where tracing is off.
+
+    ``record_call`` and ``record_request`` are for a process that answers one request at a time, as Lambda's do: a call
+    is kept back until its request has ended, or makes another call, and is then a part of the line of its request.
+    """
+
+    def __init__(self, logger: Logger, tracer: Tracer | None, namespace: str) -> None:
         self.logger = logger
-        self.metrics = metrics
         self.tracer = tracer
-        self._service = service
         self._namespace = namespace
+        self._lines = logging.getLogger(CALL_LOGGER_NAME)
         self._lock = threading.Lock()
+        self._kept: _Line | None = None
+        self._is_only_call = True
+        # Environments of provisioned concurrency were started before the request.
+        self._is_cold = os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") != "provisioned-concurrency"
 
     def capture_lambda_handler(self, handler: Handler) -> Handler:
         """Trace ``handler`` as a subsegment with X-Ray, where tracing is on (a decorator)."""
@@ -124,77 +191,87 @@ class Telemetry:
         return captured
 
     def record_call(self, call: CallLog) -> None:
-        """Count one finished call of a tool.
+        """Count and log one finished call of a tool, and audit it.
 
         The metric ``Calls`` has the code of the outcome as a dimension, but not the tool: CloudWatch bills each
         combination of values as a metric of its own. The other metrics have no dimension but the service.
         """
-        self._count("Calls", call.code)
-        self._add("CallErrors", int(call.is_service_error))
-        if call.is_cacheable:
-            self._add("CacheHits", int(call.is_hit))
-        if call.requests:
-            self._add("UpstreamLatency", round(call.upstream_s * 1000, 1), MetricUnit.Milliseconds)
-        if call.quota_used_percent is not None and call.is_operator_key:
-            self._add("QuotaUsed", call.quota_used_percent, MetricUnit.Percent)
+        if call.is_operator_key and call.code == AuthRejected.code:
+            self.record_failure(KEY_REJECTED)  # other keys are their callers' affair
+        line = _Line("call", {**call.fields(), **call.audit})
+        if call.is_counted:
+            line.by_code["Calls"] = 1
+            line.by_service["CallErrors"] = int(call.is_service_error)
+            if call.is_cacheable:
+                line.by_service["CacheHits"] = int(call.is_hit)
+            if call.requests:
+                line.by_service["UpstreamLatency"] = round(call.upstream_s * 1000, 1)
+            if call.quota_used_percent is not None and call.is_operator_key:
+                line.by_service["QuotaUsed"] = round(call.quota_used_percent, 1)
+        with self._lock:
+            before, self._kept = self._kept, line
+            self._is_only_call = before is None
+        if before is not None:
+            self._write(before)
 
-    def record_request(self, fields: LogFields, catalog_age_s: float | None = None) -> None:
-        """Count one answered request.
+    def record_request(self, fields: LogFields, catalog_age_s: float | None = None, *, is_probe: bool = False) -> None:
+        """Count and log one answered request, with its call where it has made one.
 
         Args:
             fields: What its log line has.
             catalog_age_s: How long ago the catalog was published; None: not known.
+            is_probe: Whether it is logged at DEBUG only, and apart from its calls.
         """
         code = fields.get("error", "")
         if code in FAILURES:
-            self._count("Failures", str(code))
-        # The first response of a client calls no meta-tool, and waits for no metric.
-        if "tool" not in fields:
-            return
-        for field, metric in USAGE_METRICS.items():
-            value = fields.get(field)
-            if value is not None:
-                self._add(metric, int(value))
-        if "searched" in fields:
-            self._add("EmptySearches", int(not fields.get("matched")))
-        if catalog_age_s is not None:
-            self._add("CatalogAge", round(catalog_age_s), MetricUnit.Seconds)
+            self.record_failure(str(code))
+        line = _Line("request", dict(fields))
+        if self._is_cold:
+            self._is_cold, is_probe = False, False
+            line.by_service["ColdStart"] = 1
+        # The first response of a client calls no meta-tool, and waits for no other metric.
+        if "tool" in fields:
+            line.by_service |= {
+                metric: int(fields[name]) for name, metric in USAGE_METRICS.items() if fields.get(name) is not None
+            }
+            if "searched" in fields:
+                line.by_service["EmptySearches"] = int(not fields.get("matched"))
+            if catalog_age_s is not None:
+                line.by_service["CatalogAge"] = round(catalog_age_s)
+        with self._lock:
+            if self._kept is not None and self._is_only_call and not is_probe:
+                line.add(self._kept)
+                self._kept = None
+        self.flush()
+        if is_probe:
+            self.logger.debug(line.message, extra=line.fields)
+        else:
+            self._write(line)
+
+    def flush(self) -> None:
+        """Write the line of a call that is kept back: its request made others, or has not been answered."""
+        with self._lock:
+            kept, self._kept = self._kept, None
+        if kept is not None:
+            self._write(kept)
 
     def record_failure(self, code: str) -> None:
-        """Count one failure of the deployment that failed no request; ``code`` is one of :data:`DEGRADATIONS`."""
-        self._count("Failures", code)
+        """Count one failure of the deployment; ``code`` is one of :data:`FAILURES` or :data:`DEGRADATIONS`."""
+        kind = {**DEGRADATIONS, **FAILURES}.get(code, "degraded")
+        self._write(_Line("failure", {"code": code, "kind": kind}, {"Failures": 1}))
 
     def record_publication(self, outcome: str, catalog_age_s: float | None = None) -> None:
-        """Count one run of the publisher by its outcome, and write the age of the current catalog at once.
+        """Count one run of the publisher by its outcome, with the age of the current catalog.
 
         Args:
             outcome: What the run did, as ``build.unattended`` names it.
             catalog_age_s: How long ago the catalog was published or found up to date; None: not known.
         """
-        self._count("Publications", outcome)
-        if catalog_age_s is not None:
-            self._add("CatalogAge", round(catalog_age_s), MetricUnit.Seconds)
-            self.metrics.flush_metrics()
+        age: dict[str, float] = {} if catalog_age_s is None else {"CatalogAge": round(catalog_age_s)}
+        self._write(_Line("publication", {"code": outcome}, {"Publications": 1}, age))
 
-    def _add(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count) -> None:
-        """Add a value to the metrics of this invocation, which are written together at its end."""
-        try:
-            with self._lock:
-                self.metrics.add_metric(name=name, unit=unit, value=value)
-        except Exception as error:  # noqa: BLE001 - a metric that cannot be written must not fail the call
-            self.logger.warning("metric not written: %s", type(error).__name__)
-
-    def _count(self, name: str, code: str) -> None:
-        dimensions = {"service": self._service, "code": code}
-        try:
-            # A metric of its own, not one of self.metrics, whose dimensions all share: an invocation may make more
-            # than one call.
-            with single_metric(
-                name=name, unit=MetricUnit.Count, value=1, namespace=self._namespace, default_dimensions=dimensions
-            ):
-                pass
-        except Exception as error:  # noqa: BLE001 - a metric that cannot be written must not fail the call
-            self.logger.warning("metric not written: %s", type(error).__name__)
+    def _write(self, line: _Line) -> None:
+        self._lines.info(line.message, extra=line.members(self._namespace))
 
 
 def configure(settings: Settings, stream: CurrentStdout | None = None) -> Telemetry:
@@ -215,20 +292,13 @@ def configure(settings: Settings, stream: CurrentStdout | None = None) -> Teleme
         service=LOGGER_NAME,
         level=settings.log_level,
         stream=cast(TextIO, stream or CurrentStdout()),
+        sampling_rate=settings.log_sample_rate,
         logger_formatter=ExceptionNameFormatter(use_rfc3339=True, utc=True),
     )
     logger.setLevel(settings.log_level)  # Powertools applies ``level`` only when it first configures a logger
     logger.append_keys(service=service)
-    logging.getLogger(AUDIT_LOGGER_NAME).setLevel(logging.INFO)  # at every level of the others
-    # Most invocations call no tool: https://docs.aws.amazon.com/powertools/python/latest/core/metrics/#flushing-metrics
-    warnings.filterwarnings("ignore", "No application metrics to publish")
-    return Telemetry(
-        logger=logger,
-        metrics=Metrics(service=service, namespace=namespace),
-        tracer=_make_tracer(service) if settings.trace else None,
-        service=service,
-        namespace=namespace,
-    )
+    logging.getLogger(CALL_LOGGER_NAME).setLevel(logging.INFO)  # at every level of the others
+    return Telemetry(logger, _make_tracer(service) if settings.trace else None, namespace)
 
 
 def _make_tracer(service: str) -> Tracer:

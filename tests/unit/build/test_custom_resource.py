@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from toolfold.build import custom_resource
-from toolfold.build.custom_resource import PHYSICAL_ID, answer, is_custom_resource
+from toolfold.build import unattended
+from toolfold.build.unattended import PHYSICAL_ID, answer, is_custom_resource
 from toolfold.errors import CatalogRejected, SettingsError
 
 EVENT = {
@@ -115,7 +115,7 @@ def test_what_takes_too_long_is_answered_in_time_and_writes_nothing_afterwards()
             raise
         return {}
 
-    answered = ask(publish, remaining_s=custom_resource._MARGIN_S + 0.05)
+    answered = ask(publish, remaining_s=unattended._MARGIN_S + 0.05)
     assert (answered["Status"], answered["Reason"]) == (
         "FAILED",
         "The catalog was not published within 0 s. Deploy again.",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolfold.build.emitter import clean_text
 from toolfold.build.example_arguments import example_arguments
-from toolfold.build.imported_texts import clean_text
 
 PLACEHOLDERS = ("rev", "path", "owner", "repo", "your name", "user-id", "name", "title", "source", "option", "T", "b")
 PAIRED = ("b", "i", "em", "strong", "code", "pre", "div", "span", "ul", "ol", "table", "h2", "details", "summary", "a")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.hostile_files import FILES
 from tests.support.trees import snapshot
-from toolfold.build.output_file import replace_catalog_file
+from toolfold.build.writer import replace_catalog_file
 from toolfold.catalog.store import bundled_path
 from toolfold.errors import ToolfoldError
 

@@ -18,7 +18,7 @@ from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError
 from toolfold.execution.validation import validate_arguments
 from toolfold.meta_tools.definitions import instructions
-from toolfold.meta_tools.filters import parse_filters
+from toolfold.meta_tools.list_request import parse_filters
 
 SOURCE: dict[str, Any] = {
     "id": "weather",

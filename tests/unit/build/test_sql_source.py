@@ -15,9 +15,8 @@ from tests.support.sql_databases import create_sqlite
 from toolfold.build import yaml_loader
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport
+from toolfold.build.importers.sql.importer import Snapshot, SqlSourceSettings
 from toolfold.build.importers.sql.refresh import refresh
-from toolfold.build.importers.sql.settings import SqlSourceSettings
-from toolfold.build.importers.sql.snapshot import Snapshot
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError

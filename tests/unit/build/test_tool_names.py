@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolfold.build.tool_names import assign_names, safe_name
+from toolfold.build.relations import assign_names, safe_name
 from toolfold.catalog.entries import name_key
 
 SOURCES = st.sampled_from(["time", "git", "a", "a__b", "s" * 32])

@@ -15,12 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.benchmarks.scale import generate
+from benchmarks.scale import generate
 from toolfold.build import writer
 from toolfold.catalog import reader
-from toolfold.catalog.block_cache import CachedBlockReader
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.reader import MemoryBlocks, Section, parse_head
+from toolfold.catalog.reader import CachedBlockReader, MemoryBlocks, Section, parse_head
 from toolfold.catalog.search import search
 from toolfold.catalog.store import SMALL, FileStore, bundled_path, parse_catalog
 from toolfold.catalog.tokenizer import stem

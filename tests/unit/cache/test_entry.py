@@ -6,8 +6,8 @@ import zlib
 
 import pytest
 
-from toolfold.cache import entry
-from toolfold.cache.entry import Entry, decode, encode
+from toolfold.cache import response_cache
+from toolfold.cache.response_cache import Entry, decode, encode
 from toolfold.errors import InvalidArguments
 
 LIMIT = 1_000_000
@@ -40,7 +40,7 @@ def test_an_entry_with_one_flipped_bit_is_a_miss() -> None:
 
 @pytest.mark.parametrize("content", [b"no zlib", zlib.compress(b"no head"), zlib.compress(b'["csv", 1]\nx')])
 def test_an_entry_with_a_valid_hash_and_malformed_content_is_a_miss(content: bytes) -> None:
-    assert decode(entry._digest("name", content) + content, "name", 1000.0, LIMIT) is None
+    assert decode(response_cache._digest("name", content) + content, "name", 1000.0, LIMIT) is None
 
 
 def test_an_entry_that_decompresses_beyond_the_limit_is_a_miss() -> None:

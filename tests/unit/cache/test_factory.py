@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from toolfold.aws.clients import AwsClients
+from toolfold.cache.base import FailSafeStore
 from toolfold.cache.factory import create_shared_store
-from toolfold.cache.fail_safe import FailSafeStore
 from toolfold.settings import Settings
 
 

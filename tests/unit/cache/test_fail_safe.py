@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolfold.cache.base import CacheStore
-from toolfold.cache.fail_safe import FailSafeStore
+from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.cache.memory import MemoryStore
 
 

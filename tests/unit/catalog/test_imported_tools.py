@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.benchmarks.retrieval_public.catalogs import compile_tools
-from tests.benchmarks.retrieval_public.public_sets import PublicTool
+from benchmarks.retrieval_public.catalogs import compile_tools
+from benchmarks.retrieval_public.public_sets import PublicTool
 from toolfold.build import search_index
 from toolfold.catalog.query import split_query
 from toolfold.catalog.search import search

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.benchmarks.retrieval_public.catalogs import compile_tools
-from tests.benchmarks.retrieval_public.public_sets import PublicTool
+from benchmarks.retrieval_public.catalogs import compile_tools
+from benchmarks.retrieval_public.public_sets import PublicTool
 from toolfold.build import semantic_index
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search

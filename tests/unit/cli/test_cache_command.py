@@ -12,7 +12,7 @@ import pytest
 
 from toolfold import cli
 from toolfold.cache.sqlite import SQLiteStore
-from toolfold.results.answer_folder import FOLDER, save_answer
+from toolfold.results.offload import FOLDER, save_answer
 
 Run = Callable[..., tuple[int, str, str]]
 

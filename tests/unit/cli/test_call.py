@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import KEY
 from tests.support.upstream import Upstream
 from tests.unit.cli.conftest import Run
-from toolfold.cli import answers, progress, tables
+from toolfold.cli import answers, progress, terminal
 from toolfold.mock_api.server import MockApi
 
 Terminal = Callable[[int], None]
@@ -310,4 +310,4 @@ def test_spinner_appears_after_a_while_on_a_terminal_only(
 def test_cells_are_text_of_one_line() -> None:
     values = [None, True, 1.5, 10**20, "a\nb\x1b", ["a", 1], [{"a": 1}], {"a": [1]}]
     expected = ["", "true", "1.5", "1" + "0" * 20, "a b\\u001b", "a, 1", '[{"a": 1}]', '{"a": [1]}']
-    assert [tables.cell_text(value) for value in values] == expected
+    assert [terminal.cell_text(value) for value in values] == expected

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.cli.conftest import Run, runner
 from toolfold.cli.parser import make_parser
-from toolfold.settings.variables import VARIABLES
+from toolfold.settings import VARIABLES
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from toolfold.cli.help_text import fit
+from toolfold.cli.argument_parser import fit
 from toolfold.cli.parser import make_parser
 
 TEXT = """examples:

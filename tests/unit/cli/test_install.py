@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -235,3 +236,100 @@ def test_settings_that_are_not_passed_on_are_named(install: Install, monkeypatch
     url = "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=http://127.0.0.1:8787/query"
     assert "Set here, but not for the server: TOOLFOLD_SOURCE_ALPHA" in install("cursor", "--print")[2]
     assert "Set here" not in install("cursor", "--print", "--env", url)[2]
+
+
+class TestDeployment:
+    ADDRESS = "https://a1b2c3.execute-api.eu-central-1.amazonaws.com/mcp"
+
+    @pytest.fixture(autouse=True)
+    def programs(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """``uvx`` and ``npx``, as they are found on the PATH."""
+        for name in ("uvx", "npx"):
+            (tmp_path / name).touch(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.delenv("AWS_PROFILE", raising=False)
+
+    @pytest.fixture
+    def entry(self, install: Install) -> Callable[..., dict[str, Any]]:
+        """Install for a client with a file of its own, and return the configuration that it then has."""
+
+        def written(client: str, *options: str) -> dict[str, Any]:
+            code, out, err = install(client, "--endpoint", self.ADDRESS, "--yes", *options)
+            assert (code, KEY in out + err) == (0, False), err
+            found: dict[str, Any] = json.loads(config(client).read_text())
+            return found
+
+        return written
+
+    def test_a_program_has_its_path_and_the_profile_of_aws(
+        self, entry: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AWS_PROFILE", "team")
+        written = entry("claude-desktop", "--access", "iam", "--profile", "grouped")["mcpServers"]["toolfold"]
+        assert written["command"] == str(tmp_path / "uvx")
+        assert written["args"][1] == f"{self.ADDRESS}/grouped"
+        assert written["env"] == {"AWS_REGION": "eu-central-1", "AWS_PROFILE": "team"}
+
+    def test_a_domain_needs_its_region(self, install: Install) -> None:
+        options = ["cursor", "--endpoint", "https://mcp.example.com/mcp", "--print"]
+        assert "add --sign REGION" in install(*options, "--access", "iam")[2]
+        for access in ([], ["--access", "iam"]):
+            code, out, _ = install(*options, "--sign", "eu-west-1", *access)
+            assert (code, json.loads(out)["mcpServers"]["toolfold"]["args"][-1]) == (0, "eu-west-1")
+
+    def test_the_key_is_written_only_where_the_client_has_no_variables(
+        self, entry: Callable[..., dict[str, Any]]
+    ) -> None:
+        holds_key = {client: KEY in json.dumps(entry(client, "--access", "open")) for client in CLIENTS}
+        assert holds_key == {"claude-desktop": True, "claude-code": False, "cursor": False, "vscode": False}
+        assert not any(KEY in json.dumps(entry(client, "--access", "oauth")) for client in CLIENTS)
+
+    def test_an_input_is_added_beside_others_and_once(self, entry: Callable[..., dict[str, Any]]) -> None:
+        other = {"id": "other", "type": "promptString"}
+        config("vscode").parent.mkdir(parents=True)
+        config("vscode").write_text(json.dumps({"inputs": [other]}))
+        for _ in range(2):
+            written = entry("vscode", "--access", "open", "--key-env", "MY_KEY")
+            assert [one["id"] for one in written["inputs"]] == ["other", "MY_KEY"]
+            assert written["servers"]["toolfold"]["headers"] == {"X-API-Key": "${input:MY_KEY}"}
+
+    def test_inputs_of_another_form_are_left_as_they_are(self, install: Install) -> None:
+        config("vscode").parent.mkdir(parents=True)
+        config("vscode").write_text('{"inputs": {}}')
+        code, _, err = install("vscode", "--endpoint", self.ADDRESS, "--access", "open", "--yes")
+        assert (code, '"inputs" in the configuration is not a list' in err) == (1, True)
+        assert config("vscode").read_text() == '{"inputs": {}}'
+
+    def test_the_command_for_an_entry_by_hand_prints_the_same_entry(self, install: Install) -> None:
+        config("cursor").parent.mkdir()
+        config("cursor").write_text("// mine\n{}")
+        options = ["--endpoint", "https://mcp.example.com/mcp", "--access", "iam", "--sign", "eu-west-1"]
+        err = install("cursor", *options, "--yes")[2]
+        printed = install(*shlex.split(err.partition("by hand: toolfold install ")[2]))[1]
+        assert printed == install("cursor", *options, "--print")[1]
+
+    def test_a_program_that_is_missing_is_named_with_its_origin(self, install: Install, tmp_path: Path) -> None:
+        (tmp_path / "uvx").unlink()
+        code, _, err = install("cursor", "--endpoint", self.ADDRESS, "--access", "iam", "--print")
+        assert (code, "uvx, which is not installed here: install uv" in err) == (0, True)
+
+    @pytest.mark.parametrize(
+        ("options", "complaint"),
+        [
+            (["cursor", "--endpoint", "mcp.example.com"], "--endpoint takes a URL"),
+            (["cursor", "--endpoint", f"{ADDRESS}?apikey=SECRET"], "--endpoint takes a URL without a query"),
+            (["cursor", "--endpoint", "http://127.0.0.1:1/mcp"], "cannot be reached"),
+            (["cursor", "--endpoint", ADDRESS, "--access", "oauth", "--sign", "eu-west-1"], "--sign is for Access=iam"),
+            (["cursor", "--endpoint", ADDRESS, "--access", "open", "--env", "A=b"], "--env is for a program"),
+            (["cursor", "--endpoint", ADDRESS, "--token-env", "TOKEN"], "--token-env is not for install"),
+            (["cursor", "--access", "iam"], "--access is for an endpoint: add --endpoint URL"),
+            (["cursor", "--sign", "eu-west-1"], "--sign is for an endpoint: add --endpoint URL"),
+            (["claude-desktop", "--endpoint", ADDRESS, "--access", "iam", "--key-env", "K"], "passes no key"),
+            (["claude-desktop", "--endpoint", ADDRESS, "--access", "open", "--key-env", "NONE"], "NONE is not set"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_what_does_not_fit_is_one_sentence(self, install: Install, options: list[str], complaint: str) -> None:
+        code, out, err = install(*options, "--print")
+        assert (code != 0, complaint in " ".join(err.split()), out) == (True, True, "")
+        assert "SECRET" not in err

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from toolfold.cli import installation
+from toolfold.cli import environment
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_command_uses_what_is_installed(
 
     monkeypatch.setattr(importlib.metadata, "distribution", lambda _: Distribution())
     monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
-    assert installation.install_command("build") == command
+    assert environment.install_command("build") == command
     monkeypatch.delenv("VIRTUAL_ENV")
-    assert installation.install_command("build") == f"{sys.executable} -m {command}"
+    assert environment.install_command("build") == f"{sys.executable} -m {command}"
 
 
 def test_checkout_that_is_not_installed_uses_make(monkeypatch: pytest.MonkeyPatch) -> None:  # N4
@@ -52,6 +52,6 @@ def test_checkout_that_is_not_installed_uses_make(monkeypatch: pytest.MonkeyPatc
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "distribution", fail)
-    assert installation.install_command("build") == f"cd {Path.cwd()} && make .venv/.dev"
-    monkeypatch.setattr(installation, "_checkout", lambda: None)
-    assert installation.install_command("aws").endswith("pip install 'toolfold[aws]'")
+    assert environment.install_command("build") == f"cd {Path.cwd()} && make .venv/.dev"
+    monkeypatch.setattr(environment, "_checkout", lambda: None)
+    assert environment.install_command("aws").endswith("pip install 'toolfold[aws]'")

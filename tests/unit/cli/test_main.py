@@ -16,13 +16,6 @@ from toolfold import __version__
 from toolfold.mock_api.server import MockApi
 
 
-def test_sandbox_is_a_hidden_deprecated_alias_of_mock_api(run: Run) -> None:
-    code, out, err = run("sandbox", "--help")
-    assert (code, err) == (0, "`toolfold sandbox` is deprecated: use `toolfold mock-api`.\n")
-    assert out.startswith("usage: toolfold mock-api ")
-    assert "sandbox" not in run("--help")[1]
-
-
 def test_version_is_printed(run: Run) -> None:
     assert run("--version")[1] == f"toolfold {__version__}\n"
 
@@ -202,7 +195,7 @@ def test_invalid_setting_prints_one_line(run: Run, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TOOLFOLD_TIMEOUT_S", "soon")
     code, _, err = run("call", "CPI")
     assert code == 1
-    assert err == "TOOLFOLD_TIMEOUT_S must be a number above 0, not 'soon'.\n"
+    assert err == "TOOLFOLD_TIMEOUT_S must be a number above 0 and at most 86400, not 'soon'.\n"
 
 
 def test_missing_extra_is_named() -> None:

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from toolfold import cli
 from toolfold.cli.environment import read_env_file
 from toolfold.errors import SettingsError
-from toolfold.settings.variables import VARIABLES
+from toolfold.settings import VARIABLES
 
 Run = Callable[..., tuple[int, str, str]]
 URL = "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL"
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Exit code, stdout and stderr of a command in an environment without settings."""
     for name in list(os.environ):
         if name.startswith(("TOOLFOLD_", "ALPHA_")):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(os, "environ", os.environ.copy())  # --env-file sets variables
 
     def ran(*argv: str) -> tuple[int, str, str]:
         code = cli.main(argv)
         shown = capsys.readouterr()
         return code, shown.out, shown.err
 
-    return ran
+    with mock.patch.dict(os.environ):  # --env-file sets variables
+        yield ran
 
 
 def test_every_setting_is_printed_with_its_value_and_origin(run: Run) -> None:

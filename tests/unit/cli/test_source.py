@@ -14,7 +14,7 @@ from tests.unit.build.importers.test_skills import skill
 from tests.unit.cli.conftest import Run, runner
 from toolfold.build.importers.base import RefreshReport
 from toolfold.build.importers.skills import refresh as skills_refresh
-from toolfold.cli.source_example import tool_of
+from toolfold.cli.source_kinds import tool_of
 from toolfold.errors import SourceError
 
 

@@ -7,27 +7,28 @@ import io
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import boto3
 import pytest
+from botocore.stub import ANY, Stubber
 
-from tests.support.aws_services import use_aws_endpoint
 from tests.support.http import KEY
-from tests.support.logs_insights import LogsInsights
 from tests.support.mcp_requests import message
 from toolfold.app import build_app
 from toolfold.cli import main
-from toolfold.log_analysis.reader import MAX_LINE_BYTES
+from toolfold.cli.stats import QUERIES
+from toolfold.log_analysis.figures import MAX_LINE_BYTES
 from toolfold.mock_api.server import MockApi
 from toolfold.protocol import jsonrpc
 from toolfold.settings import Settings
 
 GROUP = "/aws/lambda/team-gateway"
 DAY = datetime(2026, 1, 14, tzinfo=UTC)
-QUERIES = ("stock price", "oil", "moving average of a share", "inflation in the united states", "zzqqxx yyzzqq")
+SEARCHES = ("stock price", "oil", "moving average of a share", "inflation in the united states", "zzqqxx yyzzqq")
 SYMBOLS = ("IBM", "AAPL", "MSFT", "TSLA")
 
 
@@ -49,7 +50,7 @@ def requests(number: int = 160) -> Iterator[tuple[str, dict[str, Any]]]:
     for _ in range(number):
         match chance.choices(("search", "list", "get", "call", "mistake"), (30, 3, 15, 45, 7))[0]:
             case "search":
-                yield "TOOL_LIST", {"query": chance.choice(QUERIES)}
+                yield "TOOL_LIST", {"query": chance.choice(SEARCHES)}
             case "list":
                 yield "TOOL_LIST", {"category": "forex"}
             case "get":
@@ -136,28 +137,20 @@ class TestReplayedDay:
         assert found["first"] == day.lines[0]["timestamp"]
         assert found["last"] == day.lines[-1]["timestamp"]
 
-    def test_the_figures_of_a_deployment_are_the_same(
-        self, day: Day, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    def test_lines_that_have_a_request_and_its_call_count_for_both(
+        self, day: Day, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr("toolfold.cli.log_insights._POLL_S", 0)
-        with LogsInsights({GROUP: day.lines}) as insights:
-            use_aws_endpoint(insights.url, monkeypatch)
-            found = stats(capsys, "--stack", "team", "--since", DAY.isoformat())
-            assert {query["logGroupName"] for query in insights.queries} == {GROUP}
-            assert {query["startTime"] for query in insights.queries} == {int(DAY.timestamp())}
+        """The function writes such lines, and separate ones for requests with several calls."""
+        joined: list[dict[str, Any]] = []
+        for line in day.lines:
+            before = joined[-1] if joined else {}
+            if line["message"] == "request" and before.get("message") == "call" and len(joined) % 5:
+                joined[-1] = {**before, **line}
+            else:
+                joined.append(line)
+        assert len(joined) < len(day.lines) - 30
+        found = stats(capsys, "--log", write(tmp_path / "day.log", joined))
         assert {name: found[name] for name in day.expected} == day.expected
-
-    @pytest.mark.parametrize("options", [[], ["--json"]])
-    def test_a_deployment_is_counted_for_a_day_by_default(
-        self, options: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        monkeypatch.setattr("toolfold.cli.log_insights._POLL_S", 0)
-        with LogsInsights({GROUP: []}) as insights:
-            use_aws_endpoint(insights.url, monkeypatch)
-            assert main(["stats", "--log-group", GROUP, *options]) == 0
-            assert {query["endTime"] - query["startTime"] for query in insights.queries} == {86_400}
-        captured = capsys.readouterr()
-        assert json.loads(captured.out)["calls"]["total"] == 0 if options else "There is no request" in captured.err
 
     def test_lines_before_a_time_are_left_out(
         self, day: Day, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -245,13 +238,92 @@ class TestForms:
             main(["stats", f"--since={since}"])
         assert "is no time" in capsys.readouterr().err
 
-    def test_a_log_group_that_does_not_exist_is_named(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+
+ROWS: Mapping[str, list[dict[str, str]]] = {
+    "requests": [
+        {"tool": "TOOL_LIST", "searched": "1", "requests": "4", "failed": "0", "answered": "800", "saved": "9200",
+         "full": "4", "medium": "8"},
+        {"tool": "TOOL_LIST", "requests": "1", "failed": "0", "answered": "50", "saved": "-50"},
+        {"tool": "TOOL_GET", "requests": "2", "failed": "1", "answered": "100", "full": "2", "unchanged": "1"},
+        {"tool": "TOOL_CALL", "requests": "9", "failed": "2", "answered": "900"},
+    ],
+    "empty": [{"searches": "1"}],
+    "calls": [
+        {"code": "OK", "cache": "memory", "calls": "3"},
+        {"code": "OK", "cache": "miss", "calls": "5", "requests": "6"},
+        {"code": "OK", "cache": "bypass", "calls": "1", "requests": "1"},
+    ],
+    "upstream": [{"median": "118.5", "p99": "450"}],
+    "tools": [{"inner_tool": "RSI", "calls": "5"}, {"inner_tool": "WTI", "calls": "4"}],
+}  # fmt: skip
+"""What CloudWatch answers to each query; sums of nothing are missing."""
+
+
+@pytest.fixture
+def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
+    """The log of a deployment: answers that botocore checks against the API of CloudWatch Logs."""
+    client = boto3.client("logs", region_name="eu-central-1", aws_access_key_id="x", aws_secret_access_key="x")
+    monkeypatch.setattr("toolfold.cli.stats._open_client", lambda: client)
+    monkeypatch.setattr("toolfold.cli.stats._POLL_S", 0)
+    with Stubber(client) as stubber:
+        yield stubber
+
+
+def answer(stubber: Stubber, rows: Mapping[str, list[dict[str, str]]], start_s: Any = ANY) -> None:
+    """Expect each query for the log group, and answer it when it is looked at for the second time."""
+    for name, query in QUERIES.items():
+        expected = {"logGroupName": GROUP, "startTime": start_s, "endTime": ANY, "queryString": query}
+        stubber.add_response("start_query", {"queryId": name}, expected)
+    for name in QUERIES:
+        cells = [[{"field": field, "value": value} for field, value in row.items()] for row in rows.get(name, [])]
+        for answered in ({"status": "Running", "results": []}, {"status": "Complete", "results": cells}):
+            stubber.add_response("get_query_results", answered, {"queryId": name})
+
+
+class TestDeployment:
+    def test_figures_are_added_up_from_the_queries(
+        self, deployment: Stubber, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        with LogsInsights({}) as insights:
-            use_aws_endpoint(insights.url, monkeypatch)
-            assert main(["stats", "--stack", "other"]) == 1
-        assert "there is no log group /aws/lambda/other-gateway in this region" in capsys.readouterr().err
+        answer(deployment, ROWS, int(DAY.timestamp()))
+        found = stats(capsys, "--stack", "team", "--since", DAY.isoformat())
+        assert found["figures"] == {
+            "tokens_per_query": 200, "token_reduction_percent": 92, "full_per_query": 1, "medium_per_query": 2,
+            "minimal_per_query": 0, "loaded_on_demand": 2, "cache_hit_percent": 37.5,
+        }  # fmt: skip
+        assert found["requests"] == {"by_tool": {"TOOL_LIST": 5, "TOOL_GET": 2, "TOOL_CALL": 9}, "failed": 3}
+        assert (found["searches"], found["schemas_unchanged"]) == ({"total": 4, "found_nothing": 1}, 1)
+        assert found["tokens"] == {"answered": 1850, "saved": 9150}
+        assert (found["calls"], found["tools"]) == ({"total": 9, "by_code": {"OK": 9}}, {"RSI": 5, "WTI": 4})
+        assert found["upstream"] == {"requests": 7, "median_ms": 118.5, "p99_ms": 450}
+
+    @pytest.mark.parametrize("options", [[], ["--json"]])
+    def test_the_last_day_is_counted_by_default(
+        self, options: list[str], deployment: Stubber, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        answer(deployment, {})
+        assert main(["stats", "--log-group", GROUP, *options]) == 0
+        captured = capsys.readouterr()
+        if not options:
+            assert "There is no request" in captured.err
+            return
+        found = json.loads(captured.out)
+        first, last = (datetime.fromisoformat(found[name]) for name in ("first", "last"))
+        assert (found["calls"]["total"], last - first) == (0, timedelta(days=1))
+
+    @pytest.mark.parametrize(
+        ("code", "reason"),
+        [
+            ("ResourceNotFoundException", "there is no log group /aws/lambda/team-gateway in this region"),
+            ("AccessDeniedException", "the credentials need logs:StartQuery"),
+            ("Unheard", "AWS answered Unheard"),
+        ],
+    )
+    def test_what_aws_refuses_is_explained(
+        self, code: str, reason: str, deployment: Stubber, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        deployment.add_client_error("start_query", code)
+        assert main(["stats", "--stack", "team"]) == 1
+        assert reason in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [("stats",), ("profiles", "most-used")])

@@ -142,7 +142,7 @@ def test_what_is_missing_is_one_sentence_with_the_next_step(run: Run, place: str
     code, out, err = run(command, "s3://no-such-bucket/catalog")
     assert (code, out, len(err.splitlines())) == (1, "", 1)
     assert "there is no bucket of that name (NoSuchBucket). The stack prints it as CatalogBucketName." in err
-    assert "The stack prints the command, filled in, as PublishCommand." in run(command)[2]
+    assert "Its bucket is the output CatalogBucketName of the stack; `make publish` reads it." in run(command)[2]
 
 
 @pytest.mark.parametrize(

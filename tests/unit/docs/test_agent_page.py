@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.benchmarks.agent.probes import PROBES
-from tests.benchmarks.agent.questions import QUESTIONS
-from tests.benchmarks.agent.report import PAGE
+from benchmarks.agent.probes import PROBES
+from benchmarks.agent.questions import QUESTIONS
+from benchmarks.agent.report import PAGE
 
 TEXT = Path(PAGE).read_text(encoding="utf-8")
 

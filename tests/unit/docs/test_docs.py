@@ -15,18 +15,19 @@ import pytest
 from tests.conftest import KEY
 from toolfold import cli
 from toolfold.cli.parser import make_parser
+from toolfold.cli.settings import setting_meanings
 from toolfold.errors import CALL_ERRORS
 from toolfold.mock_api.server import MockApi
-from toolfold.settings.variables import VARIABLES
+from toolfold.settings import VARIABLES
 
 DOCUMENTS = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").rglob("*.md")), Path("events/README.md")]
 
 
 def test_settings_page_lists_every_variable() -> None:
     page = Path("docs/reference/settings.md").read_text()
-    for name, variable in VARIABLES.items():
-        default = f"`{variable.default}`" if variable.default else "empty"
-        assert f"| `{name}` | {default} | {variable.meaning} |" in page
+    for name, meaning in setting_meanings().items():
+        default = VARIABLES[name].default if name in VARIABLES else ""
+        assert f"| `{name}` | {f'`{default}`' if default else 'empty'} | {meaning} |" in page
 
 
 def test_errors_page_lists_every_code() -> None:
@@ -69,7 +70,7 @@ def test_links_lead_to_files_and_headings(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=str)
 def test_commands_shown_exist(document: Path) -> None:
-    makefiles = "".join(path.read_text() for path in [Path("Makefile"), *Path().glob("*.mk")])
+    makefiles = "".join(path.read_text() for path in [Path("Makefile"), *Path().glob("**/*.mk")])
     targets = set(re.findall(r"^([a-z0-9-]+):", makefiles, re.MULTILINE))
     shown = re.findall(r"^\$ make ([a-z0-9-]+)|`make ([a-z0-9-]+)[^`]*`", document.read_text(), re.MULTILINE)
     assert {name for pair in shown for name in pair if name} <= targets

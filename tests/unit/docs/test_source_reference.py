@@ -10,7 +10,7 @@ import yaml
 
 from scripts.source_reference import PAGE, filled
 from toolfold.build.importers import IMPORTERS, find_importer
-from toolfold.build.overlay import Overlay
+from toolfold.build.importers.base import Overlay
 
 EXAMPLES = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolfold.execution.circuit_breaker import CircuitBreaker, CircuitBreakers
+from toolfold.execution.upstream import CircuitBreaker, CircuitBreakers
 
 
 class Clock:

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clocks import Clock
-from toolfold.cache.base import CacheStore
-from toolfold.cache.fail_safe import FailSafeStore
+from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.cache.memory import MemoryStore
 from toolfold.catalog.entries import Auth, Source
 from toolfold.catalog.model import Catalog

@@ -9,7 +9,7 @@ import pytest
 
 from toolfold.errors import CallError, InvalidArguments, NoData, SourceChanged, UpstreamError, UpstreamTimeout
 from toolfold.execution.source_health import KEPT_S, SourceHealth
-from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
+from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 
 
 def tool(name: str = "a__x", source: str = "a") -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -138,9 +139,19 @@ def test_only_what_is_new_is_answered(app: App, feed: CallFeed) -> None:
     assert len(feed.snapshot(10**12)["requests"]) == 2  # a number of an earlier process
 
 
+def test_the_line_of_a_request_with_its_call_is_shown_as_both() -> None:
+    apart, together = CallFeed(), CallFeed()
+    for line in (REQUEST, CALL):
+        apart.add_line(line)
+    together.add_line({**CALL, **REQUEST})
+    found = together.snapshot(0)
+    assert [len(found[name]) for name in ("requests", "calls")] == [1, 1]
+    assert found["figures"] == {**apart.snapshot(0)["figures"], "first": ANY, "last": ANY}
+
+
 def test_lines_of_a_log_are_shown_with_their_source(app: App, tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in (CALL, REQUEST, {"message": "audit"}, {"code": "OK"})))
+    path.write_text("".join(json.dumps(line) + "\n" for line in (CALL, REQUEST, {"message": "x"}, {"code": "OK"})))
     feed = CallFeed(str(path))
     feed.observe(app)
     found = feed.snapshot(0)

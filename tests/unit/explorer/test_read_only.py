@@ -59,7 +59,7 @@ def test_calls_from_the_page_need_an_issuer() -> None:
 
 @pytest.mark.parametrize("value", ["on", "true", "call", "read_only"])
 def test_another_value_is_refused(value: str) -> None:
-    with pytest.raises(Exception, match="off, read-only or calls"):
+    with pytest.raises(Exception, match="one of off, read-only, calls"):
         Settings.from_environment({"TOOLFOLD_EXPLORER": value})
 
 

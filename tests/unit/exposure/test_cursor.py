@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolfold.exposure.cursor import PAGE_SIZE, decode_cursor, encode_cursor, list_id
+from toolfold.exposure.exposed_tools import PAGE_SIZE, decode_cursor, encode_cursor, list_id
 
 LIST = list_id("catalog", "default", "direct")
 

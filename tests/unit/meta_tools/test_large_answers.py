@@ -9,7 +9,7 @@ import pytest
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge
-from toolfold.meta_tools.large_answers import LARGE_CHARS, LargeAnswerTurn
+from toolfold.meta_tools.call import LARGE_CHARS, LargeAnswerTurn
 
 
 def test_large_answers_are_shaped_one_at_a_time() -> None:

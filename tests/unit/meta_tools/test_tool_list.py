@@ -14,7 +14,7 @@ from tests.support.examples import examples
 from tests.support.meta_tools import tokens as real_tokens
 from toolfold.catalog.search import search
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.meta_tools import catalog_stats, list_request, tool_list
+from toolfold.meta_tools import list_request, tool_list
 from toolfold.meta_tools.arguments import ARGUMENTS
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
@@ -82,8 +82,8 @@ def test_blank_query_keeps_the_filters() -> None:
 
 
 def test_large_catalog_lists_its_categories(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog_stats, "MAX_LISTED_TOOLS", 100)
-    monkeypatch.setattr(catalog_stats, "MAX_NAMES", 5)
+    monkeypatch.setattr(list_request, "MAX_LISTED_TOOLS", 100)
+    monkeypatch.setattr(list_request, "MAX_NAMES", 5)
     result = ask()
     assert result.structured["tools"] == []
     assert result.structured["matched"] == 129

@@ -20,13 +20,12 @@ from toolfold import extras
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import ScriptsUnavailable
 from toolfold.execution.executor import ToolExecutor
-from toolfold.meta_tools import script_hints
+from toolfold.meta_tools import script_calls
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
 from toolfold.scripts import interpreter
-from toolfold.scripts.positions import CallPlaces
-from toolfold.scripts.values import TooLarge, to_json
+from toolfold.scripts.values import CallPlaces, TooLarge, to_json
 from toolfold.settings import Settings
 
 pytest.importorskip("pydantic_monty")
@@ -168,7 +167,7 @@ def test_mistakes_have_a_next_step(tools: MetaTools, script: str, code: str, ste
 
 
 def test_every_module_of_the_hint_can_be_imported(tools: MetaTools) -> None:
-    assert value(run(tools, "".join(f"import {name}\n" for name in script_hints.MODULES) + "1")) == 1
+    assert value(run(tools, "".join(f"import {name}\n" for name in script_calls.MODULES) + "1")) == 1
 
 
 @pytest.mark.parametrize(
@@ -407,21 +406,12 @@ def test_a_process_that_does_not_start_is_reported(
     assert "the process of scripts does not start" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("extra", "other", "step"),
-    [
-        ("mcp", "", "Extras=sources"),
-        ("sql", "pydantic_monty", "Extras=all"),
-        ("scripts", "", "Extras=scripts"),
-        ("scripts", "mcp", "Extras=all"),
-    ],
-)
-def test_on_lambda_a_missing_package_is_added_by_a_parameter(
-    extra: str, other: str, step: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("extra", "value"), [("mcp", "sources"), ("sql", "sources"), ("scripts", "scripts")])
+def test_on_lambda_a_missing_package_is_added_by_the_settings(
+    extra: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "gateway")
-    monkeypatch.setattr(extras, "find_spec", lambda name: name == other or None)
-    assert extras.how_to_add(extra) == f"deploy the stack with the parameter {step}"
+    assert extras.how_to_add(extra) == f'add "{value}" to extras in settings.toml and deploy again'
     monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME")
     assert extras.how_to_add(extra) == f"run: pip install 'toolfold[{extra}]'"
 

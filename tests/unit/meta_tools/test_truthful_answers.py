@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.agent.raw_data import RawData, within
+from benchmarks.agent.raw_data import RawData, within
 from tests.support.clocks import timestamp
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, example_responses
 from tests.support.meta_tools import error, tokens
 from tests.support.upstream import Upstream
 from toolfold.budget import WorkBudget
+from toolfold.call_context import Clock
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.execution.clock import Clock
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
-from toolfold.meta_tools import answer_notes, completion
+from toolfold.meta_tools import answer_reader, completion
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
@@ -331,7 +331,7 @@ def test_ordinary_call_has_no_note_and_a_period_that_is_not_there_has_one(respon
     tool, today = response.tool, TODAY_DATE
     document = parse_tables(response.body, response.kind, tool.answer, WorkBudget())
     arguments = {**tool.example, "interval": "monthly"} if "interval" in tool.example else dict(tool.example)
-    assert answer_notes.notes_on(tool, arguments, None, document, document, today) == ()
+    assert answer_reader.notes_on(tool, arguments, None, document, document, today) == ()
     past = parse_select("1901-03..1902-03")
     assert past is not None
     gap = completion.find_gap(tool, arguments, requested_of(past, document, today), document, today)
@@ -377,15 +377,15 @@ def series(*dates: str) -> Document:
 def test_old_data_are_named(document: Document, expected: str | None) -> None:
     tool = CATALOG().get("GLOBAL_QUOTE" if not document.tables else "TIME_SERIES_WEEKLY")
     assert tool is not None
-    found = answer_notes.notes_on(tool, IBM, None, document, document, TODAY_DATE)
+    found = answer_reader.notes_on(tool, IBM, None, document, document, TODAY_DATE)
     assert found == ((expected,) if expected else ())
-    assert answer_notes.notes_on(tool, {**IBM, "month": "2019-05"}, None, document, document, TODAY_DATE) == ()
+    assert answer_reader.notes_on(tool, {**IBM, "month": "2019-05"}, None, document, document, TODAY_DATE) == ()
 
 
 def test_other_symbol_is_named() -> None:
     tool, document = CATALOG().get("GLOBAL_QUOTE"), Document(metadata={"symbol": "TSCO.LON", "price": 1})
     assert tool is not None
-    found = answer_notes.notes_on(tool, {"symbol": "TSCO"}, None, document, document, None)
+    found = answer_reader.notes_on(tool, {"symbol": "TSCO"}, None, document, document, None)
     assert found == ("Asked for symbol TSCO; the answer is for TSCO.LON.",)
 
 

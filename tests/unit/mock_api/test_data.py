@@ -15,7 +15,7 @@ import pytest
 
 from tests.unit.mock_api.expected_responses import EXPECTED, document, query
 from toolfold.mock_api import handle_query
-from toolfold.mock_api.trading_days import holidays, is_trading_day
+from toolfold.mock_api.price_series import holidays, is_trading_day
 
 NEWEST = "2026-01-13"
 SPLIT_TWICE = ("IBM", "MSFT", "TSLA")

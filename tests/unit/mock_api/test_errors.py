@@ -13,8 +13,8 @@ import pytest
 from tests.unit.mock_api.expected_responses import EXPECTED, document, query
 from toolfold.mock_api import handle_query
 from toolfold.mock_api.faults import FAULTS
-from toolfold.mock_api.registry import ENDPOINTS
 from toolfold.mock_api.responses import Response
+from toolfold.mock_api.router import ENDPOINTS
 
 # Fault -> JSON key and the stable part of its text, by which a client recognises it.
 ERROR_PATTERNS = {

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.mock_api.expected_responses import EXPECTED, document, interval, query, rows_of
 from toolfold.mock_api import handle_query
 from toolfold.mock_api.endpoint import strip_number
-from toolfold.mock_api.registry import ENDPOINTS
+from toolfold.mock_api.router import ENDPOINTS
 
 JSON_FUNCTIONS = [name for name, facts in EXPECTED.items() if "json" in facts["formats"]]
 CSV_FUNCTIONS = [name for name, facts in EXPECTED.items() if "csv" in facts["formats"]]

@@ -19,9 +19,8 @@ import pytest
 from tests.support.hostile_files import FILES, NOTES
 from tests.support.trees import snapshot
 from toolfold.private_folder import MARK, MARK_CONTENT
-from toolfold.results import answer_folder
-from toolfold.results.answer_folder import FOLDER
-from toolfold.results.offload import AnswerStore
+from toolfold.results import offload
+from toolfold.results.offload import FOLDER, AnswerStore
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and FIFOs are of POSIX")
 
@@ -167,8 +166,8 @@ def test_a_folder_in_which_others_can_write_is_not_used(tmp_path: Path, mode: in
 
 
 def test_old_answers_are_deleted_by_age_number_and_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer_folder, "MAX_FILES", 5)
-    monkeypatch.setattr(answer_folder, "MAX_TOTAL_BYTES", 100_000)
+    monkeypatch.setattr(offload, "MAX_FILES", 5)
+    monkeypatch.setattr(offload, "MAX_TOTAL_BYTES", 100_000)
     expired, future = save(tmp_path, "expired"), save(tmp_path, "future")
     age(expired)
     age(future, -7200)
@@ -186,8 +185,8 @@ def test_old_answers_are_deleted_by_age_number_and_size(tmp_path: Path, monkeypa
 
 
 def test_the_folder_stays_within_its_limits_at_every_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer_folder, "MAX_FILES", 10)
-    monkeypatch.setattr(answer_folder, "MAX_TOTAL_BYTES", 50_000)
+    monkeypatch.setattr(offload, "MAX_FILES", 10)
+    monkeypatch.setattr(offload, "MAX_TOTAL_BYTES", 50_000)
     own = save(tmp_path).parent
     stop, sizes = threading.Event(), []
 

@@ -43,6 +43,10 @@ def test_a_scan_of_nothing_is_no_success(wrong: Any) -> None:
         parse_report(wrong)
 
 
+def test_a_template_whose_types_have_no_checks_has_no_findings() -> None:
+    assert parse_report({"passed": 0, "failed": 0, "parsing_errors": 0, "resource_count": 0}) == set()
+
+
 @pytest.mark.parametrize("text", ["A | Bucket", "A | Bucket | ", "A | B | why\nA | B | why"])
 def test_an_accepted_finding_needs_three_fields_and_occurs_once(text: str) -> None:
     with pytest.raises(ScanError, match="line"):

@@ -12,12 +12,10 @@ ALLOWED = {
     "cli": "examples in help texts",
     "demo.py": "runs the mock API",
     "mock_api": "imitates it",
-    "settings/own_keys.py": "the variable and the host of the built-in source",
-    "settings/variables.py": "an example of a variable's name",
-    "sources/__init__.py": "lists its folders",
+    "settings/model.py": "the variable and the host of the built-in source, suggested where a name is misspelt",
     "sources/alpha_vantage": "is about it",
     "sources/registry.py": "the table of adapters",
-    "sources/sql/syntax.py": "a class of sqlglot has the name of a parameter",
+    "sources/sql/guard.py": "a class of sqlglot has the name of a parameter",
 }
 """Files and folders that may name it → why."""
 

@@ -12,8 +12,7 @@ from toolfold.app import build_app
 from toolfold.protocol.http import LogFields
 from toolfold.settings import Settings
 from toolfold.telemetry import FAILURES, configure
-from toolfold.transports.lambda_events import parse_event
-from toolfold.transports.lambda_handler import LambdaHandler
+from toolfold.transports.lambda_handler import LambdaHandler, parse_event
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
@@ -23,7 +22,8 @@ def failures(catalog: str, arguments: dict[str, object]) -> list[str]:
     settings = Settings.from_environment({"TOOLFOLD_CATALOG": catalog})
     found: list[str] = []
 
-    def note(fields: LogFields, _catalog_age_s: float | None) -> None:
+    def note(fields: LogFields, catalog_age_s: float | None, *, is_probe: bool) -> None:
+        assert (catalog_age_s, is_probe) == (None, False)
         found.extend(str(value) for name, value in fields.items() if name == "error" and value in FAILURES)
 
     handler = LambdaHandler(build_app(settings), configure(settings), note)

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.lambda_handler import make_handler
 from tests.support.mcp_requests import message
-from toolfold.transports.lambda_events import is_for_page
+from toolfold.transports.lambda_handler import is_for_page
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from toolfold.auth.issuer_metadata import IssuerDocuments, UnusableDocument, new_deadline
-from toolfold.auth.resource_server import json_document, unavailable
+from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline
+from toolfold.auth.responses import json_document, unavailable
 from toolfold.protocol.http import REGISTER_PATH, Headers, Request, Response, error_response
 
 __all__ = ["METADATA_PATHS", "CognitoShim"]

@@ -8,21 +8,20 @@ the well-known path as well.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from toolfold.auth.issuer_keys import IssuerUnreachable
-from toolfold.auth.token_verifier import InvalidToken
-from toolfold.errors import IssuerUnavailable
-from toolfold.protocol.http import Headers, Principal, Request, Response, error_response
+from toolfold.auth.cognito_shim import CognitoShim
+from toolfold.auth.issuer_keys import IssuerDocuments, IssuerKeys, IssuerUnreachable
+from toolfold.auth.responses import json_document, unavailable
+from toolfold.auth.token_verifier import InvalidToken, TokenRules, TokenVerifier
+from toolfold.protocol.http import Headers, Principal, Request, Response
 
 if TYPE_CHECKING:
     from toolfold.auth.cognito_shim import CognitoShim
-    from toolfold.auth.issuer_keys import IssuerKeys
-    from toolfold.auth.token_verifier import TokenVerifier
-
-__all__ = ["PREMIUM_SCOPE", "SCOPES", "WELL_KNOWN", "ResourceServer", "json_document", "unavailable"]
+    from toolfold.network.session import HttpClient
+    from toolfold.settings import Settings
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
@@ -35,14 +34,6 @@ requests a scope which the issuer does not have may get no token at all."""
 
 _FIRST_SCOPES = frozenset(SCOPES[:2])
 """What a client should request at first."""
-
-_PREFLIGHT: Headers = (
-    ("access-control-allow-origin", "*"),
-    ("access-control-allow-methods", "GET, HEAD, POST, OPTIONS"),
-    ("access-control-allow-headers", "accept, content-type, mcp-protocol-version"),
-    ("access-control-max-age", "86400"),
-)
-"""Clients in web pages send the protocol version with requests for metadata, which makes browsers ask first."""
 
 
 class ResourceServer:
@@ -137,28 +128,37 @@ class ResourceServer:
         return Response(status, headers, json.dumps(body).encode(), {"refused": str(status)})
 
 
-def json_document(request: Request, document: object) -> Response:
-    """Return the response to a request for a public document, which any web page may read."""
-    if request.method == "OPTIONS":
-        return Response(204, _PREFLIGHT, b"", {"rpc": "metadata"})
-    if request.method not in ("GET", "HEAD"):
-        return error_response(405, "Send GET.", ("allow", "GET, HEAD, OPTIONS"))
-    headers: Headers = (
-        ("content-type", "application/json"),
-        ("cache-control", "public, max-age=3600"),
-        ("access-control-allow-origin", "*"),
-    )
-    body = json.dumps(document).encode() if request.method == "GET" else b""
-    return Response(200, headers, body, {"rpc": "metadata"})
-
-
-def unavailable(retry_after_s: float) -> Response:
-    """Return the response to a request that needs the issuer while it cannot be reached."""
-    refusal = error_response(
-        503, "The issuer of access tokens cannot be reached.", ("retry-after", str(round(retry_after_s)))
-    )
-    return refusal._replace(log_fields={**refusal.log_fields, "error": IssuerUnavailable.code})
-
-
 def _quotable(text: str) -> str:
     return text.replace("\\", "").replace('"', "'")
+
+
+def create_resource_server(settings: Settings, get_http_client: Callable[[], HttpClient]) -> ResourceServer:
+    """Return what checks the tokens of ``settings.oauth_issuer``. Nothing is read from it yet."""
+    documents = IssuerDocuments(settings.oauth_issuer, get_http_client)
+    keys = IssuerKeys(documents)
+    shim_client = (settings.oauth_cognito_client,) if settings.oauth_cognito_client else ()
+    rules = TokenRules(
+        settings.oauth_issuer,
+        settings.oauth_audience or settings.public_url,
+        (*settings.oauth_client_ids, *shim_client),
+        settings.oauth_scope_prefix,
+    )
+    scopes = (*SCOPES, PREMIUM_SCOPE) if settings.oauth_premium_scope else SCOPES
+    parts = urlsplit(settings.public_url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return ResourceServer(
+        settings.public_url,
+        origin if shim_client else settings.oauth_issuer,
+        keys,
+        TokenVerifier(rules, keys),
+        scopes=scopes,
+        scope_prefix=settings.oauth_scope_prefix,
+        shim=_create_shim(settings, documents, origin, scopes) if shim_client else None,
+    )
+
+
+def _create_shim(settings: Settings, documents: IssuerDocuments, origin: str, scopes: Sequence[str]) -> CognitoShim:
+    named = (f"{settings.oauth_scope_prefix}{scope}" for scope in scopes)
+    return CognitoShim(
+        origin, documents, settings.oauth_cognito_client, settings.oauth_redirect_uris, ("openid", *named)
+    )

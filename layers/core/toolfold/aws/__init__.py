@@ -2,5 +2,3 @@
 
 May import ``toolfold`` alone, for its version.
 """
-
-__all__ = ["clients", "deadlines", "s3"]

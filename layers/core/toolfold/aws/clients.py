@@ -1,7 +1,7 @@
 """Clients of AWS services, made when they are first used and shared by everything that calls AWS.
 
 They are boto3's clients, made by botocore's session. boto3's own session adds resources and file transfers, which
-nothing here uses and whose import a first call would wait for: ``python -m tests.benchmarks.aws`` prints both.
+nothing here uses and whose import a first call would wait for: ``python -m benchmarks.aws`` prints both.
 
 Endpoints other than AWS's own (``AWS_ENDPOINT_URL``, ``AWS_ENDPOINT_URL_DYNAMODB`` …), proxies, ``AWS_CA_BUNDLE``,
 profiles, single sign-on and the credentials of containers are read by botocore itself:
@@ -20,7 +20,7 @@ import threading
 import time
 from typing import Any
 
-from toolfold import __version__
+from toolfold.version import __version__
 
 _CODE = r"[A-Za-z][A-Za-z0-9.]{2,79}\Z|[1-5][0-9]{2}\Z"
 """What AWS's error codes look like. Other text in their place could quote a request."""

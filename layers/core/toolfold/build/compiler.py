@@ -1,8 +1,12 @@
 """Compile all sources to one JSON document.
 
-``build.source_loader`` reads each source alone. The compiler names the tools, checks references between them with
+``build.source_folders`` reads each source alone. The compiler names the tools, checks references between them with
 ``build.checks``, and computes everything that does not depend on a request. The result is deterministic: the same files
 give the same bytes and the same hash.
+
+Collect the texts by which tools are found: field → texts, for ``search_index`` and ``semantic_index``.
+
+Replace the names of tools where tools and vocabularies refer to them.
 """
 
 from __future__ import annotations
@@ -16,20 +20,133 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.build import checks, emitter, search_index, semantic_index, writer
-from toolfold.build.index_texts import out_of_scope_texts, searchable_texts, without_queries
-from toolfold.build.loaded_source import LoadedSource
+from toolfold.build.loaded_source import LoadedSource, ToolDefinition
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
-from toolfold.build.relations import RelatedTool, compile_relations
-from toolfold.build.schema.vocabulary import Vocabulary
-from toolfold.build.source_loader import load_sources
-from toolfold.build.tool_definition import ToolDefinition
-from toolfold.build.tool_names import OriginalName, assign_names
-from toolfold.build.tool_references import renamed, renamed_vocabulary
+from toolfold.build.relations import OriginalName, RelatedTool, assign_names, compile_relations
+from toolfold.build.schema.field_types import Vocabulary
+from toolfold.build.schema.tools import Tool
+from toolfold.build.source_folders import load_sources
+from toolfold.catalog import json_schema
 from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
+from toolfold.catalog.index_fields import described_fields
 from toolfold.catalog.skills import SKILL_FILE
+from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names
+
+
+def renamed(tool: Tool, names: Mapping[str, str]) -> Tool:
+    """Return a tool under its name in the catalog, with references to tools of the same source.
+
+    Args:
+        tool: The tool.
+        names: The name that the source has for a tool → its name in the catalog.
+    """
+
+    def name(old: str) -> str:
+        return names.get(old, old)
+
+    changes: dict[str, Any] = {
+        "name": name(tool.function or tool.name) if tool.binding is not None else name(tool.name)
+    }
+    if tool.binding is None:
+        changes["function"] = tool.function or tool.name
+    changes["use_instead"] = [other.model_copy(update={"tool": name(other.tool)}) for other in tool.use_instead]
+    changes["parameters"] = [
+        parameter
+        if parameter.found_by is None
+        else parameter.model_copy(
+            update={"found_by": parameter.found_by.model_copy(update={"tool": name(parameter.found_by.tool)})}
+        )
+        for parameter in tool.parameters
+    ]
+    if tool.free_instead is not None:
+        changes["free_instead"] = tool.free_instead.model_copy(update={"tool": name(tool.free_instead.tool)})
+    if tool.adjusted_by is not None:
+        changes["adjusted_by"] = name(tool.adjusted_by)
+    return tool.model_copy(update=changes)
+
+
+def renamed_vocabulary(vocabulary: Vocabulary, names: Mapping[str, str]) -> Vocabulary:
+    """Return a vocabulary that names tools as the catalog does."""
+    kinds = {
+        kind: found.model_copy(
+            update={key: [names.get(tool, tool) for tool in getattr(found, key)] for key in ("tools", "preferred")}
+        )
+        for kind, found in vocabulary.names.items()
+    }
+    return vocabulary.model_copy(update={"names": kinds})
+
+
+def searchable_texts(
+    definitions: Sequence[ToolDefinition], vocabularies: Mapping[str, Vocabulary]
+) -> list[dict[str, list[str]]]:
+    """Return the indexed texts of each tool. A phrase in ``use_instead`` is a text of the tool that it refers to."""
+    redirected: dict[str, list[str]] = {}
+    for entry in definitions:
+        for other in entry.tool.use_instead:
+            redirected.setdefault(other.tool, []).append(other.phrase)
+    return [
+        _texts(entry, vocabularies[entry.source.settings.id], redirected.get(entry.tool.name, []))
+        for entry in definitions
+    ]
+
+
+def without_queries(
+    definitions: Sequence[ToolDefinition], searchable: Sequence[dict[str, list[str]]]
+) -> dict[int, dict[str, list[str]]]:
+    """Return position → indexed texts of the tools without example queries.
+
+    Example queries have the words of users. Words near in meaning beside them rank worse than they do alone
+    (docs/explanation/decisions/semantic-postings.md).
+    """
+    return {at: texts for at, texts in enumerate(searchable) if not definitions[at].tool.example_queries}
+
+
+def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
+    category, tool, names = entry.category, entry.tool, vocabulary.names.items()
+    # Written requests say better what a tool is for than its parameters, which similar tools share.
+    parameters = {} if tool.example_queries else _parameters(tool)
+    return {
+        **described_fields(tool, parameters, [category.title, category.description]),
+        "example_queries": tool.example_queries,
+        "aliases": tool.aliases,
+        "redirected_queries": redirected,
+        "kinds": [f"@{kind}" for kind, known in names if known.matches_tool(category.category, tool.name)],
+        "preferred": [f"@{kind}" for kind, known in names if tool.name in known.preferred],
+    }
+
+
+def _parameters(tool: Tool) -> dict[str, str]:
+    """Return parameter → description."""
+    if tool.parameters_schema is None:
+        return {parameter.name: parameter.description or "" for parameter in tool.parameters}
+    rules = json_schema.properties(tool.parameters_schema)
+    return {name: str(rule.get("description", "")) for name, rule in rules.items()}
+
+
+def out_of_scope_texts(
+    definitions: Sequence[ToolDefinition], vocabularies: Mapping[str, Vocabulary]
+) -> list[dict[str, list[str]]]:
+    """Return the indexed texts of each topic that no tool serves.
+
+    A source knows only its own tools. What it does not serve, such as placing orders, another source may be for: a
+    phrase is left out where it shares a word with the name, the title or the summary of a tool of another source.
+    """
+    served: dict[str, set[str]] = {}
+    for entry in definitions:
+        text = f"{in_words(entry.tool.name)} {entry.tool.title} {entry.tool.summary}"
+        served.setdefault(entry.source.settings.id, set()).update(stems(text))
+    topics = []
+    for source, vocabulary in vocabularies.items():
+        others = {term for id_, terms in served.items() if id_ != source for term in terms}
+        for topic, phrases in vocabulary.out_of_scope.items():
+            parts = [part for phrase in phrases for part in phrase.split(",")]
+            kept = [part for part in parts if others.isdisjoint(stems(part))]
+            titles = [topic] if others.isdisjoint(stems(topic)) else []
+            topics.append({"example_queries": kept, "title": titles})
+    return topics
 
 
 class CompiledFolder(NamedTuple):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.build import emitter, yaml_loader
+from toolfold.build.emitter import clean_schema, clean_text, first_sentence
 from toolfold.build.example_arguments import example_arguments
-from toolfold.build.imported_texts import clean_schema, clean_text, first_sentence
 from toolfold.build.importers.base import (
     FRESHNESS_CLASS,
     ImportedCategory,
@@ -19,13 +19,16 @@ from toolfold.build.importers.base import (
     ImportedTool,
     Importer,
     ImporterSettings,
+    Overlay,
+    ToolOverlay,
+    overlay_line,
+    read_overlay,
 )
 from toolfold.build.loaded_source import LoadedCategory, LoadedSource
-from toolfold.build.overlay import Overlay, ToolOverlay, overlay_line, read_overlay
 from toolfold.build.prompt_injection import find_prompt_injection
+from toolfold.build.relations import safe_name
+from toolfold.build.schema.field_types import Vocabulary
 from toolfold.build.schema.tools import Category, Tool
-from toolfold.build.schema.vocabulary import Vocabulary
-from toolfold.build.tool_names import safe_name
 from toolfold.build.validation_errors import parse
 from toolfold.catalog.tokenizer import in_words
 

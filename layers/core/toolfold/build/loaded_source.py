@@ -1,16 +1,18 @@
-"""A source that was read and checked alone, however its tools are described."""
+"""A source that was read and checked alone, however its tools are described.
+
+A tool on its way into the compiled catalog.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from toolfold.build.schema.field_types import Vocabulary
 from toolfold.build.schema.sources import SourceSettings
-from toolfold.build.schema.tools import Category
-from toolfold.build.schema.vocabulary import Vocabulary
-
-__all__ = ["LoadedCategory", "LoadedSource"]
+from toolfold.build.schema.tools import Category, Tool
 
 
 class LoadedCategory(NamedTuple):
@@ -44,3 +46,21 @@ class LoadedSource(NamedTuple):
     notes: Sequence[str] = ()
     is_imported: bool = False
     files: Mapping[str, str | bytes] = MappingProxyType({})
+
+
+class ToolDefinition(NamedTuple):
+    """A tool with the source and the category that it belongs to.
+
+    Attributes:
+        source: Its source.
+        category: Its category, as the source has it.
+        label: The name of the category in the catalog.
+        tool: The tool, under its name in the catalog.
+        where: Returns ``file:line`` of a key of the tool.
+    """
+
+    source: LoadedSource
+    category: Category
+    label: str
+    tool: Tool
+    where: functools.partial[str]

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 from toolfold.build.catalog_bucket import CatalogBucket, StoredPointer, open_client
 from toolfold.build.pointer import Pointer, Writer, format_time, point_to
-from toolfold.catalog.block_cache import CachedBlockReader
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.reader import parse_head
+from toolfold.catalog.reader import CachedBlockReader, parse_head
 from toolfold.catalog.store import POINTER, object_name
 from toolfold.errors import CatalogRejected, CatalogUnavailable, PublishConflict, SettingsError, VersionNotFound
 

@@ -1,18 +1,96 @@
-"""Relations between tools: what a tool needs first, what it can be replaced by, and what follows it."""
+"""Relations between tools: what a tool needs first, what it can be replaced by, and what follows it.
+
+Name the tools of a catalog: ``source__tool`` for tools whose source has names of its own.
+
+A name has letters, digits and underscores, at most 64. Where a look-up would take several names for the same, *every*
+one of them gets a hash of the original name, so that neither the order of the sources nor that of their tools has an
+influence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import hashlib
+import keyword
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from toolfold.build.tool_names import safe_name
 from toolfold.catalog.entries import name_key
 from toolfold.fuzzy import closest_matches
 
-__all__ = ["RelatedTool", "Relation", "compile_relations"]
+OriginalName = tuple[str, str]
+"""Id of a source, and the name that the source has for a tool."""
+
+_MAX_NAME = 64
+_SEPARATOR = "__"
+_HASH_DIGITS = (6, 12, 40)
+"""Digits of the hash in names that are the same otherwise; more where these are the same as well."""
+
+_OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_]+")
+_LETTER = re.compile(r"[A-Za-z0-9]")
+_KEYWORDS = frozenset(word.upper() for word in (*keyword.kwlist, *keyword.softkwlist))
+
+
+def safe_name(original: str) -> str:
+    """Return a name of a tool as a word of a scripting language; empty characters and keywords get ``_``.
+
+    Example:
+        >>> safe_name("get-user.by id"), safe_name("2fa"), safe_name("import")
+        ('get_user_by_id', '_2fa', 'import_')
+    """
+    name = _OTHER_CHARACTERS.sub("_", original) or "_"
+    if name[0].isdigit():
+        return f"_{name}"
+    return f"{name}_" if name.upper() in _KEYWORDS else name
+
+
+def assign_names(
+    prefixed: Iterable[OriginalName], taken: Collection[str] = (), reserved: Collection[str] = ()
+) -> Mapping[OriginalName, str]:
+    """Return the name of each tool: one-to-one, and the same for the same tools in any order.
+
+    Args:
+        prefixed: The tools of sources with names of their own.
+        taken: Names of the tools that keep theirs.
+        reserved: Names that no tool may have.
+    """
+    used = {name_key(name) for name in (*taken, *reserved)}
+    # Of a name in another script nothing may be left: such names would differ in the number of underscores.
+    names = {
+        original: _shortened(original, "" if _LETTER.search(original[1]) else _hash(original, _HASH_DIGITS[0]))
+        for original in dict.fromkeys(prefixed)
+    }
+    for digits in _HASH_DIGITS:
+        counts = Counter(name_key(name) for name in names.values())
+        clashing = [
+            original for original, name in names.items() if counts[name_key(name)] > 1 or name_key(name) in used
+        ]
+        for original in clashing:
+            names[original] = _shortened(original, _hash(original, digits))
+    return names
+
+
+def _hash(original: OriginalName, digits: int) -> str:
+    """Return digits of the hash of the original name; of source and name where that was not enough."""
+    source, name = original
+    hashed = name if digits == _HASH_DIGITS[0] else f"{source}/{name}"
+    return hashlib.sha256(hashed.encode()).hexdigest()[:digits]
+
+
+def _shortened(original: OriginalName, digest: str) -> str:
+    """Return the name with ``digest`` at its end; one that is too long is cut, and has the hash in any case."""
+    source, name = original
+    word = safe_name(name)
+    whole = f"{source}{_SEPARATOR}{word}"
+    if not digest and len(whole) <= _MAX_NAME:
+        return whole
+    digest = digest or _hash(original, _HASH_DIGITS[0])
+    return f"{whole[: _MAX_NAME - 1 - len(digest)]}_{digest}"
+
 
 _NEEDS = "needs_output_of"
 

@@ -17,7 +17,7 @@ from toolfold.catalog.index_fields import FIELDS, SATURATION, SCALE, term_counts
 from toolfold.catalog.tokenizer import stems, words
 
 if TYPE_CHECKING:
-    from toolfold.build.schema.vocabulary import Vocabulary
+    from toolfold.build.schema.field_types import Vocabulary
 
 Index = dict[str, list[int]]
 """Term → ``[position, weight, position, weight, …]``, with the positions of tools counted from 0.

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from toolfold.build import yaml_loader
-from toolfold.build.findings import Finding
+from toolfold.build.validation_errors import Finding
 from toolfold.catalog.allow_list import own_variable
 
 __all__ = ["PROBLEM", "SECRET_NAME", "check_secrets", "find_typed_secrets"]

@@ -1,8 +1,12 @@
-"""Report the errors of pydantic as ``file:line: key: problem``."""
+"""Report the errors of pydantic as ``file:line: key: problem``.
+
+What the rules of ``toolfold catalog lint`` report.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -10,7 +14,26 @@ from pydantic import BaseModel, ValidationError
 from toolfold.build import yaml_loader
 from toolfold.fuzzy import closest_matches
 
-__all__ = ["keys_at", "located", "parse"]
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One violation of a rule. ``str()`` is ``file:line: rule: problem; advice``.
+
+    A warning is about a tool whose texts may be generated, or are of others: it does not keep a catalog from being
+    published.
+    """
+
+    file: str
+    line: int
+    rule: str
+    problem: str
+    advice: str
+    is_warning: bool = False
+
+    def __str__(self) -> str:
+        warning = "warning: " if self.is_warning else ""
+        return f"{self.file}:{self.line}: {warning}{self.rule}: {self.problem}; {self.advice}"
+
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 

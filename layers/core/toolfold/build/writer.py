@@ -2,21 +2,89 @@
 
 ``catalog.model`` documents the sections. To add a section of the compiler, add its name to :data:`COMPILED` and a
 method to ``catalog.model``.
+
+Write the compiled catalog: completely or not at all, and only over a compiled catalog.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import heapq
 import io
 import json
+import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from toolfold.catalog.entries import CONFIRM, name_key
 from toolfold.catalog.layout import FORMAT
 from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_key
+from toolfold.errors import ToolfoldError
+
+_BEGINNING = '{"format":'
+"""How a compiled catalog begins; see :mod:`toolfold.build.writer`."""
+
+
+def read_output_file(path: Path) -> str | None:
+    """Return the text of the file at ``path``, or None where there is no file.
+
+    Raises:
+        ToolfoldError: there is something that is not a file, or it cannot be read.
+    """
+    try:
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            raise ToolfoldError(f"{path} is a symbolic link to {path.readlink()}. Name that file itself.")
+        if not stat.S_ISREG(status.st_mode):
+            raise ToolfoldError(f"{path} is not a file. Name a file for the compiled catalog with --output.")
+        return path.read_bytes().decode(errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ToolfoldError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def replace_catalog_file(path: Path, text: str) -> None:
+    """Replace the file at ``path`` in one step; a process that reads the old file never sees half of the new one.
+
+    The new file has the permissions of the old one.
+
+    Raises:
+        ToolfoldError: it cannot be written, or the old file is not a compiled catalog. It is then as it was.
+    """
+    current = read_output_file(path)
+    if current and not current.startswith(_BEGINNING):
+        raise ToolfoldError(f"{path} is not a compiled catalog. It was not changed; delete it, or name another file.")
+    try:
+        replace_file(path, text)
+    except OSError as error:
+        raise ToolfoldError(f"{path} cannot be written: {error.strerror}. It is as it was.") from None
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Replace the file at ``path`` in one step, with the permissions of the old one.
+
+    Raises:
+        OSError: it cannot be written. It is then as it was.
+    """
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(temporary, flags, 0o666), "wb") as file:
+            if path.exists() and os.name != "nt":
+                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
 
 COMPILED = ("tools", "index", "spellings", "synonyms")
 """Mappings of the compiler that are written as sections without changes."""

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from toolfold.build import emitter, yaml_loader
 from toolfold.build.loaded_source import LoadedCategory, LoadedSource
+from toolfold.build.schema.field_types import VOCABULARY, Vocabulary
 from toolfold.build.schema.sources import Source
 from toolfold.build.schema.tools import Category, Parameter
-from toolfold.build.schema.vocabulary import VOCABULARY, Vocabulary
 from toolfold.build.validation_errors import located, parse
 
 __all__ = ["load_yaml_source"]

@@ -1,9 +1,17 @@
-"""The interface of the stores that hold cached responses, counters and time slots."""
+"""The interface of the stores that hold cached responses, counters and time slots.
+
+:class:`FailSafeStore` wraps one so that its failures are cache misses, never failed calls.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from toolfold.aws.clients import error_code
+from toolfold.private_folder import PathRefused
 
 MAX_CLOCK_SKEW_S = 300.0
 """A value dated further in the future than this was written by a machine whose clock is wrong, and is ignored."""
@@ -12,7 +20,7 @@ MAX_CLOCK_SKEW_S = 300.0
 class CacheStore(Protocol):
     """Store values and numbers by key. Times are seconds since 1970; after ``expires_at`` a key may be deleted.
 
-    A store may raise anything; :class:`toolfold.cache.fail_safe.FailSafeStore` turns every failure into a miss.
+    A store may raise anything; :class:`toolfold.cache.base.FailSafeStore` turns every failure into a miss.
     """
 
     def get(self, key: str) -> bytes | None:
@@ -50,3 +58,72 @@ class CacheStore(Protocol):
         Returns:
             0 when the slot was free and is now taken; otherwise the time at which it becomes free.
         """
+
+
+logger = logging.getLogger("toolfold")
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class FailSafeStore(Generic[S]):
+    """Use a store that may be slow, absent or broken. After a failure it is not used for ``cooldown_s`` seconds.
+
+    Args:
+        open_store: opens the store. Called by the first :meth:`run`, and again after a failure.
+        cooldown_s: seconds between a failure and the next attempt.
+        clock: a monotonic clock.
+        repeats_warnings: whether a failure is logged each time. If not, each kind of failure is logged once: that of a
+            file lasts until the user changes something.
+        name: what is logged as unavailable.
+        on_failure: called after each failure with its reason: a code of AWS or the name of an exception.
+    """
+
+    def __init__(
+        self,
+        open_store: Callable[[], S],
+        cooldown_s: float,
+        clock: Callable[[], float],
+        *,
+        repeats_warnings: bool = True,
+        name: str = "Shared cache",
+        on_failure: Callable[[str], None] | None = None,
+    ) -> None:
+        self._open_store, self._cooldown_s, self._clock = open_store, cooldown_s, clock
+        self._repeats_warnings, self._logged = repeats_warnings, set[str]()
+        self._name, self._on_failure = name, on_failure
+        self._store: S | None = None
+        self._unavailable_until = float("-inf")
+        self._lock = threading.Lock()
+
+    def run(self, operation: Callable[[S], T]) -> T | None:
+        """Return the result of ``operation`` on the store; None when it fails or is not to be used yet."""
+        with self._lock:
+            # At most the cooldown: the clock of an environment that was suspended may return to an earlier time.
+            if 0 < self._unavailable_until - self._clock() <= self._cooldown_s:
+                return None
+            try:
+                if self._store is None:
+                    self._store = self._open_store()
+                store = self._store
+            except Exception as error:  # noqa: BLE001 - as below
+                self._start_cooldown(error)
+                return None
+        try:
+            return operation(store)
+        except MemoryError:  # SQL over an answer may have all memory of SQLite, but for a moment only
+            return None
+        except Exception as error:  # noqa: BLE001 - no failure of the store may fail the call
+            with self._lock:
+                self._start_cooldown(error)
+            return None
+
+    def _start_cooldown(self, error: Exception) -> None:
+        # The code or the type alone: the text may contain an address. That of a refused path is for the user.
+        reason = f"TOOLFOLD_CACHE: {error}" if isinstance(error, PathRefused) else error_code(error)
+        if self._repeats_warnings or reason not in self._logged:
+            logger.warning("%s unavailable (%s); retrying in %g s", self._name, reason, self._cooldown_s)
+        self._logged.add(reason)
+        self._store, self._unavailable_until = None, self._clock() + self._cooldown_s
+        if self._on_failure is not None:
+            self._on_failure(reason)

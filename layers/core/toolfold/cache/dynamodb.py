@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from toolfold.aws.clients import AwsClients, error_code
-from toolfold.cache.base import MAX_CLOCK_SKEW_S
-from toolfold.cache.fail_safe import FailSafeStore
+from toolfold.cache.base import MAX_CLOCK_SKEW_S, FailSafeStore
 
 _MAX_ITEM_BYTES = 390_000
 """DynamoDB takes items of 400 KB (409,600 bytes), names and numbers included."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from toolfold.aws.clients import AwsClients
-from toolfold.cache.base import CacheStore
-from toolfold.cache.fail_safe import FailSafeStore
+from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.errors import SettingsError
+from toolfold.private_folder import PathRefused
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -72,7 +72,6 @@ def check_cache_file(settings: Settings) -> None:
     if location in ("", "memory", "off") or location.startswith("dynamodb://"):
         return
     from toolfold.cache.sqlite_file import check_location
-    from toolfold.private_folder import PathRefused
 
     try:
         check_location(location)

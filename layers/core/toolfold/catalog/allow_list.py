@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.head_checks import host_of
 from toolfold.errors import CatalogUnavailable, UpstreamError
-from toolfold.settings.own_keys import BUILT_IN_SOURCES
+from toolfold.settings.model import BUILT_IN_SOURCES, closest
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
@@ -115,9 +115,14 @@ class AllowList:
         named += [(source_id, "KEY") for source_id in self._keyed_sources]
         for source_id, kind in named:
             if source_id not in ids:
-                from toolfold.settings.misspelt_names import describe_source
-
-                raise _misspelt(describe_source(source_id, kind, ids))
+                close = closest(source_id, ids)
+                step = (
+                    f"Did you mean TOOLFOLD_SOURCE_{close.upper()}_{kind}?"
+                    if close
+                    else f"It has {', '.join(sorted(ids))}."
+                )
+                variable = f"TOOLFOLD_SOURCE_{source_id.upper()}_{kind}"
+                raise _misspelt(f"{variable} names a source that the catalog does not have. {step}")
         for source in sources:
             if source.id in self._keyed_sources and (
                 source.auth is None or source.auth.environment != own_variable(source.id)

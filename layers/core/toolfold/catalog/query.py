@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 # Weights relative to 1.0 for a word that is in the index as original. Chosen on the tuning half of
-# tests/benchmarks/retrieval; changing any of them by half has little effect there.
+# benchmarks/retrieval; changing any of them by half has little effect there.
 _RELATED = 0.7
 _CORRECTED = 0.8
 _KIND = 1.5

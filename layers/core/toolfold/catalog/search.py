@@ -22,7 +22,7 @@ from toolfold.catalog.tokenizer import in_words
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
-# In hundredths, as the weights of the index. The values were chosen on the tuning half of tests/benchmarks/retrieval.
+# In hundredths, as the weights of the index. The values were chosen on the tuning half of benchmarks/retrieval.
 NAME_BONUS = 200
 """Added for a word that equals the name of a tool and may be an English word: about the score of one rare word."""
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from itertools import accumulate, count
 from operator import mul, sub
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from toolfold.catalog.tokenizer import stems
-
-if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
 
 __all__ = ["FIRST", "MAX_GAP", "MAX_WEIGHT", "add_semantic_scores", "decode"]
 
@@ -64,7 +61,17 @@ def decode(text: str) -> tuple[list[int], list[int]]:
     return list(map(sub, accumulate(numbers[::2]), count(FIRST, FIRST))), weights
 
 
-def add_semantic_scores(catalog: Catalog, scores: dict[int, float], query: str) -> None:
+class Postings(Protocol):
+    """What is read of a ``catalog.model.Catalog``, which imports this module."""
+
+    def prefetch(self, **keys: Iterable[str]) -> None:
+        """Read the blocks that contain ``keys``."""
+
+    def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the positions of the tools near ``term`` in meaning, and their weights."""
+
+
+def add_semantic_scores(catalog: Postings, scores: dict[int, float], query: str) -> None:
     """Add to ``scores``, position → score by the words of the texts, what the words of ``query`` mean.
 
     The added scores, as a vector over all tools, have :data:`_SHARE` of the length of ``scores``. That is the sum of
@@ -83,7 +90,7 @@ def add_semantic_scores(catalog: Catalog, scores: dict[int, float], query: str) 
         scores[position] = scores.get(position, 0.0) + factor * found[position]
 
 
-def _semantic_scores(catalog: Catalog, query: str) -> Mapping[int, float]:
+def _semantic_scores(catalog: Postings, query: str) -> Mapping[int, float]:
     """Return position → score. A word that occurs n times has twice its weight at most, as in ``catalog.search``."""
     times = Counter(stems(query)[:_MAX_WORDS])
     catalog.prefetch(semantic=list(times))

@@ -1,7 +1,7 @@
 """Open the catalog: the one in the package, a file, or an object in S3.
 
 A small catalog is read as a whole. Of a large one the head is read at first, and the blocks on demand
-(``catalog.block_cache``). Each block is compared with the hash in the head.
+(``catalog.reader``). Each block is compared with the hash in the head.
 
 In S3 a catalog is immutable, and its name contains its hash: ``<prefix>/catalogs/<sha256>.json``. The pointer
 ``<prefix>/current.json`` names the current catalog: ``{"sha256", "bytes", "head": {"bytes", "sha256"}, …}``. The store
@@ -23,8 +23,9 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.aws.clients import AwsClients, error_code
+from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.model import Catalog, OtherFormat
-from toolfold.catalog.reader import TO_PUBLISH, MemoryBlocks, parse_head, unavailable
+from toolfold.catalog.reader import TO_PUBLISH, CachedBlockReader, MemoryBlocks, parse_head, unavailable
 from toolfold.errors import CATALOG_NOT_REFRESHED, CatalogUnavailable, SettingsError
 
 if TYPE_CHECKING:
@@ -71,8 +72,6 @@ def open_store(settings: Settings, aws: AwsClients | None = None) -> FileStore |
     Raises:
         SettingsError: The location is neither a path nor ``s3://bucket/prefix``.
     """
-    from toolfold.catalog.allow_list import AllowList
-
     location, allow_list = settings.catalog, AllowList.from_settings(settings)
     if location.startswith("s3://"):
         embedded = FileStore(_bundled(), allow_list)
@@ -148,8 +147,6 @@ class FileStore:
             except OSError as error:
                 logger.error("catalog file cannot be read: %s", error.strerror)
                 raise unavailable("cannot be read", _next_step()) from None
-
-        from toolfold.catalog.block_cache import CachedBlockReader
 
         try:
             return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), "", self._allow_list)
@@ -319,8 +316,6 @@ class S3Store:
 
         def fetch(starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
             return self._ranges(name, starts, lengths)
-
-        from toolfold.catalog.block_cache import CachedBlockReader
 
         return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), sha256, self._allow_list)
 

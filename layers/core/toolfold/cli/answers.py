@@ -20,7 +20,7 @@ from toolfold.cli.output import print_json, print_notice
 from toolfold.errors import ToolfoldError
 
 if TYPE_CHECKING:
-    from toolfold.cli.output_file import OutputFile
+    from toolfold.cli.output import OutputFile
     from toolfold.meta_tools.result import Result
 
 _MAX_SHOWN = 100
@@ -237,53 +237,47 @@ def _is_flat(data: Any) -> bool:
 
 
 def _print_meta(data: Any) -> None:
-    from toolfold.cli import tables
-
     if isinstance(data, dict) and data.get("meta") and _is_table_form(data):
-        print_notice(tables.cell_text(data["meta"]))
+        print_notice(terminal.cell_text(data["meta"]))
 
 
 def _print_tables(data: Any, show_all: bool) -> None:
     """Print an answer for a person: its metadata, then its tables."""
-    from toolfold.cli import tables
-
     found = tables_of(data)
     if not found:
         if _is_flat(data):
-            tables.print_fields(data)
+            terminal.print_fields(data)
         else:
             print_json(data, indent=2)
         return
     meta = data.get("meta")
     if meta:
-        tables.print_fields(meta if isinstance(meta, dict) else {"": meta})
+        terminal.print_fields(meta if isinstance(meta, dict) else {"": meta})
     for number, table in enumerate(found):
         if meta or number:
             print()
         if table.name:
-            print(f"{tables.cell_text(table.name)}:")
+            print(f"{terminal.cell_text(table.name)}:")
         _print_table(table, show_all)
 
 
 def _print_table(table: Table, show_all: bool) -> None:
-    from toolfold.cli import tables
-
     rows = table.rows
     if not rows:
-        print(", ".join(map(tables.cell_text, table.columns)))
+        print(", ".join(map(terminal.cell_text, table.columns)))
         print_notice("No rows.")
         return
     if terminal.can_draw(sys.stdout) and (
-        len(rows) == 1 or (len(rows) <= _MAX_RECORDS and not tables.fits(table.columns, rows))
+        len(rows) == 1 or (len(rows) <= _MAX_RECORDS and not terminal.fits(table.columns, rows))
     ):
         for number, row in enumerate(rows):
             if number:
                 print()
-            tables.print_fields(dict(zip(table.columns, row, strict=False)))
+            terminal.print_fields(dict(zip(table.columns, row, strict=False)))
         return
     is_cut = not show_all and len(rows) > _MAX_SHOWN
     shown = [*rows[:_FIRST], ["…"] * len(table.columns), *rows[-_LAST:]] if is_cut else rows
-    hidden = tables.print_table(table.columns, shown)
+    hidden = terminal.print_table(table.columns, shown)
     sys.stdout.flush()
     if is_cut:
         print_notice(f"{_FIRST + _LAST} of {len(rows):,} rows. --all prints all of them; --output FILE writes them.")

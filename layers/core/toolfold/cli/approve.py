@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.cli import terminal
 from toolfold.errors import ToolfoldError
+from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import Settings
+from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.app import App
@@ -93,7 +95,6 @@ def _desk(settings: Settings) -> ApprovalDesk:
     from toolfold.aws.clients import AwsClients
     from toolfold.execution.approval_decision import ApprovalDesk
     from toolfold.execution.secrets import SecretProvider
-    from toolfold.local_defaults import with_local_defaults
 
     aws = AwsClients()
     secrets = SecretProvider(aws, settings.secret_ttl_s, settings.secret_timeout_s)
@@ -102,8 +103,6 @@ def _desk(settings: Settings) -> ApprovalDesk:
 
 def _show(call: WaitingCall) -> None:
     """Print the call to stderr: all of its arguments, who makes it, and how long the token is valid."""
-    from toolfold.text_safety import escape_unsafe
-
     terms = call.terms
     left_s = max(0, round(call.token.expires_at - time.time()))
     rows = [

@@ -1,15 +1,111 @@
-"""Parse the arguments of a command; suggest the closest name for a wrong one, and keep the lines of examples."""
+"""Parse the arguments of a command; suggest the closest name for a wrong one, and keep the lines of examples.
+
+Fit the lines of examples and tables in a help to a narrow terminal.
+
+Types of options, and what the commands that listen on a port share.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn, cast
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NoReturn, TypeVar, cast
 
+from toolfold.cli.output import print_wrapped
+from toolfold.errors import ToolfoldError
 from toolfold.fuzzy import closest_matches
 
-__all__ = ["ArgumentParser"]
+T = TypeVar("T")
+
+
+def port_number(text: str) -> int:
+    """Parse a port, 0 for any free one."""
+    if not text.isdigit() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port (0 to 65535)")
+    return int(text)
+
+
+def whole_number(text: str) -> int:
+    """Parse a whole number from 0."""
+    if not text.isdigit() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)
+
+
+def listen(make_server: Callable[[], T], port: int, hint: str = "") -> T:
+    """Return the server that ``make_server`` makes.
+
+    Raises:
+        ToolfoldError: the port is taken or not allowed.
+    """
+    try:
+        return make_server()
+    except OSError as error:
+        step = hint or "Choose another with --port."
+        raise ToolfoldError(f"Port {port} cannot be used: {error.strerror}. {step}") from None
+
+
+_FULL_LINE = 95
+"""A line of prose this long continues in the next one: the texts are written in lines of at most 120 characters."""
+
+_MIN_COLUMN = 24
+"""Narrower columns are not readable: the text of such a one is put below its name."""
+
+_CONTINUED = re.compile(r" {8,}(?=\S)")
+_ENTRY = re.compile(r"(?P<name> +\S.*?) {2,}(?P<text>\S.*)")
+
+
+def fit(text: str, width: int) -> str:
+    """Return ``text`` in lines of at most ``width``; a command is never broken, so that it can be copied.
+
+    Args:
+        text: paragraphs, and indented lines: each a command or a name, often with two spaces and its meaning.
+        width: the columns of the terminal.
+    """
+    lines = text.splitlines()
+    if all(len(line) <= width for line in lines):
+        return text
+    return "\n".join(fitted for line in _logical_lines(lines) for fitted in _fit_line(line, width))
+
+
+def _logical_lines(lines: list[str]) -> Iterator[str]:
+    """Yield each paragraph as one line, and each entry with the lines that continue it."""
+    current, is_open = "", False
+    for line in lines:
+        is_prose = line[:1].strip() != ""
+        continues_entry = current.startswith(" ") and _CONTINUED.match(line)
+        if continues_entry or (is_prose and is_open):
+            current += f" {line.strip()}"
+        else:
+            yield from [current] * (current != "")
+            yield from [line] * (line == "")
+            current = line
+        is_open = is_prose and len(line) >= _FULL_LINE
+    yield from [current] * (current != "")
+
+
+def _fit_line(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    if not line.startswith(" "):
+        return _wrap(line, width)
+    entry = _ENTRY.fullmatch(line)
+    if entry is None:
+        return [line]
+    column = entry.start("text")
+    if width - column >= _MIN_COLUMN:
+        return _wrap(entry["text"], width, f"{entry['name']:{column}}", " " * column)
+    return [entry["name"], *_wrap(entry["text"], width, " " * 6, " " * 6)]
+
+
+def _wrap(text: str, width: int, first: str = "", others: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )
+
 
 _OTHER_WORDS = {
     **dict.fromkeys(("run", "start", "server", "http", "web", "up"), "serve"),
@@ -36,8 +132,6 @@ class _Formatter(argparse.HelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if "\n" not in text:
             return super()._fill_text(text, width, indent)
-        from toolfold.cli.help_text import fit
-
         return fit(text, width + 2)  # argparse leaves two columns free
 
 
@@ -87,8 +181,6 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and ``message``, in lines that end between words, and end the process."""
-        from toolfold.cli.output import print_wrapped
-
         self.print_usage(sys.stderr)
         print_wrapped(f"{self.prog}: error: {message}", "  ")
         self.exit(2)

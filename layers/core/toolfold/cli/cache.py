@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from toolfold.errors import ToolfoldError
+from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import Settings
 
 _EXAMPLES = """examples:
@@ -106,7 +107,6 @@ def _clear(options: argparse.Namespace) -> int:
 
 def _local_settings() -> Settings:
     from toolfold.cache.factory import check_cache_file
-    from toolfold.local_defaults import with_local_defaults
 
     settings = Settings.from_environment()
     check_cache_file(settings)
@@ -145,7 +145,7 @@ def _answers_place(settings: Settings) -> Place:
     if location.startswith("s3://"):
         return Place("answers", location, note="in S3, so they are not cleared here; they expire after a day")
     from toolfold.private_folder import PathRefused, absolute_path
-    from toolfold.results.answer_folder import FOLDER, list_answers
+    from toolfold.results.offload import FOLDER, list_answers
 
     folder = os.path.join(absolute_path(location), FOLDER)
     if not os.path.lexists(folder):
@@ -175,7 +175,7 @@ def _clear_cache(settings: Settings) -> None:
 
 
 def _clear_answers(settings: Settings) -> None:
-    from toolfold.results.answer_folder import delete_answers
+    from toolfold.results.offload import delete_answers
 
     try:
         delete_answers(settings.offload, _TIMEOUT_S)

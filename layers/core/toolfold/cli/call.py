@@ -7,11 +7,13 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.cli import output
-from toolfold.errors import ApprovalRequired, ToolfoldError
+from toolfold.cli import approve, output, progress
+from toolfold.cli.output import OutputFile
+from toolfold.cli.remote import WHOLE_TOKENS, RemoteTools
+from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
 
 if TYPE_CHECKING:
-    from toolfold.cli.output_file import OutputFile
+    from toolfold.cli.output import OutputFile
     from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.meta_tools.result import Result
 
@@ -66,17 +68,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     form.add_argument("--json", action="store_true", help='print {"result": …, "cached": …} or {"error": …}')
     parser.add_argument("-v", "--verbose", action="store_true", help="print each request on stderr: way, time, TLS")
     parser.hint_for_unknown = _as_pairs  # type: ignore[attr-defined]  # of our own class of parsers
-    parser.set_defaults(run=run, takes_url=True)
+    parser.set_defaults(run=run, takes_endpoint=True)
 
 
 def run(options: argparse.Namespace) -> int:
     """Call the tool and print or write its answer."""
-    from toolfold.cli import progress
-
     file = None
     if options.output not in (None, "-"):
-        from toolfold.cli.output_file import OutputFile
-
         file = OutputFile(options.output, overwrite=options.force)
     if options.endpoint:
         return _call_remotely(options, file)
@@ -89,21 +87,16 @@ def run(options: argparse.Namespace) -> int:
         verbose.observe(app)
     with progress.waiting(f"Waiting for {options.tool_name} …"):
         result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
-    if result.is_error and result.structured["error"]["code"] == ApprovalRequired.code:
-        from toolfold.cli import approve
-
-        if token := approve.approve_here(app, result.structured["error"]):
-            arguments["approval_token"] = token
-            with progress.waiting(f"Waiting for {options.tool_name} …"):
-                result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
+    needs_approval = result.is_error and result.structured["error"]["code"] == ApprovalRequired.code
+    if needs_approval and (token := approve.approve_here(app, result.structured["error"])):
+        arguments["approval_token"] = token
+        with progress.waiting(f"Waiting for {options.tool_name} …"):
+            result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
     return _print(options, result, file, app.settings.max_tokens)
 
 
 def _call_remotely(options: argparse.Namespace, file: OutputFile | None) -> int:
     """Call the tool of an endpoint."""
-    from toolfold.cli import progress
-    from toolfold.cli.remote import WHOLE_TOKENS, RemoteTools
-
     with RemoteTools(options) as tools, progress.waiting(f"Waiting for {options.tool_name} …"):
         result = tools.call("TOOL_CALL", _call_arguments(options, None), whole=options.max_tokens is None)
     return _print(options, result, file, WHOLE_TOKENS)
@@ -179,8 +172,6 @@ def _parse_object(text: str) -> dict[str, Any]:
 
 def _example(tool_name: str, word: str, tools: MetaTools | None) -> str:
     """Return the call that was probably meant: the word as the first argument that the tool requires."""
-    from toolfold.errors import CallError
-
     try:
         tool = None if tools is None else tools.catalog().get(tool_name)
     except CallError:

@@ -112,7 +112,7 @@ def _add_list(subcommands: _Subparsers) -> None:
     )
     _add_filters(parser)
     parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
-    parser.set_defaults(run=_list, takes_url=True)
+    parser.set_defaults(run=_list, takes_endpoint=True)
 
 
 def _add_get(subcommands: _Subparsers) -> None:
@@ -120,7 +120,7 @@ def _add_get(subcommands: _Subparsers) -> None:
     parser.add_argument("names", metavar="TOOL_NAME", nargs="+", help="as in `toolfold catalog list`; at most 20")
     parser.add_argument("--detail", choices=("full", "medium", "minimal"), help="how much of each (default full)")
     parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_GET")
-    parser.set_defaults(run=_get, takes_url=True)
+    parser.set_defaults(run=_get, takes_endpoint=True)
 
 
 def _add_search(subcommands: _Subparsers) -> None:
@@ -135,7 +135,7 @@ def _add_search(subcommands: _Subparsers) -> None:
     _add_filters(parser)
     parser.add_argument("--explain", action="store_true", help="show which words matched, and how typos were corrected")
     parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
-    parser.set_defaults(run=_search, takes_url=True)
+    parser.set_defaults(run=_search, takes_endpoint=True)
 
 
 def _add_stats(subcommands: _Subparsers) -> None:
@@ -231,20 +231,20 @@ def _stats(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
-    from toolfold.cli import search_command
+    from toolfold.cli import catalog_views
 
     arguments = {"query": " ".join(options.words), **_given_filters(options)}
     if options.endpoint:
         if options.explain:
-            options.parser.error("--explain reads the catalog of this machine. Leave out --explain or --url.")
+            options.parser.error("--explain reads the catalog of this machine. Leave out --explain or --endpoint.")
         return _print_remote(options, "TOOL_LIST", arguments)
-    return search_command.search_catalog(output.meta_tools(), arguments, as_json=options.json, explain=options.explain)
+    return catalog_views.search_catalog(output.meta_tools(), arguments, as_json=options.json, explain=options.explain)
 
 
 def _compile(options: argparse.Namespace) -> int:
     from toolfold.build import lint
     from toolfold.build.compiler import compile_sources
-    from toolfold.build.output_file import read_output_file, replace_catalog_file
+    from toolfold.build.writer import read_output_file, replace_catalog_file
 
     path = options.output or options.folder / "catalog.json"
     with progress.steps() as steps:

@@ -1,4 +1,10 @@
-"""``toolfold catalog list``, ``get`` and ``stats``: for a person on a terminal, in lines for scripts, or as JSON."""
+"""``toolfold catalog list``, ``get`` and ``stats``: for a person on a terminal, in lines for scripts, or as JSON.
+
+``toolfold catalog search``: which tools match a request, and why.
+
+Prints a table to a terminal, tab-separated lines (name, score, summary) to a pipe, and TOOL_LIST's structured answer
+with ``--json``.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +16,100 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import summary_suffix
-from toolfold.cli import output, tables, terminal
+from toolfold.catalog.explanation import ANY_FIELD, Explainer
+from toolfold.cli import output, terminal
+from toolfold.cli.output import print_json
 from toolfold.meta_tools import list_request
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import ToolSummary
+    from toolfold.catalog.explanation import ExplainedHit
     from toolfold.cli.remote import RemoteTools
     from toolfold.meta_tools.dispatcher import MetaTools
+
+DEFAULT_LIMIT = 10
+"""Tools shown by default: half a screen."""
+
+_NO_MATCH = "No tool matches. Try other English words, or look through `toolfold catalog list`."
+
+
+def search_catalog(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool, explain: bool) -> int:
+    """Print the tools that match.
+
+    Args:
+        tools: the meta-tools over the catalog.
+        arguments: those of TOOL_LIST.
+        as_json: whether to print JSON.
+        explain: whether to print the words that matched each tool.
+
+    Returns:
+        The exit code: 0, or 1 when nothing matches.
+
+    Raises:
+        InvalidArguments: as TOOL_LIST.
+        CatalogUnavailable: the catalog cannot be read.
+    """
+    catalog = tools.catalog()
+    request = list_request.parse_list_request(catalog, arguments)
+    limit = request.limit or DEFAULT_LIMIT
+    explained = Explainer(catalog).search(request.query, limit, request.filters.positions(catalog), divided=0)
+    found, hits = explained.result, explained.hits
+    summaries = [catalog.summary(hit.position) for hit in hits]
+    reasons = [_reasons(hit) if explain else [] for hit in hits]
+    if as_json:
+        structured = tools.call(list_request.TOOL, arguments).structured
+        if explain:
+            for entry, hit, why in zip(structured["tools"], hits, reasons, strict=False):
+                entry.update(score=round(hit.score), why=why)
+        print_json(structured)
+    elif not hits:
+        print(_NO_MATCH, file=sys.stderr)
+    elif terminal.is_terminal(sys.stdout):
+        _print_table(summaries, [f"{hit.score:.0f}" for hit in hits], reasons, found.top_ties)
+        weaker = len(found.hits) - len(hits)
+        end = "* best matches." + (f" {weaker} weaker ones: --limit N" if weaker else "")
+        print("", *terminal.wrap(end, terminal.width()), sep="\n")
+    else:
+        for summary, hit, why in zip(summaries, hits, reasons, strict=True):
+            print(summary.name, f"{hit.score:.0f}", _text(summary), *([", ".join(why)] if why else []), sep="\t")
+    return 0 if hits else 1
+
+
+def _reasons(hit: ExplainedHit) -> list[str]:
+    """Return the words of the query that matched a tool, what they were corrected to, and their parts of the score."""
+    shown = ((part, "" if part.field == ANY_FIELD else f"({part.field.replace('_', ' ')}) ") for part in hit.parts)
+    return [
+        f"{kind}{part.word}{'' if part.word == part.term else f' → {part.term}'} {part.score:.0f}"
+        for part, kind in shown
+    ]
+
+
+def _print_table(
+    summaries: Sequence[ToolSummary], scores: Sequence[str], reasons: Sequence[Sequence[str]], top_ties: int
+) -> None:
+    """Print a line for each tool, cut to the width of the terminal; the first ``top_ties`` are marked."""
+    width = terminal.width()
+    name_width = max(len(summary.name) for summary in summaries)
+    print(_shortened(f"  {'TOOL':{name_width}}  SCORE  WHAT IT RETURNS", width))
+    for rank, (summary, score, why) in enumerate(zip(summaries, scores, reasons, strict=True)):
+        mark = "*" if rank < top_ties else " "
+        lines = [f"{mark} {summary.name:{name_width}}  {score:>5}  {_text(summary)}"]
+        lines += [f"  {'':{name_width}}         {', '.join(why)}"] if why else []
+        print(*(_shortened(line, width) for line in lines), sep="\n")
+
+
+def _shortened(line: str, width: int) -> str:
+    """Return ``line`` in at most ``width`` columns, cut between words."""
+    if len(line) <= width:
+        return line
+    words = line[:width].rpartition(" ")[0].rstrip()
+    return f"{words} …" if len(words) + 2 <= width else f"{words.rpartition(' ')[0].rstrip()} …"
+
+
+def _text(summary: ToolSummary) -> str:
+    return summary.summary + summary_suffix(summary.access, summary.effect, summary.confirm)
+
 
 _SHOWN_TAGS = 12
 """Tags that ``stats`` names: the most frequent, two or three lines."""
@@ -54,8 +146,8 @@ def _print_by_category(summaries: Sequence[ToolSummary]) -> None:
     for number, (category, group) in enumerate(groupby(summaries, key=lambda summary: summary.category)):
         if number:
             print()
-        print(tables.cell_text(category))
-        tables.print_fields(
+        print(terminal.cell_text(category))
+        terminal.print_fields(
             {
                 f"  {found.name}": found.summary + summary_suffix(found.access, found.effect, found.confirm)
                 for found in group
@@ -104,7 +196,7 @@ def _print_entry(entry: Mapping[str, Any]) -> None:
         fields.append(("see also", ", ".join(entry["see_also"])))
     for number, (need, name) in enumerate(entry.get("use_instead", {}).items()):
         fields.append(("" if number else "instead", f"{name} for {need}"))
-    tables.print_fields(fields)
+    terminal.print_fields(fields)
 
 
 def _parameter(schema: Mapping[str, Any]) -> str:
@@ -141,9 +233,9 @@ def print_stats(tools: MetaTools, *, as_json: bool) -> int:
         [name, sum(found.values()), *(found[access] for access in _ACCESS)] for name, found in counts.items()
     ]
     total = ["total", *(sum(row[index] for row in rows) for index in range(1, len(_ACCESS) + 2))]
-    tables.print_table(["category", "tools", *_ACCESS], [*rows, total])
+    terminal.print_table(["category", "tools", *_ACCESS], [*rows, total])
     if terminal.is_terminal(sys.stdout):
         print()
         shown = ", ".join(f"{name} {count}" for name, count in tags[:_SHOWN_TAGS])
-        tables.print_fields({"sources": ", ".join(sources.values()), "tags": f"{shown}, …"})
+        terminal.print_fields({"sources": ", ".join(sources.values()), "tags": f"{shown}, …"})
     return 0

@@ -1,8 +1,61 @@
-"""``toolfold demo``: from a question to its answer, offline."""
+"""``toolfold demo``: from a question to its answer, offline.
+
+``toolfold mock-api``: an imitation of the Alpha Vantage API, for work without a key and without a network.
+"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
+
+from toolfold.cli import terminal
+from toolfold.cli.argument_parser import listen, port_number, whole_number
+
+_MOCK_API_EXAMPLES = """examples:
+  toolfold mock-api                               on port 8787, without limits
+  toolfold mock-api --plan free --latency-ms 300  with the limits of a free key, and slower
+then, in another terminal:
+  export TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=http://127.0.0.1:8787/query ALPHA_VANTAGE_API_KEY=mock
+  toolfold call GLOBAL_QUOTE symbol=IBM
+"""
+
+
+def add_mock_api_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "mock-api",
+        help="imitate the Alpha Vantage API on this machine, with made-up data",
+        description="Serve all functions of the Alpha Vantage API with made-up data, and its errors on request: "
+        "docs/reference/mock-api.md. Prints the settings that point toolfold at it.",
+        epilog=_MOCK_API_EXAMPLES,
+    )
+    parser.add_argument("--port", type=port_number, default=8787, help="port to listen on (default 8787; 0: any free)")
+    parser.add_argument(
+        "--plan", choices=["free"], help="limit requests as the free plan does: 25 a day, one a second (default: none)"
+    )
+    parser.add_argument(
+        "--latency-ms", type=whole_number, default=0, metavar="N", help="milliseconds before every answer (default 0)"
+    )
+    parser.set_defaults(run=run_mock_api)
+
+
+def run_mock_api(options: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    from toolfold.mock_api.server import MockApi
+
+    mock_api = listen(
+        lambda: MockApi(port=options.port, plan=options.plan, latency_s=options.latency_ms / 1000), options.port
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        print(
+            f"The mock API answers at {mock_api.url} with made-up data (stop with Ctrl-C). Point toolfold at it:\n"
+            f"  export TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL={mock_api.url} ALPHA_VANTAGE_API_KEY=mock",
+            file=sys.stderr,
+            flush=True,
+        )
+        mock_api.serve_forever()
+    return 0
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -20,6 +73,5 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(_options: argparse.Namespace) -> int:
     """Run the demo; return 0, or 1 when a step failed."""
     from toolfold import demo
-    from toolfold.cli import terminal
 
     return demo.run(terminal.width())

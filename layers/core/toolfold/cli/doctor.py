@@ -1,15 +1,252 @@
-"""``toolfold doctor``: check what a call needs, before an agent does."""
+"""``toolfold doctor``: check what a call needs, before an agent does.
+
+The checks of ``toolfold doctor``: each returns findings, and none raises.
+"""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import logging
+import os
 import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
-from toolfold.cli import diagnostics, terminal
-from toolfold.cli.diagnostics import Finding
+from toolfold.cli import terminal
+from toolfold.cli.environment import install_command
 from toolfold.cli.output import print_json
-from toolfold.cli.tables import wrap
+from toolfold.cli.terminal import wrap
+from toolfold.errors import CallError, SettingsError
+from toolfold.fuzzy import closest_matches
+from toolfold.local_defaults import with_local_defaults
+from toolfold.settings import Settings
+from toolfold.settings.model import unknown_names
+from toolfold.version import __version__
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Source
+    from toolfold.catalog.model import Catalog
+    from toolfold.cli.oauth_diagnostics import Status
+
+
+_CONNECT_S = 5.0
+_ANSWER_S = 10.0
+_MAX_BYTES = 1_000_000
+
+_EXTRAS = {"build": ("yaml", "pydantic"), "aws": ("boto3", "obstore"), "serve": ("uvicorn",)}
+"""Extra → the modules that it installs; see pyproject.toml."""
+
+_PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+_CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+"""In the order in which they are read; the first that is set is used."""
+
+
+class Finding(NamedTuple):
+    """The outcome of one check: ``subject`` is a word, ``text`` a sentence, ``next_step`` another one or empty."""
+
+    status: Status
+    subject: str
+    text: str
+    next_step: str = ""
+
+
+def diagnose(
+    environment: Mapping[str, str], *, offline: bool = False, verbose: bool = False, mistake: str = ""
+) -> Iterator[Finding]:
+    """Run all checks, in the order in which one needs the other.
+
+    Args:
+        environment: the environment variables.
+        offline: whether nothing may be sent.
+        verbose: whether each request is printed to stderr.
+        mistake: a sentence about a settings file that cannot be used, or empty.
+    """
+    yield _installation()
+    if mistake:
+        yield Finding("problem", "settings", mistake)
+    unknown = unknown_names(environment)
+    yield from (Finding("problem", "settings", sentence) for sentence in unknown.values())
+    environment = {name: value for name, value in environment.items() if name not in unknown}
+    try:
+        settings = Settings.from_environment(environment)
+    except SettingsError as error:
+        yield Finding("problem", "settings", str(error))
+        return
+    if not mistake:
+        yield Finding("ok", "settings", _changed(environment))
+    yield from _network_variables(environment)
+    yield from _cache(settings)
+    if settings.oauth_issuer and not offline:
+        from toolfold.cli.oauth_diagnostics import diagnose_issuer
+
+        yield from (Finding(status, "issuer", text, step) for status, text, step in diagnose_issuer(settings))
+    catalog = _catalog(settings)
+    if isinstance(catalog, Finding):
+        yield catalog
+        return
+    yield Finding("ok", "catalog", f"{len(catalog)} tools of {', '.join(source.title for source in catalog.sources)}.")
+    for source in catalog.sources:
+        yield from _key(source, settings, _without_keys_of_others(environment, catalog, source))
+        if not offline:
+            yield _reachable(source, settings, verbose=verbose)
+
+
+def _installation() -> Finding:
+    missing = [
+        extra for extra, modules in _EXTRAS.items() if any(importlib.util.find_spec(name) is None for name in modules)
+    ]
+    without = f", without the extras {', '.join(missing)}" if missing else ""
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding("ok", "toolfold", f"{__version__} on Python {version} ({sys.executable}){without}.")
+
+
+def _changed(environment: Mapping[str, str]) -> str:
+    names = sorted(name for name in environment if name.startswith("TOOLFOLD_"))
+    return f"set here: {', '.join(names)}." if names else "all have their defaults."
+
+
+def _network_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
+    proxy = next((name for name in _PROXY_VARIABLES if environment.get(name)), None)
+    if proxy is not None:
+        parts = urlsplit(environment[proxy])
+        place = parts.netloc.rpartition("@")[2]  # without user name and password
+        yield Finding("ok", "proxy", f"{place or 'a proxy'} ({proxy}).")
+    bundle = next((name for name in _CERTIFICATE_VARIABLES if environment.get(name)), None)
+    if bundle is not None and not os.path.exists(environment[bundle]):
+        yield Finding(
+            "problem",
+            "certificates",
+            f"{bundle} names {environment[bundle]}, which does not exist.",
+            f"Correct {bundle}.",
+        )
+    elif bundle is not None:
+        yield Finding("ok", "certificates", f"those in {environment[bundle]} ({bundle}).")
+
+
+def _cache(settings: Settings) -> Iterator[Finding]:
+    """Open the cache that the command line and stdio use."""
+    from toolfold.aws.clients import AwsClients
+    from toolfold.cache.factory import create_shared_store
+
+    local = with_local_defaults(settings)
+    if local.cache == "off":
+        yield Finding("note", "cache", "off, so every call is sent to its source.")
+        return
+    try:
+        store = create_shared_store(local, time.monotonic, AwsClients())
+    except SettingsError as error:
+        yield Finding("problem", "cache", str(error))
+        return
+    if store is None:
+        yield Finding("ok", "cache", "in memory.")
+    elif store.run(lambda opened: (opened.get("doctor"), True)) is None:
+        yield Finding("problem", "cache", f"{local.cache} cannot be used; answers are cached in memory only.")
+    else:
+        yield Finding("ok", "cache", f"{local.cache}.")
+
+
+def _catalog(settings: Settings) -> Catalog | Finding:
+    from toolfold.catalog.start_check import check_catalog
+    from toolfold.catalog.store import open_store
+
+    try:
+        store = open_store(settings)
+        check_catalog(settings, store)
+        return store()
+    except SettingsError as error:
+        return Finding("problem", "catalog", str(error))
+    except CallError as error:
+        return Finding("problem", "catalog", f"{settings.catalog} cannot be used: {error}", error.suggestion)
+    except ModuleNotFoundError as error:
+        return Finding("problem", "catalog", f"A catalog in S3 needs {error.name}.", install_command("aws"))
+
+
+def _without_keys_of_others(environment: Mapping[str, str], catalog: Catalog, source: Source) -> dict[str, str]:
+    """Return the variables without those that hold keys of other sources: one may resemble that of this source."""
+    others = {other.auth.environment for other in catalog.sources if other.auth is not None}
+    own = {source.auth.environment} if source.auth is not None else set()
+    return {name: value for name, value in environment.items() if name not in others - own}
+
+
+def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
+    from toolfold.aws.clients import AwsClients
+    from toolfold.execution.api_keys import resolve_api_key
+    from toolfold.execution.credentials import NO_CREDENTIALS
+    from toolfold.execution.secrets import SecretProvider
+
+    secrets = SecretProvider(
+        AwsClients(), settings.secret_ttl_s, settings.secret_timeout_s, source_keys=settings.source_keys
+    )
+    try:
+        key = resolve_api_key(source, NO_CREDENTIALS, secrets, environment)
+    except CallError as error:
+        yield Finding("problem", "key", error.message, _key_step(source, environment))
+        return
+    yield Finding(
+        "ok", "key", f"{source.title} has a key; it was not sent." if key else f"{source.title} needs no key."
+    )
+    if misspelt := _misspelt_key(source, environment, least=0.85):
+        yield Finding("note", "key", misspelt)
+
+
+def _misspelt_key(source: Source, environment: Mapping[str, str], least: float) -> str:
+    """Return what is wrong with a variable that resembles the one with the key, or an empty string."""
+    if source.auth is None:
+        return ""
+    wanted = source.auth.environment
+    others = [name for name, value in environment.items() if name != wanted and value.strip()]
+    similar = closest_matches(wanted, others, least=least)
+    return f"{similar[0]} is set, but {wanted} is what is read." if similar else ""
+
+
+def _key_step(source: Source, environment: Mapping[str, str]) -> str:
+    auth = source.auth
+    if auth is None:
+        return ""
+    if misspelt := _misspelt_key(source, environment, least=0.8):
+        return misspelt
+    signup = f" A key: {auth.signup_url}" if auth.signup_url else ""
+    return f"Set {auth.environment}.{signup}"
+
+
+def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> Finding:
+    """Request the root of the source's host, without a key."""
+    from toolfold.cli.wording import for_person
+    from toolfold.network.errors import TransportError
+    from toolfold.network.session import HttpClient
+    from toolfold.network.ssrf import address_check
+    from toolfold.sources.http_api.transport_errors import to_call_error
+
+    url = settings.source_urls.get(source.id, source.base_url)
+    parts = urlsplit(url)
+    client = HttpClient()
+    if verbose:
+        from toolfold.cli.verbose import print_trace
+
+        client.on_request = print_trace
+    started = time.monotonic()
+    try:
+        response = client.request(
+            "GET",
+            f"{parts.scheme}://{parts.netloc}/",
+            headers={"User-Agent": f"toolfold/{__version__}"},
+            deadline=started + _ANSWER_S,
+            connect_timeout_s=_CONNECT_S,
+            max_bytes=_MAX_BYTES,
+            idempotent=True,
+            is_allowed=address_check(settings.private_hosts, source.id, url),
+        )
+    except TransportError as error:
+        message, step = for_person(to_call_error(error, source, _MAX_BYTES).as_dict())
+        return Finding("problem", "network", message, step)
+    finally:
+        client.close()
+    elapsed_ms = round((time.monotonic() - started) * 1000)
+    return Finding("ok", "network", f"{parts.hostname} answers in {elapsed_ms} ms (HTTP status {response.status}).")
+
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
@@ -59,7 +296,7 @@ def _lines(finding: Finding) -> list[str]:
 
 def _print_findings(options: argparse.Namespace) -> list[Finding]:
     findings = []
-    for finding in diagnostics.diagnose(offline=options.offline, verbose=options.verbose):
+    for finding in diagnose(os.environ, offline=options.offline, verbose=options.verbose, mistake=options.mistake):
         findings.append(finding)
         if not options.json:
             print("\n".join(_lines(finding)), flush=True)

@@ -19,9 +19,6 @@ from typing import Any, TextIO, cast
 
 from toolfold.errors import CallError, ToolfoldError
 
-_DEPRECATED = {"sandbox": "mock-api"}
-"""Former name of a command → its name. A former name works for one release."""
-
 
 class OutputError(ToolfoldError):
     """A stream cannot be written, for example because its disk is full. A reader that is gone is no such error."""
@@ -149,7 +146,7 @@ def _end_process(code: int) -> None:
     with contextlib.suppress(AttributeError, OSError, ValueError):  # closed, or its reader is gone
         sys.stdout.flush()
     for thread in threading.enumerate():
-        end = getattr(thread, "end", None)  # of toolfold.sources.mcp.event_loop: it ends programs that it has started
+        end = getattr(thread, "end", None)  # of toolfold.sources.mcp.adapter: it ends programs that it has started
         if end is not None:
             end()
     os._exit(code)
@@ -159,10 +156,6 @@ def _run(arguments: list[str]) -> int:
     # Started by an agent that waits: argparse would take longer than the command.
     if arguments == ["stdio"] or (arguments[:2] == ["stdio", "--profile"] and len(arguments) == 3):
         return _exit_code(lambda: _serve_stdio("".join(arguments[2:])))
-    if arguments and arguments[0] in _DEPRECATED:
-        name = _DEPRECATED[arguments[0]]
-        print(f"`toolfold {arguments[0]}` is deprecated: use `toolfold {name}`.", file=sys.stderr)
-        arguments[0] = name
     return _exit_code(lambda: _parse_and_run(arguments))
 
 
@@ -178,8 +171,10 @@ def _parse_and_run(arguments: Sequence[str]) -> int:
 
 
 def _serve_stdio(profile: str) -> int:
+    from toolfold.local_defaults import use_settings_file
     from toolfold.transports import stdio
 
+    use_settings_file()
     return stdio.main(profile)
 
 
@@ -197,7 +192,7 @@ def _exit_code(run: Callable[[], int]) -> int:
     except ToolfoldError as error:
         print(error, file=sys.stderr)
     except ModuleNotFoundError as error:
-        from toolfold.cli.installation import EXTRAS, install_command
+        from toolfold.cli.environment import EXTRAS, install_command
 
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:

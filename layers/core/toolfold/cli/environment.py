@@ -1,20 +1,88 @@
-"""What happens before a command runs: variables are read from a file, and their names are checked.
+"""What happens before a command runs: variables and settings are read from files, and their names are checked.
 
-A file is read only when the command line names it. A ``.env`` in the working directory is not: a folder that was
-downloaded could send the calls of a user, and the key, to another host.
+Only files that the command line names, and the user's own settings, are read. A ``.env`` or ``settings.toml`` in the
+working directory is not: a folder that was downloaded could send the calls of a user, and the key, to another host.
+
+How toolfold was installed here, and the command that adds one of its extras.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
+import json
 import os
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from toolfold.errors import SettingsError
-from toolfold.settings.names import check_names
+from toolfold.local_defaults import use_settings_file
+from toolfold.settings.file import apply_settings
+from toolfold.settings.model import unknown_names
 
-__all__ = ["add_env_file", "prepare", "read_env_file"]
+_NAME = "toolfold"
+
+EXTRAS = {
+    "yaml": "build",
+    "pydantic": "build",
+    "boto3": "aws",
+    "botocore": "aws",
+    "obstore": "aws",
+    "aws_xray_sdk": "tracer",
+    "uvicorn": "serve",
+    "h11": "serve",
+    "joserfc": "oauth",
+}
+"""Module that an extra installs → the extra; see pyproject.toml."""
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs ``extra`` for the Python that runs, from where toolfold came from.
+
+    https://packaging.python.org/en/latest/specifications/direct-url/ says how an installer records that.
+    """
+    pip = f"{'pip' if _has_plain_pip() else f'{sys.executable} -m pip'} install"
+    try:
+        distribution = importlib.metadata.distribution(_NAME)
+        origin = json.loads(distribution.read_text("direct_url.json") or "{}")
+    except (importlib.metadata.PackageNotFoundError, ValueError, OSError):
+        distribution, origin = None, {}
+    url = str(origin.get("url", ""))
+    if origin.get("vcs_info"):
+        commit = origin["vcs_info"].get("commit_id", "")
+        return (
+            f"{pip} '{_NAME}[{extra}] @ {origin['vcs_info'].get('vcs', 'git')}+{url}{f'@{commit}' if commit else ''}'"
+        )
+    if "dir_info" in origin and url.startswith("file:"):
+        return _from_folder(pip, Path(unquote(urlsplit(url).path)), extra, origin["dir_info"])
+    if url:  # a wheel
+        return f"{pip} '{_NAME}[{extra}] @ {url}'"
+    checkout = _checkout()
+    if distribution is None and checkout is not None:
+        return f"cd {checkout} && make .venv/.dev"
+    return f"{pip} '{_NAME}[{extra}]'"
+
+
+def _from_folder(pip: str, folder: Path, extra: str, info: Mapping[str, Any]) -> str:
+    editable = "-e " if info.get("editable") else ""
+    return f"{pip} {editable}'{folder}[{extra}]'"
+
+
+def _checkout() -> Path | None:
+    """Return the folder of the sources that run, where they are a checkout and not an installed package."""
+    folder = Path(__file__).resolve().parents[4]
+    return folder if (folder / "pyproject.toml").is_file() and (folder / "Makefile").is_file() else None
+
+
+def _has_plain_pip() -> bool:
+    """Return whether ``pip`` in the path of a shell is that of this Python: a virtual environment is active."""
+    active = os.environ.get("VIRTUAL_ENV")
+    return bool(active) and Path(sys.prefix) == Path(str(active))
+
 
 _MAX_BYTES = 1_000_000
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)", re.ASCII)
@@ -26,26 +94,42 @@ def add_env_file(parser: argparse.ArgumentParser) -> None:
         "--env-file",
         metavar="FILE",
         default=argparse.SUPPRESS,
-        help="read variables from FILE, lines of NAME=VALUE; those of the environment take precedence",
+        help="read variables from FILE, lines of NAME=VALUE, unless they are already set",
+    )
+
+
+def add_settings_file(parser: argparse.ArgumentParser) -> None:
+    """Add ``--settings`` to a command."""
+    parser.add_argument(
+        "--settings",
+        dest="settings_file",
+        metavar="FILE",
+        default=argparse.SUPPRESS,
+        help="read settings from FILE, not from settings.toml in your configuration folder",
     )
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Set the variables of ``--env-file`` that the environment lacks, then check the names of all.
+    """Set the variables of ``--env-file`` and of the settings file that the environment lacks, then check all names.
 
-    Afterwards ``options.from_file`` has the names that were set.
+    Afterwards ``options.from_file`` has the names that were set, and ``options.mistake`` a sentence about a settings
+    file that cannot be used, where the command reports it itself.
 
     Raises:
         SettingsError: the file cannot be used, or a name is misspelt.
     """
     path = getattr(options, "env_file", None)
-    options.from_file = {}
-    if path is not None:
-        options.from_file = {
-            name: path for name, value in read_env_file(path).items() if os.environ.setdefault(name, value) is value
-        }
-    if getattr(options, "checks_names", True):
-        check_names(os.environ)
+    options.from_file = dict.fromkeys(apply_settings(read_env_file(path)), path) if path is not None else {}
+    checks_names = getattr(options, "checks_names", True)
+    options.mistake = ""
+    try:
+        options.from_file |= use_settings_file(getattr(options, "settings_file", ""))
+    except SettingsError as error:
+        if checks_names:
+            raise
+        options.mistake = str(error)
+    if checks_names and (unknown := unknown_names(os.environ)):
+        raise SettingsError("\n".join(unknown.values()))
 
 
 def read_env_file(path: str) -> dict[str, str]:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from toolfold.cli.installation import install_command
+from toolfold.cli.environment import install_command
 
 if TYPE_CHECKING:
-    from toolfold.auth.issuer_metadata import IssuerDocuments
-    from toolfold.cli.diagnostics import Status
+    from toolfold.auth.issuer_keys import IssuerDocuments
     from toolfold.settings import Settings
 
 __all__ = ["IssuerFinding", "diagnose_issuer"]
 
 
+Status = Literal["ok", "note", "problem"]
+
+
 class IssuerFinding(NamedTuple):
-    """The outcome of one check; see ``cli.diagnostics.Finding``."""
+    """The outcome of one check; see ``cli.doctor.Finding``."""
 
     status: Status
     text: str
@@ -31,7 +33,7 @@ def diagnose_issuer(settings: Settings) -> Iterator[IssuerFinding]:
     except ModuleNotFoundError:
         yield IssuerFinding("problem", "Access tokens are checked with joserfc.", install_command("oauth"))
         return
-    from toolfold.auth.issuer_metadata import IssuerDocuments, UnusableDocument, new_deadline
+    from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline
     from toolfold.network.session import HttpClient
 
     client = HttpClient()
@@ -55,8 +57,7 @@ def diagnose_issuer(settings: Settings) -> Iterator[IssuerFinding]:
 
 
 def _keys(documents: IssuerDocuments, metadata: Mapping[str, Any]) -> Iterator[IssuerFinding]:
-    from toolfold.auth.issuer_keys import usable_keys
-    from toolfold.auth.issuer_metadata import new_deadline
+    from toolfold.auth.issuer_keys import new_deadline, usable_keys
 
     keys = usable_keys(documents.json(metadata.get("jwks_uri"), new_deadline()))
     if keys:
@@ -130,7 +131,7 @@ def _tokens(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[IssuerF
 
 def _public_url(settings: Settings, documents: IssuerDocuments) -> IssuerFinding:
     """Read the metadata of this deployment as its clients do."""
-    from toolfold.auth.issuer_metadata import IssuerDocuments, UnusableDocument, new_deadline
+    from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline
     from toolfold.auth.resource_server import WELL_KNOWN
 
     parts = urlsplit(settings.public_url)

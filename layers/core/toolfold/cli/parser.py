@@ -1,34 +1,104 @@
-"""The parser of the command line: all commands, with examples."""
+"""The parser of the command line: all commands, with examples.
+
+``toolfold completion``: print the script that completes commands, options and names of tools in a shell.
+"""
 
 from __future__ import annotations
 
 import argparse
+from typing import cast
 
-from toolfold import __version__
 from toolfold.cli import (
     approve,
     cache,
     call,
     catalog,
-    completion,
     demo,
     doctor,
     install,
-    mock_api,
     profiles,
     remote,
     serve,
     settings,
     source,
     stats,
-    stdio,
     ui,
 )
 from toolfold.cli.argument_parser import ArgumentParser
-from toolfold.cli.environment import add_env_file
+from toolfold.cli.environment import add_env_file, add_settings_file
+from toolfold.errors import CallError, ToolfoldError
+from toolfold.settings import Settings
+from toolfold.version import __version__
 
-__all__ = ["GUIDE", "make_parser"]
+SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
+_MAX_TOOLS = 2_000
+"""Names of a larger catalog are left out: every shell that starts reads the script."""
+
+_COMPLETION_EXAMPLES = """examples:
+  toolfold completion bash > ~/.local/share/bash-completion/completions/toolfold
+  toolfold completion zsh > ~/.zsh/completions/_toolfold       # a folder of $fpath, before compinit
+  toolfold completion fish > ~/.config/fish/completions/toolfold.fish
+  toolfold completion tcsh > ~/.toolfold.tcsh                  # and in ~/.tcshrc: source ~/.toolfold.tcsh
+  eval "$(toolfold completion bash)"                           # for this bash alone
+
+The names of tools are those of the catalog at this moment.
+"""
+
+
+def _add_completion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "completion",
+        help="print a completion script for bash, zsh, fish, tcsh or PowerShell",
+        description="Print a script that completes commands, options and names of tools.",
+        epilog=_COMPLETION_EXAMPLES,
+    )
+    parser.add_argument("shell", choices=SHELLS, help="the shell")
+    parser.set_defaults(run=_print_completion, checks_names=False)
+
+
+def _print_completion(options: argparse.Namespace) -> int:
+    """Print the script."""
+    import shtab
+
+    if options.shell not in shtab.SUPPORTED_SHELLS:
+        raise ToolfoldError(
+            f"The installed version of shtab writes no script for {options.shell}, only for "
+            f"{', '.join(shtab.SUPPORTED_SHELLS)}. A newer one may: pip install --upgrade shtab"
+        )
+    parser = options.make_parser()
+    _name_tools(parser, _tools())
+    print(shtab.complete(parser, shell=options.shell))
+    return 0
+
+
+def _tools() -> list[str]:
+    """Return the names of all tools; none where the catalog cannot be read, or is large."""
+    from toolfold.catalog.store import open_store
+
+    try:
+        catalog = open_store(Settings.from_environment())()
+    except (CallError, ToolfoldError):
+        return []
+    return list(catalog) if len(catalog) <= _MAX_TOOLS else []
+
+
+def _name_tools(parser: argparse.ArgumentParser, tools: list[str]) -> None:
+    """Give the arguments that take a tool its names, and those that take a file the type of files."""
+    import shtab
+
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                _name_tools(child, tools)
+        elif action.metavar == "TOOL_NAME" and tools:
+            action.choices = tools
+        elif action.metavar == "FILE":
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+
+
+_USAGE = "toolfold [OPTION ...] COMMAND ..."
 _SUMMARY = "Hundreds of API tools behind three MCP tools: TOOL_LIST, TOOL_GET and TOOL_CALL."
 
 GUIDE = f"""toolfold {__version__}
@@ -56,7 +126,6 @@ _EXAMPLES = """examples:
 more help:
   toolfold COMMAND --help     options and examples of a command
   toolfold help settings      the environment variables that configure toolfold
-  toolfold settings           their values here, and where these come from
 
 exit code: 0 success, 1 a call or a check failed, 2 wrong usage
 """
@@ -69,22 +138,22 @@ _HELP_EXAMPLES = """examples:
 """
 
 _COMMANDS = (
-    demo,
-    install,
-    doctor,
-    catalog,
-    source,
-    call,
-    approve,
-    stdio,
-    serve,
-    ui,
-    profiles,
-    stats,
-    settings,
-    cache,
-    completion,
-    mock_api,
+    demo.add_parser,
+    install.add_parser,
+    doctor.add_parser,
+    catalog.add_parser,
+    source.add_parser,
+    call.add_parser,
+    approve.add_parser,
+    serve.add_stdio_parser,
+    serve.add_parser,
+    ui.add_parser,
+    profiles.add_parser,
+    stats.add_parser,
+    settings.add_parser,
+    cache.add_parser,
+    _add_completion,
+    demo.add_mock_api_parser,
 )
 
 
@@ -94,17 +163,18 @@ def make_parser() -> ArgumentParser:
     The options that it parses have ``run(options)``, which returns the exit code, and ``make_parser``, for a command
     that prints what the parser knows.
     """
-    parser = ArgumentParser(prog="toolfold", description=_SUMMARY, epilog=_EXAMPLES)
+    parser = ArgumentParser(prog="toolfold", usage=_USAGE, description=_SUMMARY, epilog=_EXAMPLES)
     parser.add_argument("-V", "--version", action="version", version=f"toolfold {__version__}")
     remote.add_options(parser)
-    parser.set_defaults(run=_print_guide, checks_names=False, takes_url=False, make_parser=make_parser)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=ArgumentParser)
-    for command in _COMMANDS:
-        command.add_parser(commands)
+    parser.set_defaults(run=_print_guide, checks_names=False, takes_endpoint=False, make_parser=make_parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=ArgumentParser, prog="toolfold")
+    for add_command in _COMMANDS:
+        add_command(cast("argparse._SubParsersAction[argparse.ArgumentParser]", commands))
     _add_help(commands)
     for leaf in _all_parsers(parser):
         add_env_file(leaf)
-        if leaf.get_default("takes_url"):
+        add_settings_file(leaf)
+        if leaf.get_default("takes_endpoint"):
             remote.add_options(leaf, argparse.SUPPRESS)
     return parser
 

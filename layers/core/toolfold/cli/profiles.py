@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.cli import output
+from toolfold.cli import output, terminal
 from toolfold.errors import ToolfoldError
+from toolfold.meta_tools.result import dumps_compact
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
-    from toolfold.cli.argument_parser import ArgumentParser
     from toolfold.exposure.exposed_tools import ExposedTools
     from toolfold.meta_tools.dispatcher import MetaTools
 
@@ -34,7 +34,7 @@ _MAX_NAMES = 20
 """Names of tools that are shown in one line."""
 
 
-def add_parser(commands: argparse._SubParsersAction[ArgumentParser]) -> None:
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the commands."""
     parser = commands.add_parser(
         "profiles",
@@ -42,8 +42,8 @@ def add_parser(commands: argparse._SubParsersAction[ArgumentParser]) -> None:
         description="Show the profiles of the catalog: named selections of its tools, each with a mode.",
         epilog=_EXAMPLES,
     )
-    parser.set_defaults(run=lambda _options: parser.show_help())
-    group = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=type(parser))
+    parser.set_defaults(run=lambda options: options.parser.show_help())
+    group = parser.add_subparsers(title="commands", metavar="COMMAND")
     listing = group.add_parser("list", help="every profile", description="List the profiles.", epilog=_EXAMPLES)
     listing.add_argument("--json", action="store_true", help="print JSON")
     listing.set_defaults(run=_list)
@@ -70,7 +70,6 @@ def _exposed(tools: MetaTools, name: str) -> ExposedTools:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from toolfold.cli import tables
     from toolfold.exposure.profiles import profile_names
 
     tools = output.meta_tools()
@@ -81,13 +80,12 @@ def _list(options: argparse.Namespace) -> int:
     shown = [
         [row["profile"], row["mode"], row["tools"], row["definitions"], row["tokens"], row["title"]] for row in rows
     ]
-    tables.print_table(["profile", "mode", "tools", "definitions", _TOKENS, "title"], shown)
+    terminal.print_table(["profile", "mode", "tools", "definitions", _TOKENS, "title"], shown)
     return 0
 
 
 def _row(exposed: ExposedTools) -> dict[str, Any]:
     """Return what the list says of a profile."""
-    from toolfold.meta_tools.result import dumps_compact
     from toolfold.results import tokens
 
     resolution = exposed.resolution
@@ -104,8 +102,6 @@ def _row(exposed: ExposedTools) -> dict[str, Any]:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from toolfold.cli import tables
-
     tools = output.meta_tools()
     exposed = _exposed(tools, options.name)
     values = _values(tools.catalog(), exposed)
@@ -113,14 +109,14 @@ def _show(options: argparse.Namespace) -> int:
         output.print_json({**_row(exposed), **{key: dict(value) for key, value in values.items()}})
         return 0
     if options.explain:
-        tables.print_table(
+        terminal.print_table(
             ["setting", "value", "from"], [[key, _text(value["value"]), value["from"]] for key, value in values.items()]
         )
         return 0
     row = _row(exposed)
     names = [definition["name"] for definition in exposed.every_definition()]
     shown = ", ".join(names[:_MAX_NAMES]) + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
-    tables.print_fields(
+    terminal.print_fields(
         {
             **{_TOKENS if key == "tokens" else key: value for key, value in row.items() if value != ""},
             "path": "/mcp" if row["profile"] == "default" else f"/mcp/{row['profile']}",
@@ -169,13 +165,13 @@ def _text(value: Any) -> str:
 
 
 def _most_used(options: argparse.Namespace) -> int:
-    from toolfold.log_analysis.reader import read_log
+    from toolfold.log_analysis.figures import is_of_call, read_log
 
     path = options.log or os.environ.get("TOOLFOLD_CALL_LOG", "")
     if not path:
         raise ToolfoldError("There is no call log. Name one with --log FILE, or set TOOLFOLD_CALL_LOG for the server.")
-    # A request has a line of its own, which repeats the tool, or names TOOL_BATCH in place of several.
-    calls = (line for line in read_log([path], None) if line.get("message") == "call")
+    # The line of a request that made several calls names TOOL_BATCH, or the tool of all.
+    calls = (line for line in read_log([path], None) if is_of_call(line))
     counts = Counter(str(line["inner_tool"]) for line in calls if isinstance(line.get("inner_tool"), str))
     if not counts:
         raise ToolfoldError(f"There are no calls in {path}.")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from toolfold.cli import terminal
+from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -188,6 +189,4 @@ class _Bar:
 
 def _one_line(text: str) -> str:
     """Return ``text`` without control characters: names in it may come from a service."""
-    from toolfold.text_safety import escape_unsafe
-
     return escape_unsafe(text[:_MAX_TEXT])

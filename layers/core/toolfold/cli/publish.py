@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from toolfold.cli import catalog_bucket, output
-from toolfold.cli.catalog_bucket import tell
+from toolfold.cli import output, versions
+from toolfold.cli.versions import print_comparison, tell
 from toolfold.errors import ToolfoldError
+from toolfold.settings import Settings
 
 _EXAMPLES = """examples:
-  toolfold catalog publish s3://BUCKET/catalog               the stack prints this command, filled in, as PublishCommand
+  toolfold catalog publish s3://BUCKET/catalog               BUCKET is the output CatalogBucketName of the stack
   toolfold catalog publish s3://BUCKET/catalog --dry-run     check everything and show what would change
   toolfold catalog publish s3://BUCKET/catalog --file mine.json
   toolfold catalog publish s3://BUCKET/catalog --folder catalog    compile and lint the YAML, and publish that
@@ -38,7 +39,7 @@ def add_parser(subcommands: argparse._SubParsersAction[argparse.ArgumentParser])
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    catalog_bucket.add_location(parser)
+    versions.add_location(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--file", type=Path, metavar="FILE", help="compiled catalog (default: the one in the package)")
     what.add_argument("--folder", type=Path, metavar="FOLDER", help="compile the sources in this folder instead")
@@ -56,26 +57,24 @@ def add_parser(subcommands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def run(options: argparse.Namespace) -> int:
     """Check and publish the catalog; print its hash."""
-    from toolfold.build.aws_errors import explained
+    from toolfold.build.catalog_bucket import explained
     from toolfold.build.publisher import Outcome, check_catalog, publish_catalog
 
-    location = catalog_bucket.parse_location(options.location)
+    location = versions.parse_location(options.location)
     content = _read_content(options)
     catalog = check_catalog(content)
-    catalog_bucket.check_allowed_here(catalog)
+    versions.check_allowed_here(catalog)
     tell(f"Checked {len(catalog)} tools.")
     what = f"Nothing was published to {location}"
-    bucket, author = catalog_bucket.open_bucket(options, what)
+    bucket, author = versions.open_bucket(options, what)
     with explained(what, options.bucket_owner):
         if options.dry_run:
-            from toolfold.cli.versions import print_comparison
-
             return print_comparison(bucket, content, as_json=options.json)
         done = publish_catalog(content, bucket, author, automatic=options.automatic, on_step=tell)
     assert done.pointer is not None  # noqa: S101 - what a person publishes is never kept out
     current = done.pointer.current
     if options.json:
-        output.print_json(catalog_bucket.as_json(current, outcome=str(done.outcome), location=location))
+        output.print_json(versions.as_json(current, outcome=str(done.outcome), location=location))
         return 0
     word = "has" if done.outcome is Outcome.UNCHANGED else "now has"
     note = ", as before" if done.outcome is Outcome.UNCHANGED else ""
@@ -103,7 +102,6 @@ def _compile(folder: Path, *, is_refreshed: bool) -> bytes:
     """Return the catalog of the sources in ``folder``, if it has no findings."""
     from toolfold.build.preparation import prepare_catalog
     from toolfold.catalog.allow_list import AllowList
-    from toolfold.settings import Settings
 
     settings = Settings.from_environment()
     refreshes: list[Callable[[Path], None]] = []

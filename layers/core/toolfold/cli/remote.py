@@ -1,4 +1,4 @@
-"""``toolfold --url …``: a command that calls the tools of an endpoint instead of those of this machine."""
+"""``toolfold --endpoint …``: a command that calls the tools of an endpoint instead of those of this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WHOLE_TOKENS = 100_000
 """Limit of an answer for a person; the endpoint has a ceiling of its own."""
 
-_COMMANDS = "call, catalog list, catalog search and catalog get"
+_COMMANDS = "call, catalog list, catalog search, catalog get and install"
 
 
 def add_options(parser: argparse.ArgumentParser, default: str | None = None) -> None:
@@ -26,14 +26,14 @@ def add_options(parser: argparse.ArgumentParser, default: str | None = None) -> 
         parser: of all commands, or of one.
         default: None; of one command ``argparse.SUPPRESS``, so that options before its name stay.
     """
-    group = parser.add_argument_group("an endpoint, for call and catalog list, search and get")
-    # Not "url": commands that add a source have an option --url of their own.
-    for name, dest, metavar, meaning in (
-        ("--url", "endpoint", "URL", "its address, used instead of this machine: https://example.com/mcp"),
-        ("--token-env", "token_env", "NAME", "environment variable with the access token"),
-        ("--key-env", "key_env", "NAME", "environment variable with the API key to send"),
+    group = parser.add_argument_group("an endpoint, for call, install, catalog list, search, get")
+    for name, metavar, meaning in (
+        ("--endpoint", "URL", "its address, used instead of this machine: https://example.com/mcp"),
+        ("--token-env", "NAME", "environment variable with the access token"),
+        ("--key-env", "NAME", "environment variable with the API key to send"),
+        ("--sign", "REGION", "sign with AWS credentials, for Access=iam behind a domain of your own"),
     ):
-        group.add_argument(name, dest=dest, metavar=metavar, help=meaning, default=default)
+        group.add_argument(name, metavar=metavar, help=meaning, default=default)
 
 
 class RemoteTools:
@@ -46,9 +46,8 @@ class RemoteTools:
     def __init__(self, options: argparse.Namespace) -> None:
         from toolfold.client.client import Client
 
-        self._client: Client = Client(
-            options.endpoint, token=_secret(options.token_env), api_key=_secret(options.key_env)
-        )
+        token, key = secret_of(options.token_env), secret_of(options.key_env)
+        self._client: Client = Client(options.endpoint, token=token, api_key=key, sign=options.sign or "")
 
     def call(self, name: str, arguments: Mapping[str, Any], *, whole: bool = False) -> Result:
         """Call a meta-tool; an error of the call is a result. TOOL_CALL runs every tool, as on this machine."""
@@ -77,7 +76,7 @@ def _as_given(error: CallError) -> CallError:
     return error
 
 
-def _secret(name: str | None) -> str:
+def secret_of(name: str | None) -> str:
     """Return the value of an environment variable; empty for None."""
     if name is None:
         return ""
@@ -88,8 +87,11 @@ def _secret(name: str | None) -> str:
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """End the process, as for wrong usage, where ``--url`` is empty, or not for this command."""
+    """End the process, as for wrong usage, where ``--endpoint`` is empty or missing, or not for this command."""
     if options.endpoint is not None and not options.endpoint.strip():
-        options.parser.error("--url is empty: give the address of an endpoint, or leave it out.")
-    if options.endpoint and not options.takes_url:
-        options.parser.error(f"--url works with {_COMMANDS}. Leave it out, or use one of these.")
+        options.parser.error("--endpoint is empty: give the address of an endpoint, or leave it out.")
+    if options.endpoint and not options.takes_endpoint:
+        options.parser.error(f"--endpoint works with {_COMMANDS}. Leave it out, or use one of these.")
+    for name in ("token_env", "key_env", "sign"):
+        if not options.endpoint and getattr(options, name):
+            options.parser.error(f"--{name.replace('_', '-')} is for an endpoint: add --endpoint URL.")

@@ -1,4 +1,7 @@
-"""``toolfold serve``: an MCP server over HTTP."""
+"""``toolfold serve``: an MCP server over HTTP.
+
+``toolfold stdio``: an MCP server on stdin and stdout.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,42 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
-from toolfold.cli.option_types import listen, port_number
-from toolfold.errors import ToolfoldError
+from toolfold.cli.argument_parser import listen, port_number
+from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.settings import Settings
-from toolfold.settings.own_keys import check_key_is_guarded
+from toolfold.settings.model import open_keys
 
 if TYPE_CHECKING:
     from toolfold.explorer.local_page import LocalPage
     from toolfold.transports.local_http.server import LocalServer
+
+_STDIO_EXAMPLES = """examples:
+  toolfold install claude-desktop                 let an MCP client start this command; also claude-code, cursor, vscode
+  toolfold install cursor --print                 the entry for the configuration of any other client
+  toolfold stdio --profile grouped                other tools in tools/list; `toolfold profiles list` names them
+  echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | toolfold stdio
+"""
+
+
+def add_stdio_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "stdio",
+        help="serve MCP on stdin and stdout, for an agent on this machine",
+        description="Serve MCP on stdin and stdout, one JSON-RPC message per line, until stdin ends. Messages for "
+        "people go to stderr. An MCP client starts this command itself: docs/how-to/connect-a-client.md.",
+        epilog=_STDIO_EXAMPLES,
+    )
+    parser.add_argument("--profile", metavar="NAME", default="", help="the profile whose tools are exposed")
+    parser.set_defaults(run=run_stdio)
+
+
+def run_stdio(options: argparse.Namespace) -> int:
+    """Serve until stdin ends."""
+    from toolfold.transports import stdio
+
+    return stdio.main(options.profile)
+
 
 _EXAMPLES = """examples:
   toolfold serve                                  MCP at http://127.0.0.1:8080/mcp
@@ -62,12 +93,15 @@ def check_settings(host: str) -> Settings:
     """
     from toolfold.cache.factory import check_cache_file
     from toolfold.catalog.start_check import check_catalog
-    from toolfold.execution.audit_file import check_audit_setting
+    from toolfold.execution.audit import check_audit_setting
     from toolfold.network.ssrf import is_loopback_name
 
     settings = Settings.from_environment()
-    if not is_loopback_name(host):
-        check_key_is_guarded(settings)
+    for name in [] if is_loopback_name(host) else open_keys(settings):
+        raise SettingsError(
+            f"Anyone who reaches this server would use the key in {name}. Remove it, so that callers send their "
+            "own, set TOOLFOLD_OAUTH_ISSUER, or confirm it with TOOLFOLD_ANYONE_MAY_USE_THE_KEY=true."
+        )
     check_cache_file(settings)
     check_audit_setting(settings)
     check_catalog(settings)

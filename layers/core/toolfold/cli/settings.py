@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import importlib.resources
 import json
 import os
 import sys
 import textwrap
+import tomllib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from toolfold.errors import SettingsError
-from toolfold.settings.names import describe_unknown, source_of, unknown_names
-from toolfold.settings.own_keys import BUILT_IN_SOURCES
-from toolfold.settings.variables import VARIABLES
+from toolfold.local_defaults import with_local_defaults
+from toolfold.settings import VARIABLES, Settings
+from toolfold.settings.model import BUILT_IN_SOURCES, PREFIX, source_of, unknown_names
 
 _EXAMPLES = """examples:
   toolfold settings                          what is in force here
@@ -64,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         for row in rows:
             print(f"{row.name:{_NAME_WIDTH}}  {row.value or '(empty)'}  [{row.origin}]")
     problems = [row.problem for row in rows if row.problem]
-    problems += map(describe_unknown, unknown_names(os.environ))
+    problems += [options.mistake] if options.mistake else list(unknown_names(os.environ).values())
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
@@ -77,17 +79,16 @@ def list_settings(environment: Mapping[str, str], from_file: Mapping[str, str]) 
         environment: the environment variables.
         from_file: variable → the file that it was read from.
     """
+    meanings = setting_meanings()
     for known in BUILT_IN_SOURCES.values():
         value = _HIDDEN if environment.get(known.variable, "").strip() else ""
         origin = _origin(known.variable, environment, from_file)
         yield Row(known.variable, value, "", origin, "API key used when a request has none.")
     for name in sorted(name for name in environment if source_of(name)):
         value = _HIDDEN if name.endswith("_KEY") else _without_secrets(environment[name])
-        meaning = VARIABLES[f"TOOLFOLD_SOURCE_<ID>_{name[-3:]}"].meaning
+        meaning = meanings[f"TOOLFOLD_SOURCE_<ID>_{name[-3:]}"]
         yield Row(name, value, "", _origin(name, environment, from_file), meaning)
     for name, variable in VARIABLES.items():
-        if "<" in name:
-            continue
         text, problem = environment.get(name, variable.default).strip(), ""
         try:
             variable.parse(name, text)
@@ -98,14 +99,21 @@ def list_settings(environment: Mapping[str, str], from_file: Mapping[str, str]) 
             text = _HIDDEN if text else ""
         elif not text and name in _LOCAL_DEFAULTS:
             text = _local_default(name)
-        yield Row(name, text, variable.default, _origin(name, environment, from_file), variable.meaning, problem)
+        yield Row(name, text, variable.default, _origin(name, environment, from_file), meanings[name], problem)
+
+
+def setting_meanings() -> dict[str, str]:
+    """Return what each variable means; those of a source have ``<ID>`` for its id."""
+    content = importlib.resources.files("toolfold.settings").joinpath("meanings.toml").read_text(encoding="utf-8")
+    return {PREFIX + name.upper(): meaning for name, meaning in tomllib.loads(content).items()}
 
 
 def meanings() -> str:
     """Return a table of all settings: name, meaning and default."""
     rows = [(known.variable, "API key used when a request has none.") for known in BUILT_IN_SOURCES.values()]
-    for name, variable in VARIABLES.items():
-        rows.append((name, f"{variable.meaning}{f' Default: {variable.default}' if variable.default else ''}"))
+    for name, meaning in setting_meanings().items():
+        default = VARIABLES[name].default if name in VARIABLES else ""
+        rows.append((name, f"{meaning}{f' Default: {default}' if default else ''}"))
     return "\n".join(
         textwrap.fill(
             f"{name:{_NAME_WIDTH}} {meaning}",
@@ -125,9 +133,6 @@ def _origin(name: str, environment: Mapping[str, str], from_file: Mapping[str, s
 
 
 def _local_default(name: str) -> str:
-    from toolfold.local_defaults import with_local_defaults
-    from toolfold.settings import Settings
-
     local = with_local_defaults(Settings.from_environment({}))
     return local.cache if name == "TOOLFOLD_CACHE" else local.offload
 

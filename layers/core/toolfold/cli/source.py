@@ -135,9 +135,9 @@ def _refresh(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from toolfold.cli import source_list
+    from toolfold.cli import source_refresh
 
-    return source_list.run(options)
+    return source_refresh.list_folders(options)
 
 
 def _test(options: argparse.Namespace) -> int:
@@ -147,6 +147,6 @@ def _test(options: argparse.Namespace) -> int:
 
 
 def _remove(options: argparse.Namespace) -> int:
-    from toolfold.cli import source_remove
+    from toolfold.cli import source_refresh
 
-    return source_remove.run(options)
+    return source_refresh.remove(options)

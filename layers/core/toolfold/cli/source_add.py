@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, TypeAlias
 
-from toolfold.cli.source_options import add_auth, add_common
+from toolfold.cli.questions import Questions, add_auth, add_common
 
 if TYPE_CHECKING:
     from toolfold.cli.questions import Questions
@@ -145,8 +145,6 @@ def _add_skills(kinds: _Subparsers) -> None:
 
 
 def _ask_kind(options: argparse.Namespace) -> int:
-    from toolfold.cli.questions import Questions
-
     questions = Questions()
     if not questions.is_asking:
         return int(options.parser.show_help())
@@ -164,7 +162,6 @@ def _ask_kind(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace, questions: Questions | None = None) -> int:
     from toolfold.cli import source_writer
-    from toolfold.cli.questions import Questions
     from toolfold.cli.source_kinds import draft_source
 
     questions = questions or Questions()

@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.build.source_folders import SourceFolder, find_source
+from toolfold.catalog.allow_list import AllowList
 from toolfold.cli import output, progress
 from toolfold.errors import ToolfoldError
+from toolfold.fuzzy import closest_matches
+from toolfold.settings import Settings
 
 if TYPE_CHECKING:
     from toolfold.app import App
@@ -80,7 +83,6 @@ def _compiled(source: SourceFolder) -> Iterator[tuple[Path, float]]:
 def _make_app(path: Path, source_id: str) -> App:
     """Return an App with the settings of the environment that are about this source, without a cache."""
     from toolfold.app import build_app
-    from toolfold.settings import Settings
 
     settings = Settings.from_environment()
     settings = settings._replace(
@@ -99,7 +101,6 @@ def _check_allowed(path: Path, source_id: str, settings: Settings) -> None:
     Raises:
         ToolfoldError: they do not; says which setting does.
     """
-    from toolfold.catalog.allow_list import AllowList
     from toolfold.catalog.store import parse_catalog
 
     refusal = AllowList.from_settings(settings).first_refusal(parse_catalog(path.read_bytes()).sources)
@@ -143,8 +144,6 @@ def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
         return min(reading, key=lambda tool: len(tool.parameters.get("required", ())))
     found = catalog.get(name) or catalog.get(f"{source_id}__{name}")
     if found is None:
-        from toolfold.fuzzy import closest_matches
-
         closest = closest_matches(name, [tool.name for tool in tools], least=0.5)
         hint = f"Did you mean {closest[0]}?" if closest else f"It has: {named}."
         raise ToolfoldError(f"{source_id} has no tool {name!r}. {hint}")

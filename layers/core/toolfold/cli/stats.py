@@ -1,4 +1,7 @@
-"""``toolfold stats``: what agents do with the tools, and what it saves, from a log."""
+"""``toolfold stats``: what agents do with the tools, and what it saves, from a log.
+
+Count the figures of a deployment with CloudWatch Logs Insights. AWS bills the bytes that a query reads.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,159 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from toolfold.cli.output import print_json, print_wrapped
+from toolfold.cli.progress import waiting
+from toolfold.cli.terminal import print_fields, print_table
 from toolfold.errors import ToolfoldError
-from toolfold.log_analysis.figures import MOST_CALLED, Figures, as_json, seven_figures
+from toolfold.log_analysis.figures import HITS, MOST_CALLED, FigureCounter, Figures, as_json, read_log, seven_figures
+from toolfold.settings import Settings
+
+QUERIES: Mapping[str, str] = {
+    "requests": """filter message = "request" and ispresent(tool)
+| stats count() as requests, count(error) as failed, sum(tokens) as answered, sum(tokens_saved) as saved,
+        sum(schemas_full) as full, sum(schemas_medium) as medium, sum(schemas_minimal) as minimal,
+        sum(schemas_unchanged) as unchanged by tool, searched""",
+    "empty": """filter message = "request" and searched = 1 and matched = 0
+| stats count() as searches""",
+    "calls": """filter ispresent(cache)
+| stats count() as calls, sum(upstream_requests) as requests by code, cache""",
+    "upstream": """filter ispresent(cache) and upstream_requests > 0
+| stats pct(upstream_ms, 50) as median, pct(upstream_ms, 99) as p99""",
+    "tools": """filter ispresent(cache)
+| stats count() as calls by inner_tool
+| sort calls desc
+| limit 10""",
+}
+
+_TIMEOUT_S = 120.0
+"""Longest wait for the queries: a month of a busy deployment takes some seconds."""
+
+_POLL_S = 0.5
+
+_CAUSES = {
+    "ResourceNotFoundException": "there is no log group {group} in this region; is the name of the stack right?",
+    "AccessDeniedException": "the credentials need logs:StartQuery and logs:GetQueryResults on {group}",
+    "NoCredentialsError": "there are no AWS credentials; set AWS_PROFILE, or run `aws configure` or `aws sso login`",
+    "NoRegionError": "no AWS region is set; set AWS_REGION to that of the stack",
+    "ExpiredTokenException": "the AWS credentials are expired; sign in again",
+    "UnrecognizedClientException": "AWS does not know the credentials",
+    "LimitExceededException": "too many queries run in this account; try again in a minute",
+    "EndpointConnectionError": "AWS cannot be reached",
+    "ProfileNotFound": "the profile in AWS_PROFILE does not exist",
+}
+"""Error code of AWS, or class of an exception of botocore → what is wrong."""
+
+Row = dict[str, str]
+
+
+def count_figures(
+    group: str, since: datetime, until: datetime, client: Any = None, sleep: Callable[[float], None] = time.sleep
+) -> Figures:
+    """Return the figures of a log group.
+
+    Args:
+        group: its name.
+        since: the beginning.
+        until: the end.
+        client: a boto3 client of CloudWatch Logs; None: one with the credentials of this machine.
+        sleep: waits between two looks at a query.
+
+    Raises:
+        ToolfoldError: AWS refuses, cannot be reached, or takes too long.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        if client is None:
+            client = _open_client()
+        started = {
+            name: client.start_query(
+                logGroupName=group,
+                startTime=int(since.timestamp()),
+                endTime=int(until.timestamp()),
+                queryString=query,
+            )["queryId"]
+            for name, query in QUERIES.items()
+        }
+        end = time.monotonic() + _TIMEOUT_S
+        rows = {name: _wait(client, name, query_id, end, sleep) for name, query_id in started.items()}
+    except (BotoCoreError, ClientError) as error:
+        code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
+        reason = _CAUSES.get(code, f"AWS answered {code}").format(group=group)
+        raise ToolfoldError(f"The log cannot be queried: {reason}.") from None
+    figures = _combine(rows)
+    figures.first, figures.last = since.isoformat(timespec="seconds"), until.isoformat(timespec="seconds")
+    return figures
+
+
+def _open_client() -> Any:
+    import os
+
+    import boto3
+
+    # botocore itself does not read AWS_REGION, which other SDKs do.
+    return boto3.session.Session().client("logs", region_name=os.environ.get("AWS_REGION") or None)
+
+
+def _wait(client: Any, name: str, query_id: str, end: float, sleep: Callable[[float], None]) -> list[Row]:
+    """Return the rows of a query when it is complete."""
+    while True:
+        answer = client.get_query_results(queryId=query_id)
+        if answer["status"] == "Complete":
+            return [{cell["field"]: cell.get("value", "") for cell in row} for row in answer["results"]]
+        if answer["status"] not in ("Scheduled", "Running"):
+            raise ToolfoldError(f"The query {name!r} of the log ended as {answer['status']}; try a shorter time.")
+        if time.monotonic() >= end:
+            raise ToolfoldError(f"The log was not counted within {_TIMEOUT_S:.0f} s; try a shorter time with --since.")
+        sleep(_POLL_S)
+
+
+def _combine(rows: Mapping[str, list[Row]]) -> Figures:
+    """Return the figures in the rows of each of :data:`QUERIES`."""
+    figures = Figures()
+    for row in rows["requests"]:
+        tool, requests = row.get("tool", ""), int(_figure(row, "requests"))
+        figures.requests[tool] += requests
+        figures.failed_requests += int(_figure(row, "failed"))
+        figures.tokens += _figure(row, "answered")
+        figures.tokens_saved += _figure(row, "saved")
+        if tool == "TOOL_GET":
+            figures.loaded += int(_figure(row, "full") + _figure(row, "medium"))
+            figures.unchanged += int(_figure(row, "unchanged"))
+        if _figure(row, "searched"):
+            figures.searches += requests
+            figures.search_tokens += _figure(row, "answered")
+            figures.search_saved += _figure(row, "saved")
+            for level in ("full", "medium", "minimal"):
+                figures.search_schemas[level] += int(_figure(row, level))
+    figures.empty_searches = sum(int(_figure(row, "searches")) for row in rows["empty"])
+    for row in rows["calls"]:
+        calls, cache = int(_figure(row, "calls")), row.get("cache", "")
+        figures.codes[row.get("code", "")] += calls
+        figures.cacheable += 0 if cache == "bypass" else calls
+        figures.hits += calls if cache in HITS else 0
+        figures.upstream_requests += int(_figure(row, "requests"))
+    for row in rows["upstream"]:
+        if "median" in row:
+            figures.upstream_ms = _figure(row, "median"), _figure(row, "p99")
+    figures.tools.update(
+        {row["inner_tool"]: int(_figure(row, "calls")) for row in rows["tools"] if "inner_tool" in row}
+    )
+    return figures
+
+
+def _figure(row: Row, name: str) -> float:
+    """Return a value of a row, which is a text; 0 for one that is missing: the sum of nothing."""
+    try:
+        return float(row.get(name) or 0)
+    except ValueError:
+        return 0.0
+
 
 _EXAMPLES = """examples:
   toolfold stats                                     the file in TOOLFOLD_CALL_LOG
@@ -85,9 +234,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _from_files(paths: Iterable[str], since: datetime | None) -> Figures:
-    from toolfold.log_analysis.figures import FigureCounter
-    from toolfold.log_analysis.reader import read_log
-
     counter = FigureCounter()
     for line in read_log(paths, since):
         counter.add(line)
@@ -95,9 +241,6 @@ def _from_files(paths: Iterable[str], since: datetime | None) -> Figures:
 
 
 def _from_aws(group: str, since: datetime | None) -> Figures:
-    from toolfold.cli.log_insights import count_figures
-    from toolfold.cli.progress import waiting
-
     now = datetime.now(UTC)
     with waiting(f"Waiting for the log group {group} …"):
         return count_figures(group, since or now - _DEFAULT_AWS, now)
@@ -109,8 +252,6 @@ def _own_log() -> list[str]:
     Raises:
         ToolfoldError: it is not set, or the file does not exist yet.
     """
-    from toolfold.settings import Settings
-
     location = Settings.from_environment().call_log
     if not location:
         raise ToolfoldError(
@@ -133,8 +274,6 @@ def _since_text(since: datetime | None) -> str:
 
 
 def _print_figures(figures: Figures, source: str) -> None:
-    from toolfold.cli.tables import print_fields, print_table
-
     seven = seven_figures(figures)
     print_wrapped(f"{source}: {figures.first} to {figures.last}" if figures.first else source)
     print_table(

@@ -8,7 +8,7 @@ import sys
 import threading
 from contextlib import suppress
 
-from toolfold.cli.option_types import port_number
+from toolfold.cli.argument_parser import port_number
 from toolfold.cli.serve import check_settings, start_server
 from toolfold.errors import ToolfoldError
 from toolfold.explorer import LOCAL_PORT

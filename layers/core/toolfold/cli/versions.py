@@ -1,21 +1,178 @@
-"""``toolfold catalog versions | diff | rollback``: what was published, what differs, and going back."""
+"""``toolfold catalog versions | diff | rollback``: what was published, what differs, and going back.
+
+What the commands share that publish to a bucket: the location, the credentials, and how versions are printed.
+"""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import getpass
 import hashlib
+import os
+import re
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from toolfold.cli import catalog_bucket, output
-from toolfold.cli.catalog_bucket import describe_version, short, tell
+from toolfold.cli import output, terminal
 from toolfold.errors import ToolfoldError
+from toolfold.settings import Settings
 
 if TYPE_CHECKING:
     from toolfold.build.catalog_bucket import CatalogBucket
     from toolfold.build.catalog_diff import CatalogDiff
-    from toolfold.build.pointer import Pointer
+    from toolfold.build.pointer import Pointer, Version
+    from toolfold.build.publisher import Author
+    from toolfold.catalog.model import Catalog
+
+HASH_DIGITS = 12
+"""Digits of a hash that are printed where a person reads them."""
+
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_WEB_ADDRESS = re.compile(r"https://([a-z0-9.-]+?)\.s3[a-z0-9.-]*\.amazonaws\.com(?:\.cn)?(/[^?#]*)?")
+
+
+def add_location(parser: argparse.ArgumentParser) -> None:
+    """Add the options that all these commands have."""
+    parser.add_argument(
+        "location",
+        metavar="s3://BUCKET/PREFIX",
+        nargs="?",
+        default="",
+        help="where the catalog is, as in TOOLFOLD_CATALOG; its bucket is the output CatalogBucketName of the stack",
+    )
+    parser.add_argument(
+        "--bucket-owner",
+        metavar="ACCOUNT",
+        type=_account,
+        help="the account that must own the bucket, 12 digits, or any (default: that of the credentials)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, for a program")
+
+
+def _account(text: str) -> str:
+    if text != "any" and not re.fullmatch(r"[0-9]{12}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of an account (12 digits), nor any")
+    return text
+
+
+def open_bucket(options: argparse.Namespace, what: str) -> tuple[CatalogBucket, Author]:
+    """Return the bucket of the command's location, and who runs the command.
+
+    Raises:
+        ToolfoldError: The location cannot be used; ``what`` did not happen.
+    """
+    from toolfold.build import catalog_bucket
+    from toolfold.build.catalog_bucket import explained
+    from toolfold.build.pointer import Writer
+    from toolfold.build.publisher import Author
+
+    location = parse_location(options.location)
+    with explained(what):
+        account, arn = _identity(what)
+        client = catalog_bucket.open_client("s3")
+    owner = {"any": "", None: account}.get(options.bucket_owner, options.bucket_owner or "")
+    options.bucket_owner = owner
+    return catalog_bucket.CatalogBucket(location, client, owner), Author(Writer.TERMINAL, arn or _user())
+
+
+def _identity(what: str) -> tuple[str, str]:
+    """Return account and ARN of the credentials; nothing where the credentials are not for AWS, or STS is not reached.
+
+    Requests that name the account as the owner of the bucket cannot write to a bucket of another account that took the
+    name of a deleted one.
+    """
+    from botocore.exceptions import ConnectionError as NotReached
+    from botocore.exceptions import HTTPClientError
+
+    from toolfold.build.catalog_bucket import open_client
+
+    if os.environ.get("AWS_ENDPOINT_URL_S3") and not os.environ.get("AWS_ENDPOINT_URL_STS"):
+        return "", ""  # another service that speaks the protocol of S3
+    try:
+        found = open_client("sts").get_caller_identity()
+    except (NotReached, HTTPClientError) as error:
+        if os.environ.get("AWS_ENDPOINT_URL"):
+            raise
+        print(f"STS was not reached ({type(error).__name__}): the owner of the bucket is not checked.", file=sys.stderr)
+        return "", ""
+    return str(found["Account"]), str(found["Arn"])
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no name for the user id, as in some containers
+        return ""
+
+
+def check_allowed_here(catalog: Catalog) -> None:
+    """Check that a gateway with the settings of this environment would serve ``catalog``.
+
+    Raises:
+        CatalogRejected: It would not.
+    """
+    from toolfold.build.preparation import check_allowed
+    from toolfold.catalog.allow_list import AllowList
+
+    check_allowed(catalog, AllowList.from_settings(Settings.from_environment()))
+
+
+def short(sha256: str) -> str:
+    """Return the beginning of a hash."""
+    return sha256[:HASH_DIGITS]
+
+
+def describe_version(version: Version) -> str:
+    """Return when and by whom a version was published, as far as that is known."""
+    parts = [version.published_at and f"published {version.published_at}", version.published_by]
+    return " by ".join(part for part in parts if part)
+
+
+def tell(step: str) -> None:
+    """Print a step to stderr."""
+    print(step, file=sys.stderr, flush=True)
+
+
+def parse_location(text: str) -> str:
+    """Return ``s3://bucket/prefix``.
+
+    Raises:
+        ToolfoldError: ``text`` is something else; names the nearest form.
+    """
+    if not text:
+        raise ToolfoldError(
+            "Name the place of the catalog: toolfold catalog publish s3://BUCKET/catalog. "
+            "Its bucket is the output CatalogBucketName of the stack; `make publish` reads it."
+        )
+    bucket, _, prefix = text.removeprefix("s3://").partition("/")
+    if text.startswith("s3://") and bucket.isupper():
+        raise ToolfoldError(
+            f"{bucket} stands for the name of your bucket, which the stack prints as CatalogBucketName."
+        )
+    if text.startswith("s3://") and _BUCKET.fullmatch(bucket) and not re.search(r"[?#\s]", prefix):
+        if prefix.endswith(".json"):
+            above = f"s3://{bucket}/{prefix.rpartition('/')[0]}".rstrip("/")
+            raise ToolfoldError(f"Name the prefix, not an object: {above}")
+        return text.rstrip("/")
+    raise ToolfoldError(f"The location of a catalog must be s3://bucket/prefix, not {text!r}.{_similar(text)}")
+
+
+def _similar(text: str) -> str:
+    """Return the address that ``text`` may mean, as a question."""
+    web = _WEB_ADDRESS.fullmatch(text)
+    rest = web[1] + (web[2] or "") if web else re.sub(r"^(?i:arn:aws[a-z-]*:s3:::|s3:/*)", "", text)
+    bucket, slash, prefix = rest.strip("/").partition("/")
+    bucket = bucket.lower() if text[:3].lower() == "s3:" else bucket
+    fits = "://" not in rest and _BUCKET.fullmatch(bucket) and not re.search(r"[?#\s]", prefix)
+    return f" Did you mean s3://{bucket}{slash}{prefix}?" if fits and not Path(text).exists() else ""
+
+
+def as_json(version: Version, **more: Any) -> dict[str, Any]:
+    """Return a version as the JSON of these commands."""
+    return {**version.as_dict(), "withdrawn": version.withdrawn, **more}
+
 
 _VERSIONS = """examples:
   toolfold catalog versions s3://BUCKET/catalog
@@ -56,7 +213,7 @@ def add_parsers(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]
         epilog=_VERSIONS,
         formatter_class=raw,
     )
-    catalog_bucket.add_location(versions)
+    add_location(versions)
     versions.set_defaults(run=_versions)
     diff = subcommands.add_parser(
         "diff",
@@ -65,7 +222,7 @@ def add_parsers(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]
         epilog=_DIFF,
         formatter_class=raw,
     )
-    catalog_bucket.add_location(diff)
+    add_location(diff)
     for name, default in (("before", "previous"), ("after", "current")):
         diff.add_argument(
             name,
@@ -82,18 +239,18 @@ def add_parsers(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]
         epilog=_ROLLBACK,
         formatter_class=raw,
     )
-    catalog_bucket.add_location(rollback)
+    add_location(rollback)
     rollback.add_argument("version", metavar="VERSION", nargs="?", default="", help="the beginning of its hash")
     rollback.add_argument("--dry-run", action="store_true", help="write nothing; show what would change")
     rollback.set_defaults(run=_rollback)
 
 
 def _versions(options: argparse.Namespace) -> int:
-    from toolfold.build.aws_errors import explained
+    from toolfold.build.catalog_bucket import explained
     from toolfold.build.publisher import read_current
 
-    what = f"{catalog_bucket.parse_location(options.location)} cannot be read"
-    bucket, _ = catalog_bucket.open_bucket(options, what)
+    what = f"{parse_location(options.location)} cannot be read"
+    bucket, _ = open_bucket(options, what)
     with explained(what, options.bucket_owner):
         pointer, _ = read_current(bucket)
     if options.json:
@@ -104,7 +261,7 @@ def _versions(options: argparse.Namespace) -> int:
 
 
 def _print_json(bucket: CatalogBucket, pointer: Pointer) -> None:
-    listed = [catalog_bucket.as_json(version, current=number == 0) for number, version in enumerate(pointer.versions)]
+    listed = [as_json(version, current=number == 0) for number, version in enumerate(pointer.versions)]
     output.print_json(
         {
             "location": bucket.location,
@@ -116,23 +273,21 @@ def _print_json(bucket: CatalogBucket, pointer: Pointer) -> None:
 
 
 def _print_table(pointer: Pointer) -> None:
-    from toolfold.cli import tables
-
     rows = []
     for number, version in enumerate(pointer.versions):
         note = "current" if number == 0 else "withdrawn" if version.withdrawn else ""
         who = (str(version.writer), version.published_by)
         rows.append([short(version.sha256), version.published_at, version.tools, note, *who])
-    tables.print_table(("version", "published_at", "tools", "note", "writer", "published_by"), rows)
+    terminal.print_table(("version", "published_at", "tools", "note", "writer", "published_by"), rows)
     if pointer.checked_at:
         tell(f"The schedule found it up to date at {pointer.checked_at}.")
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from toolfold.build.aws_errors import explained
+    from toolfold.build.catalog_bucket import explained
 
-    what = f"{catalog_bucket.parse_location(options.location)} cannot be read"
-    bucket, _ = catalog_bucket.open_bucket(options, what)
+    what = f"{parse_location(options.location)} cannot be read"
+    bucket, _ = open_bucket(options, what)
     with explained(what, options.bucket_owner):
         before, after = (_read_version(bucket, text) for text in (options.before, options.after))
     return _print_comparison(before, after, as_json=options.json)
@@ -195,22 +350,22 @@ def _print_diff(diff: CatalogDiff, before: str, after: str) -> None:
 
 
 def _rollback(options: argparse.Namespace) -> int:
-    from toolfold.build.aws_errors import explained
+    from toolfold.build.catalog_bucket import explained
     from toolfold.build.publisher import Outcome, choose_earlier, read_current, roll_back
 
-    location = catalog_bucket.parse_location(options.location)
+    location = parse_location(options.location)
     what = f"{location} was not changed"
-    bucket, author = catalog_bucket.open_bucket(options, what)
+    bucket, author = open_bucket(options, what)
     with explained(what, options.bucket_owner):
         if options.dry_run:
             pointer, _ = read_current(bucket)
             earlier = bucket.read_catalog(choose_earlier(pointer, options.version, location))
             return print_comparison(bucket, earlier, as_json=options.json)
-        done = roll_back(bucket, author, options.version, check=catalog_bucket.check_allowed_here, on_step=tell)
+        done = roll_back(bucket, author, options.version, check=check_allowed_here, on_step=tell)
     assert done.pointer is not None  # noqa: S101 - a rollback starts from a pointer
     current = done.pointer.current
     if options.json:
-        output.print_json(catalog_bucket.as_json(current, outcome=str(done.outcome), location=location))
+        output.print_json(as_json(current, outcome=str(done.outcome), location=location))
     elif done.outcome is Outcome.UNCHANGED:
         print(f"{location} has catalog {current.sha256} already.")
     else:

@@ -1,13 +1,13 @@
 """The Python client: the meta-tools of an endpoint, or of a process of its own, as methods.
 
-``client`` and ``async_client`` have the methods, ``channels`` what carries the messages, ``answers`` what is returned,
-``tool_search`` adapters for the tool search of model APIs. May import ``errors`` and ``protocol.versions`` alone.
+``client`` has the methods, ``channels`` what carries the messages, ``signing`` signatures for API
+Gateway, ``answers`` what is returned, ``tool_search`` adapters for the tool search of model APIs. May import ``aws``,
+``errors`` and ``protocol.versions`` alone.
 """
 
-from toolfold.client.answers import Answer
-from toolfold.client.async_client import AsyncClient
-from toolfold.client.channels import ClientError
-from toolfold.client.client import Client
+from toolfold.client.answers import Answer, ClientError
+from toolfold.client.channels import find_access
+from toolfold.client.client import AsyncClient, Client
 from toolfold.client.tool_search import AnthropicToolSearch, OpenAIToolSearch
 
-__all__ = ["Answer", "AnthropicToolSearch", "AsyncClient", "Client", "ClientError", "OpenAIToolSearch"]
+__all__ = ["Answer", "AnthropicToolSearch", "AsyncClient", "Client", "ClientError", "OpenAIToolSearch", "find_access"]

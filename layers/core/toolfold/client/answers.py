@@ -1,4 +1,4 @@
-"""What the methods of a client return."""
+"""What the methods of a client return and raise."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolfold.errors import CALL_ERRORS, CallError
+from toolfold.errors import CALL_ERRORS, CallError, ToolfoldError
 
-__all__ = ["Answer", "OtherCallError", "to_error"]
+__all__ = ["Answer", "ClientError", "OtherCallError", "to_error"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,18 @@ class Answer:
     def is_preview(self) -> bool:
         """Whether the answer is shortened to the limit of tokens."""
         return "preview" in self.structured
+
+
+class ClientError(ToolfoldError):
+    """A server that cannot be reached, or that does not answer as MCP says; or a request that cannot be signed.
+
+    Attributes:
+        status: The HTTP status; 0 without one.
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class OtherCallError(CallError):

@@ -19,15 +19,17 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
-from toolfold import __version__
-from toolfold.errors import InvalidArguments, ToolfoldError
+from toolfold.client.answers import ClientError
+from toolfold.client.signing import Signer, region_of_address
+from toolfold.errors import InvalidArguments
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, NAME_PARAMETER, STATELESS
 from toolfold.text_safety import escape_unsafe
+from toolfold.version import __version__
 
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["Channel", "ClientError", "HttpChannel", "StdioChannel"]
+__all__ = ["Channel", "HttpChannel", "StdioChannel", "find_access", "is_forbidden"]
 
 VERSION = STATELESS[-1]
 MAX_RESPONSE_BYTES = 64 << 20
@@ -40,18 +42,6 @@ _CHUNK_BYTES = 64 << 10
 _MAX_REASON_BYTES = 400
 _KEPT_LINES = 20
 """Lines of a child's stderr that an error can show the last of."""
-
-
-class ClientError(ToolfoldError):
-    """A server that cannot be reached, or that does not answer as MCP says.
-
-    Attributes:
-        status: The HTTP status; 0 without one.
-    """
-
-    def __init__(self, message: str, status: int = 0) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class Channel(Protocol):
@@ -71,13 +61,16 @@ class Channel(Protocol):
 class HttpChannel:
     """An endpoint over HTTP.
 
+    Once API Gateway has refused a request because it is not signed, that and all further ones are signed.
+
     Args:
         url: Its address, for example ``https://example.com/mcp``.
         headers: Further headers, such as ``Authorization``. They are sent to this address alone.
         timeout_s: Seconds to connect, and to wait for the next part of a response.
+        sign: Region to sign all requests for; empty: that of an address of API Gateway, where it has to be.
     """
 
-    def __init__(self, url: str, headers: Mapping[str, str], timeout_s: float) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], timeout_s: float, sign: str = "") -> None:
         if not url.startswith(("https://", "http://")):
             raise ClientError(
                 f"The address of an endpoint begins with https://, or is stdio; {url[:100]!r} is neither."
@@ -85,39 +78,23 @@ class HttpChannel:
         for name, value in headers.items():
             if not (value.isascii() and value.isprintable()):  # the HTTP library would repeat it in its error
                 raise ClientError(f"The value of the header {name} has characters that no header may have.")
+        if sign and "Authorization" in headers:
+            raise ClientError("A signature takes the place of an access token in a request: leave out one of the two.")
         self.url, self._timeout_s = url, timeout_s
         self._headers = dict(headers)
+        self._signer = Signer(sign) if sign else None
         self._ids = itertools.count(1)
         self._session: requests.Session | None = None
         self._lock = threading.Lock()
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request and return its result. See :class:`Channel`."""
-        import requests
-
-        message = _message(next(self._ids), method, params)
-        headers = {
-            **self._headers,
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-            "User-Agent": f"toolfold-client/{__version__}",
-            "MCP-Protocol-Version": VERSION,
-            "Mcp-Method": method,
-        }
-        if (name := params.get(NAME_PARAMETER.get(method, ""))) is not None:
-            headers["Mcp-Name"] = str(name)
-        body = _encoded(message).encode()
-        try:
-            with self._open_session().post(
-                self.url, body, headers=headers, timeout=self._timeout_s, allow_redirects=False, stream=True
-            ) as response:
-                content = _read(response)
-        except requests.Timeout:
-            raise ClientError(f"{self.url} did not answer within {self._timeout_s:g} s.") from None
-        except requests.RequestException as error:
-            raise ClientError(f"{self.url} cannot be reached: {_cause(error)}.") from None
-        is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
-        return self._result(response, _last_event(content) if is_stream else content)
+        response, content = self._post(method, params)
+        may_sign = self._signer is None and "Authorization" not in self._headers
+        if may_sign and (region := region_of_address(self.url)) and is_forbidden(response, content):
+            self._signer = Signer(region)
+            response, content = self._post(method, params)
+        return self._result(response, content)
 
     def close(self) -> None:
         """Close the connections."""
@@ -135,6 +112,32 @@ class HttpChannel:
                 self._session.trust_env = True
             return self._session
 
+    def _post(self, method: str, params: Mapping[str, Any]) -> tuple[requests.Response, bytes]:
+        """Return the response to a request, and its content."""
+        import requests
+
+        headers = {
+            **self._headers,
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "User-Agent": f"toolfold-client/{__version__}",
+            "MCP-Protocol-Version": VERSION,
+            "Mcp-Method": method,
+        }
+        if (name := params.get(NAME_PARAMETER.get(method, ""))) is not None:
+            headers["Mcp-Name"] = str(name)
+        body = _encoded(_message(next(self._ids), method, params)).encode()
+        options: Any = {"timeout": self._timeout_s, "allow_redirects": False, "stream": True, "auth": self._signer}
+        try:
+            with self._open_session().post(self.url, body, headers=headers, **options) as response:
+                content = _read(response)
+        except requests.Timeout:
+            raise ClientError(f"{self.url} did not answer within {self._timeout_s:g} s.") from None
+        except requests.RequestException as error:
+            raise ClientError(f"{self.url} cannot be reached: {_cause(error)}.") from None
+        is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
+        return response, _last_event(content) if is_stream else content
+
     def _result(self, response: requests.Response, content: bytes) -> dict[str, Any]:
         try:
             answer = json.loads(content)
@@ -144,14 +147,46 @@ class HttpChannel:
             return _result_of(answer, response.status_code)
         hint = {
             401: "send an access token, or the API key of the endpoint",
-            403: "the access token does not allow this",
+            403: self._reason_of_refusal(response, content),
             404: _first_line(response, content) or "the path of the endpoint is usually /mcp",
+            429: "too many requests at once; try again in some seconds",
         }.get(response.status_code, "it does not answer as an MCP server")
         if 300 <= response.status_code < 400:
             hint = f"it redirects to {response.headers.get('Location', 'nowhere')[:200]}; use that address"
         raise ClientError(
             f"{self.url} answered with HTTP {response.status_code}: {hint.rstrip('.')}.", response.status_code
         )
+
+    def _reason_of_refusal(self, response: requests.Response, content: bytes) -> str:
+        if self._signer is not None:
+            return (
+                "the AWS credentials are expired, or lack execute-api:Invoke on this API in the region "
+                f"{self._signer.region}; `aws sts get-caller-identity` shows them"
+            )
+        if not is_forbidden(response, content):
+            return "the access token does not allow this"
+        if "Authorization" in self._headers:
+            return "it takes signed requests; leave out the access token"
+        return "it takes signed requests; name the region of the deployment to sign them for, with --sign or sign="
+
+
+def find_access(url: str, timeout_s: float = 30.0) -> str:
+    """Return how a deployment is reached, from its answer to one unsigned request that only lists tools.
+
+    Returns:
+        ``iam`` where requests have to be signed, ``oauth`` where they need an access token, else ``open``.
+
+    Raises:
+        ClientError: The address cannot be used or reached, or does not answer as an MCP server.
+    """
+    with contextlib.closing(HttpChannel(url, {}, timeout_s)) as channel:
+        response, content = channel._post("tools/list", {})
+        if is_forbidden(response, content):
+            return "iam"
+        if response.status_code == 401:
+            return "oauth"
+        channel._result(response, content)  # raises where it is not an endpoint
+        return "open"
 
 
 class StdioChannel:
@@ -309,6 +344,11 @@ def _read(response: requests.Response) -> bytes:
             raise ClientError(f"The response is larger than {MAX_RESPONSE_BYTES >> 20} MB.", response.status_code)
         parts.append(part)
     return b"".join(parts)
+
+
+def is_forbidden(response: requests.Response, content: bytes) -> bool:
+    """Return whether API Gateway itself refuses a request. Its HTTP APIs say no more to a request without signature."""
+    return response.status_code == 403 and content.strip() == b'{"message":"Forbidden"}'
 
 
 def _first_line(response: requests.Response, content: bytes) -> str:

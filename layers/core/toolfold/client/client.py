@@ -1,7 +1,11 @@
-"""Call the meta-tools from Python."""
+"""Call the meta-tools from Python.
+
+The client for asyncio: each method of :class:`toolfold.client.client.Client` as a coroutine, in a thread.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -9,7 +13,61 @@ from typing import Any
 from toolfold.client.answers import Answer, to_error
 from toolfold.client.channels import Channel, HttpChannel, StdioChannel
 
-__all__ = ["Client"]
+
+class AsyncClient:
+    """The tools of one toolfold server, for asyncio. An async context manager closes it.
+
+    Arguments, results and errors are those of :class:`toolfold.client.client.Client`. A coroutine that is cancelled
+    stops waiting; the request itself ends at its time-out.
+    """
+
+    def __init__(self, url: str = "stdio", **options: Any) -> None:
+        self._client = Client(url, **options)
+
+    async def list(self, query: str | Sequence[str] | None = None, **filters: Any) -> Answer:
+        """Find tools: see :meth:`Client.list`."""
+        return await asyncio.to_thread(self._client.list, query, **filters)
+
+    async def get(self, *names: str, detail: str | None = None) -> Answer:
+        """Describe tools: see :meth:`Client.get`."""
+        return await asyncio.to_thread(self._client.get, *names, detail=detail)
+
+    async def call(self, tool_name: str, arguments: Mapping[str, Any] | None = None, **named: Any) -> Answer:
+        """Call a tool: see :meth:`Client.call`."""
+        return await asyncio.to_thread(self._client.call, tool_name, arguments, **named)
+
+    async def batch(self, calls: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
+        """Make several calls in one: see :meth:`Client.batch`."""
+        return await asyncio.to_thread(self._client.batch, calls, **options)
+
+    async def pipe(self, steps: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
+        """Make calls that use earlier results: see :meth:`Client.pipe`."""
+        return await asyncio.to_thread(self._client.pipe, steps, **options)
+
+    async def script(self, script: str, inputs: Mapping[str, Any] | None = None) -> Answer:
+        """Run a script: see :meth:`Client.script`."""
+        return await asyncio.to_thread(self._client.script, script, inputs)
+
+    async def call_meta_tool(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Call a meta-tool or a tool by its own name: see :meth:`Client.call_meta_tool`."""
+        return await asyncio.to_thread(self._client.call_meta_tool, name, arguments)
+
+    async def definitions(self) -> Sequence[dict[str, Any]]:
+        """Return the definitions of ``tools/list``: see :meth:`Client.definitions`."""
+        return await asyncio.to_thread(self._client.definitions)
+
+    async def close(self) -> None:
+        """Close connections and end the child process."""
+        await asyncio.to_thread(self._client.close)
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
 
 _EXECUTOR = "TOOL_CALL_WRITE"
 """The meta-tool that calls tools. ``TOOL_CALL`` is for the allow-lists of clients with a model: it only reads."""
@@ -22,6 +80,8 @@ class Client:
         url: The address of an endpoint, such as ``https://example.com/mcp``; ``stdio`` starts a server of this machine
             in a child process.
         token: Access token, sent as ``Authorization: Bearer``.
+        sign: Region of a deployment with ``Access=iam`` behind a domain of its own: requests are signed (SigV4) with
+            the credentials that the AWS tools find. An address of API Gateway needs no region; see its 403.
         api_key: API key for the source that takes callers' keys, sent as ``X-API-Key``.
         source_keys: Id of a source → API key for it alone.
         profile: Name of an exposure profile: ``url`` then has the path ``/mcp``.
@@ -43,6 +103,7 @@ class Client:
         url: str = "stdio",
         *,
         token: str = "",
+        sign: str = "",
         api_key: str = "",
         source_keys: Mapping[str, str] | None = None,
         profile: str = "",
@@ -67,7 +128,7 @@ class Client:
             sent["X-API-Key"] = api_key
         sent |= {f"X-API-Key-{id_.replace('_', '-')}": key for id_, key in (source_keys or {}).items()}
         address = f"{url.rstrip('/')}/{profile}" if profile else url
-        self._channel = HttpChannel(address, sent, timeout_s)
+        self._channel = HttpChannel(address, sent, timeout_s, sign)
 
     def list(self, query: str | Sequence[str] | None = None, **filters: Any) -> Answer:
         """Find tools: ``TOOL_LIST``.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolfold.errors import AuthRequired
 from toolfold.execution.credentials import MAX_KEY_CHARACTERS, RequestCredentials, header_for, is_possible_key
+from toolfold.messages import SET_DATABASE, SET_KEY
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source
@@ -153,7 +154,6 @@ def _header_of_keys(source: Source, unused: str, is_only_one: bool) -> str:
 def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool, no_key: str) -> AuthRequired:
     header = f", or to send it as {_header_of_keys(source, unused, is_only_one)}" if auth.caller_key else ""
     signup = f"; a key is at {auth.signup_url}" if auth.signup_url else ""
-    from toolfold.messages import SET_DATABASE, SET_KEY  # needed for an error only
 
     if source.kind == "sql":
         return AuthRequired(

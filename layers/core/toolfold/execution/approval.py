@@ -6,10 +6,13 @@ decided after validation: the token is for the validated arguments, the tool as 
 
 Where nothing can be recorded or checked, the call is refused. A token is redeemed before the request is sent: a call
 that then fails needs a new approval, because what the source has done is not known.
+
+:func:`write_prompt` has the question that a person answers.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import os
@@ -20,21 +23,50 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from toolfold import messages
 from toolfold.aws.clients import error_code
 from toolfold.errors import ApprovalDenied, ApprovalPending, ApprovalRequired, ApprovalUnavailable, InvalidArguments
-from toolfold.execution.approval_prompt import reason_of, write_prompt
-from toolfold.execution.approval_record import ApprovalRecord
-from toolfold.execution.approval_secret import SecretUnavailable
-from toolfold.execution.approval_token import ApprovalToken, Terms, mint, parse
-from toolfold.execution.canonical_arguments import canonical_arguments
-from toolfold.execution.principal import principal_id
+from toolfold.execution.approval_store import SecretUnavailable
+from toolfold.execution.approval_token import ApprovalRecord, ApprovalToken, Terms, canonical_arguments, mint, parse
+from toolfold.execution.credentials import principal_id
 from toolfold.private_folder import PathRefused
+from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolfold.catalog.entries import Source, Tool
-    from toolfold.execution.approval_resources import ApprovalResources
-    from toolfold.execution.approval_store import ApprovalStore
+    from toolfold.execution.approval_store import ApprovalResources, ApprovalStore
     from toolfold.execution.credentials import RequestCredentials
+
+_MAX_VALUE_CHARS, _MAX_SHOWN = 200, 30
+_DESTRUCTIVE = "It changes or deletes data that cannot be restored"
+
+
+def reason_of(tool: Tool) -> str:
+    """Return the sentence about calls of ``tool``: what the catalog says, else what its effect means."""
+    return f"{tool.confirm or _DESTRUCTIVE}."
+
+
+def write_prompt(source: Source, tool: Tool, arguments: str) -> str:
+    """Return the question in one line. All names of arguments are in it; what is left out of a value is counted.
+
+    Args:
+        source: the source of ``tool``.
+        tool: the tool that is called.
+        arguments: the canonical ones, as JSON.
+    """
+    values: dict[str, Any] = json.loads(arguments)
+    shown = [f"{name[:_MAX_VALUE_CHARS]}={_shorten(value)}" for name, value in list(values.items())[:_MAX_SHOWN]]
+    if len(values) > _MAX_SHOWN:
+        shown.append(f"and {len(values) - _MAX_SHOWN} more arguments")
+    called = f" with {', '.join(shown)}" if shown else ""
+    return escape_unsafe(f"Allow {tool.name} of {source.title}{called}? {reason_of(tool)}")
+
+
+def _shorten(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) <= _MAX_VALUE_CHARS:
+        return text
+    return f"{text[:_MAX_VALUE_CHARS]}… ({len(text):,} characters)"
+
 
 logger = logging.getLogger("toolfold")
 

@@ -12,10 +12,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from toolfold.errors import ToolfoldError
-from toolfold.execution.approval_record import ApprovalRecord
-from toolfold.execution.approval_secret import SecretUnavailable, signing_secret
-from toolfold.execution.approval_store import FileApprovals, approval_file, open_approvals
-from toolfold.execution.approval_token import ApprovalToken, Terms, mint, parse
+from toolfold.execution.approval_store import (
+    FileApprovals,
+    SecretUnavailable,
+    approval_file,
+    open_approvals,
+    signing_secret,
+)
+from toolfold.execution.approval_token import ApprovalRecord, ApprovalToken, Terms, mint, parse
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients

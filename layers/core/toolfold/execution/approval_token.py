@@ -1,9 +1,11 @@
-"""Approval tokens: what a call is repeated with after it was approved. Pure functions, no I/O.
+"""Approval tokens: what a call is repeated with after it was approved, and the record of one. No I/O.
 
 A token is 40 characters: base64url of a version (1 byte), the id of the approval (8), when it expires, in seconds since
 1970 (5), and the first 16 bytes of an HMAC-SHA256 (RFC 2104) over all of that and the :class:`Terms`. It is short,
 because a model repeats it, and has no arguments in it. 30 bytes are exactly 40 characters: no two texts decode to the
 same token.
+
+The arguments of a call are signed and recorded as one text, the same for all spellings that validation accepts.
 """
 
 from __future__ import annotations
@@ -13,9 +15,13 @@ import hashlib
 import hmac
 import json
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-__all__ = ["ApprovalToken", "Terms", "mint", "parse"]
+from toolfold.catalog.json_schema import properties
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Tool
 
 _VERSION = 1
 _ID_BYTES, _TIME_BYTES, _MAC_BYTES = 8, 5, 16
@@ -26,7 +32,7 @@ class Terms(NamedTuple):
     """What is approved: one call by one caller.
 
     Attributes:
-        principal: who calls; see ``execution.principal``.
+        principal: who calls; see ``execution.credentials``.
         source: the id of the source.
         endpoint: where the source is reached.
         tool: the name of the tool.
@@ -102,3 +108,67 @@ def _head(id_: str, expires_at: int) -> bytes:
 def _mac(secret: bytes, id_: str, expires_at: int, terms: Terms) -> bytes:
     message = json.dumps(["toolfold approval", _head(id_, expires_at).hex(), *terms]).encode()
     return hmac.new(secret, message, hashlib.sha256).digest()[:_MAC_BYTES]
+
+
+State = Literal["requested", "approved", "denied", "redeemed"]
+
+
+class ApprovalRecord(NamedTuple):
+    """The state of an approval, and what a person must know to decide.
+
+    Attributes:
+        state: ``requested``; then ``approved`` or ``denied``; ``redeemed`` once the call was sent.
+        terms: the call; None where no person decides, so that arguments are stored only where they are needed.
+        reason: what the catalog says about calls of the tool.
+        proof: for an approved one, that it was approved with the secret.
+    """
+
+    state: State
+    terms: Terms | None = None
+    reason: str = ""
+    proof: str = ""
+
+    def encode(self) -> bytes:
+        """Return the record as it is stored. Equal records have equal bytes."""
+        return json.dumps(self._asdict(), sort_keys=True, separators=(",", ":")).encode()
+
+    @classmethod
+    def decode(cls, stored: bytes) -> ApprovalRecord:
+        """Return the record that was stored.
+
+        Raises:
+            ValueError, TypeError, LookupError: it is damaged.
+        """
+        found = json.loads(stored)
+        terms = found["terms"]
+        if found["state"] not in ("requested", "approved", "denied", "redeemed"):
+            raise ValueError("unknown state")
+        return cls(found["state"], None if terms is None else Terms(*terms), str(found["reason"]), str(found["proof"]))
+
+
+def canonical_arguments(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """Return validated arguments as JSON: with the defaults of the tool, names in alphabetical order, 5 for 5.0.
+
+    Two calls with the same text ask the source for the same. ``cache.key`` is stricter: it distinguishes what an
+    upstream may spell out in its answer.
+
+    Args:
+        tool: the tool that is called.
+        arguments: as ``execution.validation`` returns them. Others are accepted, for the log of a refused call.
+    """
+    declared = properties(tool.parameters)
+    defaults = {
+        name: rule["default"]
+        for name, rule in declared.items()
+        if isinstance(rule, Mapping) and rule.get("default") is not None
+    }
+    values = {**defaults, **tool.call.get("sends", {}), **arguments}
+    return json.dumps(_canonical(values), sort_keys=True, separators=(",", ":"))
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {name: _canonical(inner) for name, inner in value.items()}
+    return [_canonical(inner) for inner in value] if isinstance(value, list) else value

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from toolfold.catalog.json_schema import allowed_types, keyword
 from toolfold.execution import argument_dates, argument_names, argument_tickers, argument_values
@@ -19,9 +19,6 @@ from toolfold.execution.argument_values import Proposal
 from toolfold.execution.period_hint import period_select
 from toolfold.execution.validation_problems import Problem, ResolvedArguments, describe_expected, quote
 from toolfold.fuzzy import normalize
-
-if TYPE_CHECKING:
-    from toolfold.execution.validation import ArgumentValidator
 
 __all__ = ["next_call", "read_value", "rename", "resolve"]
 
@@ -38,6 +35,25 @@ _NOTHING = frozenset({"None", "none", "null", "Null", "undefined", "NaN"})
 _NOT_READ = "is not a parameter of this tool"
 
 
+class Validator(Protocol):
+    """What is used of ``validation.ArgumentValidator``, which imports this module."""
+
+    schema: Mapping[str, Any]
+    properties: dict[str, Mapping[str, Any]]
+    forms: Mapping[str, Any]
+    tool_name: str
+    ticker_patterns: dict[str, re.Pattern[str]]
+
+    def validate(self, arguments: Mapping[str, Any], /) -> tuple[dict[str, Any], list[Problem]]:
+        """Return the checked arguments and what is wrong."""
+
+    def accepts(self, name: str, value: Any, /) -> bool:
+        """Return whether a parameter takes a value."""
+
+    def separator(self, name: str, /) -> str:
+        """Return what separates the items of a list in a text."""
+
+
 def next_call(tool_name: str, arguments: Mapping[str, Any], select: str = "") -> str:
     """Return the sentence that names the call of a tool, or an empty one where the call is too long to repeat."""
     call: dict[str, Any] = {"tool_name": tool_name, "arguments": arguments, **({"select": select} if select else {})}
@@ -45,17 +61,17 @@ def next_call(tool_name: str, arguments: Mapping[str, Any], select: str = "") ->
     return f"Call TOOL_CALL with {text}" if len(text) <= _MAX_CALL_CHARS else ""
 
 
-def rename(validator: ArgumentValidator, arguments: Mapping[str, Any]) -> argument_names.Renamed:
+def rename(validator: Validator, arguments: Mapping[str, Any]) -> argument_names.Renamed:
     """Return ``arguments`` under the names of the tool's parameters; their values are not changed."""
     return _Repair(validator).renamed(arguments)
 
 
-def read_value(validator: ArgumentValidator, name: str, value: Any) -> Any:
+def read_value(validator: Validator, name: str, value: Any) -> Any:
     """Return ``value`` as the parameter ``name`` takes it, or ``value`` where it cannot be read."""
     return _Repair(validator).read_or_keep(name, value)
 
 
-def resolve(validator: ArgumentValidator, arguments: Mapping[str, Any]) -> ResolvedArguments:
+def resolve(validator: Validator, arguments: Mapping[str, Any]) -> ResolvedArguments:
     """Return ``arguments`` as the schema of ``validator`` takes them."""
     return _Repair(validator).resolved(arguments)
 
@@ -71,7 +87,7 @@ class _Refused(Exception):
 class _Repair:
     """Reads the arguments of one call."""
 
-    def __init__(self, validator: ArgumentValidator) -> None:
+    def __init__(self, validator: Validator) -> None:
         self._validator = validator
         self._schema, self._properties, self._forms = validator.schema, validator.properties, validator.forms
         self._today: date = datetime.now(UTC).date()

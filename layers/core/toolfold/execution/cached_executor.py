@@ -6,29 +6,33 @@ retried or answered with stale data. A write is sent once, even when it fails.
 A response is shared with other API keys only if it cannot depend on the key: the source states that (``CachePolicy``),
 it has the form of the tool's data, and it repeats no key. Otherwise it is cached for its key alone, and what repeats a
 key in the memory of this process alone.
+
+What the plan of an API key does not include is kept for a while, so that trying it costs no request each time.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from cachetools import TTLCache
+
+from toolfold import call_context
 from toolfold.aws.clients import AwsClients
-from toolfold.cache.entry import Entry
 from toolfold.cache.factory import create_shared_store
 from toolfold.cache.key import cache_key, hash_api_key, own_key, simple_text
-from toolfold.cache.memo import Memo
-from toolfold.cache.memory import MemoryStore
-from toolfold.cache.response_cache import ResponseCache
+from toolfold.cache.memory import Memo, MemoryStore
+from toolfold.cache.response_cache import Entry, ResponseCache
+from toolfold.call_context import Clock
 from toolfold.errors import (
     CACHE_UNAVAILABLE,
     CallCancelled,
     CallError,
-    InternalError,
     InvalidArguments,
     NoData,
     NotCached,
@@ -38,13 +42,10 @@ from toolfold.errors import (
     UpstreamTimeout,
 )
 from toolfold.execution.call_log import CallLog
-from toolfold.execution.clock import Clock
-from toolfold.execution.plan_memory import PlanMemory
 from toolfold.execution.rate_limiter import RateLimiter
 from toolfold.execution.result import CallResult, UpstreamUse
-from toolfold.execution.retry import Request, RetryingClient
 from toolfold.execution.single_flight import SingleFlight
-from toolfold.execution.upstream import Upstream
+from toolfold.execution.upstream import Request, RetryingClient, Upstream
 from toolfold.messages import SLOW
 from toolfold.redaction import NO_REDACTION
 from toolfold.sources.base import AdapterContext
@@ -55,6 +56,52 @@ if TYPE_CHECKING:
     from toolfold.models import SourceCredentials
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
+
+_REMEMBERED_S = 3600.0
+"""A plan that is upgraded is noticed an hour later; a call that names the argument itself is always sent."""
+
+_MAX_REFUSALS = 20_000
+"""Keys with their refusals, a few megabytes: a client can make up keys."""
+
+
+class PlanMemory:
+    """Refusals of calls that toolfold sent on its own account. Safe to use from many threads.
+
+    Args:
+        monotonic: the clock.
+    """
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._refusals: TTLCache[tuple[str, str, str, str], tuple[str, str]] = TTLCache(
+            _MAX_REFUSALS, _REMEMBERED_S, monotonic
+        )
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def trying(self, request: Request, added: Mapping[str, Any]) -> Iterator[None]:
+        """Raise what an equal try was refused with, and store with what this one is.
+
+        Args:
+            request: the call that is about to be performed.
+            added: those of its arguments that toolfold added; empty: the call is the caller's, and always performed.
+
+        Raises:
+            PremiumOnly: a call of this tool with this key and these added arguments was refused within the last hour.
+        """
+        if not added:
+            yield
+            return
+        key = request.source.id, request.key_id, request.tool.name, repr(sorted(added.items()))
+        with self._lock:
+            refusal = self._refusals.get(key)
+        if refusal is not None:
+            raise PremiumOnly(*refusal)
+        try:
+            yield
+        except PremiumOnly as error:
+            with self._lock:
+                self._refusals[key] = (error.message, error.suggestion)
+            raise
 
 
 class Admit(Protocol):
@@ -102,7 +149,6 @@ class CachedExecutor:
         settings: the settings in force.
         aws: creates the clients of AWS.
         get_http_client: returns what sends the requests of all sources; called for the first request.
-        on_call: called with the log of every finished call.
         on_failure: called with ``CACHE_UNAVAILABLE`` at each failure of the cache that is not a throttle.
         adapters: finds the adapters of sources.
         clock: the clocks.
@@ -118,13 +164,12 @@ class CachedExecutor:
         *,
         aws: AwsClients | None = None,
         get_http_client: Callable[[], HttpClient] | None = None,
-        on_call: Callable[[CallLog], None] | None = None,
         on_failure: Callable[[str], None] | None = None,
         adapters: AdapterRegistry | None = None,
         clock: Clock | None = None,
         read_file: Callable[[str], Mapping[str, str] | None] = lambda _: None,
     ) -> None:
-        self._settings, self._on_call, self._read_file = settings, on_call, read_file
+        self._settings, self._read_file = settings, read_file
         self._adapters, self._clock = adapters or AdapterRegistry(), clock or Clock()
         self._memory = MemoryStore(settings.cache_memory_bytes)
         self.memo = Memo(0 if settings.cache == "off" else min(settings.cache_memory_bytes, _MAX_MEMO_BYTES))
@@ -162,6 +207,7 @@ class CachedExecutor:
         added: Mapping[str, Any] = NOTHING_ADDED,
         admit: Admit | None = None,
         only_cached: bool = False,
+        log: CallLog | None = None,
     ) -> CallResult:
         """Return the result of one call with validated ``arguments``.
 
@@ -177,47 +223,36 @@ class CachedExecutor:
                 stored, and raised again without a request.
             admit: called once it is known whether the answer is cached, and before anything is sent; may raise.
             only_cached: whether to answer from the memory of this process alone; for tools that read.
+            log: what the caller logs of this call, filled in here except for the code and the message of an error.
 
         Raises:
             CallError: every way in which a call can fail.
             NotCached: ``only_cached`` is set, and there is no answer in memory.
         """
-        log, is_logged = CallLog(tool.name, source.id), True
+        log = log or CallLog(tool.name, source.id)
+        log.is_counted = True
         log.is_operator_key = credentials.api_key == operator_key != ""
         # A catalog may ask for less time than the operator allows, not for more.
         timeout_s = min(self._settings.timeout_s, source.connection.get("timeout_s", self._settings.timeout_s))
         end = self._clock.monotonic() + timeout_s
         end = end if deadline is None else min(end, deadline)
         known_keys = (credentials.api_key, operator_key)
-        try:
-            upstream = self._upstream(source)
-            key_id = hash_api_key(source, upstream.adapter.endpoint, credentials.api_key, self._settings.key_salt)
-            request = Request(source, tool, arguments, credentials, key_id, end, known_keys)
-            if tool.effect == "read":
-                with self._plans.trying(request, added):
-                    result = self._read(upstream, request, bypass_cache, log, admit, only_cached=only_cached)
-            else:
-                log.cache = "bypass"
-                if admit is not None:
-                    admit(is_cached=False)
-                found = upstream.fetch(request, self._keys(upstream, request, True).own, log)
-                repeats_key = request.redactor.appears_in(found.body) or request.redactor.appears_in(found.blocks)
-                redactor = request.redactor if repeats_key else NO_REDACTION
-                result = CallResult(found.body, found.kind, False, 0, arguments, redactor=redactor, blocks=found.blocks)
-            log.response_chars = len(result.body)
-            return replace(result, use=UpstreamUse(log.requests, log.upstream_s)) if log.requests else result
-        except NotCached:
-            is_logged = False
-            raise
-        except CallError as error:
-            log.code, log.error_message = error.code, error.message
-            raise
-        except BaseException:
-            log.code = InternalError.code
-            raise
-        finally:
-            if is_logged:
-                log.emit(self._on_call)
+        upstream = self._upstream(source)
+        key_id = hash_api_key(source, upstream.adapter.endpoint, credentials.api_key, self._settings.key_salt)
+        request = Request(source, tool, arguments, credentials, key_id, end, known_keys)
+        if tool.effect == "read":
+            with self._plans.trying(request, added):
+                result = self._read(upstream, request, bypass_cache, log, admit, only_cached=only_cached)
+        else:
+            log.cache = "bypass"
+            if admit is not None:
+                admit(is_cached=False)
+            found = upstream.fetch(request, self._keys(upstream, request, True).own, log)
+            repeats_key = request.redactor.appears_in(found.body) or request.redactor.appears_in(found.blocks)
+            redactor = request.redactor if repeats_key else NO_REDACTION
+            result = CallResult(found.body, found.kind, False, 0, arguments, redactor=redactor, blocks=found.blocks)
+        log.response_chars = len(result.body)
+        return replace(result, use=UpstreamUse(log.requests, log.upstream_s)) if log.requests else result
 
     def smaller_response_hint(self, source: Source) -> str:
         """Return the next step after an answer of ``source`` that is too large."""
@@ -318,8 +353,6 @@ class CachedExecutor:
                         max(0.0, request.deadline - self._clock.monotonic()),
                     )
                 except CallCancelled:
-                    from toolfold import call_context
-
                     if call_context.is_cancelled():
                         raise
                     # An equal call was cancelled while this one waited for its result.

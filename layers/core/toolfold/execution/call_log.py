@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from toolfold.errors import InternalError, UpstreamError, UpstreamTimeout
 
-logger = logging.getLogger("toolfold")
+LOGGER_NAME = "toolfold.calls"
+"""The logger of lines that are written at every TOOLFOLD_LOG_LEVEL: those that audit a call."""
 
 CACHE_HITS = ("memory", "shared", "joined")
 """Values of :attr:`CallLog.cache` of calls that were answered without a request of their own."""
@@ -39,6 +40,9 @@ class CallLog:
         is_operator_key: whether the API key is that of the deployment.
         was_refused: whether the call ended before its next request was sent, by a limit of toolfold's own: then it says
             nothing about the upstream.
+        is_counted: whether it is a call in metrics and figures, and not one that was refused for its arguments or for
+            what its caller may do.
+        audit: fields of ``execution.audit`` for this line; empty: it writes its own, or none.
     """
 
     tool: str
@@ -54,6 +58,8 @@ class CallLog:
     quota_used_percent: float | None = None
     is_operator_key: bool = False
     was_refused: bool = True
+    is_counted: bool = True
+    audit: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_cacheable(self) -> bool:
@@ -71,25 +77,25 @@ class CallLog:
         return self.code in SERVICE_ERRORS
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of the log line."""
-        quota = {} if self.quota_used_percent is None else {"quota_used_percent": round(self.quota_used_percent, 1)}
-        return {
+        """Return the fields of the log line, without those that say nothing: zero, empty, or a closed breaker."""
+        found = {
             "inner_tool": self.tool,
             "code": self.code,
             "error_message": self.error_message,
-            "cache": self.cache,
+            "cache": self.cache if self.is_counted else "",
             "upstream_requests": self.requests,
             "retries": max(0, self.requests - 1),
             "upstream_ms": round(self.upstream_s * 1000, 1),
             "wait_ms": round(self.wait_s * 1000, 1),
             "response_chars": self.response_chars,
-            "circuit_breaker": self.circuit_breaker,
-            **quota,
+            "circuit_breaker": "" if self.circuit_breaker == "closed" else self.circuit_breaker,
+            "quota_used_percent": round(self.quota_used_percent or 0, 1),
         }
+        return {name: value for name, value in found.items() if value}
 
-    def emit(self, on_call: Callable[[CallLog], None] | None = None) -> None:
-        """Log the line, and pass this object to ``on_call``."""
-        if logger.isEnabledFor(logging.INFO):
-            logger.info("call", extra=self.fields())
-        if on_call is not None:
-            on_call(self)
+
+def log_call(call: CallLog) -> None:
+    """Log the line ``call``, where no transport makes it a part of the line of its request."""
+    logger = logging.getLogger(LOGGER_NAME if call.audit else "toolfold")
+    if logger.isEnabledFor(logging.INFO):
+        logger.info("call", extra={**call.fields(), **call.audit})

@@ -52,7 +52,8 @@ class CallLogFile:
 
     def record_call(self, call: CallLog) -> None:
         """Append the line of one finished call of a tool."""
-        self._write("call", call.fields())
+        if call.is_counted:
+            self._write("call", call.fields())
 
     def record_request(self, fields: Mapping[str, Any]) -> None:
         """Append the line of one answered request."""

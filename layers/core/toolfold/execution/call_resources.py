@@ -10,19 +10,20 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from toolfold.call_context import Clock
 from toolfold.errors import LIMITS_UNAVAILABLE
+from toolfold.execution.secrets import SecretProvider
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
+    from toolfold.call_context import Clock
     from toolfold.catalog.entries import Tool
     from toolfold.errors import CallError
     from toolfold.execution.approval import ApprovalGate
-    from toolfold.execution.approval_resources import ApprovalResources
+    from toolfold.execution.approval_store import ApprovalResources
     from toolfold.execution.audit import AuditLog
     from toolfold.execution.cached_executor import CachedExecutor
-    from toolfold.execution.call_log import CallLog
     from toolfold.execution.client_limits import ClientLimits
-    from toolfold.execution.clock import Clock
     from toolfold.execution.secrets import SecretProvider
     from toolfold.execution.single_use import SingleUse
     from toolfold.execution.source_health import SourceHealth, Trouble
@@ -40,7 +41,6 @@ class CallResources:
     Args:
         settings: the settings in force.
         aws: creates the clients of AWS.
-        on_call: called with the log of every finished call.
         on_failure: called with a code when something of the deployment fails without failing a call.
         adapters: finds the adapters of sources (default: the built-in and installed ones).
         clock: the clocks (default: the system's).
@@ -52,13 +52,12 @@ class CallResources:
         settings: Settings,
         aws: AwsClients,
         *,
-        on_call: Callable[[CallLog], None],
         on_failure: Callable[[str], None] | None,
         adapters: AdapterRegistry | None,
         clock: Clock | None,
         read_file: Callable[[str], Mapping[str, str] | None],
     ) -> None:
-        self._settings, self._aws, self._on_call, self._on_failure = settings, aws, on_call, on_failure
+        self._settings, self._aws, self._on_failure = settings, aws, on_failure
         self._adapters, self._clock, self._read_file = adapters, clock, read_file
         self._now = time.time if clock is None else clock.now
         self._secrets: SecretProvider | None = None
@@ -121,7 +120,6 @@ class CallResources:
                     self._settings,
                     aws=self._aws,
                     get_http_client=lambda: self.http_client,
-                    on_call=self._on_call,
                     on_failure=self._on_failure,
                     adapters=self._adapters,
                     clock=self._clock,
@@ -143,8 +141,6 @@ class CallResources:
         """Return what reads API keys from AWS; made by the first call."""
         with self._lock:
             if self._secrets is None:
-                from toolfold.execution.secrets import SecretProvider
-
                 self._secrets = SecretProvider(
                     self._aws,
                     self._settings.secret_ttl_s,
@@ -172,7 +168,6 @@ class CallResources:
             if self._client_limits is None:
                 from toolfold.cache.factory import create_shared_store
                 from toolfold.execution.client_limits import ClientLimits
-                from toolfold.execution.clock import Clock
 
                 clock = self._clock or Clock()
                 shared = create_shared_store(
@@ -206,7 +201,7 @@ class CallResources:
         secrets = self.secret_provider()
         with self._lock:
             if self._approval_resources is None:
-                from toolfold.execution.approval_resources import ApprovalResources
+                from toolfold.execution.approval_store import ApprovalResources
 
                 self._approval_resources = ApprovalResources(self._settings, self._aws, secrets.get_secret, self._now)
             return self._approval_resources

@@ -2,7 +2,7 @@
 
 A caller is known by the first of these that it has; only a salted hash of it is stored:
 
-- the principal of its access token (issuer and subject),
+- the principal of its access token (issuer and subject), or of AWS that signed the request,
 - the API key that it sends, where the source is called with that key,
 - the address that its request came from; of IPv6 the network (/64), whose addresses one machine can use in turn.
 
@@ -34,10 +34,9 @@ from toolfold.errors import WAIT, ClientLimit
 from toolfold.messages import DAY_USED_UP
 
 if TYPE_CHECKING:
-    from toolfold.cache.base import CacheStore
-    from toolfold.cache.fail_safe import FailSafeStore
+    from toolfold.cache.base import CacheStore, FailSafeStore
+    from toolfold.call_context import Clock
     from toolfold.catalog.entries import Source
-    from toolfold.execution.clock import Clock
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.settings import Settings
 

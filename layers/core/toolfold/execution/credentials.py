@@ -9,10 +9,12 @@
 ``X-API-Key: KEY``, ``?apikey=KEY``    error that names the header above
 a JSON Web Token in one of these       none: a token is issued for one audience, and that is not the source
 another scheme than Bearer             none
-what the gateway has used itself       none; see ``transports.lambda_events``
+what the gateway has used itself       none; see ``transports.lambda_handler``
 =====================================  ================================================================================
 
 A header that is repeated, or that a gateway joined with a comma, is an error: which key is meant cannot be known.
+
+Approvals and the audit log name a caller by :func:`principal_id`.
 """
 
 from __future__ import annotations
@@ -24,6 +26,25 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from toolfold.errors import InsufficientScope
+
+
+def principal_id(credentials: RequestCredentials, secret: bytes) -> str:
+    """Return the id of the caller: that of the access token, else a hash of the API keys in the request, else "".
+
+    Args:
+        credentials: of the request.
+        secret: key of the hash, so that keys cannot be found by trying.
+    """
+    if credentials.caller:
+        return credentials.caller
+    keys = [credentials.bearer, credentials.x_api_key, credentials.query, sorted(credentials.named.items())]
+    if not any(keys):
+        return ""
+    import hashlib  # the first response has no use for it
+    import hmac
+
+    return "key-" + hmac.new(secret, b"caller " + json.dumps(keys).encode(), hashlib.sha256).hexdigest()[:32]
+
 
 AUTHORIZATION, X_API_KEY, QUERY = "authorization", "x-api-key", "query"
 """Places of a key in a request: two headers and the query string."""

@@ -2,6 +2,9 @@
 
 A :class:`ToolExecutor` is made once per process. What a call needs beyond this is imported by the first call, so that
 listing and describing tools never pays for it.
+
+An :class:`Observer`, the page of ``toolfold ui``, sees requests and calls while they run; the log (``call_log``) has
+what is left of a call when it has ended.
 """
 
 from __future__ import annotations
@@ -13,8 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.allow_list import AllowList
@@ -29,7 +31,8 @@ from toolfold.errors import (
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 
 if TYPE_CHECKING:
-    from toolfold.cache.memo import Memo
+    from toolfold.cache.memory import Memo
+    from toolfold.call_context import Clock
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
     from toolfold.execution.approval import Approval
@@ -37,13 +40,41 @@ if TYPE_CHECKING:
     from toolfold.execution.cached_executor import Admit
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.call_resources import CallResources
-    from toolfold.execution.clock import Clock
-    from toolfold.execution.observer import Observer
     from toolfold.execution.result import CallResult
     from toolfold.execution.source_health import Trouble
     from toolfold.execution.validation_problems import ResolvedArguments
     from toolfold.settings import Settings
     from toolfold.sources.registry import AdapterRegistry
+
+
+class Observer(Protocol):
+    """Is called from many threads, must return at once, and must not raise."""
+
+    def start_request(
+        self, name: str, arguments: Mapping[str, Any], profile: str
+    ) -> Callable[[Mapping[str, Any]], None]:
+        """Note that a call of a meta-tool begins.
+
+        Args:
+            name: The meta-tool.
+            arguments: As the client sent them.
+            profile: The profile of the request; empty: the path without a name.
+
+        Returns:
+            What is called with the fields of the log line of the answer: ``error`` and the figures of
+            ``meta_tools.usage``.
+        """
+
+    def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
+        """Note that a call of ``tool`` begins, in the thread that performs it.
+
+        Returns:
+            What is called with ``OK``, or with the code of the error; with an empty code for a call that was not made,
+            because its answer is not in memory.
+        """
+
+    def record_call(self, call: CallLog) -> None:
+        """Note the log line of a call, in the thread that performs it, before the call ends."""
 
 
 class ToolExecutor:
@@ -52,10 +83,10 @@ class ToolExecutor:
     Args:
         settings: the settings in force.
         aws: creates the clients of AWS (default: its own).
-        on_call: called with the log of every finished call, successful or not.
+        on_call: called with the log of every finished call, successful or not; None: it is a log line of its own.
         on_failure: called with a code when something of the deployment fails without failing a call.
         uses_own_keys: whether calls without a key may use those of the deployment.
-        logs_audit: whether the audit log goes to the log of this process, where no file is set for it.
+        logs_audit: whether the log of a call has what the audit log says of it, where no file is set for that.
         adapters: finds the adapters of sources (default: the built-in and installed ones).
         clock: the clocks (default: the system's).
         read_file: returns content of the current catalog by its SHA-256, for sources whose answers are in it.
@@ -98,7 +129,6 @@ class ToolExecutor:
                     self._resources = CallResources(
                         self.settings,
                         self.aws,
-                        on_call=self._record_call,
                         on_failure=self._on_failure,
                         adapters=self._adapters,
                         clock=self._clock,
@@ -136,9 +166,10 @@ class ToolExecutor:
             NotCached: ``only_cached`` is set, and there is no answer in memory. Nothing was logged or counted.
         """
         from toolfold.execution.audit import AuditLine
+        from toolfold.execution.call_log import CallLog
 
-        line = AuditLine(tool, arguments, credentials)
-        is_audited = self._is_audited
+        call = CallLog(tool.name, tool.source, is_counted=False)
+        line, is_made = AuditLine(tool, arguments, credentials, call), True
         end = None if self.observer is None else self.observer.start_call(tool, credentials.profile)
         try:
             result = self._call(catalog, line, bypass_cache, deadline, added or {}, only_cached=only_cached)
@@ -146,21 +177,33 @@ class ToolExecutor:
                 self.resources.record_success(tool)
             return result
         except NotCached:
-            is_audited = False
-            line.code = ""
+            is_made = False
             raise
         except CallError as error:
-            line.code = error.code
+            call.code = error.code
+            if call.is_counted:  # the message of another may quote arguments
+                call.error_message = error.message
             self.resources.record_failure(tool, error)
             raise
         except BaseException:
-            line.code = InternalError.code
+            call.code = InternalError.code
             raise
         finally:
+            if self.observer is not None and is_made and call.is_counted:
+                self.observer.record_call(call)
             if end is not None:
-                end(line.code)
-            if is_audited:
-                self.resources.audit_log().write(line)
+                end(call.code if is_made else "")
+            if is_made:
+                self._log(line)
+
+    def _log(self, line: AuditLine) -> None:
+        """Write the audit line of a finished call, and pass its log line on."""
+        from toolfold.execution.call_log import log_call
+
+        if self._is_audited:
+            self.resources.audit_log().write(line)
+        if line.call.is_counted or line.call.audit:
+            (self._on_call or log_call)(line.call)
 
     def _call(
         self,
@@ -188,7 +231,7 @@ class ToolExecutor:
         source = catalog.source(tool.source)
         # Again: this is where the key is read, and not every catalog was opened with these settings.
         self._allow_list.check(source)
-        admit = self._admission(source, tool, credentials)
+        admit = self._admission(source, tool, line)
         approval = self._approval(source, tool, resolved.arguments, credentials, line)
         secrets = self.resources.secret_provider()
         api_key = resolve_api_key(
@@ -212,6 +255,7 @@ class ToolExecutor:
             added=added,
             admit=admit,
             only_cached=only_cached,
+            log=line.call,
         )
         return replace(result, notes=resolved.notes) if resolved.notes else result
 
@@ -239,6 +283,8 @@ class ToolExecutor:
 
     @functools.cached_property
     def _imitated(self) -> frozenset[str]:
+        from urllib.parse import urlsplit  # takes 2 ms of a cold start
+
         from toolfold.network.ssrf import LOOPBACK  # the first call imports it in any case
 
         urls = self.settings.source_urls.items()
@@ -286,7 +332,7 @@ class ToolExecutor:
         if self._resources is not None:
             self._resources.reset()
 
-    def _admission(self, source: Source, tool: Tool, credentials: RequestCredentials) -> Admit | None:
+    def _admission(self, source: Source, tool: Tool, line: AuditLine) -> Admit | None:
         """Return what counts the call of a tool that reads, or count that of another at once; None: without limits.
 
         The first is counted when it is known whether its answer is cached. The second writes or needs approval, and is
@@ -297,14 +343,14 @@ class ToolExecutor:
             return None
         from toolfold.execution.client_limits import caller_id
 
-        caller, limits = caller_id(source, credentials, settings.key_salt), self.resources.client_limits()
+        caller, limits = caller_id(source, line.credentials, settings.key_salt), self.resources.client_limits()
         admit = functools.partial(limits.admit, caller)
         if tool.effect == "read" and not tool.needs_approval:
             return admit
         try:
             admit(is_cached=False)
-        except ClientLimit as error:
-            self._log_refused(tool, error)
+        except ClientLimit:
+            _count_refused(line.call)
             raise
         return None
 
@@ -316,22 +362,14 @@ class ToolExecutor:
             return None
         try:
             return self.resources.approval_gate().check(source, tool, arguments, credentials, line.note_approval)
-        except CallError as error:
-            self._log_refused(tool, error)
+        except CallError:
+            _count_refused(line.call)
             raise
 
-    def _log_refused(self, tool: Tool, error: CallError) -> None:
-        """Log a call that the source does not see, because of a limit or an approval."""
-        from toolfold.execution.call_log import CallLog
 
-        CallLog(tool.name, tool.source, error.code, error.message, cache="bypass").emit(self._record_call)
-
-    def _record_call(self, call: CallLog) -> None:
-        """Pass the log of a call to ``on_call`` and to the observer."""
-        if self._on_call is not None:
-            self._on_call(call)
-        if self.observer is not None:
-            self.observer.record_call(call)
+def _count_refused(call: CallLog) -> None:
+    """Count a call that the source does not see, because of a limit or an approval."""
+    call.is_counted, call.cache = True, "bypass"
 
 
 def _key_takers(catalog: Catalog) -> int:

@@ -28,9 +28,9 @@ from toolfold.errors import RateLimited
 from toolfold.messages import DAY_USED_UP
 
 if TYPE_CHECKING:
-    from toolfold.cache.fail_safe import FailSafeStore
+    from toolfold.cache.base import FailSafeStore
     from toolfold.cache.memory import MemoryStore
-    from toolfold.execution.clock import Clock
+    from toolfold.call_context import Clock
     from toolfold.settings import Settings
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from toolfold.models import ResultKind
 from toolfold.redaction import NO_REDACTION, Redactor
 
 if TYPE_CHECKING:
-    from toolfold.cache.entry import Entry
+    from toolfold.cache.response_cache import Entry
 
 
 @dataclass(frozen=True)

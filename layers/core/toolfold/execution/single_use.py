@@ -11,11 +11,11 @@ import hmac
 import os
 from typing import TYPE_CHECKING
 
-from toolfold.execution.approval_secret import SecretUnavailable
+from toolfold.execution.approval_store import SecretUnavailable
 from toolfold.private_folder import PathRefused
 
 if TYPE_CHECKING:
-    from toolfold.execution.approval_resources import ApprovalResources
+    from toolfold.execution.approval_store import ApprovalResources
 
 __all__ = ["SingleUse", "Unavailable"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from cachetools import LRUCache
 
 from toolfold.errors import CallError, SourceChanged, UpstreamTimeout
-from toolfold.sources.errors import ConnectionFailed, NotSent
+from toolfold.sources.base import ConnectionFailed, NotSent
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool

@@ -32,7 +32,7 @@ from toolfold.execution.validation_problems import (
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
 
-    from toolfold.cache.memo import Memo
+    from toolfold.cache.memory import Memo
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
 

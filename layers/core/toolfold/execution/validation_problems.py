@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from toolfold.catalog import json_schema
+from toolfold.fuzzy import closest_matches
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
@@ -135,8 +136,6 @@ def _array_words(root: Any, rule: Mapping[str, Any]) -> str:
 
 def unknown_argument(name: str, properties: Mapping[str, Any]) -> Problem:
     """Return the problem of an argument that the tool does not have."""
-    from toolfold.fuzzy import closest_matches  # for mistakes alone
-
     close = closest_matches(name, properties)
     hint = f"did you mean {close[0]}?" if close else "takes " + (", ".join(properties) or "no arguments")
     return {"parameter": name[:QUOTED_CHARACTERS], "problem": "is not a parameter of this tool", "expected": hint}

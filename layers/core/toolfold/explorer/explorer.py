@@ -1,4 +1,7 @@
-"""What the views of the web explorer read."""
+"""What the views of the web explorer read.
+
+Find which sources have tools that are not free. A catalog calls a tool free where no source says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolfold.catalog.explanation import Explainer
 from toolfold.errors import CallError
+from toolfold.execution.secrets import SecretProvider
+from toolfold.local_defaults import with_local_defaults
 
 if TYPE_CHECKING:
     from toolfold.app import App
@@ -18,7 +24,22 @@ if TYPE_CHECKING:
     from toolfold.explorer.feed import CallFeed
     from toolfold.explorer.page_request import PageRequest
 
-__all__ = ["Explorer"]
+_FREE = "free"
+
+
+def paid_sources(catalog: Catalog) -> frozenset[str]:
+    """Return the ids of the sources that have a tool which is not free, also one that is not exposed here."""
+    base = catalog.base
+    return base.memoize("paid sources", lambda: _find(base))
+
+
+def _find(catalog: Catalog) -> frozenset[str]:
+    access = catalog.positions_of("access")
+    paid = {position for value, positions in access.items() if value != _FREE for position in positions}
+    if not paid:
+        return frozenset()
+    sources = catalog.positions_of("source")
+    return frozenset(id_ for id_, positions in sources.items() if not paid.isdisjoint(positions))
 
 
 @dataclass(frozen=True)
@@ -58,8 +79,6 @@ class Explorer:
         Raises:
             CatalogUnavailable: It cannot be read.
         """
-        from toolfold.catalog.explanation import Explainer
-
         catalog = self.catalog()
         return catalog.memoize("explainer", lambda: Explainer(catalog))
 
@@ -80,8 +99,6 @@ class Explorer:
             CannotDecide: There is no secret for it.
         """
         from toolfold.execution.approval_decision import ApprovalDesk
-        from toolfold.execution.secrets import SecretProvider
-        from toolfold.local_defaults import with_local_defaults
 
         app = self.app
         secrets = SecretProvider(app.aws, app.settings.secret_ttl_s, app.settings.secret_timeout_s)

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError
-from toolfold.log_analysis.figures import FigureCounter, as_json
+from toolfold.log_analysis.figures import FigureCounter, as_json, is_of_call, is_of_request
 from toolfold.log_analysis.follower import LogFollower
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ _call: ContextVar[_Call | None] = ContextVar("watched_call", default=None)
 
 
 class CallFeed:
-    """Keep the last calls and requests in memory. An :class:`~toolfold.execution.observer.Observer`.
+    """Keep the last calls and requests in memory. An :class:`~toolfold.execution.executor.Observer`.
 
     Args:
         log_file: A call log whose lines are added; empty: that of the settings of the App, where they name one.
@@ -106,7 +106,7 @@ class CallFeed:
     def start_request(
         self, name: str, arguments: Mapping[str, Any], profile: str
     ) -> Callable[[Mapping[str, Any]], None]:
-        """Note that a call of a meta-tool begins; see :class:`~toolfold.execution.observer.Observer`."""
+        """Note that a call of a meta-tool begins; see :class:`~toolfold.execution.executor.Observer`."""
         request = _Request(name, profile, time.perf_counter())
         token = _request.set(request)
         # Clients that use another name for it have one text among the arguments.
@@ -122,7 +122,7 @@ class CallFeed:
         return end
 
     def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
-        """Note that a call of ``tool`` begins; see :class:`~toolfold.execution.observer.Observer`."""
+        """Note that a call of ``tool`` begins; see :class:`~toolfold.execution.executor.Observer`."""
         with self._lock:
             number = next(self._numbers)
             call = self._running[number] = _Call(
@@ -140,7 +140,7 @@ class CallFeed:
         return end
 
     def record_call(self, call: CallLog) -> None:
-        """Note the log line of a call; see :class:`~toolfold.execution.observer.Observer`."""
+        """Note the log line of a call; see :class:`~toolfold.execution.executor.Observer`."""
         running = _call.get()
         if running is not None:
             running.log = call
@@ -152,16 +152,17 @@ class CallFeed:
         """Add the line of a log of another process; lines of other kinds change nothing."""
         line = {name: value[:_MAX_TEXT] if isinstance(value, str) else value for name, value in line.items()}
         at = line["timestamp"] if isinstance(line.get("timestamp"), str) else ""
-        if line.get("message") == "request" and isinstance(line.get("tool"), str):
-            self._add_request(line, at, None)
-        elif line.get("message") == "call" and isinstance(line.get("code"), str):
+        # One line may be both. Its request comes first, without the call, which is counted below.
+        if is_of_request(line):
+            self._add_request({name: value for name, value in line.items() if name != "cache"}, at, None)
+        if is_of_call(line):
             tool = line["inner_tool"] if isinstance(line.get("inner_tool"), str) else ""
             source = self._source_of(tool)
             self._note_limit(source, line.get("quota_used_percent"))
             upstream_ms = _number(line.get("upstream_ms"))
             ms = upstream_ms + _number(line.get("wait_ms"))
             with self._lock:
-                self._counter.add(line)
+                self._counter.add({**line, "message": "call"})
                 self._append(self._calls, at, {
                     "tool": tool, "source": source, "code": line["code"], "ms": round(ms, 1),
                     "upstream_ms": upstream_ms if line.get("upstream_requests") else None,

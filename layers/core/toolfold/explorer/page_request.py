@@ -1,4 +1,7 @@
-"""A request of the page, with the parts that MCP requests do not have: a query, and a path below that of a stage."""
+"""A request of the page, with the parts that MCP requests do not have: a query, and a path below that of a stage.
+
+Read the parameters of a query, each with its limits.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,6 @@ from typing import Any, NamedTuple
 
 from toolfold.explorer.answers import ApiProblem
 from toolfold.protocol.http import Headers, Request
-
-__all__ = ["PageRequest", "parse_request"]
 
 MAX_PARAMETERS = 20
 """Parameters of a query; a view has a handful."""
@@ -93,3 +94,36 @@ def _query(event: Mapping[str, Any]) -> dict[str, str]:
     for name, value in pairs:
         query.setdefault(str(name), str(value))
     return query
+
+
+def invalid(message: str, next_step: str) -> ApiProblem:
+    """Return the error for a request that cannot be answered as it is."""
+    return ApiProblem(400, "INVALID_REQUEST", message, next_step)
+
+
+def read_text(request: PageRequest, name: str, max_chars: int, *, is_required: bool = False) -> str:
+    """Return a parameter without outer spaces; empty where it is missing.
+
+    Raises:
+        ApiProblem: It is too long; or it is missing, and required.
+    """
+    text = request.query.get(name, "").strip()
+    if is_required and not text:
+        raise invalid(f"The parameter {name} is missing.", f"Send ?{name}=….")
+    if len(text) > max_chars:
+        raise invalid(f"The parameter {name} has {len(text):,} characters.", f"Send at most {max_chars:,} characters.")
+    return text
+
+
+def read_integer(request: PageRequest, name: str, default: int, maximum: int, minimum: int = 0) -> int:
+    """Return a parameter that is a number of at least ``minimum``; numbers above ``maximum`` become that.
+
+    Raises:
+        ApiProblem: It has another form.
+    """
+    text = request.query.get(name, "")
+    if text == "":
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= 15 and int(text) >= minimum):
+        raise invalid(f"The parameter {name} must be a number from {minimum}.", f"Send a number, such as {default}.")
+    return min(int(text), maximum)

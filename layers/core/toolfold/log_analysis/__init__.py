@@ -2,9 +2,7 @@
 
 ``toolfold stats`` and the explorer use it; the gateway's layer leaves it out. It may import ``errors``.
 
-- ``reader``: the lines of files, of stdin, and of what tools of AWS print
 - ``follower``: what is new in a file that another process appends to
-- ``figures``: sums over lines, and the seven figures of progressive loading
+- ``figures``: the lines of files, of stdin and of what tools of AWS print, sums over them, and the seven figures of
+  progressive loading
 """
-
-__all__ = ["figures", "follower", "reader"]

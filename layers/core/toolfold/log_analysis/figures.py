@@ -1,24 +1,47 @@
 """Figures of a log: what agents searched, read and called, and what that saved.
 
 The fields of the lines are those of docs/reference/metrics.md. :class:`Figures` are sums, so that a program that counts
-elsewhere (``cli.log_insights``) fills in the same.
+elsewhere (``cli.stats``) fills in the same.
+
+Read the lines of a log: from files, from a pipe, as they are or as tools of AWS print them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gzip
+import json
 import math
+import os
+import stat
+import sys
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import UTC, datetime
+from typing import IO, Any
 
-__all__ = ["MOST_CALLED", "Figures", "as_json", "seven_figures"]
+from toolfold.errors import ToolfoldError
 
 MOST_CALLED = 10
 """Tools that are listed."""
 
 HITS = frozenset({"memory", "shared", "joined"})
 """Values of ``cache`` of calls that were answered without a request of their own."""
+
+
+def is_of_request(line: Mapping[str, Any]) -> bool:
+    """Return whether a line is that of a request for a meta-tool."""
+    return line.get("message") == "request" and isinstance(line.get("tool"), str)
+
+
+def is_of_call(line: Mapping[str, Any]) -> bool:
+    """Return whether a line has a call: its own, or that of the request that made it alone.
+
+    A call that was refused for its arguments has no ``cache``; its line is for the audit.
+    """
+    has_call = isinstance(line.get("code"), str) and isinstance(line.get("cache"), str)
+    return has_call and line.get("message") in ("call", "request")
 
 
 @dataclass
@@ -90,14 +113,12 @@ class FigureCounter:
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a line; others than those of requests and calls change nothing."""
-        message, timestamp = line.get("message"), line.get("timestamp")
-        if message == "request" and isinstance(line.get("tool"), str):
+        if is_request := is_of_request(line):
             self._add_request(line)
-        elif message == "call" and isinstance(line.get("code"), str):
+        if is_call := is_of_call(line):
             self._add_call(line)
-        else:
-            return
-        if isinstance(timestamp, str):
+        timestamp = line.get("timestamp")
+        if (is_request or is_call) and isinstance(timestamp, str):
             figures = self._figures
             figures.first = min(figures.first or timestamp, timestamp)
             figures.last = max(figures.last, timestamp)
@@ -131,8 +152,8 @@ class FigureCounter:
         figures = self._figures
         requests = int(_number(line, "upstream_requests"))
         figures.codes[line["code"]] += 1
-        figures.cacheable += line.get("cache") != "bypass"
-        figures.hits += line.get("cache") in HITS
+        figures.cacheable += line["cache"] != "bypass"
+        figures.hits += line["cache"] in HITS
         figures.upstream_requests += requests
         if requests:
             self._times_ms.append(_number(line, "upstream_ms"))
@@ -199,3 +220,82 @@ def _ratio(amount: float, number: float) -> float | None:
 
 def _percent(amount: float, number: float) -> float | None:
     return round(100 * amount / number, 1) if number else None
+
+
+MAX_LINE_BYTES = 1 << 20
+"""Longest line that is read: a line of the log has some 500 bytes."""
+
+
+class _LongLine(Exception):
+    """A line has no end within :data:`MAX_LINE_BYTES`."""
+
+
+def read_log(paths: Iterable[str], since: datetime | None) -> Iterator[dict[str, Any]]:
+    """Yield the lines of several logs.
+
+    Args:
+        paths: files, those that end in ``.gz`` compressed; ``-``: stdin.
+        since: earlier lines, and those without a time, are left out; None: none are.
+
+    Raises:
+        ToolfoldError: a file cannot be read, is a device, which may have no end, or has a line that is too long.
+    """
+    for path in paths:
+        name = "stdin" if path == "-" else path
+        try:
+            with _open(path) as file:
+                if _is_device(file):
+                    raise ToolfoldError(f"{name} is a device, not a log. Name a file, or read a pipe with --log -")
+                yield from read_lines(file, since)
+        except _LongLine:
+            raise ToolfoldError(f"{name} has a line of more than 1 MB, so it is not a log of toolfold.") from None
+        except (OSError, EOFError) as error:
+            reason = getattr(error, "strerror", None) or str(error) or "it is damaged"
+            raise ToolfoldError(f"The log {name} cannot be read: {reason}.") from None
+
+
+def read_lines(stream: IO[bytes] | Any, since: datetime | None) -> Iterator[dict[str, Any]]:
+    """Yield each JSON object of ``stream`` that is written since then.
+
+    A line may begin with something else: ``aws logs tail`` prints the time and the stream before it.
+
+    Raises:
+        _LongLine: a line has more than :data:`MAX_LINE_BYTES`.
+    """
+    while raw := stream.readline(MAX_LINE_BYTES):
+        if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
+            raise _LongLine
+        start = raw.find(b"{")
+        if start < 0:
+            continue
+        try:
+            line = json.loads(raw[start:])
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(line, dict) and (since is None or _is_since(line.get("timestamp"), since)):
+            yield line
+
+
+def _open(path: str) -> contextlib.AbstractContextManager[IO[bytes] | Any]:
+    if path == "-":
+        return contextlib.nullcontext(sys.stdin.buffer)
+    return gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
+
+
+def _is_device(file: IO[bytes] | Any) -> bool:
+    """Return whether a file is a device other than a terminal and the one that is always empty."""
+    try:
+        status = os.fstat(file.fileno())
+    except (OSError, AttributeError):  # in memory
+        return False
+    if not (stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)) or file.isatty():
+        return False
+    return not os.path.samestat(status, os.stat(os.devnull))
+
+
+def _is_since(timestamp: Any, since: datetime) -> bool:
+    try:
+        written = datetime.fromisoformat(timestamp)
+    except (TypeError, ValueError):
+        return False
+    return (written if written.tzinfo else written.replace(tzinfo=UTC)) >= since

@@ -1,24 +1,80 @@
-"""One call of a tool, and its answer."""
+"""One call of a tool, and its answer.
+
+Few large answers are shaped at a time: each may take hundreds of megabytes. Metadata of an answer is for programs: in
+the structured content, never in the text that a model reads.
+"""
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.execution.result import NO_USE, UpstreamUse
+from toolfold.meta_tools.result import Result
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.executor import ToolExecutor
-    from toolfold.meta_tools.large_answers import LargeAnswerTurn
     from toolfold.results.output import AnswerStatus, OutputOptions
     from toolfold.results.tables import Document
 
-__all__ = ["Answer", "Call", "CallBase"]
+LARGE_CHARS = 2_000_000
+"""Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
+
+
+class LargeAnswerTurn:
+    """The turn of one call to shape its answers, as a context manager that releases it; small answers need none.
+
+    Args:
+        turns: as many turns as large answers may be shaped at the same time, for all calls of the process.
+        budget: what the call may cost.
+    """
+
+    def __init__(self, turns: threading.Semaphore, budget: WorkBudget) -> None:
+        self._turns, self._budget = turns, budget
+        self._chars, self._is_acquired = 0, False
+
+    def __enter__(self) -> LargeAnswerTurn:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def acquire(self, chars: int) -> None:
+        """Wait for the turn where the answers of the call are large together.
+
+        Args:
+            chars: length of one more answer that is about to be shaped.
+
+        Raises:
+            AnswerTooLarge: no turn was free before the deadline of the call.
+        """
+        self._chars += chars
+        if self._chars <= LARGE_CHARS or self._is_acquired:
+            return
+        remaining_s = self._budget.remaining_s
+        if not self._turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
+            raise self._budget.too_large(
+                "The answer is large, and others were being processed until the end of this call."
+            )
+        self._is_acquired = True
+
+    def release(self) -> None:
+        """Give the turn back: nothing of the answers so far is shaped any more."""
+        self._chars = 0
+        if self._is_acquired:
+            self._is_acquired = False
+            self._turns.release()
 
 
 class CallBase(NamedTuple):
@@ -87,3 +143,60 @@ class Answer:
     size: int
     blocks: Sequence[Mapping[str, Any]] = ()
     use: UpstreamUse = NO_USE
+
+
+_MAX_ALTERNATIVES = 5
+"""Similar tools that are named: those that the catalog lists first."""
+
+
+def add_metadata(result: Result, call: Call, use: UpstreamUse, started: float) -> Result:
+    """Return the answer to a call with its metadata.
+
+    Args:
+        result: the answer.
+        call: the call.
+        use: what it cost at the upstream.
+        started: ``time.perf_counter()`` when the call began.
+    """
+    elapsed_s = time.perf_counter() - started
+    return result._replace(structured={**result.structured, **metadata(call, result.structured, use, elapsed_s)})
+
+
+def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dict[str, Any]:
+    """Return the metadata of an answer: times, requests, ``source``, ``warnings``, ``alternatives`` and ``reasoning``.
+
+    ``warnings`` are the notes of the answer and that it is a preview or has expired, ``alternatives`` similar tools,
+    ``reasoning`` how the answer was made.
+    """
+    tool = call.tool
+    warnings = list(answer.get("notes", ()))
+    if "late" in answer:
+        warnings.append(f"The answer has expired; the source could not be reached: {answer['late']}.")
+    if "preview" in answer:
+        warnings.append(f"Shortened; left out: {answer['preview']['left_out']}.")
+    return {
+        "elapsed_ms": round(elapsed_s * 1000, 1),
+        "upstream_ms": round(use.seconds * 1000, 1),
+        "upstream_requests": use.requests,
+        "source": tool.source,
+        "warnings": warnings,
+        "alternatives": _alternatives(tool),
+        "reasoning": _reasoning(call, answer, use),
+    }
+
+
+def _alternatives(tool: Tool) -> list[str]:
+    return list(dict.fromkeys([*tool.use_instead.values(), *tool.see_also]))[:_MAX_ALTERNATIVES]
+
+
+def _reasoning(call: Call, answer: Any, use: UpstreamUse) -> str:
+    """Return in a sentence where the answer comes from and what was selected of it."""
+    if use.requests:
+        origin = f"{use.requests} request{'' if use.requests == 1 else 's'} to {call.tool.source}"
+    elif answer.get("cached"):
+        origin = f"a cached answer of {call.tool.source}, {answer.get('age_s', 0)} s old"
+    else:
+        origin = f"an equal call of {call.tool.source} that was running"
+    form = " in the form of the source" if call.options.raw_by else ""
+    part = ", of which a part was selected" if call.options.select is not None else ""
+    return f"{call.tool.name} was answered from {origin}{form}{part}."

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from toolfold.meta_tools.combined_calls import Item
-    from toolfold.meta_tools.meta_request import MetaRequest
+    from toolfold.meta_tools.result import MetaRequest
     from toolfold.results.select.parser import Selection
 
 __all__ = ["Combination", "JoinRequest", "named_tables", "read_join"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError
-from toolfold.meta_tools.call_metadata import metadata
+from toolfold.meta_tools.call import metadata
 from toolfold.meta_tools.combined_calls import Item
 from toolfold.meta_tools.result import safe_line, to_text
 from toolfold.results import output, render, tokens
@@ -22,7 +22,7 @@ from toolfold.text_safety import quoted_name
 
 if TYPE_CHECKING:
     from toolfold.meta_tools.call import Answer
-    from toolfold.meta_tools.meta_request import MetaRequest
+    from toolfold.meta_tools.result import MetaRequest
     from toolfold.results.output import OutputOptions, RenderedResult
 
 __all__ = ["Rendering", "error_of", "heading", "output_options", "render_items", "status_of"]

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.cache.key import simple_text
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
+from toolfold.execution.argument_repair import rename
+from toolfold.execution.validation import validator_of
 from toolfold.meta_tools import tool_call
-from toolfold.meta_tools.call import Call, CallBase
+from toolfold.meta_tools.call import Call, CallBase, LargeAnswerTurn
 from toolfold.meta_tools.call_batch import LATE, thread_count
 from toolfold.meta_tools.call_forms import read_call
-from toolfold.meta_tools.large_answers import LargeAnswerTurn
+from toolfold.meta_tools.next_steps import add_next_call, name_executor
 from toolfold.meta_tools.parallel import Unanswered, run_parts
-from toolfold.results import measure
+from toolfold.results import limits
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from toolfold.execution.result import CallResult
     from toolfold.meta_tools.call import Answer
     from toolfold.meta_tools.call_batch import Batch
-    from toolfold.meta_tools.meta_request import MetaRequest
+    from toolfold.meta_tools.result import MetaRequest
     from toolfold.results.output import OutputOptions
     from toolfold.results.tables import Document
 
@@ -224,9 +226,6 @@ class CombinedCalls:
         self, item: Item, parameter: str, credentials: RequestCredentials | None
     ) -> tuple[Call, Mapping[str, Any]]:
         """Return the call without the parameter that requests the form of the service, and note it in ``item``."""
-        from toolfold.execution.argument_repair import rename
-        from toolfold.execution.validation import validator_of
-
         catalog = self.request.catalog
         tool = catalog.get(item.given["tool_name"])
         arguments = dict(item.given.get("arguments") or {})
@@ -361,7 +360,7 @@ def _fetch_cached(part: _Part) -> CallResult:
 def document_size(document: Document) -> int:
     """Return about how many bytes a document takes."""
     return sum(
-        measure.rows_size(len(table.rows), len(table.columns)) + _CELL_BYTES * len(table.rows) * len(table.columns)
+        limits.rows_size(len(table.rows), len(table.columns)) + _CELL_BYTES * len(table.rows) * len(table.columns)
         for table in document.tables
     )
 
@@ -369,11 +368,7 @@ def document_size(document: Document) -> int:
 def _with_next_call(request: MetaRequest, given: Mapping[str, Any], error: CallError) -> CallError:
     """Return ``error`` with the call that would work, where that follows from the schema."""
     if isinstance(error, InvalidArguments) and isinstance(given.get("tool_name"), str):
-        from toolfold.meta_tools.next_steps import add_next_call
-
         add_next_call(request.catalog, given, error)
     if "next_call" in error.details:
-        from toolfold.meta_tools.next_steps import name_executor
-
         name_executor(request.catalog, error)
     return error

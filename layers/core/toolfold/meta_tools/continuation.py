@@ -15,15 +15,17 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolfold.errors import CallError
 from toolfold.execution.single_use import Unavailable
 from toolfold.meta_tools.arguments import invalid
+from toolfold.meta_tools.call_forms import read_call
 from toolfold.meta_tools.result import dumps_compact
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.meta_tools.combined_calls import Item
-    from toolfold.meta_tools.meta_request import MetaRequest
+    from toolfold.meta_tools.result import MetaRequest
 
 __all__ = ["issue", "resume"]
 
@@ -117,9 +119,6 @@ def _checksum(packed: str) -> str:
 
 def _reads_only(request: MetaRequest, arguments: Mapping[str, Any]) -> bool:
     """Return whether all calls in ``arguments`` change nothing; one that cannot be read is not performed either."""
-    from toolfold.errors import CallError
-    from toolfold.meta_tools.call_forms import read_call
-
     listed = arguments.get("calls", arguments.get("steps"))
     for item in listed if isinstance(listed, list) else ():
         try:

@@ -16,13 +16,12 @@ from toolfold.catalog.entries import DEFAULT_PROFILE, META_TOOLS
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import definitions, has_writes, instructions
-from toolfold.meta_tools.result import Result, error_result
+from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, error_result, to_text
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.executor import ToolExecutor
     from toolfold.meta_tools.arguments import MetaCall
-    from toolfold.meta_tools.meta_request import MetaRequest
     from toolfold.scripts.interpreter import Interpreter
 
 logger = logging.getLogger("toolfold")
@@ -129,7 +128,6 @@ class MetaTools:
     def unknown_tool(self, name: str) -> str:
         """Return the message for a ``tools/call`` of a name that no tool has: what to call instead."""
         from toolfold.meta_tools.arguments import quote
-        from toolfold.meta_tools.result import to_text
         from toolfold.meta_tools.tool_names import tool_not_found
 
         step = f"The tools are {', '.join(NAMES)}."
@@ -219,8 +217,6 @@ class MetaTools:
         reads_only: bool,
     ) -> Result:
         """Call a meta-tool; every error but a scope becomes a result."""
-        from toolfold.meta_tools.meta_request import MetaRequest
-
         try:
             credentials.require_scopes("tools:read")
             _check_unicode(name, arguments)
@@ -264,7 +260,7 @@ def _list_tools(request: MetaRequest) -> Result:
     troubles = request.executor.troubles()
     if not troubles:
         return result
-    from toolfold.meta_tools.source_states import with_states
+    from toolfold.meta_tools.tool_list import with_states
 
     return with_states(request.catalog, result, troubles)
 
@@ -318,8 +314,6 @@ HANDLERS: Mapping[str, Callable[[MetaRequest], Result]] = {
 
 
 def _encode(shown: list[dict[str, Any]]) -> bytes:
-    from toolfold.meta_tools.result import dumps_compact
-
     return dumps_compact(shown).encode()
 
 

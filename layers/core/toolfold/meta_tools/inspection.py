@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
+from toolfold.execution.argument_repair import rename
+from toolfold.execution.validation import validator_of
 from toolfold.meta_tools.reference_view import view_of
 from toolfold.meta_tools.result import Result, to_text
 from toolfold.results import output, values
@@ -39,8 +41,6 @@ def completed_arguments(call: Call, arguments: Mapping[str, Any]) -> tuple[dict[
             f"{tool.name} does more than read, or needs approval, so that it is not called to inspect its answer.",
             "TOOL_GET describes its answer; nothing was sent.",
         )
-    from toolfold.execution.argument_repair import rename
-    from toolfold.execution.validation import validator_of
 
     known = set(rename(validator_of(call.catalog, tool), arguments).arguments)
     required = [name for name in tool.parameters.get("required", ()) if name not in known]

@@ -1,24 +1,76 @@
-"""Name the call that would work after one that failed: by the catalog, or by the problems of its arguments."""
+"""Name the call that would work after one that failed: by the catalog, or by the problems of its arguments.
+
+For a day without data it says why a market may have none, and which day before has: weekends are known, holidays are
+not.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
 from toolfold.execution.calendar_dates import impossible_date
+from toolfold.execution.validation import validator_of
 from toolfold.fuzzy import closest_matches
 from toolfold.meta_tools.arguments import next_call
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.meta_tools.tool_names import examples_note, fitting_arguments
-from toolfold.meta_tools.trading_days import DayStep, calendar_day, doubt_of, weekday_before
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
+
+_SATURDAY, _SUNDAY = 5, 6
+_DAY = timedelta(days=1)
+_NEW = timedelta(days=7)
+"""Age of a day from which on every source has it: some publish days later."""
+
+
+class DayStep(NamedTuple):
+    """The next step of a call without data: what may be wrong with its day.
+
+    Attributes:
+        text: the sentence; empty: nothing is known of a day.
+        is_certain: whether no market has data of that day.
+    """
+
+    text: str = ""
+    is_certain: bool = False
+
+
+def calendar_day(value: Any) -> date | None:
+    """Return the day that an argument names, or None."""
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) and len(value) == len("2026-01-09") else None
+    except ValueError:
+        return None
+
+
+def doubt_of(day: date, today: date) -> tuple[str, date | None]:
+    """Return why there may be no data of ``day``, and the weekday before it; None where that is too new to be known.
+
+    >>> doubt_of(date(2026, 1, 10), date(2026, 3, 2))
+    ('is a Saturday', datetime.date(2026, 1, 9))
+    """
+    before = weekday_before(day) if day < today - _NEW else None
+    if day > today:
+        return "is in the future", before
+    if day.weekday() in (_SATURDAY, _SUNDAY):
+        return f"is a {('Saturday', 'Sunday')[day.weekday() - _SATURDAY]}", before
+    return ("may not be over" if day == today else "may be a market holiday"), before
+
+
+def weekday_before(day: date) -> date:
+    """Return the last day before ``day`` that is not in a weekend."""
+    day -= _DAY
+    while day.weekday() in (_SATURDAY, _SUNDAY):
+        day -= _DAY
+    return day
+
 
 _MAX_ARGUMENTS_CHARS = 300
 """Characters of arguments that an error repeats: longer ones are named instead."""
@@ -47,7 +99,6 @@ def add_next_step(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
         return error
     if not isinstance(error, PremiumOnly | NoData | InvalidArguments) or "schema" in error.details:
         return error
-    from toolfold.execution.validation import validator_of
 
     arguments = validator_of(catalog, tool).resolve(arguments).arguments  # under the names of the parameters
     if isinstance(error, PremiumOnly):
@@ -73,7 +124,6 @@ def add_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invalid
     tool = catalog.get(arguments["tool_name"])
     if not problems or "next_call" in error.details or tool is None or "Call TOOL_CALL with " in error.suggestion:
         return  # one next call, not two that differ
-    from toolfold.execution.validation import validator_of
 
     given = arguments.get("arguments") or {}
     corrected = _corrected(tool, given, problems)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.meta_tools.arguments import MetaCall, invalid, is_blank, next_call, parse_json, quote
-from toolfold.meta_tools.tool_names import find_name
+from toolfold.meta_tools.call_arguments import OPTIONS
+from toolfold.meta_tools.tool_names import find_name, tool_not_found
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -110,8 +111,6 @@ def _tool(catalog: Catalog, kind: str, source: str | None, given: Any) -> str:
         raise _missing(kind, source)
     found = (find_name(catalog, f"{source}__{given}") if source else None) or find_name(catalog, given)
     if found is None:
-        from toolfold.meta_tools.tool_names import tool_not_found
-
         raise tool_not_found(catalog, given)
     return found
 
@@ -150,8 +149,6 @@ def _mcp(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
 
 def _options(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of TOOL_CALL that are beside the arguments."""
-    from toolfold.meta_tools.call_arguments import OPTIONS
-
     return {name: arguments[name] for name in OPTIONS if name in arguments}
 
 

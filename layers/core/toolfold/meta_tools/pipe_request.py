@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import CallError, InvalidArguments
+from toolfold.execution.validation import validator_of
+from toolfold.messages import CORRECT_ARGUMENTS
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import invalid, is_blank, parse_integer, quote
 from toolfold.meta_tools.call_forms import read_call
@@ -19,6 +21,7 @@ from toolfold.meta_tools.references import (
     has_reference,
     parse_reference,
     references_in,
+    replace_references,
 )
 
 if TYPE_CHECKING:
@@ -173,10 +176,6 @@ def _check_literals(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) 
     Raises:
         InvalidArguments: one of them cannot work.
     """
-    from toolfold.execution.validation import validator_of
-    from toolfold.messages import CORRECT_ARGUMENTS
-    from toolfold.meta_tools.references import replace_references
-
     referring = {name for name, value in arguments.items() if has_reference(value)}
     given = {
         name: tool.example.get(name) if name in referring else replace_references(value, lambda text: text)

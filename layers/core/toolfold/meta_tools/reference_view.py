@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolfold.budget import WorkBudget
-from toolfold.results import measure
+from toolfold.results import limits
 from toolfold.results.tables import Document, Table
 
 __all__ = ["keys_of", "view_of"]
@@ -44,7 +44,7 @@ def view_of(document: Document, budget: WorkBudget) -> Any:
 
 
 def _objects(table: Table, budget: WorkBudget) -> list[dict[str, Any]]:
-    budget.reserve(len(table.rows) * measure.object_size(len(table.columns)))
+    budget.reserve(len(table.rows) * limits.object_size(len(table.columns)))
     columns = table.columns
     return [dict(zip(columns, row, strict=True)) for row in budget.checked(table.rows)]
 

@@ -16,6 +16,7 @@ from toolfold.errors import CallError, InvalidArguments, ReferenceNotFound
 from toolfold.fuzzy import closest_matches
 from toolfold.meta_tools.arguments import escape
 from toolfold.meta_tools.reference_view import keys_of
+from toolfold.results.select import jmespath_query
 
 __all__ = [
     "LITERAL",
@@ -117,7 +118,6 @@ def check_path(reference: Reference) -> None:
     path = reference.path.removeprefix(".").removeprefix("|").strip()
     if not path:
         return
-    from toolfold.results.select import jmespath_query
 
     try:
         jmespath_query.parse(path)
@@ -215,8 +215,6 @@ def value_at(reference: Reference, view: Any, budget: WorkBudget) -> Any:
     path = reference.path.removeprefix(".")
     found = view
     if path:
-        from toolfold.results.select import jmespath_query
-
         data = view["rows"] if path.startswith("[") and isinstance(view, dict) and "rows" in view else view
         expression = path.removeprefix("|").strip()
         try:

@@ -1,13 +1,20 @@
-"""The result of a meta-tool, independent of any protocol."""
+"""A call of a meta-tool in the documented form, with what performs it, and its result: independent of any protocol."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import CallError
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog
+    from toolfold.execution.credentials import RequestCredentials
+    from toolfold.execution.executor import ToolExecutor
+    from toolfold.scripts.interpreter import Interpreter
 
 # One encoder for all calls: json.dumps makes one at each call that names options.
 dumps_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -50,3 +57,29 @@ def error_result(error: CallError) -> Result:
     """Return the result of a call that ended in ``error``."""
     structured = {"error": error.as_dict()}
     return Result(structured, to_text(structured), is_error=True)
+
+
+class MetaRequest(NamedTuple):
+    """What the function of a meta-tool gets.
+
+    Attributes:
+        catalog: the current catalog.
+        executor: performs calls.
+        arguments: of the meta-tool.
+        credentials: the API keys of the request.
+        turns: how many large answers are shaped at the same time.
+        deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
+        whole: whether the answer is for a person or a file, and complete.
+        interpreter: returns what runs scripts.
+        switched_off: tools that combine several calls, and that cannot be called here.
+    """
+
+    catalog: Catalog
+    executor: ToolExecutor
+    arguments: Mapping[str, Any]
+    credentials: RequestCredentials
+    turns: threading.Semaphore
+    deadline: float | None
+    whole: bool
+    interpreter: Callable[[], Interpreter]
+    switched_off: frozenset[str] = frozenset()

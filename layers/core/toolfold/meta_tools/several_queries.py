@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from toolfold.catalog import search
-from toolfold.meta_tools import catalog_stats, detail_levels, list_request
+from toolfold.meta_tools import detail_levels, list_request
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.packing import pack
 from toolfold.meta_tools.result import Result, safe_line
@@ -145,8 +145,8 @@ class _Answer:
             "offset": self._start,
             "more": {"offset": following} if following < self._matched else None,
             "next": self._step(),
-            "categories": catalog_stats.category_counts(self._catalog),
-            "tags": catalog_stats.tag_counts(self._catalog),
+            "categories": list_request.category_counts(self._catalog),
+            "tags": list_request.tag_counts(self._catalog),
             "tokens": tokens.count(text),
         }
         return Result(structured, text)

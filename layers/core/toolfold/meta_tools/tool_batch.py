@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from toolfold.errors import InsufficientScope
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import boolean, correction, invalid, parse_integer, quote
+from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.combined_answer import Rendering, render_items
 from toolfold.meta_tools.combined_calls import MAX_CALLS, MAX_PARALLEL, USUAL_PARALLEL, CombinedCalls, Item
 from toolfold.meta_tools.combined_request import own_option, read_items
-from toolfold.meta_tools.meta_request import MetaRequest
-from toolfold.meta_tools.result import Result, dumps_compact
+from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact
 
 __all__ = ["tool_batch"]
 
@@ -63,8 +63,6 @@ def tool_batch(request: MetaRequest) -> Result:
         items = [calls.open(id_, given) for id_, given in batch.calls.items()]
         combination = None
         if batch.join is not None or batch.select is not None:
-            from toolfold.meta_tools.combination import Combination
-
             combination = Combination.plan(batch.join, batch.select, items)
         calls.perform(items, batch.max_parallel, stops_on_error=batch.stop_on_error)
         _raise_scope(items)

@@ -13,7 +13,7 @@ from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import boolean
-from toolfold.meta_tools.call import Answer, Call, CallBase
+from toolfold.meta_tools.call import Answer, Call, CallBase, LargeAnswerTurn, add_metadata
 from toolfold.meta_tools.result import Result
 from toolfold.meta_tools.tool_names import tool_not_found
 
@@ -61,9 +61,6 @@ def tool_call(
     Raises:
         CallError: the call failed; see ``errors``.
     """
-    from toolfold.meta_tools.call_metadata import add_metadata
-    from toolfold.meta_tools.large_answers import LargeAnswerTurn
-
     started = time.perf_counter()
     budget, fetch_deadline = time_budget(executor.settings.timeout_s, deadline)
     with LargeAnswerTurn(large_answer_turns, budget) as turn:
@@ -90,7 +87,6 @@ def _inspect(call: Call, sent: Mapping[str, Any], started: float) -> Result:
         CallError: the tool does more than read, or the call failed.
     """
     from toolfold.meta_tools import inspection
-    from toolfold.meta_tools.call_metadata import add_metadata
 
     if call.options.raw_by:
         sent = {name: value for name, value in sent.items() if name != call.options.raw_by}

@@ -1,12 +1,17 @@
-"""``TOOL_GET(tool_name, detail, known)``: describe one tool, or up to twenty."""
+"""``TOOL_GET(tool_name, detail, known)``: describe one tool, or up to twenty.
+
+The structured answer also has what the text leaves out: effect, errors, examples, version.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolfold.catalog.entries import EFFECT_WORDS
+from toolfold.errors import CallError
 from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.arguments import (
     correction,
@@ -19,12 +24,81 @@ from toolfold.meta_tools.arguments import (
     parse_list,
     quote,
 )
+from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import Result, dumps_compact, to_text
-from toolfold.meta_tools.tool_details import refusal_of, tool_details
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
+
+MAX_EXAMPLES = 3
+
+_RESTRICTING = ("oneOf", "not", "if", "dependentSchemas", "dependentRequired")
+"""Keywords by which one argument may exclude another: then no argument is added to the example."""
+
+
+def refusal_of(catalog: Catalog, tool: Tool) -> str:
+    """Return the code of the error that every call of ``tool`` has here; empty for one that may be called."""
+    try:
+        catalog.require_callable(tool)
+    except CallError as error:
+        return error.code
+    return ""
+
+
+def tool_details(catalog: Catalog, tool: Tool, refusal: str) -> dict[str, Any]:
+    """Return the further members of an entry of the level ``full``.
+
+    Args:
+        catalog: the current catalog.
+        tool: the tool that is described.
+        refusal: what :func:`refusal_of` returns for the tool.
+    """
+    source = next((source for source in catalog.base.sources if source.id == tool.source), None)
+    examples = _examples(tool, "" if source is None else source.format_parameter)
+    return {
+        "effect": EFFECT_WORDS.get(tool.effect, tool.effect),
+        "callable": not refusal,
+        "version": (source.version if source is not None else "") or tool.hash,
+        "errors": [refusal] if refusal else list(_errors(tool, source)),
+        "examples": [{"tool_name": tool.name, "arguments": arguments} for arguments in examples],
+    }
+
+
+def _errors(tool: Tool, source: Source | None) -> Iterator[str]:
+    """Yield the codes of the errors that a call may end in, and that are not about the deployment."""
+    yield "INVALID_ARGUMENTS"
+    if source is not None and source.auth is not None:
+        yield from ("AUTH_REQUIRED", "AUTH_REJECTED")
+    if tool.needs_approval:
+        yield from ("APPROVAL_REQUIRED", "APPROVAL_PENDING", "APPROVAL_DENIED")
+    if tool.access != "free":
+        yield "PREMIUM_ONLY"
+    if tool.effect == "read":
+        yield "NO_DATA"
+    yield from ("RATE_LIMITED", "UPSTREAM_ERROR", "UPSTREAM_TIMEOUT", "ANSWER_TOO_LARGE")
+
+
+def _examples(tool: Tool, format_parameter: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the example of the catalog, and the same with an optional argument each."""
+    yield tool.example
+    if any(keyword in tool.parameters for keyword in _RESTRICTING):
+        return
+    premium, count = tool.hints.get("premium", {}), 1
+    for name, rule in properties(tool.parameters).items():
+        if count == MAX_EXAMPLES:
+            return
+        if name in tool.example or name == format_parameter or not isinstance(rule, dict):
+            continue
+        values = [
+            value
+            for value in rule.get("enum") or rule.get("examples") or ()
+            if value != rule.get("default") and value not in premium.get(name, ())
+        ]
+        if values:
+            count += 1
+            yield {**tool.example, name: values[0]}
+
 
 TOOL = "TOOL_GET"
 
@@ -150,8 +224,7 @@ def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[
     """Return the entry of a meta-tool, from its definition."""
     import hashlib
 
-    from toolfold.meta_tools.combination_definitions import DEFINITIONS, example
-    from toolfold.meta_tools.definitions import definitions
+    from toolfold.meta_tools.definitions import COMBINING, definitions, example
 
     defined = definitions(catalog, (name,))[0]
     hash_ = hashlib.sha256(dumps_compact(defined).encode()).hexdigest()[:8]
@@ -160,7 +233,7 @@ def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[
     entry = {"name": name, "found": True, "description": defined["description"]}
     if detail != "minimal":
         entry["parameters"] = defined["inputSchema"]
-    if detail == "full" and name in DEFINITIONS and (arguments := example(catalog, name)):
+    if detail == "full" and name in COMBINING and (arguments := example(catalog, name)):
         entry["example_call"] = {"tool_name": name, "arguments": arguments}
     return {**entry, "hash": hash_}
 

@@ -1,4 +1,7 @@
-"""``TOOL_LIST(…)``: the tools that match a query, those of a category, tag or access, or all of them."""
+"""``TOOL_LIST(…)``: the tools that match a query, those of a category, tag or access, or all of them.
+
+Answers also state the sources of the catalog, and those that failed last: their tools may be tried, and others chosen.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,71 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
 from toolfold.catalog.reader import damaged
-from toolfold.meta_tools import catalog_stats, detail_levels, list_request, source_list
+from toolfold.meta_tools import detail_levels, list_request
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
-from toolfold.meta_tools.packing import pack, render_tool
-from toolfold.meta_tools.result import Result
+from toolfold.meta_tools.packing import find_related, pack, render_tool, with_related
+from toolfold.meta_tools.result import Result, safe_line
 from toolfold.results import tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from toolfold.catalog.model import Catalog
+    from toolfold.execution.source_health import Trouble
     from toolfold.meta_tools.packing import RenderedTool
+
+MAX_SOURCES = 50
+"""Sources that an answer describes: those with the most tools."""
+
+_MAX_LINES, _MAX_DESCRIPTION = 20, 100
+"""Sources in the text of ``TOOL_LIST()``, and characters of each description."""
+
+
+def source_entries(catalog: Catalog, ids: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return ``{"id", "title", "kind", "description", "tools"}`` of each source, the one with the most tools first.
+
+    ``version``, ``instructions`` and ``fetched_at`` are added where the source states them.
+
+    Args:
+        catalog: The tools.
+        ids: Only these sources; empty: all.
+    """
+    counts = catalog.counts("source")
+    sources = sorted(
+        (source for source in catalog.sources if not ids or source.id in ids),
+        key=lambda source: -counts.get(source.id, 0),
+    )
+    return [
+        {
+            "id": source.id,
+            "title": source.title,
+            "kind": source.kind,
+            "description": source.description,
+            **{key: value for key in ("version", "instructions", "fetched_at") if (value := getattr(source, key))},
+            "tools": counts.get(source.id, 0),
+        }
+        for source in sources[:MAX_SOURCES]
+    ]
+
+
+def source_lines(catalog: Catalog, ids: Collection[str] = ()) -> list[str]:
+    """Return a line for each source of ``ids`` with its instructions, or, of a catalog of several, for each source."""
+    if not ids and len(catalog.sources) < 2:
+        return []
+    entries = source_entries(catalog, ids)
+    lines = [_line(entry, whole=bool(ids)) for entry in entries[:_MAX_LINES]]
+    more = len(ids or catalog.sources) - len(lines)
+    return [*lines, *([f"… and {more} more sources"] if more > 0 else [])]
+
+
+def _line(entry: dict[str, Any], *, whole: bool) -> str:
+    description = entry["description"]
+    if not whole and len(description) > _MAX_DESCRIPTION:
+        description = description[: _MAX_DESCRIPTION - 1].rsplit(" ", 1)[0] + "…"
+    instructions = f" {entry['instructions']}" if whole and "instructions" in entry else ""
+    return safe_line(f"Source {entry['id']} ({entry['tools']} tools): {description}{instructions}")
+
 
 SEARCH_TOOLS, SEARCH_TOKENS = 8, 1000
 """Defaults of a search (docs/explanation/decisions/tiers-in-one-answer.md has the measurements)."""
@@ -74,10 +132,10 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
 def _whole_catalog(catalog: Catalog, request: ListRequest) -> Result:
     """Return every tool in one line, or, for a large catalog, its categories and how to search it."""
     total = len(catalog)
-    behind = source_list.source_lines(catalog)
-    if catalog_stats.is_large(catalog):
+    behind = source_lines(catalog)
+    if list_request.is_large(catalog):
         step = "Next: TOOL_LIST(query) with what you need in English, or TOOL_LIST(category) for the tools of one."
-        text = _join_lines(request.notice, f"{step} {total:,} tools.", *behind, *catalog_stats.summary_lines(catalog))
+        text = _join_lines(request.notice, f"{step} {total:,} tools.", *behind, *list_request.summary_lines(catalog))
         return _result(catalog, request, text, [], step, matched=total, next_offset=0)
     step = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
     rendered = catalog.memoize("every line", lambda: _every_line(catalog))
@@ -117,10 +175,8 @@ def _search(catalog: Catalog, request: ListRequest, candidates: frozenset[int] |
 
     positions, matched, remarks = [hit.position for hit in hits], len(found.hits), _NO_REMARKS
     if catalog.has_relations:
-        from toolfold.meta_tools import related_tools  # few catalogs need it
-
-        remarks = related_tools.find_related(catalog, positions[: found.top_ties], candidates, MEDIUM_TOOLS)
-        positions = related_tools.with_related(positions, found.top_ties, remarks)
+        remarks = find_related(catalog, positions[: found.top_ties], candidates, MEDIUM_TOOLS)
+        positions = with_related(positions, found.top_ties, remarks)
         matched += len(remarks.keys() - {hit.position for hit in found.hits})
         positions = positions if request.is_paged else positions[:SEARCH_TOOLS]
     return _page(
@@ -213,7 +269,7 @@ def _heading(catalog: Catalog, request: ListRequest, step: str, returned: int, m
     kind = "matches" if request.query else f"tools, {len(catalog):,} in all"
     more = f"; more with offset {following}" if returned and following < matched else ""
     ids = () if request.query else request.filters.sources
-    behind = source_list.source_lines(catalog, ids) if ids else ()
+    behind = source_lines(catalog, ids) if ids else ()
     return _join_lines(request.notice, *behind, f"{step} {returned:,} of {matched:,} {kind}{more}.")
 
 
@@ -244,7 +300,7 @@ def _budget_too_small(catalog: Catalog, position: int, budget: int, heading_cost
 
 def _with_stats(catalog: Catalog, request: ListRequest, text: str, default_budget: int) -> str:
     """Append the catalog's categories as far as the budget allows, and its tags when the request named one."""
-    for line in catalog_stats.summary_lines(catalog)[: 2 if request.filters.tags else 1]:
+    for line in list_request.summary_lines(catalog)[: 2 if request.filters.tags else 1]:
         longer = _join_lines(text, line)
         if tokens.count(longer) > (request.token_budget or default_budget):
             break
@@ -271,11 +327,11 @@ def _result(
         "offset": request.offset or 0,
         "more": None if next_offset is None else {"offset": next_offset},
         "next": step,
-        "categories": catalog_stats.category_counts(catalog),
-        "tags": catalog_stats.tag_counts(catalog),
+        "categories": list_request.category_counts(catalog),
+        "tags": list_request.tag_counts(catalog),
         "tokens": _count_tokens(text) if cost is None else cost,
         **({"notice": request.notice} if request.notice else {}),
-        **({} if request.query else {"sources": source_list.source_entries(catalog, request.filters.sources)}),
+        **({} if request.query else {"sources": source_entries(catalog, request.filters.sources)}),
     }
     return Result(structured, text)
 
@@ -288,3 +344,44 @@ def _join_lines(*lines: str) -> str:
 def _count_tokens(text: str) -> int:
     """Count the tokens of ``text``. Counting the list of all tools takes a millisecond, and it is often the same."""
     return tokens.count(text)
+
+
+_STATES = {
+    "unreachable": "could not be reached at the last call",
+    "failing": "could not serve the last call",
+    "slow": "did not answer the last call in time",
+    "changed": "has changed {tool} since it was described",
+}
+"""State → what the line states of the source."""
+
+
+def with_states(catalog: Catalog, result: Result, troubles: Mapping[str, Trouble]) -> Result:
+    """Return a list of tools with ``state`` of each source in ``troubles`` that it has tools of, and a line for each.
+
+    Args:
+        catalog: the tools.
+        result: of TOOL_LIST.
+        troubles: id of a source → what is wrong with it.
+    """
+    listed = {entry["id"] for entry in result.structured.get("sources", ())}
+    if not listed:  # the tools of a search
+        tools = (catalog.get(entry["name"]) for entry in result.structured["tools"])
+        listed = {tool.source for tool in tools if tool is not None}
+    found = {id_: trouble for id_, trouble in troubles.items() if id_ in listed}
+    if not found:
+        return result
+    lines = [
+        safe_line(f"Source {id_} {_STATES[trouble.state].format(tool=trouble.tool)}.")
+        for id_, trouble in sorted(found.items())
+    ]
+    structured = {
+        **result.structured,
+        "notice": " ".join(filter(None, [result.structured.get("notice"), *lines])),
+        "tokens": result.structured["tokens"] + tokens.count("\n".join(lines) + "\n"),
+    }
+    if "sources" in structured:
+        structured["sources"] = [
+            {**entry, "state": found[entry["id"]].state} if entry["id"] in found else entry
+            for entry in structured["sources"]
+        ]
+    return result._replace(structured=structured, text="\n".join([*lines, result.text]))

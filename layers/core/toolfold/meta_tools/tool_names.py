@@ -15,6 +15,7 @@ from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools.arguments import next_call, quote
+from toolfold.meta_tools.detail_levels import signature
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -107,7 +108,6 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
             closest=closest,
             **next_call("TOOL_LIST", {"query": words} if words.isprintable() and words else {}),
         )
-    from toolfold.meta_tools.detail_levels import signature
 
     others = f" Similar: {', '.join(closest[1:])}." if closest[1:] else ""
     if arguments is None:

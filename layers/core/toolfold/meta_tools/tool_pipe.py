@@ -8,14 +8,14 @@ from typing import Any
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InsufficientScope, InvalidArguments
+from toolfold.execution.result import NO_USE
 from toolfold.meta_tools import call_arguments, continuation
 from toolfold.meta_tools.arguments import escape, is_blank
-from toolfold.meta_tools.call import Answer
-from toolfold.meta_tools.call_metadata import metadata
+from toolfold.meta_tools.call import Answer, metadata
+from toolfold.meta_tools.call_batch import LATE
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.combined_answer import Rendering, output_options, render_items, status_of
 from toolfold.meta_tools.combined_calls import CombinedCalls, Item, document_size
-from toolfold.meta_tools.meta_request import MetaRequest
 from toolfold.meta_tools.pipe_request import PipeRequest, Step, located, read_pipe
 from toolfold.meta_tools.reference_view import keys_of, view_of
 from toolfold.meta_tools.references import (
@@ -25,7 +25,7 @@ from toolfold.meta_tools.references import (
     replace_references,
     value_at,
 )
-from toolfold.meta_tools.result import Result, dumps_compact, to_text
+from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, to_text
 from toolfold.results import output
 from toolfold.results.output import AnswerStatus
 
@@ -148,8 +148,6 @@ class _Run:
 
 def call_late(position: int) -> CallError:
     """Return the error of a step for which the time was over."""
-    from toolfold.meta_tools.call_batch import LATE
-
     error = type(LATE)("The time for one call was over before this step.", "Call again with continue for the rest.")
     return located(error, position, {})
 
@@ -176,8 +174,6 @@ def _success(request: MetaRequest, run: _Run, max_tokens: int) -> Result:
 
 
 def _use(steps: Sequence[Item]) -> Any:
-    from toolfold.execution.result import NO_USE
-
     return sum((item.answer.use for item in steps if item.answer is not None), NO_USE)
 
 

@@ -15,9 +15,8 @@ from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import invalid, is_blank, parse_integer, quote
 from toolfold.meta_tools.combined_answer import output_options
 from toolfold.meta_tools.combined_calls import CombinedCalls
-from toolfold.meta_tools.meta_request import MetaRequest
 from toolfold.meta_tools.object_text import parse_object
-from toolfold.meta_tools.result import Result, safe_line, to_text
+from toolfold.meta_tools.result import MetaRequest, Result, safe_line, to_text
 from toolfold.meta_tools.script_calls import ScriptCalls, with_approval
 from toolfold.results import output, tables
 from toolfold.results.output import AnswerStatus

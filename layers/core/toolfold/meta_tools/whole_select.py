@@ -14,6 +14,7 @@ from toolfold.errors import CallError, InvalidArguments
 from toolfold.meta_tools import completion
 from toolfold.meta_tools.answer_reader import read_answer
 from toolfold.results import output
+from toolfold.results.select.requested import requested_of
 
 if TYPE_CHECKING:
     from toolfold.execution.result import CallResult
@@ -65,8 +66,6 @@ def select_of_all(
     Raises:
         InvalidArguments: it fits the table no better.
     """
-    from toolfold.results.select.requested import requested_of
-
     today = call.executor.today()
     selected = output.select_from(output.ParsedAnswer(document), selection, today, call.budget)
     requested, notes = requested_of(selection, document, today), dict.fromkeys(document.notes)

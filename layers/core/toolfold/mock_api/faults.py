@@ -2,20 +2,105 @@
 
 A fault is requested by key (``apikey=fault-daily-quota``, every request fails) or by symbol (``FAULT.DAILY_QUOTA``, one
 request fails). Some take a number: ``FAULT.SLOW.3`` waits three seconds.
+
+Responses that are harmful, misleading or changed, and that a client has to handle. All of them are made up.
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from urllib.parse import urlencode
 
-from toolfold.mock_api import faulty_responses
-from toolfold.mock_api.endpoint import Endpoint
-from toolfold.mock_api.request_parsing import SYMBOL_PARAMETERS, ApiRequest, Query, get_first, get_values, split_list
+from toolfold.mock_api.endpoint import SYMBOL_PARAMETERS, ApiRequest, Endpoint, Query, get_first, get_values, split_list
 from toolfold.mock_api.responses import HTML, JSON, TEXT, Response, csv_response, json_response
+
+GIANT_BYTES, BOMB_BYTES = 1_000_000_000, 100_000_000
+_MEGABYTE = 1_000_000
+_DAYS = ("2026-01-13", "2026-01-12", "2026-01-09")
+_ROWS = [{"date": "2026-01-13", "value": str(number)} for number in range(40)]
+
+
+def sample_rows() -> Response:
+    """Return some rows as JSON, for every function."""
+    return json_response({"data": _ROWS})
+
+
+def gigabyte_body() -> Response:
+    """Return a billion bytes that begin like data, to be sent in pieces to save memory here."""
+    line = b"2026-01-13,100.0000\n"
+    return replace(csv_response(""), body=line * (_MEGABYTE // len(line)), times=GIANT_BYTES // _MEGABYTE)
+
+
+def gzip_bomb() -> Response:
+    """Return a hundred kilobytes that decompress to a hundred megabytes."""
+    return Response(200, JSON, _bomb(), headers=(("Content-Encoding", "gzip"),))
+
+
+@functools.cache
+def _bomb() -> bytes:
+    packer = zlib.compressobj(9, wbits=31)  # 31: with a gzip header
+    pieces = [packer.compress(b"0" * _MEGABYTE) for _ in range(BOMB_BYTES // _MEGABYTE)]
+    return b"".join([*pieces, packer.flush()])
+
+
+def invalid_utf8(query: Query, endpoint: Endpoint | None) -> Response:
+    """Return a company whose name is encoded in Latin-1."""
+    if _wants_csv(query, endpoint):
+        return replace(csv_response(""), body="symbol,name\nXMPL,Soci\u00e9t\u00e9\n".encode("latin-1"))
+    return Response(200, JSON, '{"symbol": "XMPL", "name": "Soci\u00e9t\u00e9"}'.encode("latin-1"))
+
+
+def wrong_content_length(query: Query, endpoint: Endpoint | None, by: int) -> Response:
+    """Return a ``Content-Length`` that is wrong by ``by`` bytes.
+
+    Where it is too large, the connection stays open and silent.
+    """
+    sent = _table(_columns(endpoint)) if _wants_csv(query, endpoint) else sample_rows()
+    return replace(sent, length=len(sent.body) + by)
+
+
+def changed_columns(query: Query, endpoint: Endpoint | None, change: str) -> Response:
+    """Return rows with a changed header.
+
+    Args:
+        query: The query, for the format.
+        endpoint: The endpoint, for the expected columns.
+        change: ``new_column`` adds an unknown column, ``missing_column`` drops the last one, ``renamed_column`` renames
+            the first.
+    """
+    columns = _columns(endpoint)
+    if change == "new_column":
+        columns = [*columns, "mood"]
+    elif change == "missing_column":
+        columns = columns[:-1]
+    else:
+        columns = ["renamed", *columns[1:]]
+    if _wants_csv(query, endpoint):
+        return _table(columns)
+    return json_response({"data": [dict(zip(columns, row, strict=True)) for row in _rows(columns)]})
+
+
+def _columns(endpoint: Endpoint | None) -> list[str]:
+    table = endpoint.table if endpoint else None
+    return list(table.header) if table and len(table.header) > 1 else ["timestamp", "value"]
+
+
+def _rows(columns: Sequence[str]) -> list[list[str]]:
+    return [[day, *["100.0000"] * (len(columns) - 1)] for day in _DAYS]
+
+
+def _table(columns: Sequence[str]) -> Response:
+    return csv_response("".join(",".join(row) + "\n" for row in [columns, *_rows(columns)]))
+
+
+def _wants_csv(query: Query, endpoint: Endpoint | None) -> bool:
+    return get_first(query, "datatype") == "csv" or (endpoint is not None and not endpoint.has_json)
+
 
 KEY_PREFIX, SYMBOL_PREFIX = "fault-", "FAULT."
 LONGEST_WAIT_S = 600.0
@@ -233,7 +318,7 @@ def _huge(fault: FaultRequest) -> Response:
 
 def _drip(fault: FaultRequest) -> Response:
     seconds = 2.0 if fault.number is None else fault.number
-    return replace(faulty_responses.sample_rows(), delay_s=min(seconds, LONGEST_WAIT_S), connection="drip")
+    return replace(sample_rows(), delay_s=min(seconds, LONGEST_WAIT_S), connection="drip")
 
 
 FAULTS: dict[str, Callable[[FaultRequest], Response]] = {
@@ -256,20 +341,20 @@ FAULTS: dict[str, Callable[[FaultRequest], Response]] = {
     "redirect_loop": _redirected_to_itself,
     "html": lambda _: Response(200, HTML, _html_page(200, "Maintenance")),
     "badjson": lambda _: Response(200, JSON, b'{"Meta Data": {"1. Information": "this object ends too ear'),
-    "truncated": lambda _: replace(faulty_responses.sample_rows(), connection="truncated"),
-    "length_too_small": lambda fault: faulty_responses.wrong_content_length(fault.query, fault.endpoint, -15),
-    "length_too_large": lambda fault: faulty_responses.wrong_content_length(fault.query, fault.endpoint, 15),
+    "truncated": lambda _: replace(sample_rows(), connection="truncated"),
+    "length_too_small": lambda fault: wrong_content_length(fault.query, fault.endpoint, -15),
+    "length_too_large": lambda fault: wrong_content_length(fault.query, fault.endpoint, 15),
     "closed": lambda _: Response(200, JSON, b"", connection="closed"),
     "reset": lambda _: Response(200, JSON, b"", connection="reset"),
     "slow": _slow,
     "drip": _drip,
     "huge": _huge,
-    "giant": lambda _: faulty_responses.gigabyte_body(),
-    "gzip_bomb": lambda _: faulty_responses.gzip_bomb(),
-    "invalid_utf8": lambda fault: faulty_responses.invalid_utf8(fault.query, fault.endpoint),
-    "json_for_csv": lambda _: faulty_responses.sample_rows(),
+    "giant": lambda _: gigabyte_body(),
+    "gzip_bomb": lambda _: gzip_bomb(),
+    "invalid_utf8": lambda fault: invalid_utf8(fault.query, fault.endpoint),
+    "json_for_csv": lambda _: sample_rows(),
     **{
-        name: lambda fault, name=name: faulty_responses.changed_columns(fault.query, fault.endpoint, name)  # type: ignore[misc]
+        name: lambda fault, name=name: changed_columns(fault.query, fault.endpoint, name)  # type: ignore[misc]
         for name in ("new_column", "missing_column", "renamed_column")
     },
 }

@@ -1,16 +1,60 @@
-"""Answer one query: apply the rules of the API in the order in which the vendor applies them, without I/O."""
+"""Answer one query: apply the rules of the API in the order in which the vendor applies them, without I/O.
+
+Registry of all endpoints by function name.
+"""
 
 from __future__ import annotations
 
 from datetime import date, datetime
 
-from toolfold.mock_api.endpoint import ApiError, Endpoint, to_csv
+from toolfold.mock_api.endpoint import (
+    ApiError,
+    ApiRequest,
+    Endpoint,
+    Query,
+    get_first,
+    is_unknown_symbol,
+    parse_request,
+    to_csv,
+)
+from toolfold.mock_api.endpoints import (
+    analytics,
+    calendars,
+    company,
+    congress,
+    core_stocks,
+    currencies,
+    economy,
+    indicators,
+    indices,
+    intelligence,
+    options,
+    quotes,
+    statements,
+)
 from toolfold.mock_api.faults import analytics_error_response, error_response, placeholder_response, requested_fault
-from toolfold.mock_api.registry import ENDPOINTS
-from toolfold.mock_api.request_parsing import ApiRequest, Query, get_first, is_unknown_symbol, parse_request
 from toolfold.mock_api.responses import Response, csv_response, json_response
 
-__all__ = ["NEWEST_DAY", "handle_query"]
+_ENDPOINT_MODULES = (
+    core_stocks,
+    quotes,
+    options,
+    intelligence,
+    analytics,
+    company,
+    statements,
+    calendars,
+    currencies,
+    economy,
+    indicators,
+    indices,
+    congress,
+)
+
+ENDPOINTS: dict[str, Endpoint] = {
+    endpoint.function: endpoint for module in _ENDPOINT_MODULES for endpoint in module.ENDPOINTS
+}
+
 
 # A Tuesday on which New York traded. It is the default of ``now``, so that responses never change.
 NEWEST_DAY = date(2026, 1, 13)

@@ -3,5 +3,3 @@
 ``http`` checks requests, ``jsonrpc`` decodes and encodes messages, ``versions`` has the tables of both protocol eras,
 ``mcp`` has the methods. May import ``meta_tools``, ``execution.credentials`` and what they import.
 """
-
-__all__ = ["http", "input_required", "jsonrpc", "mcp", "skills", "versions"]

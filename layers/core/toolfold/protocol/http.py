@@ -58,7 +58,8 @@ class Request(NamedTuple):
         used_by_gateway: where the gateway in front took a credential from; see ``execution.credentials``.
         path: the path of the URL; empty: the one of the MCP endpoint.
         scopes: what the access token of the caller allows; None: no tokens are required.
-        caller: the id of the :class:`Principal` of that token; empty where no tokens are required.
+        caller: the id of the :class:`Principal` of that token, or of the principal of AWS that signed the request;
+            empty where neither is required.
         source_address: the IP address that the request came from; empty: not known.
         profile: the profile whose tools are shown and called; empty: the one of the path without a name.
     """

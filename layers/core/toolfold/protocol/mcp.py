@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold import __version__
 from toolfold.errors import ApprovalRequired, CatalogUnavailable, InsufficientScope, ProfileNotFound
 from toolfold.meta_tools import dispatcher
 from toolfold.protocol import http, jsonrpc, versions
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
+from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -350,7 +350,8 @@ def _capabilities(tools: dispatcher.MetaTools) -> Mapping[str, Any]:
 
 def is_plain(catalog: Catalog, settings: Settings) -> bool:
     """Return whether the path without a profile shows the meta-tools and the whole catalog."""
-    return not settings.shapes_tools and "default" not in catalog.profile_names
+    modes = {settings.mode, settings.connector_mode, settings.database_mode, settings.mcp_mode, settings.skill_mode}
+    return modes <= {"", "progressive"} and "default" not in catalog.profile_names
 
 
 def _as_jsonrpc(error: JsonRpcError | ProfileNotFound | CatalogUnavailable) -> JsonRpcError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolfold.budget import WorkBudget
-from toolfold.results import measure
+from toolfold.results import limits
 from toolfold.results.tables import Document, Table
 from toolfold.results.values import is_date
 
@@ -109,7 +109,7 @@ def _stacked(
             columns.remove(argument)
         labels.append(f"{argument} (argument)" if argument in columns else argument)
     row_count = sum(len(table.rows) for _, table in found)
-    budget.reserve(measure.rows_size(row_count, len(labels) + len(columns)))
+    budget.reserve(limits.rows_size(row_count, len(labels) + len(columns)))
     rows: list[tuple[Any, ...]] = []
     for values, table in found:
         indexes = [table.columns.index(column) if column in table.columns else None for column in columns]
@@ -135,13 +135,13 @@ def _side_by_side(name: str, found: Sequence[tuple[tuple[Any, ...], Table]], bud
     if len(set(names)) < len(names):
         return None
     by_date: dict[str, list[Any]] = {}
-    budget.reserve(measure.rows_size(max(len(table.rows) for _, table in found), len(found) + 1))
+    budget.reserve(limits.rows_size(max(len(table.rows) for _, table in found), len(found) + 1))
     for position, (_, table) in enumerate(found):
         for date, cell in budget.checked(table.rows):
             row = by_date.get(date)
             if row is None:
                 if position:
-                    budget.reserve(measure.rows_size(1, len(found) + 1))
+                    budget.reserve(limits.rows_size(1, len(found) + 1))
                 row = by_date[date] = [None] * len(found)
             row[position] = cell
     order = sorted(by_date, reverse=_is_newest_first([table for _, table in found]))

@@ -8,9 +8,8 @@ from typing import Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
-from toolfold.results import measure, values
-from toolfold.results.columns import DATE_NAMES, date_column, unique_names
-from toolfold.results.tables import Document, Table
+from toolfold.results import limits, values
+from toolfold.results.tables import DATE_NAMES, Document, Table, date_column, unique_names
 from toolfold.text_safety import quoted_name
 
 __all__ = ["HOW", "join"]
@@ -56,7 +55,7 @@ def join(tables: Sequence[Table], on: str, how: str, budget: WorkBudget) -> Docu
         combined: list[tuple[Any, ...]] = [(key,)]
         for rows_of, width in zip(indexed, widths, strict=True):
             partners = rows_of.get(key) or [(None,) * width]
-            budget.reserve(measure.rows_size(len(combined) * len(partners), len(columns)))
+            budget.reserve(limits.rows_size(len(combined) * len(partners), len(columns)))
             combined = [(*left, *right) for left in combined for right in partners]
         rows += combined
     return Document((Table("", columns, rows),), notes=tuple(_notes(tables, indexed, order, how)))
@@ -95,7 +94,7 @@ def _date_length(tables: Sequence[Table], keys: Sequence[int]) -> int | None:
 
 
 def _by_key(table: Table, key: int, length: int | None, budget: WorkBudget) -> dict[Any, list[tuple[Any, ...]]]:
-    budget.reserve(measure.rows_size(len(table.rows), len(table.columns)))
+    budget.reserve(limits.rows_size(len(table.rows), len(table.columns)))
     found: dict[Any, list[tuple[Any, ...]]] = {}
     for row in budget.checked(table.rows):
         cell = row[key]

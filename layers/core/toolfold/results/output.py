@@ -18,7 +18,7 @@ from toolfold.errors import UpstreamError
 from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.results import preview, render, tables, tokens
 from toolfold.results.limits import Truncation
-from toolfold.results.preview_notice import smaller_requests
+from toolfold.results.preview import smaller_requests
 from toolfold.results.raw_output import RawRenderer
 from toolfold.results.renderer import AnswerStatus, OutputOptions, RenderedResult, Renderer, everything_left_out
 from toolfold.results.tables import Document

@@ -15,7 +15,7 @@ from typing import Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import TRY_AGAIN, UpstreamError
 from toolfold.redaction import Redactor
-from toolfold.results import measure
+from toolfold.results import limits
 
 # The limit of the csv module, 128 KB for a cell, would make a long text an error. The budget is the limit here.
 csv.field_size_limit(2**31 - 1)
@@ -37,13 +37,13 @@ _SMALL_CHARS = 100_000
 def parse_json(body: str, redactor: Redactor, budget: WorkBudget, parse_float: Callable[[str], Any]) -> Any:
     """Parse JSON. NaN and Infinity become null, integers of thousands of digits text.
 
-    The caller may release :func:`toolfold.results.measure.json_size` when it has dropped the result.
+    The caller may release :func:`toolfold.results.limits.json_size` when it has dropped the result.
 
     Raises:
         UpstreamError: it is not JSON.
         AnswerTooLarge: it exceeds the budget.
     """
-    size = sum(measure.json_size(body))
+    size = sum(limits.json_size(body))
     budget.reserve(size)
     budget.check_time(2 * len(body))
     if len(body) > _SMALL_CHARS:
@@ -110,13 +110,13 @@ def _encodable(text: str) -> str:
 def parse_csv(body: str, redactor: Redactor, budget: WorkBudget) -> tuple[list[str], list[list[str]]]:
     """Parse CSV into a header and columns of equal length. Missing cells are empty, columns without a name numbered.
 
-    The caller may release :func:`toolfold.results.measure.csv_size` when it has dropped the result.
+    The caller may release :func:`toolfold.results.limits.csv_size` when it has dropped the result.
 
     Raises:
         UpstreamError: it is not CSV.
         AnswerTooLarge: it exceeds the budget, or its rows differ so much in length that a table would be mostly empty.
     """
-    budget.reserve(measure.csv_size(body))
+    budget.reserve(limits.csv_size(body))
     records = _without_keys(read_records(body, budget), body, redactor)
     header = next(records, None)
     if header is None:

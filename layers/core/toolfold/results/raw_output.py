@@ -1,24 +1,101 @@
-"""Render an answer in the upstream's own form: its JSON or CSV with its keys unchanged."""
+"""Render an answer in the upstream's own form: its JSON or CSV with its keys unchanged.
+
+Shorten a CSV text in the upstream's own form: its header, and the first and last of its records.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
 from toolfold.redaction import Redactor
-from toolfold.results import parsing, preview, preview_csv, render, tables, values
-from toolfold.results.limits import Allowance, Limits, TooLong, Truncation
-from toolfold.results.preview_notice import smaller_requests
+from toolfold.results import parsing, preview, render, tables, values
+from toolfold.results.limits import VALUES_PER_TOKEN, Allowance, Limits, TooLong, Truncation, first_part
+from toolfold.results.preview import smaller_requests
 from toolfold.results.renderer import RenderedResult, Renderer, everything_left_out
 from toolfold.results.tables import Document
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.results.select.parser import Selection
+
+
+class CsvLines(NamedTuple):
+    """The records of a CSV text that a preview may show.
+
+    Attributes:
+        header: the first record.
+        first: the next ones.
+        last: the last ones that are not among ``first``.
+        total: number of all records after the header.
+    """
+
+    header: str
+    first: list[str]
+    last: list[str]
+    total: int
+
+
+def csv_lines(body: str, max_tokens: int, budget: WorkBudget) -> CsvLines:
+    """Return the records of a CSV text. A line break inside quotes does not end a record."""
+    records: Iterable[Any]
+    to_line: Callable[[Any], str]
+    if '"' in body:
+        records, to_line = parsing.read_records(body, budget), _csv_line
+    else:
+        records, to_line = filter(None, budget.checked(_split_lines(body))), str
+    remaining = iter(records)
+    header = next(remaining, "")
+    most = VALUES_PER_TOKEN * max_tokens
+    first = list(itertools.islice(remaining, most))
+    last: deque[Any] = deque(maxlen=most)
+    left = 0
+    for record in remaining:
+        last.append(record)
+        left += 1
+    return CsvLines(to_line(header), list(map(to_line, first)), list(map(to_line, last)), len(first) + left)
+
+
+def _split_lines(body: str) -> Iterable[str]:
+    start = 0
+    while (end := body.find("\n", start)) >= 0:
+        yield body[start:end]
+        start = end + 1
+    yield body[start:]
+
+
+def _csv_line(record: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(record)  # quotes the cells that hold one of the two
+    return line.getvalue()[:-2]
+
+
+def truncate_csv(lines: CsvLines, limits: Limits, allowance: Allowance) -> tuple[str, Truncation]:
+    """Return a CSV text with its header and the first and last of its rows, and what that leaves out.
+
+    Raises:
+        TooLong: it has more than ``allowance``.
+    """
+    count = min(limits.rows, lines.total)
+    allowance.take(count)
+    first = lines.total if count == lines.total else first_part(count)
+    shown = [*lines.first, *lines.last] if count == lines.total else lines.first[:first]
+    if count < lines.total:
+        available = [*lines.first, *lines.last]
+        shown += available[len(available) - (count - first) :] if count > first else []
+    for line in (lines.header, *shown):
+        allowance.take_text(line)
+    truncation = Truncation()
+    truncation.record_rows(len(shown), lines.total, limits.rows)
+    return "\n".join([lines.header, *shown]), truncation
+
 
 _EXAMPLE_LIMITS = Limits(rows=20, chars=100, items=3)
 """Part of a raw answer from which the columns for an example are taken."""
@@ -57,7 +134,7 @@ class RawRenderer(Renderer):
         text = render.csv_to_text(data, self.budget)
         if self.fits(text, lambda: data):
             return RenderedResult({"result": data, **self.status.as_dict()}, text)
-        lines = preview_csv.csv_lines(data, self.options.max_tokens, self.budget)
+        lines = csv_lines(data, self.options.max_tokens, self.budget)
         beginning = "\n".join([lines.header, *lines.first[: _EXAMPLE_LIMITS.rows]])
         examples = smaller_requests(tables.parse_tables(beginning, "csv", {}, self.budget))
         notice = self.notice(text, "csv", examples, self._prefix)
@@ -69,7 +146,7 @@ class RawRenderer(Renderer):
         part, truncation = self.preview(
             len(text),
             lines.total,
-            lambda limits, allowance: preview_csv.truncate_csv(lines, limits, allowance),
+            lambda limits, allowance: truncate_csv(lines, limits, allowance),
             to_text,
             lambda shortened: shortened[0],
         ) or ("", everything_left_out(lines.total))

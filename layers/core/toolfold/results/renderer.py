@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from toolfold.budget import WorkBudget
 from toolfold.results import preview, tokens
 from toolfold.results.limits import Allowance, Limits, Truncation
-from toolfold.results.preview_notice import PreviewNotice
+from toolfold.results.preview import PreviewNotice
 
 if TYPE_CHECKING:
     from toolfold.results.select.parser import Selection

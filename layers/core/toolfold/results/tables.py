@@ -3,6 +3,8 @@
 CSV is one table. In JSON every list of objects is a table, and so is every object whose keys are dates; its path in the
 document is its name. A parsed document has the upstream's data cell by cell. What would be a table of mostly empty
 cells stays nested JSON, as do tables deep inside a document, and those of a document with very many.
+
+Find the columns of a table and read their cells, for ``select``.
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from toolfold.budget import WorkBudget
 from toolfold.redaction import NO_REDACTION, Redactor
-from toolfold.results import measure, parsing, values
+from toolfold.results import limits, parsing, values
 
 _MAX_TABLES = 60
 """Tables of one document: each costs a header in every preview. The statements of a company are a dozen."""
@@ -96,7 +99,7 @@ def parse_json(body: str, answer: Mapping[str, Any], budget: WorkBudget, redacto
         return _lossless(data, budget) if _LONG_NUMBER.search(body) else data
     typed = typed_json(data, answer, budget)
     if typed is not data:
-        budget.release(measure.json_size(body).containers)
+        budget.release(limits.json_size(body).containers)
     return typed
 
 
@@ -129,14 +132,14 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
         budget.release(_FREED_BYTES * row_count)
     if answer.get("kind") == "object" and row_count == 1:
         return Document(metadata={name: column[0] for name, column in typed})
-    budget.reserve(measure.rows_size(row_count, len(names)))
+    budget.reserve(limits.rows_size(row_count, len(names)))
     rows = list(zip(*(column for _, column in typed), strict=True))
     return Document((Table("", tuple(name for name, _ in typed), rows),))
 
 
 def _prepare_column(cells: int, budget: WorkBudget) -> None:
     """Reserve what a typed column takes; the slowest conversion takes two microseconds for a cell."""
-    budget.reserve(measure.list_size(cells))
+    budget.reserve(limits.list_size(cells))
     budget.check_time(20 * cells)
 
 
@@ -144,14 +147,14 @@ def _typed(value: Any, budget: WorkBudget) -> Any:
     if isinstance(value, list):
         if _are_objects(value):
             return _typed_rows(value, budget)
-        budget.reserve(measure.list_size(len(value)))
+        budget.reserve(limits.list_size(len(value)))
         if any(isinstance(item, list | dict) for item in value):
             return [_typed(item, budget) for item in value]
         budget.check_time(20 * len(value))
         return values.typed_column("", value)[1]
     if not isinstance(value, dict):
         return values.typed_scalar("", value)[1]
-    budget.reserve(measure.object_size(len(value)))
+    budget.reserve(limits.object_size(len(value)))
     if _are_dates(value):
         return dict(zip(values.parse_dates(list(value)) or value, _typed(list(value.values()), budget), strict=True))
     typed = {}
@@ -169,8 +172,8 @@ def _typed_rows(rows: list[dict[str, Any]], budget: WorkBudget) -> list[dict[str
     """Return a list of objects with typed cells: all cells under one key are a column."""
     first = rows[0].keys()
     if all(row.keys() == first for row in budget.checked(rows)):
-        budget.release((len(rows) - 1) * measure.keys_size(len(first)))  # the parser makes equal keys once
-        budget.reserve(len(rows) * measure.object_size(len(first)))
+        budget.release((len(rows) - 1) * limits.keys_size(len(first)))  # the parser makes equal keys once
+        budget.reserve(len(rows) * limits.object_size(len(first)))
         names = dict.fromkeys(values.clean_names(first))
         columns = [
             _typed_cells(name, [row[key] for row in rows], names, budget)
@@ -190,10 +193,10 @@ def _typed_uneven_rows(rows: list[dict[str, Any]], budget: WorkBudget) -> list[d
     """Do the same where objects lack some keys, in time linear in the given cells."""
     given: dict[str, tuple[list[int], list[Any]]] = {}
     for index, row in enumerate(budget.checked(rows)):
-        budget.reserve(measure.object_size(len(row)))
+        budget.reserve(limits.object_size(len(row)))
         for key, cell in row.items():
             if key not in given:
-                budget.reserve(2 * measure.list_size(4))
+                budget.reserve(2 * limits.list_size(4))
                 given[key] = ([], [])
             indexes, cells = given[key]
             indexes.append(index)
@@ -229,7 +232,7 @@ def _are_dates(value: Any) -> bool:
 def from_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Document:
     """Return a typed JSON value as a document: its lists of objects and its series are tables."""
     if isinstance(data, dict) and answer.get("kind") == "names":
-        budget.reserve(measure.rows_size(len(data), 2))
+        budget.reserve(limits.rows_size(len(data), 2))
         return Document((Table("", ("symbol", "name"), list(data.items())),))
     if isinstance(data, dict) and len(data) == 1 and not _are_dates(data):
         (only,) = data.values()
@@ -288,7 +291,7 @@ class _TableFinder:
             return Table(name, (), []) if not value and name in self._answer.get("rows", ()) else None
         if _are_dates(value):
             if all(isinstance(row, dict) and self._dates not in row for row in value.values()):
-                self._budget.reserve(sum(measure.object_size(len(row) + 1) for row in value.values()))
+                self._budget.reserve(sum(limits.object_size(len(row) + 1) for row in value.values()))
                 return table_of_objects(name, [{self._dates: date, **row} for date, row in value.items()], self._budget)
             return Table(name, (self._dates, "value"), list(value.items())) if _is_flat(value) else None
         if isinstance(value, dict) and value and all(_are_dates(one) and _is_flat(one) for one in value.values()):
@@ -314,7 +317,7 @@ def table_of_objects(
     given = sum(map(len, items))
     if not parsing.is_dense(len(items), len(columns), given):
         return None
-    budget.reserve(measure.rows_size(len(items), len(columns) + bool(dates)))
+    budget.reserve(limits.rows_size(len(items), len(columns) + bool(dates)))
     if given == len(items) * len(columns) and len(columns) > 1:  # no key is missing anywhere
         rows: Iterator[tuple[Any, ...]] = map(operator.itemgetter(*columns), budget.checked(items))
     else:
@@ -331,7 +334,7 @@ def _table_of_series(
     days = dict.fromkeys(day for one in series.values() for day in one)
     if not parsing.is_dense(len(days), len(series), sum(map(len, series.values()))):
         return None
-    budget.reserve(measure.rows_size(len(days), len(series)))
+    budget.reserve(limits.rows_size(len(days), len(series)))
     rows = [(day, *[one.get(day) for one in series.values()]) for day in budget.checked(days)]
     return Table(name, (dates, *series), rows)
 
@@ -344,3 +347,47 @@ def from_value(value: Any, budget: WorkBudget) -> Document:
     """Return a typed JSON value as a document: a list of objects is a table."""
     table = table_of_objects("", value, budget) if isinstance(value, list) and _are_objects(value) else None
     return Document(metadata=value) if table is None else Document((table,))
+
+
+DATE_NAMES = {"date", "time", "datetime", "day", "timestamp"}
+"""Names by which a model may call the date column of an answer that it has not seen."""
+
+
+def date_column(table: Table) -> int | None:
+    """Return the index of the first column that holds only dates, or None."""
+    for index in range(len(table.columns)):
+        cells = [row[index] for row in table.rows if row[index] is not None]
+        if cells and all(map(values.is_date, cells)):
+            return index
+    return None
+
+
+def as_number(cell: Any) -> Decimal | None:
+    """Return the exact number that a cell holds or spells, or None."""
+    if isinstance(cell, bool) or not isinstance(cell, int | float | str):
+        return None
+    try:
+        number = Decimal(repr(cell) if isinstance(cell, float) else cell)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def positions_by_date(rows: Sequence[Sequence[Any]], date_index: int) -> list[int]:
+    """Return the positions of the rows that have a date, oldest first, equal dates in the order of the table."""
+    dated = [position for position, row in enumerate(rows) if row[date_index] is not None]
+    if dated and rows[dated[0]][date_index] > rows[dated[-1]][date_index]:
+        dated.reverse()
+    return sorted(dated, key=lambda position: rows[position][date_index])
+
+
+def unique_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of columns, equal ones with a number."""
+    taken: dict[str, None] = {}
+    for given in names:
+        name, number = given, 1
+        while name in taken:
+            number += 1
+            name = f"{given}_{number}"
+        taken[name] = None
+    return tuple(taken)

@@ -2,5 +2,3 @@
 
 Has no tools: ``meta_tools.tool_script`` answers the calls of a script. Imports ``errors`` only.
 """
-
-__all__ = ["interpreter", "positions", "processes", "values"]

@@ -1,102 +1,128 @@
-"""The settings in force, as one typed value."""
+"""Every setting: its type, how its text is parsed and its default; and the settings in force.
 
-# Without `from __future__ import annotations`, as `variables`.
+``meanings.toml`` says what each means, and a test compares ``docs/reference/settings.md`` with both.
+"""
+
+# Without `from __future__ import annotations`: NamedTuple compiles each annotation that is a string.
 import os
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
 
 from toolfold.errors import SettingsError
-from toolfold.settings.names import PREFIX, check_names, keyed_sources, source_urls
-from toolfold.settings.variables import VARIABLES
+from toolfold.settings import parsers as p
+from toolfold.settings.parsers import split_items
 
+PREFIX = "TOOLFOLD_"
+_OF_SOURCE = "TOOLFOLD_SOURCE_"
 _HIDDEN = ("key_salt", "approval_secret")
+_OPEN_LIMITS = {"TOOLFOLD_CALLS_PER_MINUTE": "60", "TOOLFOLD_CALLS_PER_DAY": "500"}
+"""Where every client may call: more than a person and a model need, and a limit to what an unknown caller can cost."""
+
+
+class Setting(NamedTuple):
+    """A setting, as an annotation of a field: ``default`` is the text parsed where the variable is not set."""
+
+    parse: p.Parser
+    default: str = ""
+
+
+class BuiltInSource(NamedTuple):
+    """What a source with an adapter in this package may name without a setting: the variable of its key, its host."""
+
+    variable: str
+    host: str
+
+
+BUILT_IN_SOURCES = {"alpha_vantage": BuiltInSource("ALPHA_VANTAGE_API_KEY", "www.alphavantage.co")}
+"""Id of a source → what it may name. Here, and not beside the adapter: the first response does not import adapters."""
 
 
 class Settings(NamedTuple):
-    """The settings in force: one field per variable, with times in seconds and sizes in bytes.
+    """The settings in force, with times in seconds and sizes in bytes. The field ``x`` is the variable ``TOOLFOLD_X``.
 
-    A named tuple, because making a dataclass of so many fields takes 3 ms of every cold start. ``repr`` hides the
-    salt and the secret.
+    A named tuple, as making a dataclass of so many fields takes 3 ms of a cold start. ``repr`` hides salt and secret.
+    25 s is below the 30 s after which an HTTP API gives up; 25 MB holds the longest histories of the sources.
     """
 
-    catalog: str
-    mode: str
-    connector_mode: str
-    database_mode: str
-    mcp_mode: str
-    skill_mode: str
-    batch: bool
-    pipe: bool
-    scripts: bool
-    catalog_max_age_s: float
-    s3_timeout_s: float
+    stage: Annotated[str, Setting(p.text)]
+    access: Annotated[str, Setting(p.choice("", "iam", "oauth", "open"))]
+    catalog: Annotated[str, Setting(p.text)]
+    mode: Annotated[str, Setting(p.mode)]
+    connector_mode: Annotated[str, Setting(p.kind_mode)]
+    database_mode: Annotated[str, Setting(p.kind_mode)]
+    mcp_mode: Annotated[str, Setting(p.kind_mode)]
+    skill_mode: Annotated[str, Setting(p.kind_mode)]
+    batch: Annotated[bool, Setting(p.boolean, "true")]
+    pipe: Annotated[bool, Setting(p.boolean, "true")]
+    scripts: Annotated[bool, Setting(p.boolean, "true")]
+    catalog_max_age_s: Annotated[float, Setting(p.duration, "60")]
+    s3_timeout_s: Annotated[float, Setting(p.timeout, "5")]
+    source_keys: Annotated[str, Setting(p.stored_keys)]
+    key_variables: Annotated[tuple[str, ...], Setting(p.key_variables)]
+    allowed_hosts: Annotated[tuple[str, ...], Setting(p.hosts)]
+    private_hosts: Annotated[tuple[str, ...], Setting(p.hosts)]
+    allowed_commands: Annotated[tuple[str, ...], Setting(p.commands)]
+    connect_timeout_s: Annotated[float, Setting(p.timeout, "5")]
+    timeout_s: Annotated[float, Setting(p.timeout, "25")]
+    deadline_margin_s: Annotated[float, Setting(p.timeout, "1")]
+    max_response_bytes: Annotated[int, Setting(p.size, "25000000")]
+    cache: Annotated[str, Setting(p.cache)]
+    cache_bucket: Annotated[str, Setting(p.bucket)]
+    cache_memory_bytes: Annotated[int, Setting(p.size, "32000000")]
+    cache_file_bytes: Annotated[int, Setting(p.size, "256000000")]
+    cache_timeout_s: Annotated[float, Setting(p.timeout, "0.3")]
+    cache_cooldown_s: Annotated[float, Setting(p.duration, "30")]
+    stale_if_error_s: Annotated[float, Setting(p.number(whole=True, zero=0), "86400")]
+    no_data_ttl_s: Annotated[float, Setting(p.duration, "300")]
+    negative_ttl_s: Annotated[float, Setting(p.duration, "300")]
+    key_salt: Annotated[str, Setting(p.text)]
+    requests_per_day: Annotated[int | None, Setting(p.optional_count)]
+    requests_per_second: Annotated[float | None, Setting(p.number(zero=None))]
+    calls_per_minute: Annotated[int | None, Setting(p.optional_count)]
+    calls_per_day: Annotated[int | None, Setting(p.optional_count)]
+    max_queue_wait_s: Annotated[float, Setting(p.timeout, "3")]
+    quota_recheck_s: Annotated[float, Setting(p.duration, "3600")]
+    retries: Annotated[int, Setting(p.number(whole=True, zero=0), "2")]
+    retry_backoff_s: Annotated[float, Setting(p.duration, "0.3")]
+    breaker_failures: Annotated[int, Setting(p.size, "5")]
+    breaker_cooldown_s: Annotated[float, Setting(p.duration, "30")]
+    secret_ttl_s: Annotated[float, Setting(p.duration, "300")]
+    secret_timeout_s: Annotated[float, Setting(p.timeout, "2")]
+    max_tokens: Annotated[int, Setting(p.size, "8000")]
+    max_tokens_ceiling: Annotated[int, Setting(p.size, "50000")]
+    offload: Annotated[str, Setting(p.offload)]
+    presigned_url_ttl_s: Annotated[float, Setting(p.number(1, p.DAY_S), "3600")]
+    log_level: Annotated[str, Setting(p.choice("DEBUG", "INFO", "WARNING", "ERROR"), "INFO")]
+    log_sample_rate: Annotated[float | None, Setting(p.number(high=1, zero=None))]
+    call_log: Annotated[str, Setting(p.text)]
+    extras: Annotated[tuple[str, ...], Setting(p.items("sources|scripts", "sources or scripts, separated by commas"))]
+    trace: Annotated[bool, Setting(p.boolean, "false")]
+    origin_secret_sha256: Annotated[tuple[str, ...], Setting(p.hashes)]
+    allow_key_in_query: Annotated[bool, Setting(p.boolean, "false")]
+    allowed_origins: Annotated[tuple[str, ...], Setting(p.origins)]
+    oauth_issuer: Annotated[str, Setting(p.https_url)]
+    oauth_audience: Annotated[str, Setting(p.text)]
+    oauth_client_ids: Annotated[tuple[str, ...], Setting(p.texts)]
+    oauth_scope_prefix: Annotated[str, Setting(p.text)]
+    oauth_premium_scope: Annotated[bool, Setting(p.boolean, "false")]
+    oauth_cognito_client: Annotated[str, Setting(p.text)]
+    oauth_redirect_uris: Annotated[tuple[str, ...], Setting(p.redirect_uris)]
+    endpoint: Annotated[str, Setting(p.https_url)]
+    public_url: Annotated[str, Setting(p.https_url)]
+    anyone_may_use_the_key: Annotated[bool, Setting(p.boolean, "false")]
+    approve: Annotated[str, Setting(p.choice("agent", "human", "deny"), "agent")]
+    approval_secret: Annotated[str, Setting(p.approval_secret)]
+    approval_ttl_s: Annotated[float, Setting(p.number(10, p.DAY_S), "600")]
+    audit_file: Annotated[str, Setting(p.text)]
+    explorer: Annotated[str, Setting(p.choice("off", "read-only", "calls"), "off")]
+    ignored_variables: Annotated[tuple[str, ...], Setting(p.names)]
     source_urls: Mapping[str, str]
     keyed_sources: tuple[str, ...]
-    source_keys: str
-    key_variables: tuple[str, ...]
-    allowed_hosts: tuple[str, ...]
-    private_hosts: tuple[str, ...]
-    allowed_commands: tuple[str, ...]
-    connect_timeout_s: float
-    timeout_s: float
-    deadline_margin_s: float
-    max_response_bytes: int
-    cache: str
-    cache_bucket: str
-    cache_memory_bytes: int
-    cache_file_bytes: int
-    cache_timeout_s: float
-    cache_cooldown_s: float
-    stale_if_error_s: float
-    no_data_ttl_s: float
-    negative_ttl_s: float
-    key_salt: str
-    requests_per_day: int | None
-    requests_per_second: float | None
-    calls_per_minute: int | None
-    calls_per_day: int | None
-    max_queue_wait_s: float
-    quota_recheck_s: float
-    retries: int
-    retry_backoff_s: float
-    breaker_failures: int
-    breaker_cooldown_s: float
-    secret_ttl_s: float
-    secret_timeout_s: float
-    max_tokens: int
-    max_tokens_ceiling: int
-    offload: str
-    presigned_url_ttl_s: float
-    log_level: str
-    call_log: str
-    trace: bool
-    allow_key_in_query: bool
-    allowed_origins: tuple[str, ...]
-    oauth_issuer: str
-    oauth_audience: str
-    oauth_client_ids: tuple[str, ...]
-    oauth_scope_prefix: str
-    oauth_premium_scope: bool
-    oauth_cognito_client: str
-    oauth_redirect_uris: tuple[str, ...]
-    public_url: str
-    anyone_may_use_the_key: bool
-    approve: str
-    approval_secret: str
-    approval_ttl_s: float
-    audit_file: str
-    explorer: str
-    ignored_variables: tuple[str, ...]
-
-    @property
-    def shapes_tools(self) -> bool:
-        """Whether a variable says what tools/list shows."""
-        modes = (self.mode, self.connector_mode, self.database_mode, self.mcp_mode, self.skill_mode)
-        return any(mode not in ("", "progressive") for mode in modes)
 
     @property
     def switched_off(self) -> frozenset[str]:
-        """The tools that combine several calls and that a variable switches off."""
+        """The tools that combine several calls and that a setting switches off."""
         switches = (("TOOL_BATCH", self.batch), ("TOOL_PIPE", self.pipe), ("TOOL_SCRIPT", self.scripts))
         return frozenset(name for name, is_on in switches if not is_on)
 
@@ -109,43 +135,114 @@ class Settings(NamedTuple):
         """Read the settings from ``environment``, by default that of the process.
 
         Raises:
-            SettingsError: a value cannot be parsed, or a name is misspelt; names the variable.
+            SettingsError: a value cannot be parsed, a name is unknown, or settings contradict each other; names them.
         """
         variables = os.environ if environment is None else environment
-        check_names(variables)
-        values = {
-            name.removeprefix(PREFIX).lower(): variable.parse(name, variables.get(name, variable.default).strip())
-            for name, variable in VARIABLES.items()
-            if "<" not in name
-        }
-        _check_oauth(values)
+        if unknown := unknown_names(variables):
+            raise SettingsError("\n".join(unknown.values()))
+        is_open = variables.get("TOOLFOLD_ACCESS", "").strip().lower() == "open"
+        values: dict[str, Any] = {}
+        for name, setting in VARIABLES.items():
+            default = _OPEN_LIMITS.get(name, setting.default) if is_open else setting.default
+            values[name.removeprefix(PREFIX).lower()] = setting.parse(name, variables.get(name, default).strip())
+        values["public_url"] = values["public_url"] or values["endpoint"]
+        for sentence in _contradictions(values):
+            raise SettingsError(sentence)
         ignored = values["ignored_variables"]
-        return cls(
-            source_urls=source_urls(variables, ignored), keyed_sources=keyed_sources(variables, ignored), **values
-        )
+        given = {name: value.strip() for name, value in variables.items() if value.strip()}
+        of_sources = [(found, name) for name in given if (found := source_of(name)) and not is_ignored(name, ignored)]
+        urls = {source: p.text(name, given[name]) for (source, end), name in of_sources if end == "URL"}
+        keyed = tuple(source for (source, end), _ in of_sources if end == "KEY")
+        return cls(**values, source_urls=urls, keyed_sources=keyed)
 
 
-def _check_oauth(values: Mapping[str, Any]) -> None:
-    """Check that the settings about access tokens go together.
+VARIABLES: Mapping[str, Setting] = {
+    PREFIX + name.upper(): annotation.__metadata__[0]
+    for name, annotation in Settings.__annotations__.items()
+    if hasattr(annotation, "__metadata__")
+}
+"""Variable → its setting."""
 
-    Raises:
-        SettingsError: they do not; an endpoint would be open that is meant to be closed, or closed to all.
-    """
-    if values["oauth_issuer"] and not values["public_url"]:
-        raise SettingsError(
-            "TOOLFOLD_PUBLIC_URL must be set with TOOLFOLD_OAUTH_ISSUER: clients request tokens for that URL."
+
+def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield sentences about settings that would open an endpoint which is meant to be closed, or close it to all."""
+    access, issuer, explorer = values["access"], values["oauth_issuer"], values["explorer"]
+    if access == "oauth" and not issuer:
+        yield "TOOLFOLD_ACCESS=oauth needs TOOLFOLD_OAUTH_ISSUER, which issues the tokens."
+    if issuer and access not in ("", "oauth"):
+        yield "TOOLFOLD_OAUTH_ISSUER needs TOOLFOLD_ACCESS=oauth. Choose it, or remove the issuer."
+    if issuer and not values["public_url"]:
+        yield "TOOLFOLD_PUBLIC_URL must be set with TOOLFOLD_OAUTH_ISSUER: clients request tokens for that URL."
+    if not issuer and access != "iam":
+        dependent = (name for name in values if name.startswith("oauth_") and values[name])
+        yield from (
+            f"{PREFIX}{name.upper()} needs TOOLFOLD_OAUTH_ISSUER; no token is required without." for name in dependent
         )
-    dependent = [name for name in values if name.startswith("oauth_") and values[name]]
-    if dependent and not values["oauth_issuer"]:
-        raise SettingsError(
-            f"{PREFIX}{dependent[0].upper()} needs TOOLFOLD_OAUTH_ISSUER; no token is required without."
-        )
-    if values["explorer"] == "calls" and not values["oauth_issuer"]:
-        raise SettingsError(
-            "TOOLFOLD_EXPLORER=calls needs TOOLFOLD_OAUTH_ISSUER, which says who may call; without it use read-only."
-        )
+    if access == "open" and not (values["calls_per_minute"] and values["calls_per_day"]):
+        yield "TOOLFOLD_ACCESS=open needs limits: TOOLFOLD_CALLS_PER_MINUTE and TOOLFOLD_CALLS_PER_DAY above 0."
+    if access == "iam" and explorer != "off":
+        yield "TOOLFOLD_EXPLORER has no effect with TOOLFOLD_ACCESS=iam: browsers sign no requests. Use `toolfold ui`."
+    if explorer == "calls" and not issuer:
+        yield "TOOLFOLD_EXPLORER=calls needs TOOLFOLD_OAUTH_ISSUER, which says who may call; without it use read-only."
     if bool(values["oauth_cognito_client"]) != bool(values["oauth_redirect_uris"]):
-        raise SettingsError(
-            "TOOLFOLD_OAUTH_COGNITO_CLIENT and TOOLFOLD_OAUTH_REDIRECT_URIS must be set together: the client is "
-            "given to every client that has one of these redirect URIs."
-        )
+        yield "TOOLFOLD_OAUTH_COGNITO_CLIENT and TOOLFOLD_OAUTH_REDIRECT_URIS must be set together."
+
+
+def unknown_names(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables named ``TOOLFOLD_…`` that are no settings, each with a sentence, in alphabetical order.
+
+    They are mistakes: by a misspelt URL a key would be sent to the real service.
+    """
+    ignored = split_items(environment.get("TOOLFOLD_IGNORED_VARIABLES", ""))
+    ignored += [item.rpartition("=")[2] for item in split_items(environment.get("TOOLFOLD_KEY_VARIABLES", ""))]
+    ours = (name for name in environment if name.startswith(PREFIX))
+    unknown = sorted(name for name in ours if not is_setting(name) and not is_ignored(name, ignored))
+    return {name: _describe_unknown(name) for name in unknown}
+
+
+def is_setting(name: str) -> bool:
+    """Return whether a variable is a setting, also one of a source."""
+    return name in VARIABLES or source_of(name) is not None
+
+
+def is_ignored(name: str, ignored: Sequence[str]) -> bool:
+    """Return whether ``ignored``, a value of ``TOOLFOLD_IGNORED_VARIABLES``, has ``name``."""
+    return any(name == item or (item[-1:] == "*" and name.startswith(item[:-1])) for item in ignored)
+
+
+def source_of(name: str) -> tuple[str, str] | None:
+    """Return the source and the end, ``URL`` or ``KEY``, of a variable of one source; None for any other name."""
+    # Most starts have none, and need not compile the pattern.
+    match = re.fullmatch(rf"{_OF_SOURCE}(\w+)_(URL|KEY)", name, re.ASCII) if name.startswith(_OF_SOURCE) else None
+    return (match[1].lower(), match[2]) if match else None
+
+
+def _describe_unknown(name: str) -> str:
+    close = closest(name, (*VARIABLES, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", "ALPHA_VANTAGE_API_KEY"))
+    step = f"Did you mean {close}?" if close else "`toolfold help settings` lists the settings."
+    shown = name if name.isidentifier() and name.isascii() else ascii(name)
+    return (
+        f"{shown} is not a setting of toolfold. {step} "
+        "If it belongs to something else, add it to TOOLFOLD_IGNORED_VARIABLES."
+    )
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that ``name`` may mean, or an empty string."""
+    import difflib  # the build checks settings with a Python that has no packages
+
+    letters = {one.lower().replace("_", "").removeprefix("toolfold"): one for one in known}
+    given = name.lower().replace("_", "").removeprefix("toolfold")
+    close = difflib.get_close_matches(given, letters, 1, 0.7) or [one for one in letters if one.endswith(given)]
+    return letters[close[0]] if close else ""
+
+
+def open_keys(settings: Settings, environment: Mapping[str, str] | None = None) -> list[str]:
+    """Return the variables with keys that every caller of a public endpoint would use, and nothing says that it may."""
+    if settings.oauth_issuer or settings.access == "iam" or settings.anyone_may_use_the_key:
+        return []
+    variables = os.environ if environment is None else environment
+    names = {"TOOLFOLD_SOURCE_KEYS", *(known.variable for known in BUILT_IN_SOURCES.values())}
+    names.update(f"TOOLFOLD_SOURCE_{source.upper()}_KEY" for source in settings.keyed_sources)
+    names.update(item.rpartition("=")[2] for item in settings.key_variables)
+    return sorted(name for name in names if variables.get(name, "").strip())

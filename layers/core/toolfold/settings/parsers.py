@@ -1,204 +1,97 @@
-"""Parse the values of environment variables: each function takes a name and a text, and returns the value.
+"""Parsers of settings: functions of a variable's name and text, which return the value.
 
-Each raises :class:`SettingsError`, which names the variable.
+Each raises :class:`SettingsError`, which names the variable and what it must be.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from toolfold.errors import SettingsError
 
-_BOOLEANS = {
-    **dict.fromkeys(("1", "true", "yes", "on"), True),
-    **dict.fromkeys(("0", "false", "no", "off", ""), False),
-}
+Parser = Callable[[str, str], Any]
 
-MAX_PRESIGNED_URL_TTL_S = 86400
-"""A presigned URL of a role expires with the role's credentials, after a day at the latest."""
+DAY_S = 86400.0
+"""The longest time-out, and the longest that a presigned URL of a role is valid."""
 
+_TRUE = ("1", "true", "yes", "on")
+_FALSE = ("0", "false", "no", "off", "")
 _MAX_NUMBER = 1e12
-"""Largest value of a number: a terabyte, or 30,000 years. Python's integers and floats beyond it fail where they are
-used, in SQLite and in time arithmetic."""
-
-_MAX_SHOWN = 200
-"""Characters of a wrong value that an error message repeats."""
-
-_MAX_TIMEOUT_S = 86400.0
-"""Longest time-out. A socket refuses more than 24 days."""
+"""Integers and floats beyond it fail where they are used, in SQLite and in time arithmetic."""
+_MAX_SHOWN = 200  # characters of a wrong value
+_LOCAL = r"http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 
 
-def parse_text(_name: str, value: str) -> str:
-    """Return any text as it is."""
-    return value
-
-
-def parse_encodable(name: str, value: str) -> str:
-    """Check a text that is hashed or sent. Python decodes other bytes to surrogates, which cannot be encoded."""
-    if not is_encodable(value):
-        raise SettingsError(f"{name} must be valid UTF-8.")
-    return value
-
-
-def is_encodable(value: str) -> bool:
-    """Return whether a text can be encoded as UTF-8."""
+def text(name: str, value: str) -> str:
+    """Return a text. Python decodes bytes that are not UTF-8 to surrogates, which can be neither hashed nor sent."""
     try:
         value.encode()
     except UnicodeEncodeError:
-        return False
-    return True
-
-
-def parse_positive(name: str, value: str) -> float:
-    """Parse a number above 0."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = 0.0
-    if not 0 < number <= _MAX_NUMBER:
-        raise SettingsError(f"{name} must be a number above 0, not {_shown(value)}.")
-    return number
-
-
-def parse_timeout(name: str, value: str) -> float:
-    """Parse seconds above 0, at most a day."""
-    seconds = parse_positive(name, value)
-    if seconds > _MAX_TIMEOUT_S:
-        raise SettingsError(f"{name} must be at most {_MAX_TIMEOUT_S:.0f} seconds, not {_shown(value)}.")
-    return seconds
-
-
-def _shown(value: str) -> str:
-    """Return ``value`` as it may be shown in one line of an error message."""
-    return ascii(value if len(value) <= _MAX_SHOWN else value[:_MAX_SHOWN] + "…")
-
-
-def parse_positive_integer(name: str, value: str) -> int:
-    """Parse a whole number from 1, also as ``25e6``."""
-    number = parse_positive(name, value)
-    if not number.is_integer():
-        raise SettingsError(f"{name} must be a whole number above 0, not {_shown(value)}.")
-    return int(number)
-
-
-def parse_optional_positive(name: str, value: str) -> float | None:
-    """Parse a number above 0; empty is None."""
-    return parse_positive(name, value) if value else None
-
-
-def parse_count(name: str, value: str) -> int:
-    """Parse a whole number from 0; empty counts as 0."""
-    if value and not (value.isascii() and value.isdigit() and len(value) < 10):
-        raise SettingsError(f"{name} must be a whole number, not {_shown(value)}.")
-    return int(value or 0)
-
-
-def parse_optional_count(name: str, value: str) -> int | None:
-    """Parse a whole number; empty and 0 are None."""
-    return parse_count(name, value) or None
-
-
-def parse_boolean(name: str, value: str) -> bool:
-    """Parse true or false, and what else stands for them."""
-    try:
-        return _BOOLEANS[value.lower()]
-    except KeyError:
-        raise SettingsError(f"{name} must be true or false, not {_shown(value)}.") from None
-
-
-def parse_cache(name: str, value: str) -> str:
-    """Check a cache location. A URL other than ``dynamodb://TABLE`` is a mistake, not the name of a file."""
-    table = value.removeprefix("dynamodb://")
-    if "://" in value and (table == value or not re.fullmatch(r"[A-Za-z0-9_.-]+", table)):
-        raise SettingsError(f"{name} must be empty, memory, off, a path or dynamodb://table, not {_shown(value)}.")
+        raise SettingsError(f"{name} must be valid UTF-8.") from None
     return value
 
 
-def parse_stored_keys(name: str, value: str) -> str:
-    """Check a reference to a JSON object of keys. The value is not shown: it may be that object itself."""
-    if value and not re.fullmatch(r"(ssm:/?|arn:aws[a-z-]*:(secretsmanager|ssm):)[A-Za-z0-9/_+=.@:-]+", value):
-        raise SettingsError(
-            f"{name} must be the ARN of a secret or parameter, or ssm:/NAME, without a #FIELD. The keys themselves do "
-            "not belong there."
-        )
-    return value
+def boolean(name: str, value: str) -> bool:
+    """Return whether a text means true."""
+    if value.lower() not in (*_TRUE, *_FALSE):
+        raise _mistake(name, "true or false", value)
+    return value.lower() in _TRUE
 
 
-def parse_bucket(name: str, value: str) -> str:
-    """Check the address of a bucket; it may be empty."""
-    if value and not re.match(r"s3://[a-z0-9]", value):
-        raise SettingsError(f"{name} must be empty or s3://bucket/prefix, not {_shown(value)}.")
-    return value
+def number(low: float = 0.0, high: float = _MAX_NUMBER, *, whole: bool = False, zero: int | None = -1) -> Parser:
+    """Return the parser of a number above 0, from ``low`` to ``high``; ``zero``: what 0 and empty mean, -1: nothing."""
+
+    def parse(name: str, value: str) -> float | int | None:
+        try:
+            found = float(value or 0)
+        except ValueError:
+            found = -1.0
+        if found == 0 and zero != -1:
+            return zero
+        if not (low <= found <= high and found > 0) or (whole and not found.is_integer()):
+            limits = f"from {low:g} to {high:g}" if low else "above 0" + f" and at most {high:g}" * (high < _MAX_NUMBER)
+            raise _mistake(name, f"a {'whole ' if whole else ''}number {limits}", value)
+        return int(found) if whole else found
+
+    return parse
 
 
-def parse_offload(name: str, value: str) -> str:
-    """Check a bucket or folder. A URL other than ``s3://`` is a mistake, not the name of a folder."""
-    if "://" in value and not re.match(r"s3://[a-z0-9]", value):
-        raise SettingsError(f"{name} must be s3://bucket/prefix, a folder or off, not {_shown(value)}.")
-    return value
+def choice(*values: str, synonyms: Mapping[str, str] | None = None) -> Parser:
+    """Return the parser of one of ``values``, or of a synonym, in upper or lower case."""
+    known = {value.lower(): value for value in values} | dict(synonyms or {})
+
+    def parse(name: str, value: str) -> str:
+        if value.lower() not in known:
+            raise _mistake(name, f"one of {', '.join(one or 'empty' for one in values)}", value)
+        return known[value.lower()]
+
+    return parse
 
 
-def parse_presigned_url_ttl(name: str, value: str) -> float:
-    """Parse seconds from 1 to a day."""
-    seconds = parse_positive(name, value)
-    if not 1 <= seconds <= MAX_PRESIGNED_URL_TTL_S:
-        raise SettingsError(f"{name} must be from 1 to {MAX_PRESIGNED_URL_TTL_S}, not {seconds:g}.")
-    return seconds
+def pattern(regex: str, must: str, *, is_shown: bool = True) -> Parser:
+    """Return the parser of a text that is empty or matches ``regex``; ``must`` says what it is."""
+
+    def parse(name: str, value: str) -> str:
+        if value and not re.fullmatch(regex, text(name, value)):
+            raise _mistake(name, must, value if is_shown else None)
+        return value
+
+    return parse
 
 
-def parse_log_level(name: str, value: str) -> str:
-    """Parse a log level, in upper or lower case."""
-    if value.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR"):
-        raise SettingsError(f"{name} must be DEBUG, INFO, WARNING or ERROR, not {_shown(value)}.")
-    return value.upper()
+def items(regex: str, must: str, *, lower: bool = False, is_shown: bool = True) -> Parser:
+    """Return the parser of texts that match ``regex``, separated by commas."""
 
+    def parse(name: str, value: str) -> tuple[str, ...]:
+        found = tuple(split_items(value.lower() if lower else value))
+        for item in found:
+            if not re.fullmatch(regex, item):
+                raise _mistake(name, f"{must}, separated by commas", item if is_shown else None)
+        return found
 
-def parse_https_url(name: str, value: str) -> str:
-    """Check a URL of HTTPS, or of this machine."""
-    if value and not re.fullmatch(r"(https://[^\s/?#@]+|http://(localhost|127\.0\.0\.1)(:\d+)?)(/[^\s?#]*)?", value):
-        raise SettingsError(f"{name} must be a URL that begins with https://, not {_shown(value)}.")
-    return value
-
-
-def parse_approve(name: str, value: str) -> str:
-    """Parse who approves calls."""
-    if value.lower() not in ("agent", "human", "deny"):
-        raise SettingsError(f"{name} must be agent, human or deny, not {_shown(value)}.")
-    return value.lower()
-
-
-def parse_explorer(name: str, value: str) -> str:
-    """Parse what the web explorer of a deployment does."""
-    if value.lower() not in ("off", "read-only", "calls"):
-        raise SettingsError(f"{name} must be off, read-only or calls, not {_shown(value)}.")
-    return value.lower()
-
-
-def parse_approval_secret(name: str, value: str) -> str:
-    """Check a secret, or a reference to one in AWS, as those of API keys: see ``execution.secrets``."""
-    if value and not value.startswith(("arn:", "ssm:")) and len(parse_encodable(name, value)) < 32:
-        raise SettingsError(f"{name} must have at least 32 characters, or be the ARN of a secret.")
-    return value
-
-
-def parse_approval_ttl(name: str, value: str) -> float:
-    """Parse seconds from 10 to a day."""
-    seconds = parse_positive(name, value)
-    if not 10 <= seconds <= 86400:
-        raise SettingsError(f"{name} must be from 10 to 86400, not {seconds:g}.")
-    return seconds
-
-
-def parse_origins(name: str, value: str) -> tuple[str, ...]:
-    """Parse web origins, separated by commas."""
-    origins = tuple(origin.rstrip("/").lower() for origin in split_items(value))
-    for origin in origins:
-        if origin == "null":
-            raise SettingsError(f"{name} cannot allow the origin null: any page can send it.")
-        if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s]+", origin):
-            raise SettingsError(f"{name} must be origins such as https://example.com, or *, not {_shown(origin)}.")
-    return origins
+    return parse
 
 
 def split_items(value: str) -> list[str]:
@@ -206,80 +99,51 @@ def split_items(value: str) -> list[str]:
     return [item.strip() for item in value.split(",") if item.strip()]
 
 
-def parse_comma_separated(_name: str, value: str) -> tuple[str, ...]:
-    """Parse texts, separated by commas."""
-    return tuple(split_items(value))
+def _mistake(name: str, must: str, value: str | None) -> SettingsError:
+    shown = "" if value is None else f", not {value[:_MAX_SHOWN]!a}"
+    return SettingsError(f"{name} must be {must}{shown}.")
 
 
-def parse_redirect_uris(name: str, value: str) -> tuple[str, ...]:
-    """Parse URIs of HTTPS, of this machine, or of an application (RFC 8252); without patterns."""
-    for item in (items := split_items(value)):
-        if not re.fullmatch(r"[a-z][a-z0-9.+-]*://[^\s#*@]+", item) or (
-            item.startswith("http://") and not re.match(r"http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?/", f"{item}/")
-        ):
-            raise SettingsError(f"{name} must be URIs that begin with https://, without patterns, not {_shown(item)}.")
-    return tuple(items)
-
-
-def parse_key_variables(name: str, value: str) -> tuple[str, ...]:
-    """Parse names of environment variables, each after ``SOURCE=`` where it is for one source."""
-    for item in (items := split_items(value)):
-        if not re.fullmatch(r"([a-z][a-z0-9_]*=)?[A-Za-z_][A-Za-z0-9_]*", item):
-            raise SettingsError(f"{name} must be names of variables, separated by commas, not {_shown(item)}.")
-    return tuple(items)
-
+timeout = number(high=DAY_S)
+duration = number()
+size = number(whole=True)
+optional_count = number(whole=True, zero=None)
+cache = pattern(r"dynamodb://[A-Za-z0-9_.-]+|((?!://).)*", "empty, memory, off, a path or dynamodb://table")
+bucket = pattern(r"s3://[a-z0-9].*", "empty or s3://bucket/prefix")
+offload = pattern(r"s3://[a-z0-9].*|((?!://).)*", "s3://bucket/prefix, a folder or off")
+https_url = pattern(rf"(https://[^\s/?#@]+|{_LOCAL})(/[^\s?#]*)?", "a URL that begins with https://")
+# What is no reference may be the keys, or the secret, and is not shown.
+stored_keys = pattern(
+    r"(ssm:/?|arn:aws[a-z-]*:(secretsmanager|ssm):)[A-Za-z0-9/_+=.@:-]+",
+    "the ARN of a secret or parameter, or ssm:/NAME, without a #FIELD. The keys themselves do not belong there",
+    is_shown=False,
+)
+approval_secret = pattern(
+    r"(?s:(arn:|ssm:).*|.{32,})", "a text of at least 32 characters, or the ARN of a secret", is_shown=False
+)
+texts = items(r".+", "texts")
+# Any page can send the origin null.
+origins = items(
+    r"\*|[a-z][a-z0-9+.-]*://[^/\s]+", "origins such as https://example.com, or *, and not null", lower=True
+)
+hashes = items(r"[0-9a-f]{64}", "SHA-256 hashes of 64 hexadecimal digits", lower=True, is_shown=False)
+# Of HTTPS, of this machine, or of an application (RFC 8252).
+redirect_uris = items(
+    rf"{_LOCAL}(/[^\s#*@]*)?|(?!http://)[a-z][a-z0-9.+-]*://[^\s#*@]+",
+    "URIs that begin with https://, without patterns",
+)
+key_variables = items(r"([a-z][a-z0-9_]*=)?[A-Za-z_][A-Za-z0-9_]*", "names of variables")
+hosts = items(
+    r"([a-z][a-z0-9_]*=)?([a-z0-9][a-z0-9.-]*|\[[0-9a-f:]+\])(:[0-9]{1,5})?",
+    "host names without https:// and path",
+    lower=True,
+)
+commands = items(r"(?![a-z][a-z0-9_]*=$)([a-z][a-z0-9_]*=)?(?=[^\s])([^\"'\\]|\"[^\"]+\"|'[^']+'|\\.)+", "commands")
+names = items(r"[A-Za-z0-9_]+\*?", "names of variables")
 
 MODE_SYNONYMS: Mapping[str, str] = {"individual": "direct"}
 KIND_MODE_SYNONYMS: Mapping[str, str] = {"legacy": "inline"}
 """What other systems call a mode → the mode."""
 
-_MODES = ("progressive", "lazy", "grouped", "direct", "kinds", "auto")
-_KIND_MODES = ("progressive", "inline", "off")
-
-
-def parse_mode(name: str, value: str) -> str:
-    """Parse an exposure mode, or a synonym of one."""
-    mode = MODE_SYNONYMS.get(value.lower(), value.lower())
-    if mode and mode not in _MODES:
-        raise SettingsError(f"{name} must be empty or one of {', '.join(_MODES)}, not {_shown(value)}.")
-    return mode
-
-
-def parse_kind_mode(name: str, value: str) -> str:
-    """Parse how tools of one kind of source are shown, or a synonym of that."""
-    mode = KIND_MODE_SYNONYMS.get(value.lower(), value.lower())
-    if mode and mode not in _KIND_MODES:
-        raise SettingsError(f"{name} must be empty or one of {', '.join(_KIND_MODES)}, not {_shown(value)}.")
-    return mode
-
-
-def parse_hosts(name: str, value: str) -> tuple[str, ...]:
-    """Parse host names, each after ``SOURCE=`` where it is for one source, and with ``:PORT`` where that is not 443."""
-    for item in (items := split_items(value.lower())):
-        if not re.fullmatch(r"([a-z][a-z0-9_]*=)?([a-z0-9][a-z0-9.-]*|\[[0-9a-f:]+\])(:[0-9]{1,5})?", item):
-            raise SettingsError(
-                f"{name} must be host names, separated by commas, without https:// and path, not {_shown(item)}."
-            )
-    return tuple(items)
-
-
-def parse_names(name: str, value: str) -> tuple[str, ...]:
-    """Parse names of variables; ``*`` at the end of one stands for any further characters."""
-    for item in (items := split_items(value)):
-        if not re.fullmatch(r"[A-Za-z0-9_]+\*?", item):
-            raise SettingsError(f"{name} must be names of variables, separated by commas, not {_shown(item)}.")
-    return tuple(items)
-
-
-def parse_commands(name: str, value: str) -> tuple[str, ...]:
-    """Parse the first words of commands, each after ``SOURCE=`` where it is for one source."""
-    for item in (items := split_items(value)):
-        try:
-            import shlex  # few deployments need it
-
-            words = shlex.split(re.sub(r"^[a-z][a-z0-9_]*=", "", item))
-        except ValueError:
-            words = []
-        if not (words and words[0]):
-            raise SettingsError(f"{name} must be commands, separated by commas, not {_shown(item)}.")
-    return tuple(items)
+mode = choice("", "progressive", "lazy", "grouped", "direct", "kinds", "auto", synonyms=MODE_SYNONYMS)
+kind_mode = choice("", "progressive", "inline", "off", synonyms=KIND_MODE_SYNONYMS)

@@ -1,7 +1,5 @@
 """Source adapters: the code that reaches one kind of source, one folder for each kind.
 
-``base`` is their interface, ``registry`` finds one by name, ``errors`` are the failures worth a retry.
+``base`` is their interface, with the failures after which a call is repeated; ``registry`` finds one by name.
 May import ``catalog.model``, ``network``, ``models``, ``settings`` and ``errors``; nothing of ``execution``.
 """
-
-__all__ = ["alpha_vantage", "base", "errors", "http_api", "mcp", "registry", "skills", "sql"]

@@ -1,4 +1,15 @@
-"""The interface between the executor and the sources."""
+"""The interface between the executor and the sources, and its failures: whether a retry may help, and what was sent.
+
+::
+
+    CallError
+    ├── UpstreamError
+    │   ├── ConnectionFailed (Retryable)           a connection that broke, or a response that says "not now"
+    │   │   └── NotConnected (NotSent)             no connection
+    │   └── ConnectionNotPossible (NotSent)        no connection, and a retry cannot help
+    └── UpstreamTimeout
+        └── ConnectTimeout (Retryable, NotSent)    no connection in time
+"""
 
 from __future__ import annotations
 
@@ -6,11 +17,47 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from toolfold.errors import UpstreamError, UpstreamTimeout
+
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
+
+
+class Retryable:
+    """Mark an error after which a retry may help.
+
+    Attributes:
+        retry_after_s: seconds to wait where the upstream named them.
+    """
+
+    retry_after_s: float | None = None
+
+
+class NotSent:
+    """Mark an error of a request that was not sent, for a reason that is the same for every caller.
+
+    The upstream has received nothing of the caller's, so no caller can cause such an error. What comes after a request
+    was sent may depend on its key and its arguments.
+    """
+
+
+class ConnectionFailed(Retryable, UpstreamError):
+    """No connection, a connection that broke, or a response that says "not now"."""
+
+
+class NotConnected(NotSent, ConnectionFailed):
+    """No connection: DNS, TCP, TLS or the proxy failed."""
+
+
+class ConnectionNotPossible(NotSent, UpstreamError):
+    """No connection until the operator changes a setting: an address, a proxy or a file of certificates."""
+
+
+class ConnectTimeout(NotSent, Retryable, UpstreamTimeout):
+    """No connection in the time that a connection may take."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +119,7 @@ class SourceAdapter(Protocol):
         A tool whose effect is not ``read`` must be sent once, also when the connection breaks.
 
         Raises:
-            CallError: no response; a :class:`toolfold.sources.errors.Retryable` one where a retry may help.
+            CallError: no response; a :class:`toolfold.sources.base.Retryable` one where a retry may help.
         """
 
     def parse(

@@ -2,5 +2,3 @@
 
 May import everything but ``cli``. Nothing below imports a transport.
 """
-
-__all__ = ["health", "lambda_events", "lambda_handler", "local_http", "snapstart", "stdio", "stdio_session", "workers"]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from toolfold import __version__
 from toolfold.catalog.store import FileStore, bundled_path, open_regular_file
 from toolfold.errors import CatalogUnavailable
 from toolfold.protocol.http import LogFields, Response, error_response, json_response
+from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.app import App
@@ -46,6 +47,14 @@ class Health:
         """
         if method not in ("GET", "HEAD"):
             return error_response(405, f"{HEALTH_PATH} is read with GET.", ("allow", "GET, HEAD"))
+        response = self._respond()
+        if self._app.settings.access != "iam":
+            return response
+        # Anyone may read this where all else is signed: it then says nothing but that it answers.
+        status = "ok" if response.status == HTTPStatus.OK else "unavailable"
+        return _encode(response.status, {"status": status}, response.log_fields)
+
+    def _respond(self) -> Response:
         state: dict[str, object] = {"version": __version__}
         try:
             catalog = self._app.catalog_store()

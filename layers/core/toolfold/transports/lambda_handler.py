@@ -2,17 +2,29 @@
 
 ``handlers/gateway/app.py`` makes one :class:`LambdaHandler` while Lambda initialises the environment. A wrong setting
 therefore fails the start, where it is seen, and not a request.
+
+================================  ==============  ====================================================================
+event of                          payload format  https://docs.aws.amazon.com/apigateway/latest/developerguide/
+================================  ==============  ====================================================================
+API Gateway HTTP API              2.0 or 1.0      http-api-develop-integrations-lambda.html
+Lambda function URL               2.0             https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
+API Gateway REST API              1.0             set-up-lambda-proxy-integrations.html
+Application Load Balancer         as 1.0          https://docs.aws.amazon.com/elasticloadbalancing/latest/application/
+                                                  lambda-functions.html
+================================  ==============  ====================================================================
+
+The path is not checked here: the routes of the API decide what reaches the function, and a stage may precede the path.
 """
 
 from __future__ import annotations
 
 import binascii
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
-from toolfold.protocol.http import ENDPOINT, Request, Response, error_response
-from toolfold.transports import lambda_events
+from toolfold.execution.credentials import AUTHORIZATION, QUERY, X_API_KEY
+from toolfold.protocol.http import ENDPOINT, Headers, Request, Response, error_response
 
 if TYPE_CHECKING:
     from toolfold.app import App
@@ -21,10 +33,175 @@ if TYPE_CHECKING:
     from toolfold.telemetry import Telemetry
     from toolfold.transports.health import Health
 
-__all__ = ["LambdaHandler"]
+KEY_PARAMETER = "apikey"
+
+_MAX_ADDRESS = 64
+"""Characters of an IPv6 address with a zone."""
+
+
+class UnknownEvent(ValueError):
+    """The event has none of the known forms; ``str()`` says what is missing."""
+
+
+def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = None) -> Request:
+    """Return the request in ``event``.
+
+    Args:
+        event: The event, as Lambda passes it.
+        allow_key_in_query: Whether to read the API key from the query string.
+        deadline: When the response must be ready, by ``time.monotonic``.
+
+    Raises:
+        UnknownEvent: The event comes from another service, or is damaged.
+    """
+    if not isinstance(event, dict):
+        raise UnknownEvent("the event is not an object")
+    try:
+        is_version_2 = event.get("version") == "2.0"
+        method = event["requestContext"]["http"]["method"] if is_version_2 else event["httpMethod"]
+        key = _query_key(event, is_version_2) if allow_key_in_query else ""
+        path = str(event.get("rawPath" if is_version_2 else "path") or "")
+        return Request(
+            method.upper(),
+            _headers(event),
+            _body(event),
+            query_api_key=key,
+            deadline=deadline,
+            used_by_gateway=_used_by_gateway(event),
+            path=path,
+            caller=_principal(event),
+            source_address=_source_address(event, is_version_2),
+        )
+    except KeyError as error:
+        raise UnknownEvent(f"the event has no {error}") from None
+    except (TypeError, AttributeError):
+        raise UnknownEvent("a field of the event has another type than it should") from None
+
+
+def is_for_page(event: Mapping[str, Any], method: str, path: str) -> bool:
+    """Return whether a request is for the web explorer: the root of a stage or of a domain, or a path below ``/ui/``.
+
+    Args:
+        event: The event of the request.
+        method: Its method.
+        path: Its path, which a stage may precede.
+    """
+    if f"/{ENDPOINT}/" in path:  # a profile may be called "ui"
+        return False
+    # The route shows the root of a stage. A function URL has no routes, and MCP clients may POST to its root.
+    route = str(event.get("routeKey") or event.get("resource") or "")
+    is_root = route == "/" or route.endswith(" /") or (path in ("", "/") and method in ("GET", "HEAD"))
+    return is_root or "/ui/" in path
+
+
+def wants_multiple_values(event: Any) -> bool:
+    """Return whether a load balancer sent the event, and reads the headers of a response in lists alone."""
+    if not isinstance(event, dict) or not event.get("multiValueHeaders"):
+        return False
+    context = event.get("requestContext")
+    return isinstance(context, dict) and "elb" in context
+
+
+def _headers(event: Mapping[str, Any]) -> Headers:
+    """Return all headers; payload format 1.0 lists repeated ones separately, 2.0 joins them with commas."""
+    multi_value = event.get("multiValueHeaders")
+    if multi_value:
+        return tuple([(name.lower(), _text(value)) for name, values in multi_value.items() for value in _list(values)])
+    return tuple([(name.lower(), _text(value)) for name, value in (event.get("headers") or {}).items()])
+
+
+def _text(value: Any) -> str:
+    # Not str(value): the text of a number of thousands of digits, or of deep nesting, raises errors of its own.
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError
+    return value
+
+
+def _body(event: Mapping[str, Any]) -> bytes:
+    body = event.get("body")
+    if body is None:
+        return b""
+    if not isinstance(body, str):
+        raise TypeError
+    if not event.get("isBase64Encoded"):
+        return bytes(body.encode("utf-8", "surrogatepass"))
+    try:
+        return binascii.a2b_base64(body, strict_mode=True)
+    except ValueError:
+        raise UnknownEvent("the body is not base64") from None
+
+
+def _query_key(event: Mapping[str, Any], is_version_2: bool) -> str:
+    """Return the key in the query string; several are joined with commas, as API Gateway joins repeated headers."""
+    if is_version_2:
+        from urllib.parse import parse_qs  # imported here: few deployments allow a key in the query string
+
+        return ",".join(parse_qs(event.get("rawQueryString") or "").get(KEY_PARAMETER, []))
+    several = (event.get("multiValueQueryStringParameters") or {}).get(KEY_PARAMETER) or ()
+    if len(several) > 1:
+        return ",".join(map(str, several))
+    return str((event.get("queryStringParameters") or {}).get(KEY_PARAMETER) or "")
+
+
+def _source_address(event: Mapping[str, Any], is_version_2: bool) -> str:
+    """Return the address of the TCP connection, which a client cannot choose as it can ``X-Forwarded-For``.
+
+    A load balancer adds it to the end of that header.
+    """
+    context = event.get("requestContext") or {}
+    if "elb" in context:
+        forwarded = [value for name, value in _headers(event) if name == "x-forwarded-for"]
+        return ",".join(forwarded).rpartition(",")[2].strip()[:_MAX_ADDRESS]
+    return str((context.get("http" if is_version_2 else "identity") or {}).get("sourceIp") or "")[:_MAX_ADDRESS]
+
+
+def _principal(event: Mapping[str, Any]) -> str:
+    """Return a hash of the principal of AWS that signed the request, as API Gateway names it; empty where none did."""
+    authorizer = (event.get("requestContext") or {}).get("authorizer") or {}
+    arn = (authorizer.get("iam") or {}).get("userArn")
+    if not arn:
+        return ""
+    import hashlib  # the first response to an unsigned request does not need it
+
+    return hashlib.sha256(str(arn).encode(errors="replace")).hexdigest()[:16]
+
+
+def _used_by_gateway(event: Mapping[str, Any]) -> frozenset[str]:
+    """Return where the gateway took a credential from, which is then none for a source.
+
+    A Lambda authorizer may read any header or parameter, and the event does not say which. An API with payload format
+    1.0 and without authorizer has ``{"claims": null, "scopes": null}``.
+    """
+    context = event.get("requestContext") or {}
+    authorizer, identity = context.get("authorizer") or {}, context.get("identity") or {}
+    used = set()
+    if any(identity.get(name) for name in ("apiKey", "apiKeyId")):  # a usage plan
+        used.add(X_API_KEY)
+    if any(identity.get(name) for name in ("accessKey", "caller", "userArn", "cognitoIdentityId")):  # IAM
+        used.add(AUTHORIZATION)
+    for kind, found in authorizer.items():
+        if kind in ("jwt", "iam") or (kind in ("claims", "scopes") and found):
+            used.add(AUTHORIZATION)
+        elif kind not in ("claims", "scopes"):
+            used |= {AUTHORIZATION, X_API_KEY, QUERY}
+    return frozenset(used)
+
 
 _HEALTH_PATH = "/health"
 _OK = 200
+
+
+class OnRequest(Protocol):
+    """Is called for each request that was answered."""
+
+    def __call__(self, fields: LogFields, catalog_age_s: float | None, *, is_probe: bool) -> None:
+        """Log a request; see :meth:`toolfold.telemetry.Telemetry.record_request`."""
 
 
 class LambdaHandler:
@@ -33,8 +210,7 @@ class LambdaHandler:
     Args:
         app: The objects of this process.
         telemetry: Its logger.
-        on_request: Called for each request with the fields of its log line, and the seconds since the catalog was
-            published, where they are known.
+        on_request: Logs each request; None: ``telemetry`` does, as a line of its own.
         page: Answers requests of the web explorer; None: as the settings say, made by the first of them.
     """
 
@@ -42,7 +218,7 @@ class LambdaHandler:
         self,
         app: App,
         telemetry: Telemetry,
-        on_request: Callable[[LogFields, float | None], None] | None = None,
+        on_request: OnRequest | None = None,
         page: Router | None = None,
     ) -> None:
         self.app, self.server = app, app.server
@@ -61,7 +237,7 @@ class LambdaHandler:
         response = self._respond(event, remaining_s)
         self.log_request(response, time.perf_counter() - started)
         encoded: dict[str, Any] = {"statusCode": response.status, "headers": dict(response.headers)}
-        if lambda_events.wants_multiple_values(event):
+        if wants_multiple_values(event):
             encoded["multiValueHeaders"] = {name: [value] for name, value in response.headers}
         try:
             return {**encoded, "body": response.body.decode(), "isBase64Encoded": False}
@@ -75,23 +251,35 @@ class LambdaHandler:
         # Probes come every few seconds, as do requests of the page, and say nothing as long as all is well.
         rpc = fields.get("rpc")
         is_probe = (rpc == "health" and response.status == _OK) or rpc == "ui"
-        (self._logger.debug if is_probe else self._logger.info)("request", extra=fields)
+        if self._on_request is not None:
+            self._on_request(fields, self.app.catalog_age_s(), is_probe=is_probe)
+        else:
+            (self._logger.debug if is_probe else self._logger.info)("request", extra=fields)
         if self.app.call_log is not None and not is_probe:
             self.app.call_log.record_request(fields)
-        if self._on_request is not None:
-            self._on_request(response.log_fields, self.app.catalog_age_s())
 
     def _respond(self, event: Any, remaining_s: float | None) -> Response:
         settings = self.app.settings
         deadline = None if remaining_s is None else time.monotonic() + remaining_s - settings.deadline_margin_s
         try:
-            request = lambda_events.parse_event(event, settings.allow_key_in_query, deadline)
-        except lambda_events.UnknownEvent as error:
+            request = parse_event(event, settings.allow_key_in_query, deadline)
+        except UnknownEvent as error:
             self._logger.error("event not understood: %s", error)
             return error_response(
                 400, "This is no event of an API Gateway HTTP API, REST API or function URL, or of a load balancer."
             )
-        if self._has_page and lambda_events.is_for_page(event, request.method, request.path):
+        if settings.origin_secret_sha256:
+            through = _sent_by_firewall(request, settings.origin_secret_sha256)
+            if through is None:
+                return error_response(403, "Requests must come through the firewall of this server: use its URL.")
+            request = through
+        if settings.access == "iam" and not (request.caller or _needs_no_signature(request)):
+            return error_response(
+                403,
+                "Requests must be signed with AWS credentials (SigV4, service execute-api). MCP clients connect "
+                "through mcp-proxy-for-aws.",
+            )
+        if self._has_page and is_for_page(event, request.method, request.path):
             return self._page_response(event, request)
         if _is_for_health(request):
             return self._health_response(request.method)
@@ -110,6 +298,26 @@ class LambdaHandler:
 
             self._health = Health(self.app)
         return self._health.respond(method)
+
+
+def _needs_no_signature(request: Request) -> bool:
+    """Return whether API Gateway passes a request without a signature on, where callers are principals of AWS."""
+    return request.method == "OPTIONS" or _is_for_health(request)
+
+
+def _sent_by_firewall(request: Request, hashes: tuple[str, ...]) -> Request | None:
+    """Return the request with the address of its client, or None if it did not pass the firewall.
+
+    CloudFront appends the address of the client to ``X-Forwarded-For``, and API Gateway that of CloudFront.
+    """
+    import hashlib  # no endpoint without a firewall needs them
+    import hmac
+
+    sent = hashlib.sha256((request.header("x-origin-secret") or "").encode("utf-8", "surrogatepass")).hexdigest()
+    if not any(hmac.compare_digest(sent, known) for known in hashes):
+        return None
+    forwarded = [item.strip() for item in (request.header("x-forwarded-for") or "").split(",")]
+    return request._replace(source_address=forwarded[-2]) if len(forwarded) > 1 else request
 
 
 def _is_for_health(request: Request) -> bool:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.aws.clients import error_code
 from toolfold.protocol import jsonrpc
-from toolfold.transports import lambda_events
+from toolfold.transports import lambda_handler
 
 if TYPE_CHECKING:
     from toolfold.app import App
@@ -43,13 +43,13 @@ _USED_BY_TOOL_CALL = (
     "toolfold.execution.secrets",
     "toolfold.execution.validation",
     "toolfold.meta_tools.accepted_forms",
-    "toolfold.meta_tools.answer_notes",
+    "toolfold.meta_tools.answer_reader",
     "toolfold.meta_tools.answer_reader",
     "toolfold.meta_tools.argument_reader",
     "toolfold.meta_tools.call_forms",
-    "toolfold.meta_tools.call_metadata",
+    "toolfold.meta_tools.call",
     "toolfold.meta_tools.completion",
-    "toolfold.meta_tools.large_answers",
+    "toolfold.meta_tools.call",
     "toolfold.meta_tools.object_text",
     "toolfold.meta_tools.tool_call",
     "toolfold.network.session",
@@ -155,7 +155,7 @@ def _aws_services(app: App) -> set[str]:
 def _answer_sample_events(app: App) -> None:
     tool_name = app.catalog_store().summary(0).name
     for event in _sample_events(tool_name):
-        app.server.handle_http(lambda_events.parse_event(event, allow_key_in_query=False))
+        app.server.handle_http(lambda_handler.parse_event(event, allow_key_in_query=False))
         if app.authorization is not None:  # which has refused this event, as it has no token
             message = jsonrpc.parse_message(event["body"].encode())
             if message is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from toolfold.app import build_app
 from toolfold.local_defaults import with_local_defaults
+from toolfold.settings import Settings
 from toolfold.transports.stdio_session import StdioSession
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ def main(profile: str = "") -> int:
     Args:
         profile: The profile whose tools are exposed; empty: ``default``.
     """
-    from toolfold.settings import Settings
-
     run(Settings.from_environment(), profile)
     return 0
 
@@ -45,7 +44,7 @@ def run(settings: Settings, profile: str = "") -> None:
 
         check_cache_file(settings)
     if settings.audit_file:
-        from toolfold.execution.audit_file import check_audit_setting
+        from toolfold.execution.audit import check_audit_setting
 
         check_audit_setting(settings)
     settings = with_local_defaults(settings)

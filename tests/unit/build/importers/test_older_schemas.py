@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolfold.build.importers.mcp.older_schemas import to_2020_12
+from toolfold.build.importers.mcp.importer import to_2020_12
 
 STRING = {"type": "string"}
 

@@ -13,8 +13,7 @@ import yaml
 
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.skills import files, importer
-from toolfold.build.importers.skills.front_matter import parse_skill
-from toolfold.build.importers.skills.media_types import media_type
+from toolfold.build.importers.skills.importer import media_type, parse_skill
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.skills import Skill, skill_of
 from toolfold.catalog.store import parse_catalog

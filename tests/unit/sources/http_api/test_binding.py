@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from toolfold.sources.http_api.binding import InvalidArgument, bind
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
-from toolfold.sources.http_api.path_template import check_template
+from toolfold.sources.http_api.styles import check_template
 
 PETS = {"path": "/pets/{petId}"}
 TRACED = {"path": "/a", "parameters": {"trace": {"in": "header", "name": "X-Trace"}}}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolfold.sources.http_api.content import decode_content, json_lines
-from toolfold.sources.http_api.problem_details import MAX_CHARS, said_by
+from toolfold.sources.http_api.body import decode_content, json_lines
+from toolfold.sources.http_api.bound_parser import MAX_CHARS, said_by
 from toolfold.text_safety import has_unsafe
 
 

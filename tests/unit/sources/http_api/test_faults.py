@@ -12,8 +12,7 @@ from toolfold.errors import CallError
 from toolfold.models import SourceCredentials, UpstreamResponse
 from toolfold.network.session import HttpClient
 from toolfold.settings import Settings
-from toolfold.sources.base import AdapterContext
-from toolfold.sources.errors import Retryable
+from toolfold.sources.base import AdapterContext, Retryable
 from toolfold.sources.registry import AdapterRegistry
 
 KEY = "CANARYKEY0123456"

@@ -14,8 +14,8 @@ import pytest
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import AuthRejected, CallError, UpstreamError, UpstreamTimeout
 from toolfold.models import UpstreamResponse
-from toolfold.sources.errors import ConnectionFailed
-from toolfold.sources.http_api.oauth2 import TokenProvider, TokenRequest, token_request
+from toolfold.sources.base import ConnectionFailed
+from toolfold.sources.http_api.authentication import TokenProvider, TokenRequest, token_request
 
 KEY = "client-7:s3cret/+&"
 URL = "https://auth.example/token"

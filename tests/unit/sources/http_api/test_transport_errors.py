@@ -9,7 +9,7 @@ import pytest
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AnswerTooLarge, UpstreamError, UpstreamTimeout
 from toolfold.network import errors
-from toolfold.sources.errors import NotSent, Retryable
+from toolfold.sources.base import NotSent, Retryable
 from toolfold.sources.http_api.transport_errors import to_call_error
 
 CLASSES = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolfold.sources.mcp.fingerprint import tool_fingerprint
+from toolfold.sources.mcp.listing import tool_fingerprint
 
 TOOL: dict[str, Any] = {
     "name": "now",

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from toolfold.sources.sql.database_reader import bind_parameters
 from toolfold.sources.sql.errors import DatabaseFailure
-from toolfold.sources.sql.postgresql_parameters import encode_parameters
-from toolfold.sources.sql.statement_parameters import bind_parameters
+from toolfold.sources.sql.postgresql_database import encode_parameters
 
 
 @pytest.mark.parametrize(

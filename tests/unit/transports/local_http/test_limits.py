@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from toolfold.transports.local_http.limits import _SMALL_BYTES, ConnectionLimits
+from toolfold.transports.local_http.connection import _SMALL_BYTES, ConnectionLimits
 
 
 class Connection:

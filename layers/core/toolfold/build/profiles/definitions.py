@@ -1,11 +1,25 @@
-"""Make the definition of a tool for ``tools/list``."""
+"""Make the definition of a tool for ``tools/list``.
+
+Make one tool for each category: ``action`` names the tool of the category, beside the parameters of all of them.
+
+Tools that only read and tools that change something are in groups of their own, so that a client that allows a group
+that only reads allows nothing else.
+
+Make one tool for each kind of source: ``connector``, ``database``, ``mcp``, ``read_skill``, and ``request_tools``.
+
+Each lists what there is by name; its calls return the schemas, and run a tool.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-__all__ = ["annotations_of", "definition_of", "description_of"]
+from toolfold.catalog import json_schema
+from toolfold.results import tokens
 
 
 def definition_of(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,3 +53,346 @@ def annotations_of(effects: Collection[str]) -> dict[str, bool]:
     if set(effects) <= {"read"}:
         return {"readOnlyHint": True, "openWorldHint": True}
     return {"readOnlyHint": False, "destructiveHint": "destructive" in effects, "openWorldHint": True}
+
+
+MAX_GROUP_TOKENS = 2000
+"""Tokens of the definition of a group; a larger one is split."""
+
+ACTION = "action"
+"""The parameter that names the tool."""
+
+ARGUMENTS = "arguments"
+"""The object for parameters that are called ``action`` themselves."""
+
+_MAX_NAME = 48
+"""Characters of the name of a group, so that a suffix fits into the 64 of MCP."""
+
+_MAX_DESCRIPTION = 48
+"""Characters of the description of a parameter: the tools that share it describe it in more detail."""
+
+_MAX_GROUP_DESCRIPTION = 160
+_MAX_ENUM = 24
+"""Values of a parameter that are listed. TOOL_GET lists all."""
+
+_KEPT = ("minimum", "exclusiveMinimum", "maximum")
+_CLAUSE = re.compile(r"(?<=\w)[.;:](?:\s|$)")
+_PHRASE = re.compile(r"(?<=\w)[.;:,](?:\s|$)")
+
+Group = dict[str, Any]
+"""``kind`` of the sources, and the ``definition``."""
+
+Member = tuple[str, Mapping[str, Any]]
+"""Name and compiled entry of a tool."""
+
+
+def make_groups(
+    categories: Sequence[Mapping[str, Any]],
+    tools: Sequence[Member],
+    kinds: Mapping[str, str],
+    formats: Mapping[str, str],
+    taken: Collection[str],
+) -> list[Group]:
+    """Return the groups of ``tools``, in the order of ``categories``.
+
+    Args:
+        categories: Those of the catalog.
+        tools: The tools that are listed.
+        kinds: Source → its kind; see ``catalog.profiles.kind_of``.
+        formats: Source → its parameter for the form of an answer, which is left out.
+        taken: Names that a group cannot have, in upper case.
+    """
+    names = _Names(taken)
+    groups: list[Group] = []
+    for category in categories:
+        members = [member for member in tools if member[1]["category"] == category["name"]]
+        for suffix, effects in (("", {"read"}), ("_write", {"write", "destructive"})):
+            same = [member for member in members if member[1]["effect"] in effects]
+            left_out = formats.get(category["source"], "")
+            for part in _split(category, same, left_out):
+                name = names.make(f"{category['name']}{suffix}")
+                groups.append(
+                    {"kind": kinds[category["source"]], "definition": _define(name, category, part, left_out)}
+                )
+    return groups
+
+
+class _Names:
+    """Gives each group a name of its own."""
+
+    def __init__(self, taken: Collection[str]) -> None:
+        self._taken = set(taken)
+
+    def make(self, label: str) -> str:
+        """Return a name for ``label`` that MCP allows."""
+        base = re.sub(r"[^A-Za-z0-9_-]+", "__", label)[:_MAX_NAME]
+        name, number = base, 1
+        while name.upper() in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        self._taken.add(name.upper())
+        return name
+
+
+def _split(category: Mapping[str, Any], members: Sequence[Member], left_out: str) -> list[Sequence[Member]]:
+    """Return ``members`` in parts whose definitions are within :data:`MAX_GROUP_TOKENS`, as far as a part can be."""
+    if not members:
+        return []
+    if len(members) == 1 or definition_tokens(_define("_" * 8, category, members, left_out)) <= MAX_GROUP_TOKENS:
+        return [members]
+    middle = (len(members) + 1) // 2
+    return [*_split(category, members[:middle], left_out), *_split(category, members[middle:], left_out)]
+
+
+def definition_tokens(definition: Mapping[str, Any]) -> int:
+    """Return the tokens of a definition, as they are counted without a tokenizer."""
+    return tokens.count(json.dumps(definition, ensure_ascii=False, separators=(",", ":")))
+
+
+def _define(name: str, category: Mapping[str, Any], members: Sequence[Member], left_out: str) -> dict[str, Any]:
+    schemas = [entry["parameters"] for _, entry in members]
+    rules: dict[str, list[Mapping[str, Any]]] = {}
+    for schema in schemas:
+        for parameter, rule in json_schema.properties(schema).items():
+            if parameter != left_out:
+                rules.setdefault(parameter, []).append(_resolved(rule, schema))
+    properties: dict[str, Any] = {ACTION: {"type": "string", "enum": [member for member, _ in members]}}
+    properties |= {parameter: merge(found) for parameter, found in rules.items() if parameter != ACTION}
+    if ACTION in rules:
+        properties[ARGUMENTS] = {"type": "object", "description": "Parameters of the tool called action"}
+    counts = Counter(parameter for schema in schemas for parameter in schema.get("required", ()))
+    common = [parameter for parameter in rules if counts[parameter] == len(schemas) and parameter != ACTION]
+    return {
+        "name": name,
+        "title": category["title"],
+        "description": _shorten(category["description"], _MAX_GROUP_DESCRIPTION),
+        "inputSchema": {"type": "object", "properties": properties, "required": [ACTION, *common]},
+        "annotations": _hints({entry["effect"] for _, entry in members}),
+    }
+
+
+def _hints(effects: Collection[str]) -> dict[str, bool]:
+    """Return the annotations of a group, without ``openWorldHint``, which is true by default."""
+    return {name: value for name, value in annotations_of(effects).items() if name != "openWorldHint"}
+
+
+def _resolved(rule: Any, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of a parameter; one that refers to another is followed once."""
+    if isinstance(rule, dict) and isinstance(rule.get("$ref"), str):
+        target = json_schema.resolve(schema, rule["$ref"])
+        rule = {**target, **rule} if isinstance(target, dict) else rule
+    return rule if isinstance(rule, dict) else {}
+
+
+def merge(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return one schema that allows what any of ``rules`` allows, for a parameter that several tools have.
+
+    Example:
+        >>> merge([{"type": "string", "enum": ["a"]}, {"type": "string", "enum": ["b"]}])
+        {'type': 'string', 'enum': ['a', 'b']}
+    """
+    types = list(dict.fromkeys(_type_of(rule) for rule in rules))
+    merged: dict[str, Any] = {}
+    if len(types) == 1 and types[0]:
+        merged["type"] = types[0]
+    elif set(types) == {"integer", "number"}:
+        merged["type"] = "number"
+    elif all(types):
+        merged["anyOf"] = [{"type": one} for one in types]
+    if all("enum" in rule for rule in rules):
+        values = list({json.dumps(value): value for rule in rules for value in rule["enum"]}.values())
+        if len(values) <= _MAX_ENUM:
+            merged["enum"] = values
+    if merged.get("type") == "array":
+        items = [rule.get("items") for rule in rules]
+        same = all(one == items[0] for one in items) and "$ref" not in json.dumps(items[0])
+        merged["items"] = items[0] if same and isinstance(items[0], dict) else {}
+    merged |= {
+        key: rules[0][key] for key in _KEPT if all(rule.get(key) == rules[0].get(key) is not None for rule in rules)
+    }
+    described = Counter(rule["description"] for rule in rules if isinstance(rule.get("description"), str))
+    if described and "enum" not in merged:  # the values say what it is
+        merged["description"] = _shorten(_PHRASE.split(described.most_common(1)[0][0])[0], _MAX_DESCRIPTION)
+    return merged
+
+
+def _type_of(rule: Mapping[str, Any]) -> str:
+    """Return the type of a value; empty where a schema allows several."""
+    type_ = rule.get("type")
+    return type_ if isinstance(type_, str) else ""
+
+
+def _shorten(text: str, most: int) -> str:
+    """Return the first clause of ``text``, or as many of its words as fit into ``most`` characters."""
+    first = _CLAUSE.split(text, maxsplit=1)[0].strip()
+    if len(first) <= most:
+        return first
+    return first[: most + 1].rpartition(" ")[0].rstrip(",(") or first[:most]
+
+
+REQUEST = "request_tools"
+
+_MAX_NAMED = 12
+"""Tools of one source that its line names, where they are not in the schema."""
+
+_MAX_ENUM_CHARS = 2400
+"""Characters of all names in the schema of one kind: some 900 tokens. Beyond, the lines name the first of each source,
+and ``discover`` the others."""
+
+_MAX_LINES_CHARS = 4000
+_MAX_STUB = 120
+"""Characters of the description of a source or a skill, as agents' lists of skills have it."""
+
+_ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
+"""Makes clients that defer tools show these from the start: without them nothing behind them is found."""
+
+
+def make_kinds(sources: Mapping[str, Any], tools: Sequence[Member], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the definitions of the kinds of which there are tools, and that of ``request_tools``.
+
+    Args:
+        sources: Id → compiled entry.
+        tools: The tools that are listed.
+        kinds: Source → its kind; see ``catalog.profiles.kind_of``.
+    """
+    made: list[dict[str, Any]] = []
+    for kind, define in _DEFINE.items():
+        members = [member for member in tools if kinds[member[1]["source"]] == kind]
+        if members:
+            present = dict.fromkeys(entry["source"] for _, entry in members)
+            definition = define({id_: sources[id_] for id_ in present}, members)
+            definition |= {
+                "annotations": annotations_of({entry["effect"] for _, entry in members}),
+                "_meta": _ALWAYS_LOAD,
+            }
+            made.append({"kind": kind, "definition": definition})
+    return [*made, {"kind": "request", "definition": _REQUEST}] if made else []
+
+
+def _connector(sources: Mapping[str, Any], members: Sequence[Member]) -> dict[str, Any]:
+    actions = _enum([name for name, _ in members])
+    return {
+        "name": "connector",
+        "title": "API connectors",
+        "description": f"Calls APIs: {_lines(sources, members, named=not actions)} discover returns the actions of a "
+        "connector with their parameters, execute runs one.",
+        "inputSchema": _schema(
+            {
+                "subcommand": {"type": "string", "enum": ["discover", "execute"]},
+                "connector": {"type": "string", "enum": list(sources)},
+                "action": {"type": "string", **actions},
+                "parameters": {"type": "object", "description": "Of the action"},
+            },
+            "subcommand",
+            "connector",
+        ),
+    }
+
+
+def _database(sources: Mapping[str, Any], members: Sequence[Member]) -> dict[str, Any]:
+    return {
+        "name": "database",
+        "title": "Databases",
+        "description": f"Reads databases: {_lines(sources, members, named=False)} list_tables, then discover returns "
+        "the columns of a table, query runs SQL.",
+        "inputSchema": _schema(
+            {
+                "subcommand": {"type": "string", "enum": ["list_tables", "discover", "query"]},
+                "database": {"type": "string", "enum": list(sources)},
+                "table": {"type": "string", "description": "For discover"},
+                "sql": {"type": "string", "description": "For query: one SELECT"},
+                "params": {"type": "array", "items": {}, "description": "Values of its placeholders"},
+                "limit": {"type": "integer", "description": "Rows"},
+            },
+            "subcommand",
+            "database",
+        ),
+    }
+
+
+def _mcp(sources: Mapping[str, Any], members: Sequence[Member]) -> dict[str, Any]:
+    names = _enum([name for name, _ in members])
+    return {
+        "name": "mcp",
+        "title": "MCP servers",
+        "description": f"Calls MCP servers: {_lines(sources, members, named=not names)} discover returns the tools of "
+        "a server with their parameters, call runs one.",
+        "inputSchema": _schema(
+            {
+                "subcommand": {"type": "string", "enum": ["discover", "call"]},
+                "server": {"type": "string", "enum": list(sources)},
+                "tool": {"type": "string", **names},
+                "arguments": {"type": "object", "description": "Of the tool"},
+            },
+            "subcommand",
+            "server",
+        ),
+    }
+
+
+def _skill(_sources: Mapping[str, Any], members: Sequence[Member]) -> dict[str, Any]:
+    names = [name for name, _ in members]
+    listed = _joined([f"{name}: {_stub(entry['summary'])}" for name, entry in members])
+    return {
+        "name": "read_skill",
+        "title": "Skills",
+        "description": f"Returns the instructions of a skill; read it before such work. {listed}",
+        "inputSchema": _schema(
+            {
+                "name": {"type": "string", **_enum(names)},
+                "file": {"type": "string", "description": "One of its files instead"},
+            },
+            "name",
+        ),
+    }
+
+
+_DEFINE: Mapping[str, Callable[[Mapping[str, Any], Sequence[Member]], dict[str, Any]]] = {
+    "connector": _connector,
+    "database": _database,
+    "mcp": _mcp,
+    "skill": _skill,
+}
+
+_REQUEST: dict[str, Any] = {
+    "name": REQUEST,
+    "title": "Describe tools",
+    "description": "Returns parameters, answers and an example of tools by name, or of those that fit a query.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "tool_names": {"type": "array", "items": {"type": "string"}, "description": "Up to 20"},
+            "query": {"type": "string", "description": "What you need"},
+        },
+    },
+    "annotations": {"readOnlyHint": True, "openWorldHint": False},
+    "_meta": _ALWAYS_LOAD,
+}
+
+
+def _schema(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(properties), "required": list(required)}
+
+
+def _enum(names: Sequence[str]) -> dict[str, Any]:
+    """Return the keyword with ``names``, or nothing where they are too many."""
+    return {"enum": list(names)} if sum(map(len, names)) <= _MAX_ENUM_CHARS else {}
+
+
+def _lines(sources: Mapping[str, Any], members: Sequence[Member], *, named: bool) -> str:
+    """Return what each source is, with the number of its tools, and the first of their names where ``named``."""
+    lines = []
+    for id_, source in sources.items():
+        own = [name for name, entry in members if entry["source"] == id_]
+        more = ", …" if len(own) > _MAX_NAMED else ""
+        names = f": {', '.join(own[:_MAX_NAMED])}{more}" if named else ""
+        lines.append(f"{id_}: {_stub(source['description'])} ({len(own)} tools{names})")
+    return f"{_joined(lines)}."
+
+
+def _joined(lines: Sequence[str]) -> str:
+    text = "; ".join(lines)
+    return text if len(text) <= _MAX_LINES_CHARS else f"{text[:_MAX_LINES_CHARS].rpartition(';')[0]}; and more"
+
+
+def _stub(text: str) -> str:
+    return text.rstrip(".") if len(text) <= _MAX_STUB else f"{text[: _MAX_STUB - 1]}…"

@@ -1,4 +1,7 @@
-"""Types of the fields of models: texts, names, URLs and patterns, each with its check."""
+"""Types of the fields of models: texts, names, URLs and patterns, each with its check.
+
+Further meanings of words in a query: the content of ``vocabulary.yaml``.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from toolfold.catalog.bounded_pattern import pattern_steps
 from toolfold.catalog.head_checks import MAX_TEXT, host_of, text_problem
-
-__all__ = [
-    "SUMMARY_LIMIT",
-    "TOOL_NAME",
-    "BoundedPattern",
-    "HeaderName",
-    "Identifier",
-    "JsonScalar",
-    "Model",
-    "Pattern",
-    "Phrase",
-    "Prose",
-    "Summary",
-    "Tag",
-    "Url",
-    "check_page",
-    "check_url",
-]
 
 TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
 """Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""
@@ -103,3 +88,33 @@ class Model(BaseModel):
     """Base of all models: immutable, without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+VOCABULARY = "vocabulary.yaml"
+"""Optional file in the folder of a source, with a :class:`Vocabulary`."""
+
+
+class Names(Model):
+    """Proper names of one kind, and the categories and tools that they refer to."""
+
+    categories: list[Identifier] = []
+    tools: list[str] = []
+    preferred: list[str] = []
+    """Tools that are preferred for a query with nothing but such a name."""
+    words: str
+
+    def matches_tool(self, category: str, tool: str) -> bool:
+        """Return whether a name of this kind can refer to ``tool`` of ``category``."""
+        return category in self.categories or tool in self.tools or tool in self.preferred
+
+
+class Vocabulary(Model):
+    """Additional meanings of words in a query."""
+
+    names: dict[Identifier, Names] = {}
+    synonyms: dict[str, dict[str, str]] = {}
+    """Words of the catalog → language → synonyms, separated by commas."""
+    ignored: str = ""
+    """Words that a search ignores."""
+    out_of_scope: dict[str, list[str]] = {}
+    """Topic that the source does not serve → requests for it."""

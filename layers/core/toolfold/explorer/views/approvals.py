@@ -7,11 +7,12 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from toolfold.aws.clients import error_code
 from toolfold.errors import ToolfoldError
 from toolfold.execution.approval import iso_time
 from toolfold.execution.approval_decision import AlreadyDecided, CannotDecide
 from toolfold.explorer.answers import ApiProblem, json_answer
-from toolfold.explorer.parameters import invalid
+from toolfold.explorer.page_request import invalid
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ def respond(explorer: Explorer, request: PageRequest) -> Response:
     except (ApiProblem, ToolfoldError):
         raise
     except Exception as error:  # noqa: BLE001 - of SQLite and of AWS; their texts may have paths and addresses
-        from toolfold.aws.clients import error_code
-
         raise ApiProblem(
             503,
             "APPROVAL_UNAVAILABLE",

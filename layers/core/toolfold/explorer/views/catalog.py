@@ -6,11 +6,11 @@ import gzip
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold import __version__
 from toolfold.explorer.answers import LOG_FIELDS
-from toolfold.explorer.paid_sources import paid_sources
+from toolfold.explorer.explorer import paid_sources
 from toolfold.explorer.static_files import accepts_gzip, has_etag
 from toolfold.protocol.http import Headers, Response
+from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog

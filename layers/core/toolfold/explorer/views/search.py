@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.explorer.answers import json_answer
-from toolfold.explorer.parameters import read_integer, read_text
+from toolfold.explorer.page_request import read_integer, read_text
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog

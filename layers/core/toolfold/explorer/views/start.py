@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolfold import __version__
 from toolfold.explorer.answers import json_answer
 from toolfold.mcp_clients import endpoint_snippets, own_command
+from toolfold.meta_tools.result import dumps_compact
 from toolfold.results import tokens
+from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -88,7 +89,6 @@ def _definition_tokens(catalog: Catalog) -> int:
     """Return the tokens of the definitions of all tools, which the compiler has counted for whole catalogs only."""
     if len(catalog) > _MAX_COUNTED:
         return catalog.base.definition_tokens * len(catalog) // len(catalog.base)
-    from toolfold.meta_tools.result import dumps_compact
 
     pieces = 0
     for position in range(len(catalog)):

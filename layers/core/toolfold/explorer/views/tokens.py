@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolfold.explorer.answers import json_answer
-from toolfold.explorer.parameters import invalid
+from toolfold.explorer.page_request import invalid
 from toolfold.results import tokens
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.search import closest_names
 from toolfold.explorer.answers import ApiProblem, json_answer
-from toolfold.explorer.paid_sources import paid_sources
-from toolfold.explorer.parameters import read_text
+from toolfold.explorer.explorer import paid_sources
+from toolfold.explorer.page_request import read_text
 from toolfold.meta_tools.detail_levels import LEVELS
-from toolfold.meta_tools.tool_details import refusal_of
-from toolfold.meta_tools.tool_get import tool_get
+from toolfold.meta_tools.tool_get import refusal_of, tool_get
 from toolfold.results import tokens
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolfold.explorer.answers import json_answer
-from toolfold.explorer.parameters import read_integer
+from toolfold.explorer.page_request import read_integer
 
 if TYPE_CHECKING:
     from toolfold.explorer.explorer import Explorer

@@ -10,12 +10,10 @@ from itertools import pairwise
 from statistics import fmean, median, variance
 from typing import Any
 
-from toolfold.mock_api.endpoint import ApiError, Document, Endpoint
+from toolfold.mock_api.endpoint import ApiError, ApiRequest, Document, Endpoint, Parameter, is_unknown_symbol
 from toolfold.mock_api.endpoints.core_stocks import MINUTES
-from toolfold.mock_api.price_series import Bar, daily_bars, monthly_bars, weekly_bars
-from toolfold.mock_api.request_parsing import ApiRequest, Parameter, is_unknown_symbol
+from toolfold.mock_api.price_series import Bar, add_months, daily_bars, month_end, monthly_bars, weekly_bars
 from toolfold.mock_api.stocks import minute_bars, price_series_for
-from toolfold.mock_api.trading_days import add_months, month_end
 
 RANGE = r"full|\d+(minute|hour|day|week|month|year)|\d{4}-\d{2}(-\d{2}(T\d{2}:\d{2}:\d{2})?)?"
 INTERVALS = (*MINUTES, "DAILY", "WEEKLY", "MONTHLY")

@@ -6,12 +6,11 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from toolfold.mock_api.companies import COMPANIES, Company, get_company
-from toolfold.mock_api.endpoint import Document, Endpoint, document_without_rows, list_table
+from toolfold.mock_api.endpoint import ApiRequest, Document, Endpoint, Parameter, document_without_rows, list_table
 from toolfold.mock_api.endpoints.statements import quarterly_eps, report_day
-from toolfold.mock_api.request_parsing import ApiRequest, Parameter
+from toolfold.mock_api.price_series import add_months, trading_day_on_or_after
 from toolfold.mock_api.seeded_random import SeededRandom
-from toolfold.mock_api.trading_days import add_months, trading_day_on_or_after
+from toolfold.mock_api.stocks import COMPANIES, Company, get_company
 
 CRLF = "\r\n"
 NEVER = "null"  # written in the column of a date that does not exist

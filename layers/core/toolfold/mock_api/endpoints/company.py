@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from toolfold.mock_api.companies import COMPANIES, Company, get_company
-from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, document_without_rows, empty_document, list_table
+from toolfold.mock_api.endpoint import (
+    DATATYPE,
+    ApiRequest,
+    Document,
+    Endpoint,
+    document_without_rows,
+    empty_document,
+    list_table,
+)
 from toolfold.mock_api.endpoints.core_stocks import SYMBOL
 from toolfold.mock_api.endpoints.statements import (
     MISSING,
@@ -15,9 +22,8 @@ from toolfold.mock_api.endpoints.statements import (
     shares_outstanding,
     trailing_year,
 )
-from toolfold.mock_api.request_parsing import ApiRequest
 from toolfold.mock_api.seeded_random import SeededRandom
-from toolfold.mock_api.stocks import dividends, splits, unadjusted_bars
+from toolfold.mock_api.stocks import COMPANIES, Company, dividends, get_company, splits, unadjusted_bars
 
 UNLISTED = "n/a"  # mark of a missing value in a fund profile
 

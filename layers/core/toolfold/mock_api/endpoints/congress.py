@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from toolfold.mock_api.companies import COMPANIES, get_company
-from toolfold.mock_api.endpoint import DATATYPE, ApiError, Document, Endpoint, list_table
-from toolfold.mock_api.request_parsing import ApiRequest, Parameter
+from toolfold.mock_api.endpoint import DATATYPE, ApiError, ApiRequest, Document, Endpoint, Parameter, list_table
 from toolfold.mock_api.seeded_random import SeededRandom
+from toolfold.mock_api.stocks import COMPANIES, get_company
 
 
 class Member(NamedTuple):

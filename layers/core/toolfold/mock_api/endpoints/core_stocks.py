@@ -9,14 +9,15 @@ from toolfold.mock_api.endpoint import (
     DATATYPE,
     ENTITLEMENT,
     ApiError,
+    ApiRequest,
     Document,
     Endpoint,
+    Parameter,
     Table,
     number_keys,
     strip_number,
 )
 from toolfold.mock_api.price_series import Bar, monthly_bars, weekly_bars
-from toolfold.mock_api.request_parsing import ApiRequest, Parameter
 from toolfold.mock_api.stocks import AdjustedBar, adjusted_bars, minute_bars, unadjusted_bars
 
 COMPACT_POINTS = 100

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, Table, number_keys, strip_number
+from toolfold.mock_api.endpoint import (
+    DATATYPE,
+    ApiRequest,
+    Document,
+    Endpoint,
+    Parameter,
+    Table,
+    number_keys,
+    strip_number,
+)
 from toolfold.mock_api.endpoints.core_stocks import MINUTES, OHLCV, OUTPUTSIZE, meta, newest_first, size_name
 from toolfold.mock_api.price_series import (
     ALL_DAY_SESSION,
@@ -16,7 +25,6 @@ from toolfold.mock_api.price_series import (
     monthly_bars,
     weekly_bars,
 )
-from toolfold.mock_api.request_parsing import ApiRequest, Parameter
 from toolfold.mock_api.seeded_random import SeededRandom
 
 # code -> name and dollars per unit; the names are facts, the rates are invented

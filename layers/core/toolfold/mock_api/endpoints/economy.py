@@ -9,11 +9,18 @@ from datetime import date, timedelta
 from functools import lru_cache, partial
 from statistics import fmean
 
-from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, Table, list_table
-from toolfold.mock_api.price_series import PriceSeries, daily_bars, monthly_bars, weekly_bars
-from toolfold.mock_api.request_parsing import ApiRequest, Parameter
+from toolfold.mock_api.endpoint import DATATYPE, ApiRequest, Document, Endpoint, Parameter, Table, list_table
+from toolfold.mock_api.price_series import (
+    PriceSeries,
+    add_months,
+    daily_bars,
+    is_trading_day,
+    month_end,
+    monthly_bars,
+    weekdays,
+    weekly_bars,
+)
 from toolfold.mock_api.seeded_random import SeededRandom
-from toolfold.mock_api.trading_days import add_months, is_trading_day, month_end, weekdays
 
 MISSING = "."
 # Rows without a value, so that each series contains the mark of a missing value.

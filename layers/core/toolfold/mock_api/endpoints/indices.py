@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, Table, list_table
+from toolfold.mock_api.endpoint import DATATYPE, ApiRequest, Document, Endpoint, Parameter, Table, list_table
 from toolfold.mock_api.endpoints.core_stocks import SYMBOL
 from toolfold.mock_api.price_series import PriceSeries, daily_bars, monthly_bars, weekly_bars
-from toolfold.mock_api.request_parsing import ApiRequest, Parameter
 from toolfold.mock_api.seeded_random import SeededRandom
 
 # symbol | name | level

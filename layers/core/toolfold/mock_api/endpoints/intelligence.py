@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from toolfold.mock_api.companies import COMPANIES, get_company
-from toolfold.mock_api.endpoint import ENTITLEMENT, ApiError, Document, Endpoint, document_without_rows, empty_document
+from toolfold.mock_api.endpoint import (
+    ENTITLEMENT,
+    ApiError,
+    ApiRequest,
+    Document,
+    Endpoint,
+    Parameter,
+    document_without_rows,
+    empty_document,
+    is_unknown_symbol,
+)
 from toolfold.mock_api.endpoints.calendars import made_up_ticker
 from toolfold.mock_api.endpoints.core_stocks import SYMBOL
 from toolfold.mock_api.endpoints.statements import reported_quarters, shares_outstanding
-from toolfold.mock_api.request_parsing import ApiRequest, Parameter, is_unknown_symbol
+from toolfold.mock_api.price_series import trading_day_on_or_before
 from toolfold.mock_api.seeded_random import SeededRandom
-from toolfold.mock_api.stocks import unadjusted_bars
-from toolfold.mock_api.trading_days import trading_day_on_or_before
+from toolfold.mock_api.stocks import COMPANIES, get_company, unadjusted_bars
 
 TOPICS = (
     "blockchain", "earnings", "ipo", "mergers_and_acquisitions", "financial_markets", "economy_fiscal",

@@ -8,12 +8,20 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import groupby
 
-from toolfold.mock_api.endpoint import DATATYPE, Document, Endpoint, Table, document_without_rows, list_table
+from toolfold.mock_api.endpoint import (
+    DATATYPE,
+    ApiRequest,
+    Document,
+    Endpoint,
+    Parameter,
+    Table,
+    document_without_rows,
+    list_table,
+)
 from toolfold.mock_api.endpoints.core_stocks import SYMBOL
-from toolfold.mock_api.request_parsing import ApiRequest, Parameter
+from toolfold.mock_api.price_series import is_trading_day, trading_day_on_or_before
 from toolfold.mock_api.seeded_random import SeededRandom
 from toolfold.mock_api.stocks import last_close
-from toolfold.mock_api.trading_days import is_trading_day, trading_day_on_or_before
 
 PRICE_KEYS = (
     "contractID", "symbol", "expiration", "strike", "type", "last", "mark", "bid", "bid_size", "ask", "ask_size",

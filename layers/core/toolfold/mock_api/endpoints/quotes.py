@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from toolfold.mock_api.companies import COMPANIES, Company
 from toolfold.mock_api.endpoint import (
     DATATYPE,
     ENTITLEMENT,
+    ApiRequest,
     Document,
     Endpoint,
+    Parameter,
     Table,
     document_without_rows,
+    is_unknown_symbol,
     list_table,
     number_keys,
 )
 from toolfold.mock_api.endpoints.core_stocks import SYMBOL
-from toolfold.mock_api.request_parsing import ApiRequest, Parameter, is_unknown_symbol
+from toolfold.mock_api.price_series import is_trading_day
 from toolfold.mock_api.seeded_random import SeededRandom
-from toolfold.mock_api.stocks import unadjusted_bars
-from toolfold.mock_api.trading_days import is_trading_day
+from toolfold.mock_api.stocks import COMPANIES, Company, unadjusted_bars
 
 QUOTE_KEYS = number_keys(
     "symbol", "open", "high", "low", "price", "volume", "latest trading day", "previous close", "change",

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
-from toolfold.mock_api.companies import get_company
-from toolfold.mock_api.endpoint import Document, Endpoint, empty_document
+from toolfold.mock_api.endpoint import ApiRequest, Document, Endpoint, empty_document
 from toolfold.mock_api.endpoints.core_stocks import SYMBOL
-from toolfold.mock_api.request_parsing import ApiRequest
+from toolfold.mock_api.price_series import add_months, month_end, trading_day_on_or_before
 from toolfold.mock_api.seeded_random import SeededRandom
-from toolfold.mock_api.trading_days import add_months, month_end, trading_day_on_or_before
+from toolfold.mock_api.stocks import get_company
 
 FIRST_YEAR = 2006
 REPORTING_LAG = timedelta(days=25)  # from the end of a quarter to its report

@@ -4,5 +4,3 @@ A line is a list as long as the bars, oldest first, with None where an indicator
 the textbook ones, with Wilder's smoothing where it is customary; the Hilbert transform family is replaced by simple
 cycles within the indicator's range, since no test needs its true values. Imports ``mock_api.price_series`` only.
 """
-
-__all__ = ["averages", "bars", "direction", "oscillators"]

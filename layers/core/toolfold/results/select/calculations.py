@@ -9,7 +9,6 @@ from typing import Any
 
 from toolfold.budget import WorkBudget
 from toolfold.results import values
-from toolfold.results.columns import unique_names
 from toolfold.results.select import functions
 from toolfold.results.select.rows import ChosenRows, key_columns
 from toolfold.results.select.selection import (
@@ -24,7 +23,7 @@ from toolfold.results.select.selection import (
 )
 from toolfold.results.select.sql_engine import SqlTables
 from toolfold.results.select.statements import Statements, has_aggregate
-from toolfold.results.tables import Table
+from toolfold.results.tables import Table, unique_names
 from toolfold.text_safety import quoted_name
 
 _MAX_TIES = 5

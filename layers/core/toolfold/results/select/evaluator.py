@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from toolfold.budget import WorkBudget
+from toolfold.results.select import explanations, resolver
 from toolfold.results.select import names as names_of
-from toolfold.results.select import resolver
 from toolfold.results.select.names import ColumnLookup, DocumentNames
 from toolfold.results.select.resolver import Resolved
 from toolfold.results.select.rows import ChosenRows, choose_rows, key_columns
@@ -148,8 +148,6 @@ def _evaluate_table(
     is_listed = bool(selection.groups) or selection.distinct
     chosen = choose_rows(selection, statements, budget, limited=not is_listed)
     if not chosen.positions and not chosen.matched:
-        from toolfold.results.select import explanations
-
         chosen.notes += explanations.no_rows(chosen, statements, budget)
     table, metadata = _calculated(selection, statements, chosen, budget)
     return table, metadata, [*statements.notes, *chosen.notes]

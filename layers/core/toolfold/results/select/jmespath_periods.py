@@ -7,12 +7,11 @@ from typing import Any
 
 from toolfold.fuzzy import normalize
 from toolfold.results import values
-from toolfold.results.columns import DATE_NAMES, date_column
 from toolfold.results.coverage import Requested
 from toolfold.results.select import jmespath_query
 from toolfold.results.select.selection import Slice
 from toolfold.results.select.sql_names import is_partial_date
-from toolfold.results.tables import Document
+from toolfold.results.tables import DATE_NAMES, Document, date_column
 
 _SUMMARIES = frozenset(("avg", "length", "max", "max_by", "min", "min_by", "reverse", "sort", "sort_by", "sum"))
 """Functions whose value depends on how many rows there are."""

@@ -14,6 +14,8 @@ from typing import Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge
 from toolfold.fuzzy import normalize
+from toolfold.results.select.expression_budget import ExpressionBudget
+from toolfold.results.select.json_values import text_size
 from toolfold.results.select.parser import invalid_select
 from toolfold.text_safety import quoted_name
 
@@ -180,9 +182,7 @@ def _copies(node: Mapping[str, Any]) -> int:
 def _evaluate(parsed: Mapping[str, Any], data: Any, budget: WorkBudget) -> Any:
     from jmespath.exceptions import JMESPathError, JMESPathTypeError
 
-    from toolfold.results.select.expression_budget import ExpressionBudget
     from toolfold.results.select.jmespath_interpreter import BoundedInterpreter
-    from toolfold.results.select.json_values import text_size
 
     own_budget = ExpressionBudget(budget)
     try:

@@ -9,9 +9,8 @@ from typing import Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, normalize
-from toolfold.results.columns import DATE_NAMES, date_column
 from toolfold.results.select.selection import Name, invalid_select
-from toolfold.results.tables import Document, Table
+from toolfold.results.tables import DATE_NAMES, Document, Table, date_column
 from toolfold.text_safety import MAX_NAME_CHARS, quoted_name
 
 MAX_LISTED = 60

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from toolfold.budget import WorkBudget
 from toolfold.results import values
-from toolfold.results.columns import positions_by_date
 from toolfold.results.select.names import ColumnLookup, listed_names
 from toolfold.results.select.periods import Bounds
 from toolfold.results.select.selection import (
@@ -21,6 +20,7 @@ from toolfold.results.select.selection import (
     top_conditions,
 )
 from toolfold.results.select.statements import Statements, has_aggregate
+from toolfold.results.tables import positions_by_date
 from toolfold.text_safety import quoted_name
 
 _ROWS_AT_ONCE = 10_000

@@ -15,11 +15,10 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.results import values
-from toolfold.results.columns import DATE_NAMES, as_number, date_column
-from toolfold.results.select import sql_errors, sql_values
+from toolfold.results.select import sql_errors
 from toolfold.results.select.sql_guard import quoted
 from toolfold.results.select.sql_tokens import Token, at, operand_start, parse
-from toolfold.results.tables import Table
+from toolfold.results.tables import DATE_NAMES, Table, as_number, date_column
 from toolfold.text_safety import quoted_name
 
 _ORDINAL = re.compile(r"\s*\d+(?:\.\d+)*[.:)]\s*")
@@ -107,6 +106,8 @@ def _kind(cell: Any) -> str:
 def resolve(tokens: list[Token], names: Names) -> list[Token]:
     """Return the tokens with tables by their names, texts as texts, and dates as they are in the answer.
 
+    What calculates with dates is written by ``sql_values``, which calls this.
+
     Raises:
         InvalidArguments: a name in double quotes is not a column, or a date cannot be compared as it is written.
     """
@@ -115,7 +116,7 @@ def resolve(tokens: list[Token], names: Names) -> list[Token]:
     tokens = _table_paths(tokens, names)
     tokens = _double_quotes(tokens, names)
     tokens = _literals(tokens, names)
-    return sql_values.rewrite(_by_date(tokens, names), names)
+    return _by_date(tokens, names)
 
 
 def replace_column(tokens: Sequence[Token], missing: str, names: Names) -> list[Token] | None:

@@ -8,7 +8,7 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import CallError
 from toolfold.results import values
 from toolfold.results.coverage import Requested
-from toolfold.results.select import sql_dialect, sql_names, sql_query
+from toolfold.results.select import sql_dialect, sql_names, sql_query, sql_values
 from toolfold.results.select.sql_engine import SqlTables
 from toolfold.results.select.sql_tokens import Token, arguments, at, closing, top_level, untokenize
 from toolfold.results.tables import Document
@@ -35,7 +35,7 @@ def requested_by_sql(text: str, document: Document) -> Requested:
     names = sql_names.Names(document.tables, WorkBudget())
     try:
         tokens = sql_dialect.rewrite(sql_query.parse_statement(text))
-        tokens = sql_names.resolve(tokens, names)
+        tokens = sql_values.resolve(tokens, names)
     except CallError:
         return Requested()
     bounds = list(_bounds(tokens, names))

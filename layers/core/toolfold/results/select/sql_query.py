@@ -13,15 +13,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolfold.budget import WorkBudget
-from toolfold.results import measure, values
-from toolfold.results.columns import unique_names
-from toolfold.results.select import sql_dialect, sql_errors, sql_names
+from toolfold.results import limits, values
+from toolfold.results.select import sql_dialect, sql_errors, sql_names, sql_values
 from toolfold.results.select.empty_notes import empty_note
 from toolfold.results.select.sql_engine import DEFAULT_NAME, SqlTables
 from toolfold.results.select.sql_errors import invalid_sql
 from toolfold.results.select.sql_guard import ALLOWED_FUNCTIONS, quoted
 from toolfold.results.select.sql_tokens import Token, arguments, at, parse, tokenize, top_level, untokenize
-from toolfold.results.tables import Document, Table
+from toolfold.results.tables import Document, Table, unique_names
 
 MAX_LENGTH = 4_000
 """Characters of a statement: several common table expressions."""
@@ -67,7 +66,7 @@ def evaluate(text: str, document: Document, budget: WorkBudget) -> Document:
     tables = _tables_of(document)
     names = sql_names.Names(tables, budget)
     written = parse_statement(text)
-    tokens = sql_names.resolve(_add_tail(sql_dialect.rewrite(written), names), names)
+    tokens = sql_values.resolve(_add_tail(sql_dialect.rewrite(written), names), names)
     with SqlTables(tables, budget) as sql:
         tokens = _repair(tokens, text, sql, names, document)
         columns, rows = sql.query(untokenize(tokens))
@@ -246,7 +245,7 @@ def _result(
     columns: Sequence[str], rows: Sequence[tuple[Any, ...]], names: sql_names.Names, budget: WorkBudget
 ) -> Table:
     """Return rows of SQLite as a table: booleans, lists and whole numbers as they were in the answer."""
-    budget.reserve(measure.rows_size(len(rows), len(columns)))
+    budget.reserve(limits.rows_size(len(rows), len(columns)))
     cells = [
         _result_cells(column, [row[index] for row in budget.checked(rows)], names, budget)
         for index, column in enumerate(columns)
@@ -271,7 +270,7 @@ def _parsed(cell: Any, budget: WorkBudget) -> Any:
     """Return the list or object that a cell was, or the cell."""
     if not isinstance(cell, str) or cell[:1] not in ("[", "{"):
         return cell
-    size = measure.json_size(cell)
+    size = limits.json_size(cell)
     budget.reserve(size.containers + size.scalars)
     try:
         return json.loads(cell)

@@ -7,10 +7,10 @@ a word. Nulls come last in the result, as in most databases for ascending order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from toolfold.results import values
-from toolfold.results.columns import as_number
+from toolfold.results.select import sql_names
+from toolfold.results.select.sql_names import Names
 from toolfold.results.select.sql_tokens import (
     Token,
     arguments,
@@ -21,9 +21,7 @@ from toolfold.results.select.sql_tokens import (
     top_level,
     untokenize,
 )
-
-if TYPE_CHECKING:
-    from toolfold.results.select.sql_names import Names
+from toolfold.results.tables import as_number
 
 _DATES = frozenset(("date", "date_trunc", "date_add"))
 """Functions that return a date."""
@@ -42,9 +40,13 @@ _COMPARISONS = frozenset(("=", "==", "!=", "<>", "<", ">", "<=", ">=", "in", "be
 _END_OF_ORDER = ("limit", "offset", ";", "union", "intersect", "except")
 
 
-def rewrite(tokens: list[Token], names: Names) -> list[Token]:
-    """Return the tokens of a statement in which names are resolved already."""
-    tokens = _each(_days, tokens, names)
+def resolve(tokens: list[Token], names: Names) -> list[Token]:
+    """Return the tokens with names as in the answer, and what compares or calculates with dates as SQLite takes it.
+
+    Raises:
+        InvalidArguments: as ``sql_names.resolve``.
+    """
+    tokens = _each(_days, sql_names.resolve(tokens, names), names)
     tokens = _each(_compared, tokens, names)
     return _nulls_last(tokens)
 
@@ -189,4 +191,4 @@ def _nulls_last(tokens: list[Token]) -> list[Token]:
     return [*result, *tokens[stop:]]
 
 
-__all__ = ["rewrite"]
+__all__ = ["resolve"]

@@ -1,18 +1,186 @@
-"""The adapter of Alpha Vantage: an HTTP API with plans, market hours and notices in prose."""
+"""The adapter of Alpha Vantage: an HTTP API with plans, market hours and notices in prose.
+
+How long a response stays fresh: until the data behind it can next change.
+
+A pure function of the tool, its arguments and the time. Where little is known, a short time is assumed: a freshness
+class is a number of seconds (``freshness`` in ``source.yaml``), and the calendar only says that nothing can change
+*before* a certain time. Holidays are not known: on a holiday a response is fetched again needlessly, and never stale.
+
+========  =====================================  ==================================================================
+market    tools                                  when the data can change (New York time)
+========  =====================================  ==================================================================
+US        a plain US ticker, US indices,         live prices: weekdays 04:00 to 20:30;
+          US options                             end-of-day figures: from the close, 16:00, to 06:00 of the next day
+WORLD     a ticker with a venue (TSCO.LON)       always, but from Saturday 06:00 (live: Friday 20:30) to Sunday 20:00
+FX        the tools for currency pairs           Sunday 17:00 to Friday 17:00
+(none)    crypto, and everything else            always
+========  =====================================  ==================================================================
+
+Within those hours a response is fresh for as long as its class says.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
-from toolfold.sources.alpha_vantage import freshness
+from toolfold.catalog.json_schema import properties
 from toolfold.sources.base import CachePolicy
 from toolfold.sources.http_api.adapter import HttpApiAdapter
 from toolfold.sources.http_api.faults import ResponseParser
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
+
+NEW_YORK = ZoneInfo("America/New_York")
+"""US markets open and close by its wall time. The package ``tzdata`` has it where the system has no time zones."""
+
+DAY_S = 86400
+NEVER_CHANGES_S = 30 * DAY_S
+"""Past figures stay as they are. But mistakes are corrected, so no entry is kept for ever."""
+
+ADJUSTED_S = 7 * DAY_S
+"""Past bars that are adjusted change with every later split and dividend."""
+
+_MARKETS: Mapping[str, str] = {
+    "core_stock_apis": "TICKER",
+    "technical_indicators": "TICKER",
+    "index_data": "US",
+    "options_data_apis": "US",
+    "forex": "FX",
+}
+"""Category → market. TICKER: the symbol decides. A category that is not listed has no hours."""
+
+_US_TICKER = re.compile(r"[A-Za-z]{1,5}(-[A-Za-z]{1,2})?\Z")
+_VENUE_TICKER = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z]{1,4}\Z")
+
+_PREMARKET, _CLOSE, _AFTER_HOURS, _SETTLED = time(4), time(16), time(20, 30), time(6)
+"""Extended hours are 04:00 to 20:00, with half an hour for the last trades to arrive. By 06:00, before trading starts,
+the upstream is assumed to have finished the day before."""
+
+
+def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping[str, int]) -> int:
+    """Return the seconds for which the response to a call stays fresh, at least 1.
+
+    Args:
+        tool: the tool that is called.
+        arguments: the validated arguments.
+        now: when the response was fetched, in seconds since 1970.
+        freshness: freshness class → seconds.
+    """
+    clock = _wall_time(now)
+    past_s = _past_ttl(arguments, clock)
+    if past_s:
+        return past_s
+    is_live, class_ = _freshness_class(tool, arguments)
+    seconds = freshness.get(class_, freshness[tool.freshness])
+    if class_ in ("quarterly", "static"):
+        return seconds
+    next_change = _next_change(_market(tool, arguments), is_live, clock)
+    if next_change is None:
+        return seconds
+    return max(1, min(round(_timestamp(next_change) - now), NEVER_CHANGES_S))
+
+
+def next_midnight(now: float) -> float:
+    """Return when the next day begins in New York, in seconds since 1970."""
+    return _timestamp(datetime.combine(_wall_time(now).date() + timedelta(days=1), time()))
+
+
+def _wall_time(moment: float) -> datetime:
+    """Return the wall time in New York, without a zone: hours of markets are compared with it."""
+    return datetime.fromtimestamp(moment, NEW_YORK).replace(tzinfo=None)
+
+
+def _timestamp(wall_time: datetime) -> float:
+    return wall_time.replace(tzinfo=NEW_YORK).timestamp()
+
+
+def _past_ttl(arguments: Mapping[str, Any], clock: datetime) -> int:
+    """Return the seconds for a response about a time that is over; 0 when it is not."""
+    month, day = arguments.get("month"), arguments.get("date")
+    try:
+        if isinstance(month, str):
+            first = date.fromisoformat(f"{month}-01")
+            next_month = (first + timedelta(days=32)).replace(day=1)
+            # One day more: the last session of the month is still being settled on the first of the next.
+            if clock.date() <= next_month:
+                return 0
+            is_raw = arguments.get("adjusted") is False
+            return NEVER_CHANGES_S if is_raw else ADJUSTED_S
+        if isinstance(day, str) and clock.date() - date.fromisoformat(day) > timedelta(days=7):
+            return NEVER_CHANGES_S
+    except (ValueError, OverflowError):  # a date that does not exist: the upstream will report it
+        pass
+    return 0
+
+
+def _freshness_class(tool: Tool, arguments: Mapping[str, Any]) -> tuple[bool, str]:
+    """Return whether prices are live rather than end-of-day, and the freshness class that applies."""
+    if "entitlement" in properties(tool.parameters):
+        entitlement = arguments.get("entitlement")
+        if entitlement is not None:
+            return True, "realtime" if entitlement == "realtime" else "intraday"
+        # Without entitlement these tools serve end-of-day figures, for every length of a bar.
+        return False, "daily" if tool.freshness in ("realtime", "intraday") else tool.freshness
+    return tool.freshness in ("realtime", "intraday"), tool.freshness
+
+
+def _market(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
+    market = _MARKETS.get(tool.category)
+    if market != "TICKER":
+        return market
+    symbols = [item.strip() for item in str(arguments.get("symbol", "")).split(",")]
+    if all(_US_TICKER.match(symbol) for symbol in symbols):
+        return "US"
+    if all(_US_TICKER.match(symbol) or _VENUE_TICKER.match(symbol) for symbol in symbols):
+        return "WORLD"
+    return None  # a pair of currencies or coins written as one word, or no symbol at all
+
+
+def _next_change(market: str | None, is_live: bool, clock: datetime) -> datetime | None:
+    """Return the time before which nothing changes; None when the data can change at once."""
+    if market == "US":
+        return _us_next_change(is_live, clock)
+    if market == "WORLD":
+        # Toronto closes last on Friday, Shanghai opens first on Monday.
+        friday, saturday = (4, _AFTER_HOURS), (5, _SETTLED)
+        return _weekend_end(clock, friday if is_live else saturday, time(20))
+    if market == "FX":
+        return _weekend_end(clock, (4, time(17)), time(17))
+    return None
+
+
+def _us_next_change(is_live: bool, clock: datetime) -> datetime | None:
+    weekday, of_day = clock.weekday(), clock.time()
+    if is_live:
+        if weekday < 5 and _PREMARKET <= of_day < _AFTER_HOURS:
+            return None
+        return _next_weekday_at(_PREMARKET, clock)
+    if weekday < 5 and of_day >= _CLOSE:
+        return None
+    if 1 <= weekday <= 5 and of_day < _SETTLED:  # the night after a session
+        return None
+    return _next_weekday_at(_CLOSE, clock)
+
+
+def _next_weekday_at(of_day: time, clock: datetime) -> datetime:
+    found = datetime.combine(clock.date(), of_day)
+    while found <= clock or found.weekday() > 4:
+        found += timedelta(days=1)
+    return found
+
+
+def _weekend_end(clock: datetime, starts: tuple[int, time], ends: time) -> datetime | None:
+    """Return Sunday at ``ends`` when ``clock`` is between ``starts`` (weekday, time) and then."""
+    sunday = datetime.combine(clock.date() + timedelta(days=6 - clock.weekday()), ends)
+    weekday, of_day = starts
+    started = datetime.combine(sunday.date() - timedelta(days=6 - weekday), of_day)
+    return sunday if started <= clock < sunday else None
+
 
 _KEY_IN_NOTICE = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
 """An API key as notices quote it: "We have detected your API key as …"."""
@@ -47,7 +215,7 @@ class AlphaVantageAdapter(HttpApiAdapter):
 
         So may a key that the vendor does not know: where the form of the data is not known, a message looks like it.
         """
-        ttl_s = freshness.ttl(tool, arguments, now, self.source.freshness)
+        ttl_s = ttl(tool, arguments, now, self.source.freshness)
         return CachePolicy(ttl_s, self.varies_by_key(tool, arguments))
 
     def varies_by_key(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
@@ -58,4 +226,4 @@ class AlphaVantageAdapter(HttpApiAdapter):
 
     def quota_resets_at(self, now: float) -> float:
         """Return the next midnight in New York, where the vendor's markets are. The vendor documents no hour."""
-        return freshness.next_midnight(now)
+        return next_midnight(now)

@@ -15,17 +15,20 @@ from datetime import time as time_of_day
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from toolfold import __version__
 from toolfold.errors import InvalidArguments, UpstreamError
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import LOOPBACK, address_check
 from toolfold.sources.base import CachePolicy
 from toolfold.sources.http_api.faults import ResponseParser
-from toolfold.sources.http_api.function_request import function_request
-from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest
-from toolfold.sources.http_api.retry_after import parse_retry_after
-from toolfold.sources.http_api.transport_errors import SMALLER_RESPONSE_HINT, to_call_error, upstream_timeout
+from toolfold.sources.http_api.function_request import MAX_URL_CHARS, HttpRequest, function_request
+from toolfold.sources.http_api.transport_errors import (
+    SMALLER_RESPONSE_HINT,
+    parse_retry_after,
+    to_call_error,
+    upstream_timeout,
+)
+from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool

@@ -10,21 +10,33 @@
 ``basic: true``         ``Authorization: Basic …`` of ``user:password``
 ``oauth2: …``           ``Authorization: Bearer TOKEN``; the key is ``client_id:client_secret``, see ``oauth2``
 ======================  ===============================================================================================
+
+Access tokens by the client credentials grant (RFC 6749, section 4.4).
+
+One :class:`TokenProvider` belongs to the adapter of one source, so that no token can reach another. A token is kept in
+memory until shortly before it expires. While one thread requests it, the others wait for its result.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, quote_plus, urlencode
 
+from toolfold.errors import TRY_AGAIN, AuthRejected, CallError, UpstreamError, UpstreamTimeout
+from toolfold.messages import CHECK_KEY
+from toolfold.models import UpstreamResponse
+from toolfold.sources.base import ConnectionFailed
 from toolfold.sources.http_api.styles import cookie_text
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Auth
-
-__all__ = ["SentCredentials", "credentials_to_send", "secrets_of", "taken_names"]
+    from toolfold.catalog.entries import Auth, Source
 
 
 class SentCredentials(NamedTuple):
@@ -97,3 +109,188 @@ def taken_names(auth: Auth | None) -> frozenset[tuple[str, str]]:
     if auth.cookie is not None:
         found.add(("cookie", auth.cookie))
     return frozenset(found)
+
+
+DEFAULT_EXPIRES_IN_S = 300
+"""Seconds for which a token is kept whose response does not say how long it is valid (RFC 6749, section 5.1)."""
+
+MAX_EXPIRES_IN_S = 86_400
+"""Longer than a token is kept: a leaked secret that is revoked must lose its effect within a day."""
+
+MARGIN_S = 30.0
+"""Seconds before its end in which a token is not used any more: the request takes some."""
+
+MAX_TOKENS = 64
+"""Credentials of callers whose tokens are kept at the same time; the oldest is dropped."""
+
+MAX_TOKEN_CHARS = 16_000
+"""Headers of a request have 8 to 64 KB at usual servers; a token with many claims has 4 KB."""
+
+_REFUSED = (400, 401, 403)
+"""Statuses by which a token endpoint refuses the client: RFC 6749, section 5.2."""
+
+
+@dataclass(frozen=True)
+class TokenRequest:
+    """A request to the token endpoint. ``repr`` hides what contains the secret."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+
+Send = Callable[[TokenRequest, float], UpstreamResponse]
+"""Sends a request before a deadline, without following redirects."""
+
+
+@dataclass
+class _Token:
+    text: str = field(default="", repr=False)
+    expires_at: float = 0.0
+    failure: CallError | None = None
+    failures: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+
+class TokenProvider:
+    """Get and keep the access tokens of one source. Safe to use from many threads.
+
+    Args:
+        source: the source; its ``auth.oauth2`` has ``token_url``, and may have ``scopes``, ``audience``, ``resource``
+            and ``client_authentication`` (``basic`` or ``body``).
+        send: sends the request for a token.
+        monotonic: the clock.
+    """
+
+    def __init__(self, source: Source, send: Send, monotonic: Callable[[], float] = time.monotonic) -> None:
+        if source.auth is None or source.auth.oauth2 is None:
+            raise ValueError("the source has no oauth2")
+        self._source, self._send, self._monotonic = source, send, monotonic
+        self._oauth2: Mapping[str, Any] = source.auth.oauth2
+        self._tokens: dict[str, _Token] = {}
+        self._lock = threading.Lock()
+
+    def get_token(self, key: str, deadline: float) -> str:
+        """Return a token that is valid for some time yet, requesting one where none is kept.
+
+        Args:
+            key: ``client_id:client_secret``.
+            deadline: when the token must be there, by the monotonic clock.
+
+        Raises:
+            AuthRejected: the token endpoint refuses the client.
+            UpstreamError: it answers with something else than a token.
+            UpstreamTimeout: there is no token before the deadline.
+            CallError: it cannot be reached.
+        """
+        entry = self._entry(key)
+        failures_before = entry.failures
+        if not entry.lock.acquire(timeout=max(0.0, deadline - self._monotonic())):
+            raise UpstreamTimeout(
+                f"{self._source.title} did not issue an access token in time.", TRY_AGAIN, retryable=True
+            )
+        try:
+            if entry.text and self._monotonic() < entry.expires_at:
+                return entry.text
+            if entry.failure is not None and entry.failures > failures_before:  # this call has waited for it
+                failure = entry.failure
+                raise type(failure)(failure.message, failure.suggestion, **failure.details)
+            try:
+                entry.text, entry.expires_at = self._request(key, deadline)
+            except CallError as error:
+                entry.text, entry.failure = "", error
+                entry.failures += 1
+                raise
+            entry.failure = None
+            return entry.text
+        finally:
+            entry.lock.release()
+
+    def drop_token(self, key: str, token: str) -> None:
+        """Drop ``token``, which the source has refused. A newer one, of another thread, is kept."""
+        entry = self._entry(key)
+        with entry.lock:
+            if entry.text == token:
+                entry.text = ""
+
+    def _entry(self, key: str) -> _Token:
+        # By hash: the table must not have the secrets of callers whose request is over.
+        name = hashlib.sha256(key.encode()).hexdigest()
+        with self._lock:
+            entry = self._tokens.pop(name, None) or _Token()
+            self._tokens[name] = entry
+            while len(self._tokens) > MAX_TOKENS:
+                self._tokens.pop(next(iter(self._tokens)))
+            return entry
+
+    def _request(self, key: str, deadline: float) -> tuple[str, float]:
+        """Return a new token, and when it is not used any more."""
+        sent_at = self._monotonic()
+        response = self._send(token_request(self._oauth2, key), deadline)
+        data = _json_object(response.body)
+        title = self._source.title
+        if response.status in _REFUSED:
+            raise AuthRejected(
+                f"The token endpoint of {title} does not accept the client id and secret{_error_code(data)}.",
+                CHECK_KEY.for_model,
+            )
+        if response.status != 200:
+            message = f"The token endpoint of {title} answered with HTTP status {response.status}."
+            failure = ConnectionFailed if response.status in (502, 503, 504) else UpstreamError
+            raise failure(message, TRY_AGAIN, retryable=response.status >= 500)
+        token = data.get("access_token")
+        if not (isinstance(token, str) and _is_token(token)):
+            raise UpstreamError(f"The token endpoint of {title} answered without an access token.", TRY_AGAIN)
+        if str(data.get("token_type", "bearer")).lower() != "bearer":
+            raise UpstreamError(f"The token endpoint of {title} issued a token of another type than bearer.", TRY_AGAIN)
+        lifetime_s = _lifetime_s(data.get("expires_in"))
+        return token, sent_at + max(lifetime_s - MARGIN_S, lifetime_s / 2)
+
+
+def token_request(oauth2: Mapping[str, Any], key: str) -> TokenRequest:
+    """Return the request for a token.
+
+    Args:
+        oauth2: ``auth.oauth2`` of the source.
+        key: ``client_id:client_secret``.
+    """
+    client_id, _, secret = key.partition(":")
+    fields = {"grant_type": "client_credentials"}
+    if scopes := oauth2.get("scopes"):
+        fields["scope"] = " ".join(scopes)
+    fields |= {name: oauth2[name] for name in ("audience", "resource") if oauth2.get(name)}
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+    if oauth2.get("client_authentication") == "body":
+        fields |= {"client_id": client_id, "client_secret": secret}
+    else:
+        # Both are form-encoded before they are joined: RFC 6749, section 2.3.1.
+        headers["Authorization"] = f"Basic {basic_credentials(f'{quote_plus(client_id)}:{quote_plus(secret)}')}"
+    return TokenRequest(oauth2["token_url"], headers, urlencode(fields).encode())
+
+
+def _json_object(body: str) -> dict[str, Any]:
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _error_code(data: Mapping[str, Any]) -> str:
+    """Return the code of RFC 6749, section 5.2, in parentheses. Nothing else of the response is repeated."""
+    code = data.get("error")
+    return f" ({code})" if code in ("invalid_client", "invalid_scope", "unauthorized_client", "invalid_request",
+                                    "unsupported_grant_type", "invalid_grant", "invalid_target") else ""  # fmt: skip
+
+
+def _is_token(text: str) -> bool:
+    return 0 < len(text) <= MAX_TOKEN_CHARS and text.isascii() and text.isprintable() and " " not in text
+
+
+def _lifetime_s(given: Any) -> float:
+    """Return the seconds for which a token is valid; some servers send them as text."""
+    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 12:
+        given = int(given)
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < float("inf"):
+        return DEFAULT_EXPIRES_IN_S
+    return float(min(given, MAX_EXPIRES_IN_S))

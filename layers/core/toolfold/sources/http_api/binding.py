@@ -31,21 +31,19 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from toolfold.sources.http_api.body import InvalidBody, encode_body, is_json_type
-from toolfold.sources.http_api.path_template import (
-    UnsafeSegment,
-    check_value,
-    expand_path,
-    placeholders,
-    segment_encoder,
-    texts_of,
-)
 from toolfold.sources.http_api.styles import (
     DEFAULT_STYLES,
+    UnsafeSegment,
+    check_value,
     cookie_text,
     encode_all,
+    expand_path,
     named_values,
     path_value,
+    placeholders,
     scalar_text,
+    segment_encoder,
+    texts_of,
 )
 
 __all__ = ["BoundRequest", "InvalidArgument", "Parameter", "bind", "bound_parameters"]

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolfold.sources.http_api.binding import Parameter, bound_parameters
-from toolfold.sources.http_api.path_template import check_template, placeholders
-from toolfold.sources.http_api.styles import STYLES
+from toolfold.sources.http_api.styles import STYLES, check_template, placeholders
 
 __all__ = ["METHODS", "RESERVED_HEADERS", "BindingError", "check_binding", "check_header"]
 

@@ -15,16 +15,21 @@ from toolfold.errors import CallError, InvalidArguments
 from toolfold.messages import CORRECT_ARGUMENTS
 from toolfold.models import UpstreamResponse
 from toolfold.redaction import Redactor
-from toolfold.sources.errors import NotSent
-from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send, secrets_of, taken_names
+from toolfold.sources.base import NotSent
+from toolfold.sources.http_api.authentication import (
+    SentCredentials,
+    TokenProvider,
+    TokenRequest,
+    credentials_to_send,
+    secrets_of,
+    taken_names,
+)
 from toolfold.sources.http_api.binding import BoundRequest, InvalidArgument, bind
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
-from toolfold.sources.http_api.bound_parser import CHECK_WRITE, BoundParser
-from toolfold.sources.http_api.content import decode_content
-from toolfold.sources.http_api.next_page import next_link
-from toolfold.sources.http_api.oauth2 import TokenProvider, TokenRequest
-from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, join_url
-from toolfold.sources.http_api.retry_after import parse_retry_after
+from toolfold.sources.http_api.body import decode_content
+from toolfold.sources.http_api.bound_parser import CHECK_WRITE, BoundParser, next_link
+from toolfold.sources.http_api.function_request import MAX_URL_CHARS, HttpRequest, join_url
+from toolfold.sources.http_api.transport_errors import parse_retry_after
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool

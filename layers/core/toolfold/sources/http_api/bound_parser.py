@@ -2,14 +2,25 @@
 
 Unlike :class:`toolfold.sources.http_api.faults.ResponseParser`, which it extends, it takes a status for what it says. A
 call that writes is never an error after a status of success: it would be repeated.
+
+Find what an error response says, in the forms that services use: at most a line, as data for the model.
+
+Known are ``application/problem+json`` (RFC 9457), ``error`` and ``error_description`` of OAuth (RFC 6749), JSON:API and
+GraphQL (``errors``), FastAPI (``detail`` as a list), Google (``error.message``), plain text, and the title of HTML.
+
+Read ``Link: <…>; rel="next"`` (RFC 8288) of a response, and say which arguments return the next page.
+
+The URL itself is never requested: a model calls the tool again, with arguments that are validated like all others.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from toolfold.errors import (
     TRY_AGAIN,
@@ -26,16 +37,177 @@ from toolfold.errors import (
 from toolfold.messages import CHECK_KEY, READ_NOTICE
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
+from toolfold.results.content_blocks import NEXT_PAGE, NOTE
 from toolfold.sources.http_api.authentication import taken_names
-from toolfold.sources.http_api.body import is_json_type
-from toolfold.sources.http_api.content import json_lines
-from toolfold.sources.http_api.faults import ResponseParser
-from toolfold.sources.http_api.notices import find_notices
-from toolfold.sources.http_api.problem_details import said_by
+from toolfold.sources.http_api.binding import bound_parameters
+from toolfold.sources.http_api.body import is_json_type, json_lines
+from toolfold.sources.http_api.faults import ResponseParser, find_notices
+from toolfold.text_safety import encodable, escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.models import SourceCredentials, UpstreamResponse
+
+MAX_VALUE_CHARS = 2_000
+"""Of one argument: cursors are tokens of some hundred characters."""
+
+_MAX_HEADER_CHARS = 16_000
+_LINK = re.compile(
+    r"<([^<>]{1,8000})>((?:\s*;\s*[\w!#$%&'*+.^`|~-]{1,40}\s*=\s*(?:\"[^\"]{0,200}\"|[^\s\",;]{1,200}))*)"
+)
+_REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s\",;]+))", re.IGNORECASE)
+
+
+def next_link(header: str, url: str) -> str:
+    """Return the URL of the next page; empty where a response has none on the host of its request.
+
+    Args:
+        header: the value of ``Link``.
+        url: of the request.
+
+    >>> next_link('</pets?page=3>; rel="next", </pets?page=9>; rel="last"', "https://a.test/pets?page=2")
+    'https://a.test/pets?page=3'
+    """
+    for target, parameters in _LINK.findall(header[:_MAX_HEADER_CHARS]):
+        relation = _REL.search(parameters)
+        if relation is None or "next" not in (relation[1] or relation[2] or "").lower().split():
+            continue
+        try:
+            absolute = urljoin(url, target.strip())
+            return absolute if urlsplit(absolute)[:2] == urlsplit(url)[:2] else ""
+        except ValueError:  # not a URL
+            return ""
+    return ""
+
+
+def next_page_block(
+    url: str,
+    call: Mapping[str, Any],
+    schema: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    taken: Collection[tuple[str, str]],
+) -> dict[str, Any]:
+    """Return the content block about the next page: the arguments that differ, and names that are no argument.
+
+    It is cached with the answer, and :mod:`toolfold.results.content_blocks` makes a note of it.
+
+    Args:
+        url: of the next page.
+        call: the binding of the tool.
+        schema: of its parameters.
+        arguments: of the call.
+        taken: location and name of what the credentials are sent as.
+
+    >>> next_page_block("https://a.test/pets?p=3", {"path": "/pets"}, {"properties": {"p": {}}}, {"p": 2}, ())
+    {'type': 'toolfold/next_page', 'arguments': {'p': '3'}, 'unknown': []}
+    """
+    known = {
+        one.name: one.argument
+        for one in bound_parameters(call, schema.get("properties", {}))
+        if one.location == "query" and one.argument in schema.get("properties", {})
+    }
+    sent = {**call.get("sends", {}), **arguments}
+    found: dict[str, str] = {}
+    unknown: list[str] = []
+    for name, value in parse_qsl(urlsplit(url).query):
+        argument = known.get(name)
+        if ("query", name) in taken:
+            continue
+        if argument is None:
+            if name not in sent:
+                unknown.append(name)
+        elif _text(sent.get(argument)) != value and isinstance(sent.get(argument), str | int | float | bool | None):
+            found[argument] = value
+    is_usable = all(len(value) <= MAX_VALUE_CHARS and value.isprintable() for value in found.values())
+    return {"type": NEXT_PAGE, "arguments": found if is_usable else {}, "unknown": unknown[:5]}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+MAX_CHARS = 300
+"""Characters of an error that are passed on: enough to act on, too few to fill a context."""
+
+_MAX_READ = 200_000
+"""Characters of an error response that are parsed."""
+
+_MAX_ERRORS = 5
+_TEXTS = ("title", "detail", "message", "msg", "error_description", "error", "description", "reason", "fault", "code")
+"""Members with a text, in the order in which they are shown."""
+
+_LISTS = ("errors", "detail", "details", "violations", "invalid-params", "invalidParams")
+_PLACES = ("loc", "field", "pointer", "name", "path", "parameter", "property")
+"""Members of an entry of a list that say what it is about."""
+
+_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,300})", re.IGNORECASE)
+_SPACES = re.compile(r"\s+")
+
+
+def said_by(text: str, media_type: str = "") -> str:
+    """Return what an error response says in one line of up to :data:`MAX_CHARS`; empty where nothing can be read.
+
+    >>> said_by('{"title": "Bad Request", "detail": "latitude is missing"}')
+    'Bad Request: latitude is missing'
+    >>> said_by('{"detail": [{"loc": ["query", "limit"], "msg": "must be a number"}]}')
+    'query.limit: must be a number'
+    """
+    text = text.strip()
+    if text[:1] in ("{", "["):
+        try:
+            found = "; ".join(dict.fromkeys(_sayings(json.loads(text[:_MAX_READ]))))
+        except (ValueError, RecursionError):
+            found = ""
+    elif text[:1] == "<" or "html" in media_type:
+        title = _TITLE.search(text[:_MAX_READ])
+        found = title[1] if title else ""
+    else:
+        found = text[: 2 * MAX_CHARS]
+    return escape_unsafe(encodable(_SPACES.sub(" ", found).strip()[:MAX_CHARS]))
+
+
+def _sayings(data: Any, depth: int = 0) -> Iterator[str]:
+    """Yield what ``data`` says: its own texts as one saying, then one for each entry of its lists."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, list) and depth < 3:
+        for entry in data[:_MAX_ERRORS]:
+            yield from _sayings(entry, depth + 1)
+    elif isinstance(data, dict) and depth < 3:
+        place = next((_place(data[key]) for key in _PLACES if key in data), "") if depth else ""
+        said = _own_texts(data)
+        if said:
+            yield f"{place}: {said}" if place and place not in said else said
+        for key in ("error", *_LISTS):
+            if isinstance(data.get(key), dict | list):
+                yield from _members(data[key], depth)
+
+
+def _members(value: Any, depth: int) -> Iterator[str]:
+    """Yield the sayings of a list, or of an object of lists: ``{"limit": ["must be a number"]}``."""
+    if isinstance(value, dict) and value and all(isinstance(one, list) for one in value.values()):
+        for name, texts in list(value.items())[:_MAX_ERRORS]:
+            yield f"{name}: {' '.join(str(text) for text in texts[:_MAX_ERRORS] if isinstance(text, str))}"
+    else:
+        yield from _sayings(value, depth + 1)
+
+
+def _own_texts(data: Mapping[str, Any]) -> str:
+    texts = [
+        str(data[key]) for key in _TEXTS if isinstance(data.get(key), str | int) and data[key] not in ("", True, False)
+    ]
+    shown: list[str] = []
+    for text in texts:
+        if len(shown) < 2 and not any(text in other for other in shown):
+            shown.append(text)
+    return ": ".join(shown)
+
+
+def _place(value: Any) -> str:
+    if isinstance(value, list):
+        return ".".join(str(part) for part in value if isinstance(part, str | int))
+    return value if isinstance(value, str) else ""
+
 
 MAX_BLOCK_BYTES = 3_000_000
 """Bytes of an image or a sound. In base64 it has a third more, and a response of AWS Lambda at most 6 MB."""
@@ -77,8 +249,6 @@ class BoundParser(ResponseParser):
 
     def _as_provisional(self, parsed: ParsedResponse, status: int) -> ParsedResponse:
         """Return an answer that says that it is not the whole one, and is not cached."""
-        from toolfold.results.content_blocks import NOTE
-
         note = {"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[status]}"}
         blocks = json.loads(parsed.blocks) if parsed.blocks else []
         return parsed._replace(blocks=json.dumps([*blocks, note]), is_final=False)
@@ -86,8 +256,6 @@ class BoundParser(ResponseParser):
     def _with_next_page(
         self, parsed: ParsedResponse, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse
     ) -> ParsedResponse:
-        from toolfold.sources.http_api.next_page import next_page_block
-
         block = next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken_names(self.source.auth))
         blocks = json.loads(parsed.blocks) if parsed.blocks else []
         return parsed._replace(blocks=json.dumps([*blocks, block]))

@@ -1,20 +1,25 @@
-"""The adapter of other MCP servers: each call is a ``tools/call`` over a connection that is reused."""
+"""The adapter of other MCP servers: each call is a ``tools/call`` over a connection that is reused.
+
+An event loop in a thread of its own, for code that waits with ``asyncio`` on behalf of threads that block.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import importlib
 import json
+import os
 import threading
 import time
 import weakref
-from collections.abc import Coroutine, Mapping
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from toolfold import call_context
 from toolfold.catalog.reader import damaged
@@ -22,24 +27,108 @@ from toolfold.errors import TRY_AGAIN, AuthRejected, CallCancelled, CatalogUnava
 from toolfold.extras import how_to_add, on_lambda
 from toolfold.messages import READ_NOTICE
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
-from toolfold.sources.base import CachePolicy
-from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible
+from toolfold.network.ssrf import address_check
+from toolfold.sources.base import CachePolicy, ConnectionFailed, ConnectionNotPossible
 from toolfold.sources.http_api.transport_errors import upstream_timeout
+from toolfold.sources.mcp.answers import parse_result, result_text
+from toolfold.sources.mcp.client import SessionLimits
 from toolfold.sources.mcp.connection import is_usable_url, read_connection
-from toolfold.sources.mcp.event_loop import END_S, EventLoopThread
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
 from toolfold.sources.mcp.keys import token_provider, with_key
+from toolfold.sources.mcp.session import Session, Sessions, ToolRequest
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
-    from toolfold.sources.mcp.session import Session, ToolRequest
-    from toolfold.sources.mcp.sessions import Sessions
+    from toolfold.sources.mcp.session import Session, Sessions, ToolRequest
 
-__all__ = ["MAX_ARGUMENT_BYTES", "McpAdapter", "import_sdk"]
+END_S = 4.0
+"""Seconds that a process waits at its end for what runs in a loop: as long as ending a child may take."""
+
+T = TypeVar("T")
+
+
+class EventLoopThread:
+    """Run coroutines in one thread, which the first of them starts. A forked process starts another.
+
+    Args:
+        name: of the thread.
+        on_stop: makes the coroutine that ends what runs in the loop.
+    """
+
+    def __init__(self, name: str, on_stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._name, self._on_stop = name, on_stop
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: _LoopThread | None = None
+        self._process = 0
+        self._is_stopped = False
+
+    def submit(self, make: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        """Run a coroutine, and return the future of its result. Cancelling the future cancels the coroutine.
+
+        Raises:
+            RuntimeError: the loop was stopped.
+        """
+        with self._lock:
+            if self._is_stopped:
+                raise RuntimeError("the event loop was stopped")
+            if self._loop is None or self._process != os.getpid():
+                self._loop, self._process = asyncio.new_event_loop(), os.getpid()
+                self._thread = _LoopThread(self._name, self._loop, self.stop)
+                self._thread.start()
+            loop = self._loop
+        return asyncio.run_coroutine_threadsafe(make(), loop)
+
+    def stop(self, wait_s: float = 0.0) -> None:
+        """End the loop and what runs in it.
+
+        Args:
+            wait_s: seconds to wait for the end; 0: do not wait.
+        """
+        with self._lock:
+            self._is_stopped = True
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is None or thread is None or self._process != os.getpid():
+            return
+        future = asyncio.run_coroutine_threadsafe(self._stop(loop), loop)
+        if wait_s and thread is not threading.current_thread():
+            thread.join(wait_s)
+            future.cancel()
+
+    async def _stop(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            await self._on_stop()
+        finally:
+            loop.stop()
+
+
+class _LoopThread(threading.Thread):
+    """The thread of an event loop. A process that ends without Python's exit functions calls :meth:`end`."""
+
+    def __init__(self, name: str, loop: asyncio.AbstractEventLoop, stop: Callable[[float], None]) -> None:
+        super().__init__(name=name, daemon=True)
+        self._loop, self._stop_loop = loop, stop
+
+    def run(self) -> None:
+        """Run the loop until it is stopped."""
+        loop = self._loop
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            loop.run_until_complete(asyncio.sleep(0))
+        finally:
+            loop.close()
+
+    def end(self) -> None:
+        """End what runs in the loop, and wait some seconds for that."""
+        self._stop_loop(END_S)
+
 
 _USED_BY_HTTP = "toolfold.sources.mcp.http_transport"
-_USED_BY_CALL = ("mcp.client.streamable_http", "toolfold.sources.mcp.answers", "toolfold.sources.mcp.sessions")
+_USED_BY_CALL = ("mcp.client.streamable_http", "toolfold.sources.mcp.answers", "toolfold.sources.mcp.session")
 
 MAX_ARGUMENT_BYTES = 4_000_000
 """Of one call: the size that servers of the SDK accept, less what surrounds the arguments."""
@@ -162,8 +251,6 @@ class McpAdapter:
         Raises:
             UpstreamError: the server says that the call failed, or sent no result of a call.
         """
-        from toolfold.sources.mcp.answers import parse_result, result_text
-
         assert isinstance(response, _McpResponse)  # noqa: S101 - `call` has made it
         title = self.source.title
         try:
@@ -199,10 +286,6 @@ class McpAdapter:
                 importlib.import_module(name)
 
     def _open_session(self, api_key: str) -> Session:
-        from toolfold.network.ssrf import address_check
-        from toolfold.sources.mcp.client import SessionLimits
-        from toolfold.sources.mcp.session import Session
-
         connection, headers, environment = with_key(self._connection, self.endpoint, self.source.auth, api_key)
         is_allowed = address_check(self._settings.private_hosts, self.source.id, connection.url)
         limits = SessionLimits(self._settings.connect_timeout_s, self._max_bytes, is_allowed)
@@ -221,7 +304,6 @@ class _Runner:
     def submit(self, open_session: Any, api_key: str, request: ToolRequest) -> Any:
         """Start a call, and return the future of its result."""
         import_sdk(self._name)
-        from toolfold.sources.mcp.sessions import Sessions
 
         with self._lock:
             if self._loop is None:
@@ -256,8 +338,6 @@ class _Runner:
 
 
 def _request(tool: Tool, arguments: Mapping[str, Any], context: call_context.CallContext) -> ToolRequest:
-    from toolfold.sources.mcp.session import ToolRequest
-
     name, fingerprint = tool.call.get("function"), tool.call.get("fingerprint", "")
     if not isinstance(name, str) or not isinstance(fingerprint, str):
         raise damaged(f"the call of {tool.name!a}")

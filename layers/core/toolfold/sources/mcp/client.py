@@ -8,11 +8,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolfold import __version__
 from toolfold.sources.mcp.child_process import child_environment, child_process
-from toolfold.sources.mcp.exchange import Exchange, StreamState, current_exchange
+from toolfold.sources.mcp.exchange import Exchange, RefusedRequests, StreamState, current_exchange, refusing
 from toolfold.sources.mcp.faults import CallRefused, ServerFault
-from toolfold.sources.mcp.refusals import RefusedRequests, refusing
+from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from mcp.client import Client
@@ -179,7 +178,7 @@ async def _transport(
         transport=guarded, headers={**agent, **headers}, timeout=None, trust_env=False
     ) as http_client:
         if connection.is_sse:
-            from toolfold.sources.mcp.sse_transport import sse_transport
+            from toolfold.sources.mcp.http_transport import sse_transport
 
             yield sse_transport(connection.url, http_client, limits.max_bytes, stream)
             return

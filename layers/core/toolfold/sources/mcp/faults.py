@@ -27,7 +27,8 @@ from toolfold.errors import (
 from toolfold.messages import CHECK_KEY, READ_NOTICE
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge, TransportError
 from toolfold.redaction import Redactor
-from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
+from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
+from toolfold.sources.http_api.transport_errors import to_call_error
 from toolfold.text_safety import encodable
 
 if TYPE_CHECKING:
@@ -168,8 +169,6 @@ class FaultTexts:
         if status > _OK:
             return self._redirect_error(fault, credentials) or self._status_error(status, fault)
         if isinstance(fault.cause, TransportError) and fault.cause.host:
-            from toolfold.sources.http_api.transport_errors import to_call_error
-
             return to_call_error(fault.cause, self._source, self._max_bytes, self._hint)
         if isinstance(fault.cause, ResponseTooLarge):
             is_long = type(fault.cause) is ResponseTooLarge

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 from toolfold.models import UpstreamResponse
 from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import address_check
-from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send
+from toolfold.sources.http_api.authentication import SentCredentials, TokenProvider, credentials_to_send
 from toolfold.sources.http_api.transport_errors import to_call_error
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source
     from toolfold.network.session import HttpClient
-    from toolfold.sources.http_api.oauth2 import TokenProvider, TokenRequest
+    from toolfold.sources.http_api.authentication import TokenProvider, TokenRequest
     from toolfold.sources.mcp.connection import Connection
 
 __all__ = ["token_provider", "with_key"]
@@ -56,7 +56,6 @@ def token_provider(
     """Return what gets access tokens for a source with ``oauth2``; None for any other."""
     if source.auth is None or source.auth.oauth2 is None:
         return None
-    from toolfold.sources.http_api.oauth2 import TokenProvider
 
     def send(request: TokenRequest, deadline: float) -> UpstreamResponse:
         try:

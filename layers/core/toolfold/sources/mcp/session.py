@@ -1,7 +1,11 @@
 """One connection to an MCP server: it is opened once, serves many calls, and is replaced when it has ended.
 
-Everything here runs in the event loop of :mod:`toolfold.sources.mcp.event_loop`. The SDK's client has to be entered and
+Everything here runs in the event loop of :mod:`toolfold.sources.mcp.adapter`. The SDK's client has to be entered and
 left by the same task, so each session has one, which waits for the end.
+
+A server whose version of MCP has ``subscriptions/listen`` (2026-07-28) is requested to report changes of its list of
+tools; those of earlier versions send ``notifications/tools/list_changed`` without a request. A source has one
+connection for each key.
 """
 
 from __future__ import annotations
@@ -13,12 +17,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from toolfold.network.errors import TransportError
 from toolfold.sources.mcp.client import SessionLimits, ask, first_error, is_closed, open_client
-from toolfold.sources.mcp.exchange import Exchange, StreamState, current_exchange
+from toolfold.sources.mcp.exchange import REFUSED, Exchange, RefusedRequests, StreamState, current_exchange
 from toolfold.sources.mcp.faults import CallRefused, InputRequested, ServerFault, ToolChanged
 from toolfold.sources.mcp.listing import Listing, list_all
-from toolfold.sources.mcp.refusals import REFUSED, RefusedRequests
-from toolfold.sources.mcp.subscription import listen_for_changes
 
 if TYPE_CHECKING:
     from mcp.client import Client
@@ -27,7 +30,38 @@ if TYPE_CHECKING:
 
     from toolfold.sources.mcp.connection import Connection
 
-__all__ = ["Description", "Session", "ToolRequest"]
+RELISTEN_S = 60.0
+"""Seconds before a stream that has ended is opened again: a fifth of the time after which tools are listed anyway."""
+
+
+async def listen_for_changes(client: Client, on_change: Callable[[], None]) -> None:
+    """Call ``on_change`` when the server reports a change of its tools, until this task is cancelled.
+
+    Returns at once where the server does not offer it, and as soon as it refuses it. What changed while there was no
+    stream is unknown, so each new stream counts as a change.
+    """
+    from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+    from mcp.shared.exceptions import MCPError
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+    tools = client.server_capabilities.tools
+    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+        return
+    current_exchange.set(Exchange())
+    while True:
+        try:
+            async with client.listen(tools_list_changed=True) as subscription:
+                if not subscription.honored.tools_list_changed:
+                    return
+                on_change()
+                async for _ in subscription:
+                    on_change()
+        except SubscriptionLost:
+            pass
+        except (MCPError, ListenNotSupportedError):
+            return
+        await asyncio.sleep(RELISTEN_S)
+
 
 START_TIMEOUT_S = 60.0
 """Seconds for a server to start. A call waits until its own deadline only; the next one finds the server started."""
@@ -184,8 +218,6 @@ class Session:
     def _start_fault(self, error: BaseException) -> ServerFault:
         from mcp.shared.exceptions import MCPError
 
-        from toolfold.network.errors import TransportError
-
         if isinstance(error, asyncio.CancelledError):
             return ServerFault("timeout", was_sent=False)
         fault = first_error(error, TransportError)  # of the proxy or the certificates, before anything was sent
@@ -261,3 +293,80 @@ def _checked_result(result: dict[str, Any], refused: str) -> dict[str, Any]:
     if refused and result.get("isError"):
         raise InputRequested(refused)
     return result
+
+
+OpenSession = Callable[[str], Session]
+"""Opens the connection for an API key."""
+
+MAX_SESSIONS = 32
+"""Connections of one source at the same time: as many callers with keys of their own. Idle ones are closed first."""
+
+IDLE_S = 600.0
+"""Seconds after which a connection that is not used is closed."""
+
+_EXPIRED_STATUSES = (400, 404)
+"""What servers answer to a session that they do not know any more: 404 by the specification, 400 by some."""
+
+
+class Sessions:
+    """Make calls over connections that are opened when they are needed."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, Session] = {}
+        self._closing: set[Session] = set()
+
+    async def call(self, key: str, request: ToolRequest, open_session: OpenSession) -> dict[str, Any]:
+        """Return the result of a call. See :meth:`Session.call` for what it raises.
+
+        A session that the server has dropped is opened again: the request was refused before the tool saw it.
+
+        Args:
+            key: the API key of the call; may be empty.
+            request: the call.
+            open_session: opens the connection for a key.
+        """
+        session = self._session(key, open_session)
+        try:
+            return await session.call(request)
+        except ServerFault as fault:
+            self._drop(key, session)
+            if not (
+                fault.exchange is not None
+                and fault.exchange.fault is None
+                and fault.exchange.has_session
+                and fault.exchange.status in _EXPIRED_STATUSES
+                and session.has_answered
+            ):
+                raise
+        session = self._session(key, open_session)
+        return await session.call(request)
+
+    async def close(self) -> None:
+        """Close all connections and wait until they have ended."""
+        for key, session in list(self._sessions.items()):
+            self._drop(key, session)
+        await asyncio.gather(*(session.wait_closed() for session in self._closing))
+
+    def _session(self, key: str, open_session: OpenSession) -> Session:
+        session = self._sessions.get(key)
+        if session is None or not session.is_usable:
+            if session is not None:
+                self._drop(key, session)
+            self._make_room()
+            session = self._sessions[key] = open_session(key)
+        return session
+
+    def _drop(self, key: str, session: Session) -> None:
+        self._closing = {one for one in self._closing if not one.is_closed}
+        self._closing.add(session)
+        session.close()
+        if self._sessions.get(key) is session:
+            del self._sessions[key]
+
+    def _make_room(self) -> None:
+        now = time.monotonic()
+        idle = sorted((one.used_at, key) for key, one in self._sessions.items() if not one.calls)
+        surplus = len(self._sessions) - MAX_SESSIONS + 1
+        for position, (used_at, key) in enumerate(idle):
+            if position < surplus or now - used_at > IDLE_S:
+                self._drop(key, self._sessions[key])

@@ -2,5 +2,3 @@
 
 Imports nothing of ``execution``; listed in ``sources.registry``.
 """
-
-__all__ = ["adapter"]

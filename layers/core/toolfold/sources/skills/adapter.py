@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.skills import SKILL_FILE, Skill, SkillFile, skill_of
 from toolfold.errors import CatalogUnavailable, InvalidArguments
+from toolfold.fuzzy import closest_matches
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import CachePolicy
 
@@ -89,7 +90,6 @@ def _file_of(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Skill, SkillFile
     file = skill.files.get(path)
     if file is not None:
         return skill, file
-    from toolfold.fuzzy import closest_matches  # few calls need it
 
     closest = closest_matches(path, list(skill.files), most=3, least=0.5)
     raise InvalidArguments(

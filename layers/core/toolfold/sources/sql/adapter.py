@@ -16,6 +16,7 @@ from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import CachePolicy
 from toolfold.sources.sql.database_reader import DatabaseReader
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
+from toolfold.sources.sql.schema import DatabaseSchema
 from toolfold.sources.sql.source_settings import SqlSettings
 
 if TYPE_CHECKING:
@@ -96,7 +97,6 @@ class SqlAdapter:
         """Import what a query needs. Nothing is opened."""
         with suppress(ImportError):
             from toolfold.sources.sql.guard import check_statement
-            from toolfold.sources.sql.schema import DatabaseSchema
 
             # sqlglot imports a dialect when it reads the first statement in it.
             check_statement("SELECT 1", self._settings.dialect, DatabaseSchema())

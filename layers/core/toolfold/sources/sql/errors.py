@@ -21,8 +21,10 @@ from toolfold.errors import (
     UpstreamError,
     UpstreamTimeout,
 )
+from toolfold.extras import how_to_add
 from toolfold.fuzzy import closest_matches, normalize
-from toolfold.sources.errors import ConnectionFailed, ConnectionNotPossible, NotConnected
+from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, NotConnected
+from toolfold.sources.sql.functions import POSTGRESQL_FUNCTIONS, SQLITE_FUNCTIONS
 from toolfold.sources.sql.schema import DatabaseSchema, Table
 from toolfold.text_safety import MAX_NAME_CHARS, escape_unsafe, quoted_name
 
@@ -201,8 +203,6 @@ def to_call_error(
     }
     fields = {"title": title, "dialect": names[dialect], "form": forms[dialect], "max_bytes": max_bytes}
     if failure.kind is FailureKind.DRIVER_MISSING:
-        from toolfold.extras import how_to_add
-
         fields["how_to_add"] = how_to_add("sql")
     details = {"retryable": True} if failed.retryable else {}
     return failed.error(failed.message.format_map(fields), failed.suggestion.format_map(fields), **details)
@@ -307,8 +307,6 @@ def _no_privilege(failure: DatabaseFailure, statement: str, schema: DatabaseSche
 
 
 def _no_function(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
-    from toolfold.sources.sql.functions import POSTGRESQL_FUNCTIONS, SQLITE_FUNCTIONS
-
     known = sorted(POSTGRESQL_FUNCTIONS if schema.search_path else SQLITE_FUNCTIONS)
     return invalid_sql(
         f"the function {quoted_name(failure.detail)} is not available",

@@ -1,12 +1,14 @@
 """Decide whether a statement only reads, before a database sees it: by its tokens, and by its syntax tree.
 
-Everything is refused that is not known to be harmless: a statement that sqlglot cannot read, a node that is not in
-:mod:`.syntax`, a function that is not in :mod:`.functions`, a table that the source does not have. The guard is the
-first layer; those behind it do not rely on it.
+Everything is refused that is not known to be harmless: a statement that sqlglot cannot read, a node that is not
+listed here, a function that is not in :mod:`.functions`, a table that the source does not have. Not listed are
+statements that change something (also inside ``WITH``), ``SELECT INTO``, ``FOR UPDATE``, hints, and everything that
+sqlglot reads as a command without understanding it. The guard is the first layer; those behind it do not rely on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlglot import Dialect, Token, TokenType, exp
@@ -21,10 +23,160 @@ from toolfold.sources.sql.functions import (
     WORDS_BEFORE_PARENTHESES,
 )
 from toolfold.sources.sql.schema import DatabaseSchema, Table
-from toolfold.sources.sql.syntax import is_allowed, refused_syntax
-from toolfold.sources.sql.table_references import find_table, table_references
 
-__all__ = ["GuardedStatement", "check_statement"]
+_MAX_CHARS = 60
+
+
+class TableReference(NamedTuple):
+    """A table as a statement names it, in lower case where the database reads it so."""
+
+    catalog: str
+    schema: str
+    name: str
+    offset: int | None
+
+    def __str__(self) -> str:
+        return ".".join(part for part in self[:3] if part)
+
+
+def table_references(tree: exp.Expr, dialect: str) -> Iterator[TableReference]:
+    """Yield the tables that ``tree`` reads."""
+    for node in tree.find_all(exp.Table):
+        if isinstance(node.this, exp.Func):
+            continue  # it returns rows; its name is checked as that of every function
+        if not isinstance(node.this, exp.Identifier):
+            yield TableReference("", "", node.sql()[:_MAX_CHARS], None)
+            continue
+        name = _folded(node.this, dialect)
+        schema, catalog = node.args.get("db"), node.args.get("catalog")
+        if not schema and _is_common_table(node, name, dialect):
+            continue
+        yield TableReference(
+            _folded(catalog, dialect) if catalog else "",
+            _folded(schema, dialect) if schema else "",
+            name,
+            node.this.meta.get("start"),
+        )
+
+
+def find_table(reference: TableReference, schema: DatabaseSchema) -> Table | None:
+    """Return the table of the source that the database reads for ``reference``; None where it has no such table."""
+    if reference.catalog:
+        return None
+    if not schema.search_path:  # SQLite: names of any case
+        if reference.schema not in ("", "main"):
+            return None
+        return next((table for table in schema.tables if _lower(table.name) == reference.name), None)
+    tables = {(table.schema, table.name): table for table in schema.tables}
+    if reference.schema:
+        return tables.get((reference.schema, reference.name))
+    if reference.name.startswith("pg_"):  # found in pg_catalog first
+        return None
+    for one in schema.search_path:
+        if (one, reference.name) in schema.left_out:
+            return None
+        if (one, reference.name) in tables:
+            return tables[one, reference.name]
+    return None
+
+
+def _folded(identifier: exp.Expr, dialect: str) -> str:
+    is_exact = dialect == "postgresql" and bool(identifier.args.get("quoted"))
+    return identifier.name if is_exact else _lower(identifier.name)
+
+
+def _lower(name: str) -> str:
+    """Return ``name`` with the letters of ASCII in lower case, and no others: as both databases read it."""
+    return name if name.isascii() and name.islower() else "".join(_lower_letter(letter) for letter in name)
+
+
+def _lower_letter(letter: str) -> str:
+    return letter.lower() if letter.isascii() else letter
+
+
+def _is_common_table(node: exp.Table, name: str, dialect: str) -> bool:
+    """Return whether ``name`` is, at ``node``, a common table expression that an enclosing query defines.
+
+    Without ``RECURSIVE``, PostgreSQL knows the earlier ones of the same WITH alone: in ``WITH a AS (SELECT * FROM a)``
+    the inner ``a`` is a table.
+    """
+    child: exp.Expr = node
+    parent = node.parent
+    while parent is not None:
+        clause = parent.args.get("with_") or parent.args.get("with")
+        if isinstance(parent, exp.With):
+            is_recursive = bool(parent.args.get("recursive")) or dialect == "sqlite"
+            known = parent.expressions if is_recursive else parent.expressions[: _index(parent.expressions, child)]
+            if any(_cte_name(one, dialect) == name for one in known):
+                return True
+            # The query that has this WITH does not see more of it from in here.
+            child, parent = parent.parent or parent, (parent.parent.parent if parent.parent else None)
+            continue
+        if isinstance(clause, exp.With) and any(_cte_name(one, dialect) == name for one in clause.expressions):
+            return True
+        child, parent = parent, parent.parent
+    return False
+
+
+def _index(expressions: list[exp.Expr], child: exp.Expr) -> int:
+    return next((index for index, one in enumerate(expressions) if one is child), 0)
+
+
+def _cte_name(expression: exp.Expr, dialect: str) -> str:
+    alias = expression.args.get("alias")
+    identifier = alias.this if isinstance(alias, exp.TableAlias) else None
+    return _folded(identifier, dialect) if isinstance(identifier, exp.Identifier) else ""
+
+
+_ALLOWED: tuple[type[exp.Expr], ...] = tuple(
+    getattr(exp, name)
+    for line in (
+        # queries
+        "Select Union Intersect Except Subquery With CTE From Join Where Group Having Order Ordered Limit Offset Fetch",
+        "LimitOptions Distinct Values Tuple Table TableAlias TableSample Lateral Unnest Window WindowSpec Cube Rollup",
+        "GroupingSets",
+        # names and values
+        "Column Identifier Alias Aliases Star Literal Null Boolean Paren Var Placeholder Parameter HexString BitString",
+        "ByteString RawString National UnicodeString Interval IntervalSpan DataType DataTypeParam ColumnDef Dot Kwarg",
+        # operators
+        "In Between Like ILike SimilarTo Escape Is Not Any All Case If Bracket Slice Array Filter WithinGroup",
+        "IgnoreNulls RespectNulls AtTimeZone Collate Variadic Operator Distance Opclass JSONPath",
+    )
+    for name in line.split()
+    if hasattr(exp, name)  # versions of sqlglot differ in a few
+)
+
+_ALLOWED_BASES = (exp.Binary, exp.Unary, exp.Predicate, exp.Func, exp.JSONPathPart)
+"""Operators, and functions: whether a function may be called is decided by the name that is written."""
+
+_REFUSED_FUNCTIONS: tuple[type[exp.Expr], ...] = tuple(
+    getattr(exp, name)
+    for name in ("CurrentUser", "CurrentRole", "SessionUser", "CurrentCatalog", "CurrentSchema", "ConnectByRoot")
+    if hasattr(exp, name)
+)
+"""Functions that are called without parentheses, and say something about the role or the server."""
+
+_NAMES: dict[str, str] = {
+    "Into": "SELECT INTO creates a table",
+    "Lock": "FOR UPDATE and FOR SHARE lock rows",
+    "Insert": "INSERT changes data",
+    "Update": "UPDATE changes data",
+    "Delete": "DELETE changes data",
+    "Merge": "MERGE changes data",
+    "Hint": "a hint",
+}
+
+
+def is_allowed(node: exp.Expr) -> bool:
+    """Return whether a statement may have ``node``."""
+    return isinstance(node, _ALLOWED + _ALLOWED_BASES) and not isinstance(node, _REFUSED_FUNCTIONS)
+
+
+def refused_syntax(node: exp.Expr) -> str:
+    """Return what is refused, for an error."""
+    name = type(node).__name__
+    return _NAMES.get(name) or f"{node.key.upper()} is not available"
+
 
 MAX_STATEMENT_CHARS = 20_000
 _MAX_TOKENS = 5_000

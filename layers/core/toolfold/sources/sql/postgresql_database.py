@@ -6,11 +6,19 @@ extended protocol allows no second one), and runs it as the query of a cursor, w
 
 The server writes each row as JSON: so every type has a value, also those that Python cannot represent (``infinity``,
 ``numeric`` of any length, dates before year 1), and the size of the answer is limited before it is sent.
+
+Encode the values of parameters as PostgreSQL reads them as text, by the types that it inferred for them.
+
+So ``"5"`` fits a parameter that is a number, and ``5`` one that is a text: the caller may not know which is needed.
+
+Translate the errors of PostgreSQL and of libpq.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 import socket
 import threading
 import time
@@ -18,20 +26,154 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from toolfold.sources.sql.connection_secret import connection_values
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
-from toolfold.sources.sql.postgresql_errors import connection_failure, result_failure
-from toolfold.sources.sql.postgresql_parameters import encode_parameters
-from toolfold.sources.sql.postgresql_role import Refusal, probe_role
-from toolfold.sources.sql.postgresql_schema import read_schema
+from toolfold.sources.sql.postgresql_role import Refusal, probe_role, read_schema
 from toolfold.sources.sql.rows import Rows, unique_names
 from toolfold.sources.sql.schema import DatabaseSchema, TableFilter
+from toolfold.sources.sql.source_settings import connection_values
 
 if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg.pq.abc import PGresult
 
-__all__ = ["PostgresqlDatabase"]
+_MAX_DETAIL_CHARS = 300
+
+_STATES: dict[str, FailureKind] = {
+    "42601": FailureKind.SYNTAX,
+    "42703": FailureKind.NO_COLUMN,
+    "42P01": FailureKind.NO_TABLE,
+    "42501": FailureKind.NO_PRIVILEGE,
+    "25006": FailureKind.NOT_ALLOWED,
+    "57014": FailureKind.TIMEOUT,
+    "55P03": FailureKind.BUSY,
+    "53300": FailureKind.BUSY,
+    "57P03": FailureKind.BUSY,
+    "54000": FailureKind.TOO_LARGE,
+}
+"""SQLSTATE → what it means; see appendix A of PostgreSQL's documentation."""
+
+_CLASSES: dict[str, FailureKind] = {
+    "08": FailureKind.BROKEN,
+    "57": FailureKind.BROKEN,
+    "25": FailureKind.BROKEN,
+    "53": FailureKind.DATABASE,
+    "58": FailureKind.DATABASE,
+    "XX": FailureKind.DATABASE,
+    "F0": FailureKind.DATABASE,
+}
+"""Classes of SQLSTATE. Every other error is one of the statement."""
+
+_CONNECTION_TEXTS: tuple[tuple[re.Pattern[str], FailureKind], ...] = tuple(
+    (re.compile(pattern), kind)
+    for pattern, kind in (
+        (r"too many (?:clients|connections)|remaining connection slots|starting up", FailureKind.BUSY),
+        (r"database \".*\" does not exist", FailureKind.NO_DATABASE),
+        (
+            r"authentication failed|no password supplied|role \".*\" (?:does not exist|is not permitted)"
+            r"|no pg_hba\.conf entry|permission denied for database",
+            FailureKind.LOGIN,
+        ),
+        (r"invalid (?:connection option|port number|integer value|\w+ value)", FailureKind.CONNECTION_STRING),
+    )
+)
+"""libpq has no SQLSTATE for a connection that failed."""
+
+_QUOTED = re.compile(r'"((?:[^"]|"")+)"')
+_COLUMN = re.compile(r'column "?((?:[^"\s]|"")+)"? does not exist')
+
+
+def connection_failure(message: str) -> FailureKind:
+    """Return why there is no connection. The text of libpq has host and role in it, and goes nowhere."""
+    return next((kind for pattern, kind in _CONNECTION_TEXTS if pattern.search(message)), FailureKind.NOT_CONNECTED)
+
+
+def result_failure(result: PGresult, statement: str) -> DatabaseFailure | None:
+    """Return the failure that ``result`` is, or None for a result.
+
+    Args:
+        result: what the server returned.
+        statement: what it was returned for, where that was the caller's statement as it is; empty otherwise.
+    """
+    from psycopg.pq import DiagnosticField, ExecStatus
+
+    if result.status in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK, ExecStatus.SINGLE_TUPLE):
+        return None
+    state = (result.error_field(DiagnosticField.SQLSTATE) or b"").decode()
+    if not state:  # libpq itself: the connection is closed
+        return DatabaseFailure(FailureKind.BROKEN)
+    message = (result.error_field(DiagnosticField.MESSAGE_PRIMARY) or b"").decode(errors="replace")
+    hint = (result.error_field(DiagnosticField.MESSAGE_HINT) or b"").decode(errors="replace")
+    position = (result.error_field(DiagnosticField.STATEMENT_POSITION) or b"").decode()
+    offset = int(position) - 1 if position and statement else None
+    kind = _STATES.get(state) or _CLASSES.get(state[:2]) or FailureKind.STATEMENT
+    return DatabaseFailure(kind, _detail(kind, message, hint), offset)
+
+
+def _detail(kind: FailureKind, message: str, hint: str) -> str:
+    """Return what an error says about the statement: a name, or the sentence of the server."""
+    if kind is FailureKind.NO_COLUMN and (found := _COLUMN.search(message)):
+        return found[1]
+    quoted = _QUOTED.search(message)
+    if kind in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN) and quoted:
+        return quoted[1]
+    if kind is FailureKind.NO_PRIVILEGE:
+        return message.rpartition(" ")[2]
+    if kind is FailureKind.SYNTAX:
+        return f"the error is at or near {quoted[1]!r}" if quoted else message[:_MAX_DETAIL_CHARS]
+    said = ". ".join(part.rstrip(".") for part in (message, hint) if part)
+    return f"PostgreSQL says: {said[:_MAX_DETAIL_CHARS]}"
+
+
+_JSON_TYPES = frozenset((114, 3802))
+"""OIDs of json and jsonb."""
+
+
+def encode_parameters(values: Sequence[Any], types: Sequence[int]) -> list[bytes | None]:
+    """Return ``values`` in the text format of PostgreSQL.
+
+    Args:
+        values: JSON values.
+        types: the OIDs of the parameters' types.
+
+    Raises:
+        DatabaseFailure: there are more or fewer values than parameters, or a text has a null character.
+    """
+    if len(values) != len(types):
+        raise DatabaseFailure(
+            FailureKind.STATEMENT, f"the statement has {len(types)} parameters and params has {len(values)} values"
+        )
+    texts = [_as_text(value, type_ in _JSON_TYPES) for value, type_ in zip(values, types, strict=True)]
+    if any(text is not None and "\0" in text for text in texts):
+        raise DatabaseFailure(FailureKind.STATEMENT, "a value of params has a null character")
+    return [None if text is None else text.encode(errors="replace") for text in texts]
+
+
+def _as_text(value: Any, is_json: bool) -> str | None:
+    if value is None:
+        return None
+    if is_json and not isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, list):
+        return _array(value)
+    if isinstance(value, dict):
+        return json.dumps(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _array(values: Sequence[Any]) -> str:
+    """Return an array as text (section 8.15.2 of PostgreSQL's documentation)."""
+    return "{" + ",".join(map(_element, values)) + "}"
+
+
+def _element(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, list):
+        return _array(value)
+    text = _as_text(value, is_json=False) or ""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
 
 _CURSOR = "toolfold_rows"
 

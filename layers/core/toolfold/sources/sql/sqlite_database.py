@@ -3,30 +3,165 @@
 Five layers keep it unchanged, and each holds alone: the file is opened with ``mode=ro``, ``query_only`` is set, the
 authorizer allows reading alone, no database can be attached and no extension loaded, and :mod:`.guard` has accepted the
 statement before.
+
+Translate the errors of SQLite.
+
+Read the tables of an SQLite database.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.rows import Rows, row_line, unique_names
-from toolfold.sources.sql.schema import DatabaseSchema, TableFilter
-from toolfold.sources.sql.sqlite_authorizer import Authorizer
-from toolfold.sources.sql.sqlite_errors import to_failure
-from toolfold.sources.sql.sqlite_functions import replace_slow_functions
-from toolfold.sources.sql.sqlite_schema import read_schema, shadow_tables
+from toolfold.sources.sql.schema import Column, DatabaseSchema, Table, TableFilter, sql_name
+from toolfold.sources.sql.sqlite_authorizer import Authorizer, replace_slow_functions
 
-__all__ = ["SqliteDatabase", "open_read_only", "sqlite_path"]
+_TABLES = """
+SELECT name, type FROM pragma_table_list
+WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+ORDER BY name COLLATE NOCASE
+"""
+_SHADOWS = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
+_KINDS = {"table": "table", "virtual": "table", "view": "view"}
+
+
+def read_schema(connection: sqlite3.Connection, tables: TableFilter) -> DatabaseSchema:
+    """Return the tables of a database that ``tables`` accepts."""
+    found, left_out = [], set()
+    for name, kind in connection.execute(_TABLES).fetchall():
+        if kind == "virtual":
+            _connect(connection, name)
+        if tables.has_table("main", name):
+            found.append(Table("", name, _KINDS[kind], "", _read_columns(connection, name)))
+        else:
+            left_out.add(("", name))
+    return DatabaseSchema(tuple(found), frozenset(left_out))
+
+
+def shadow_tables(connection: sqlite3.Connection) -> list[str]:
+    """Return the tables in which virtual tables, such as those of FTS5, store their data."""
+    return [name for (name,) in connection.execute(_SHADOWS)]
+
+
+def _connect(connection: sqlite3.Connection, table: str) -> None:
+    """Let a virtual table declare itself, which it does when it is used first, and which the authorizer denies."""
+    with suppress(sqlite3.Error):  # a module that is not in this SQLite
+        connection.execute(f"SELECT 1 FROM {sql_name(table, folds_case=False)} LIMIT 0").close()  # noqa: S608 - quoted
+
+
+def _read_columns(connection: sqlite3.Connection, table: str) -> tuple[Column, ...]:
+    keys = _read_keys(connection, table)
+    columns = []
+    try:
+        rows = connection.execute("SELECT * FROM pragma_table_xinfo(?)", (table,)).fetchall()
+    except sqlite3.OperationalError:  # a view of a table that was dropped
+        return ()
+    # hidden: 0 a column, 1 that of a virtual table which SELECT * leaves out, 2 and 3 generated.
+    for _, name, type_, not_null, _, primary, hidden in rows:
+        if hidden != 1:
+            key = ", ".join([*(["primary key"] if primary else []), *keys[name]])
+            columns.append(Column(name, type_ or "any", not (not_null or primary), key))
+    return tuple(columns)
+
+
+def _read_keys(connection: sqlite3.Connection, table: str) -> defaultdict[str, list[str]]:
+    keys: defaultdict[str, list[str]] = defaultdict(list)
+    indexes = 'SELECT name FROM pragma_index_list(?) WHERE "unique" AND origin = ? AND NOT partial'
+    for (index,) in connection.execute(indexes, (table, "u")).fetchall():
+        names = connection.execute("SELECT name FROM pragma_index_info(?)", (index,)).fetchall()
+        if len(names) == 1 and names[0][0]:
+            keys[names[0][0]].append("unique")
+    foreign = 'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)'
+    for name, other, column in connection.execute(foreign, (table,)).fetchall():
+        keys[name].append(f"references {other}({column})" if column else f"references {other}")
+    return keys
+
+
+_MAX_DETAIL_CHARS = 200
+
+_CODES: dict[int, FailureKind] = {
+    sqlite3.SQLITE_BUSY: FailureKind.BUSY,
+    sqlite3.SQLITE_LOCKED: FailureKind.BUSY,
+    sqlite3.SQLITE_INTERRUPT: FailureKind.TIMEOUT,
+    sqlite3.SQLITE_TOOBIG: FailureKind.TOO_LARGE,
+    sqlite3.SQLITE_NOMEM: FailureKind.TOO_LARGE,
+    sqlite3.SQLITE_NOTADB: FailureKind.NOT_A_DATABASE,
+    sqlite3.SQLITE_CORRUPT: FailureKind.NOT_A_DATABASE,
+    sqlite3.SQLITE_CANTOPEN: FailureKind.NOT_READABLE,
+    sqlite3.SQLITE_PERM: FailureKind.NOT_READABLE,
+    sqlite3.SQLITE_IOERR: FailureKind.DATABASE,
+    sqlite3.SQLITE_FULL: FailureKind.DATABASE,
+    sqlite3.SQLITE_READONLY: FailureKind.NOT_ALLOWED,
+}
+"""Primary result codes of SQLite."""
+
+_MESSAGES: tuple[tuple[re.Pattern[str], FailureKind, str], ...] = tuple(
+    (re.compile(pattern, re.S), kind, detail)
+    for pattern, kind, detail in (
+        (r"no such table: (?:main\.)?(?P<name>.*)", FailureKind.NO_TABLE, "{name}"),
+        (r'no such column: "?(?P<name>.*?)"?(?: - should this be .*)?', FailureKind.NO_COLUMN, "{name}"),
+        (r"cannot join using column (?P<name>.*) - column not .*", FailureKind.NO_COLUMN, "{name}"),
+        (r'near "(?P<name>.*)": syntax error', FailureKind.SYNTAX, "the error is at or near {name!r}"),
+        (r"incomplete input", FailureKind.SYNTAX, "it ends too early"),
+        (r"unrecognized token: (?P<name>.*)", FailureKind.SYNTAX, "{name} is not closed, or is no token"),
+        (
+            r"(?:no such function: |not authorized to use function: )(?P<name>.*)",
+            FailureKind.NO_FUNCTION,
+            "{name}",
+        ),
+        (r"access to (?P<name>\S+?)(?:\.\S*)? is prohibited", FailureKind.NO_PRIVILEGE, "{name}"),
+        (r"not authorized|.*may not be used.*|.*prohibited.*", FailureKind.NOT_ALLOWED, ""),
+        (r"You can only execute one statement.*", FailureKind.NOT_ALLOWED, "only one statement can be run"),
+        (
+            r"Incorrect number of bindings.* uses (?P<name>\d+).*there are (?P<given>\d+).*",
+            FailureKind.STATEMENT,
+            "the statement has {name} parameters and params has {given} values",
+        ),
+        (
+            r"You did not supply a value for binding parameter :?(?P<name>.*)\.",
+            FailureKind.STATEMENT,
+            "params has no value for {name}",
+        ),
+        (r"user-defined function raised exception", FailureKind.TOO_LARGE, ""),
+        (r".*too large to convert.*|integer overflow", FailureKind.STATEMENT, "a number has more than 64 bits"),
+    )
+)
+
+
+def to_failure(error: Exception, statement: str) -> DatabaseFailure:
+    """Return what ``error`` of SQLite means for ``statement``; empty: an error of opening the file."""
+    message = str(error)
+    for pattern, kind, detail in _MESSAGES:
+        if found := pattern.fullmatch(message):
+            name = found.groupdict().get("name", "")[:_MAX_DETAIL_CHARS]
+            given = found.groupdict().get("given", "")
+            return DatabaseFailure(kind, detail.format(name=name, given=given), _offset(name, statement))
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None and (kind_of_code := _CODES.get(code & 0xFF)):
+        return DatabaseFailure(kind_of_code)
+    if statement and isinstance(error, sqlite3.Error | ValueError | OverflowError):
+        return DatabaseFailure(FailureKind.STATEMENT, f"SQLite says: {message[:_MAX_DETAIL_CHARS]}")
+    return DatabaseFailure(FailureKind.DATABASE)
+
+
+def _offset(name: str, statement: str) -> int | None:
+    """Return where ``name`` is in a statement, when it is there once."""
+    lowered, name = statement.lower(), name.rpartition(".")[2].lower()
+    return lowered.find(name) if name and lowered.count(name) == 1 else None
+
 
 _HEADER = b"SQLite format 3\0"
 

@@ -32,8 +32,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from toolfold.protocol.http import Headers, Response, error_response
-from toolfold.transports.local_http.connection import CheckHead, StrictConnection, is_stateless
-from toolfold.transports.local_http.limits import ConnectionLimits
+from toolfold.transports.local_http.connection import CheckHead, ConnectionLimits, StrictConnection, is_stateless
 
 __all__ = ["BODY_TIMEOUT_S", "HEAD_TIMEOUT_S", "SEND_TIMEOUT_S", "LimitedProtocol"]
 

@@ -3,6 +3,8 @@
 uvicorn accepts connections, parses HTTP with h11 and stops gracefully; ``protocol`` adds limits and
 ``connection`` is strict. Requests under another host name than that of this machine, and from pages of other
 machines, are refused before anything else is looked at, so that no web page can reach the server by DNS rebinding.
+
+The log of the local server, written by a thread of its own.
 """
 
 from __future__ import annotations
@@ -15,10 +17,13 @@ import math
 import os
 import signal
 import socket
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
+from queue import Full, Queue
 from typing import TYPE_CHECKING, Any
 
 from uvicorn.config import Config
@@ -36,18 +41,64 @@ from toolfold.protocol.http import (
     refuse_caller,
 )
 from toolfold.settings import Settings
-from toolfold.telemetry import configure
+from toolfold.telemetry import CurrentStdout, configure
+from toolfold.text_safety import escape_terminal
 from toolfold.transports.health import HEALTH_PATH
 from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.local_http.asgi import AsgiApp
-from toolfold.transports.local_http.limits import ConnectionLimits, allowed_connections
-from toolfold.transports.local_http.log import BackgroundStdout
+from toolfold.transports.local_http.connection import ConnectionLimits, allowed_connections
 from toolfold.transports.local_http.protocol import LimitedProtocol
 
 if TYPE_CHECKING:
     from toolfold.explorer.local_page import LocalPage
 
-__all__ = ["PATH", "LocalServer"]
+MAX_UNWRITTEN_LINES = 10_000
+"""Some 3 MB of log lines."""
+
+
+class BackgroundStdout(CurrentStdout):
+    """Write to stdout from a thread of its own, so that a reader who does not read stops no request.
+
+    Lines are lost while more than :data:`MAX_UNWRITTEN_LINES` wait. On Lambda, where a process is frozen after each
+    response, lines are written at once instead.
+    """
+
+    def __init__(self) -> None:
+        self._lines: Queue[str] = Queue(MAX_UNWRITTEN_LINES)
+        threading.Thread(target=self._write_lines, name="log", daemon=True).start()
+
+    def write(self, text: str) -> int:
+        """Queue ``text``."""
+        with suppress(Full):
+            self._lines.put_nowait(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing: the thread flushes each line."""
+
+    def drain(self, timeout_s: float = 1.0) -> None:
+        """Wait until the lines are written, but not longer than ``timeout_s``."""
+        end = time.monotonic() + timeout_s
+        while self._lines.unfinished_tasks and time.monotonic() < end:
+            time.sleep(0.005)
+
+    def _write_lines(self) -> None:
+        while True:
+            self._write_line(self._lines.get())
+            self._lines.task_done()
+
+    def _write_line(self, text: str) -> None:
+        """Write a line past the buffer of stdout: Python flushes that at exit, and waits for who is writing to it."""
+        try:
+            file = sys.stdout.fileno()
+        except (AttributeError, OSError, ValueError):  # closed, or replaced by a stream of its own
+            super().write(text)
+            return
+        line = escape_terminal(text).encode(errors="backslashreplace")
+        with suppress(OSError):
+            while line:
+                line = line[os.write(file, line) :]
+
 
 logger = logging.getLogger("toolfold")
 

@@ -12,10 +12,9 @@ from pydantic import ValidationError
 
 from tests.support.openapi_documents import OK, body, document, operation, read
 from toolfold.build import yaml_loader
-from toolfold.build.importers.openapi.document import json_lines, parse_document
+from toolfold.build.importers.openapi.document import UnreadableYaml, json_lines, load_yaml, parse_document
 from toolfold.build.importers.openapi.importer import OpenApiImporter
 from toolfold.build.importers.openapi.settings import OpenApiSettings
-from toolfold.build.importers.openapi.yaml_document import UnreadableYaml, load_yaml
 from toolfold.errors import SourceError
 
 

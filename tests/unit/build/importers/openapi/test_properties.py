@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.support.openapi_documents import OK, body, document, operation, read
 from toolfold.build.importers.openapi.arguments import argument_name
-from toolfold.build.importers.openapi.texts import one_paragraph, shorten, without_instructions
+from toolfold.build.importers.openapi.schema_parts import one_paragraph, shorten, without_instructions
 from toolfold.catalog.head_checks import text_problem
 from toolfold.catalog.schema_checks import check_schema
 from toolfold.sources.http_api.binding import bind

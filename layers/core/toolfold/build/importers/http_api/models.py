@@ -11,7 +11,7 @@ from toolfold.build.relations import Relation
 from toolfold.build.schema.field_types import Identifier, Model, Phrase, Tag, Url
 from toolfold.build.schema.sources import Fault
 from toolfold.catalog.entries import Effect
-from toolfold.sources.http_api.path_template import check_template
+from toolfold.sources.http_api.styles import check_template
 
 __all__ = ["BODY_TYPES", "SCHEMA_KEYS", "HttpApiSettings", "HttpCategory", "HttpParameter", "HttpTool"]
 

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolfold.aws.clients import AwsClients
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.importers.mcp.settings import McpSettings
+from toolfold.build.importers.mcp.importer import McpSettings, connection_of
 from toolfold.build.importers.mcp.snapshot import (
     MAX_BYTES,
     MAX_TOOLS,
@@ -31,6 +32,15 @@ from toolfold.build.importers.mcp.snapshot import (
 from toolfold.catalog.allow_list import AllowList, own_variable
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import CallError, SourceError
+from toolfold.execution.secrets import SecretProvider
+from toolfold.models import SourceCredentials
+from toolfold.network.ssrf import address_check
+from toolfold.sources.mcp.client import SessionLimits
+from toolfold.sources.mcp.connection import read_connection
+from toolfold.sources.mcp.faults import FaultTexts, McpFault, ServerFault
+from toolfold.sources.mcp.keys import token_provider, with_key
+from toolfold.sources.mcp.listing import TooManyTools
+from toolfold.sources.mcp.session import Session
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -109,10 +119,7 @@ def _ask(
     source: Source, settings: McpSettings, process: Settings, key: str, timeout_s: float
 ) -> tuple[Description, bool]:
     """Return what the server says, and whether it speaks the transport of 2024-11-05."""
-    from toolfold.models import SourceCredentials
     from toolfold.sources.mcp.adapter import import_sdk
-    from toolfold.sources.mcp.faults import FaultTexts, McpFault, ServerFault
-    from toolfold.sources.mcp.listing import TooManyTools
 
     max_bytes = min(settings.max_response_bytes or process.max_response_bytes, process.max_response_bytes)
     texts = FaultTexts(source, is_child=bool(settings.command), max_bytes=max_bytes, smaller_response_hint="")
@@ -139,7 +146,6 @@ def _ask(
 def _sent_key(source: Source, process: Settings, key: str, timeout_s: float) -> str:
     """Return what is sent for a key: an access token, where the source gives those for it."""
     from toolfold.network.session import HttpClient
-    from toolfold.sources.mcp.keys import token_provider
 
     tokens = token_provider(source, HttpClient, process.connect_timeout_s, process.private_hosts)
     return key if tokens is None or not key else tokens.get_token(key, time.monotonic() + timeout_s)
@@ -149,13 +155,6 @@ async def _describe(
     source: Source, settings: McpSettings, process: Settings, key: str, max_bytes: int, timeout_s: float
 ) -> tuple[Description, bool]:
     """Return what the server says, and whether it speaks the transport of 2024-11-05."""
-    from toolfold.network.ssrf import address_check
-    from toolfold.sources.mcp.client import SessionLimits
-    from toolfold.sources.mcp.connection import read_connection
-    from toolfold.sources.mcp.faults import ServerFault
-    from toolfold.sources.mcp.keys import with_key
-    from toolfold.sources.mcp.session import Session
-
     url = process.source_urls.get(source.id, source.base_url)
     connection, headers, environment = with_key(read_connection(source), url, source.auth, key)
     is_allowed = address_check(process.private_hosts, source.id, connection.url)
@@ -189,8 +188,6 @@ def _may_be_sse(fault: ServerFault) -> bool:
 
 def _as_source(settings: McpSettings) -> Source:
     """Return the source as a catalog would have it, as far as it matters for its connection."""
-    from toolfold.build.importers.mcp.importer import connection_of
-
     auth = None
     if settings.auth is not None:
         given = settings.auth.model_dump(exclude_defaults=True)
@@ -232,8 +229,6 @@ def _key(source: Source, process: Settings) -> str:
         return value
     if not value and not process.source_keys:
         return ""
-    from toolfold.aws.clients import AwsClients
-    from toolfold.execution.secrets import SecretProvider
 
     try:
         secrets = SecretProvider(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.output_file import replace_file
+from toolfold.build.writer import replace_file
 from toolfold.errors import SourceError
 
 __all__ = ["MAX_TOOLS", "SNAPSHOT", "Snapshot", "compare", "encode_snapshot", "parse_snapshot", "write_snapshot"]

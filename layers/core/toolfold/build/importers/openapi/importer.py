@@ -23,7 +23,6 @@ from toolfold.build.importers.openapi.document import (
     check_version,
     read_document,
 )
-from toolfold.build.importers.openapi.filters import is_selected, unused_entries
 from toolfold.build.importers.openapi.operations import (
     EFFECTS_OF_METHODS,
     Binding,
@@ -32,10 +31,10 @@ from toolfold.build.importers.openapi.operations import (
     find_operations,
 )
 from toolfold.build.importers.openapi.references import References
+from toolfold.build.importers.openapi.schema_parts import first_sentence, one_paragraph
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.servers import check_variables, choose_server, common_base
-from toolfold.build.importers.openapi.settings import OpenApiSettings
-from toolfold.build.importers.openapi.texts import first_sentence, one_paragraph
+from toolfold.build.importers.openapi.settings import OpenApiSettings, is_selected, unused_entries
 from toolfold.build.schema.sources import Auth
 from toolfold.errors import SourceError
 

@@ -10,9 +10,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, Schema, compact_size, references_of, subschemas
+from toolfold.build.importers.openapi.schema_parts import (
+    DEFINITIONS,
+    Schema,
+    compact_size,
+    first_sentence,
+    references_of,
+    shorten,
+    subschemas,
+)
 from toolfold.build.importers.openapi.schemas import SchemaConverter
-from toolfold.build.importers.openapi.texts import first_sentence, shorten
 
 __all__ = ["MAX_SCHEMA_CHARS", "complete_schema"]
 

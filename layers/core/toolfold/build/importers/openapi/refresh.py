@@ -28,6 +28,7 @@ from toolfold.build.importers.openapi.operations import find_operations
 from toolfold.build.importers.openapi.references import References
 from toolfold.catalog.head_checks import host_of
 from toolfold.errors import SourceError
+from toolfold.network.errors import TransportError
 
 if TYPE_CHECKING:
     from toolfold.build.importers.openapi.settings import OpenApiSettings
@@ -87,7 +88,6 @@ def refresh(
 
 def _fetch(url: str, source_id: str, process_settings: Settings, where: str) -> bytes:
     """Return the body of the response to a GET of ``url``, after redirects to hosts that are allowed."""
-    from toolfold.network.errors import TransportError
     from toolfold.network.session import HttpClient
 
     client = HttpClient()

@@ -29,10 +29,11 @@ from toolfold.build.importers.openapi.schema_parts import (
     is_pattern,
     is_plain,
     nullable,
+    one_paragraph,
     references_of,
     unwrapped,
+    without_instructions,
 )
-from toolfold.build.importers.openapi.texts import one_paragraph, without_instructions
 from toolfold.catalog.json_schema import TYPES
 
 __all__ = ["SchemaConverter"]

@@ -2,5 +2,3 @@
 
 May import ``build.importers.base``, ``build.schema``, ``build.yaml_loader`` and ``sources.sql``.
 """
-
-__all__ = ["importer", "refresh", "settings", "snapshot"]

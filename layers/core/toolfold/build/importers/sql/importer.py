@@ -1,21 +1,168 @@
-"""Make the tools of a database from its snapshot: list its tables, describe one, query them."""
+"""Make the tools of a database from its snapshot: list its tables, describe one, query them.
+
+The ``source.yaml`` of a database.
+
+The reviewed snapshot of a database: its tables, in ``snapshot.json`` in the folder of its source.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from toolfold.build.importers.base import ImportedSource, ImportedTool
-from toolfold.build.importers.sql.settings import SqlSourceSettings
-from toolfold.build.importers.sql.snapshot import SNAPSHOT, Snapshot, UnreadableSnapshot
+from pydantic import Field, StringConstraints, model_validator
+
+from toolfold.build.importers.base import ImportedSource, ImportedTool, ImporterSettings
+from toolfold.build.schema.field_types import Model
 from toolfold.build.yaml_loader import Document
+from toolfold.catalog.allow_list import own_variable
+from toolfold.sources.sql import source_settings
 from toolfold.sources.sql.adapter import DEFAULT_LIMIT
 from toolfold.sources.sql.schema import DatabaseSchema, Table
 
-__all__ = ["SqlImporter"]
+SNAPSHOT = "snapshot.json"
+_FORMAT = 1
+_COLUMN = re.compile(r"^    \{\n(?:     [^\n]*\n)+    \}", re.MULTILINE)
+"""A column with its indentation. A line break in a value is an escape in JSON."""
+
+_MAX_BYTES = 50_000_000
+
+
+class UnreadableSnapshot(ValueError):
+    """A file is not a snapshot of a database. The text says why, and in which line."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The tables of a database when it was read.
+
+    Attributes:
+        dialect: ``sqlite`` or ``postgresql``.
+        fetched_at: when, in ISO 8601.
+        schema: its tables.
+    """
+
+    dialect: str
+    fetched_at: str
+    schema: DatabaseSchema
+
+    def to_json(self) -> str:
+        """Return the content of the file: a line for each column, so that a review shows what changed."""
+        data = {
+            "format": _FORMAT,
+            "dialect": self.dialect,
+            "fetched_at": self.fetched_at,
+            "schemas": list(self.schema.search_path),
+            "tables": [table.as_dict() for table in self.schema.tables],
+        }
+        text = json.dumps(data, ensure_ascii=False, indent=1)
+        return _COLUMN.sub(lambda column: " ".join(column[0].split("\n     ")).replace("\n    }", " }"), text) + "\n"
+
+    @classmethod
+    def read(cls, path: Path) -> Snapshot:
+        """Read the file at ``path``.
+
+        Raises:
+            OSError: it cannot be read.
+            UnreadableSnapshot: it is not a snapshot.
+        """
+        if path.stat().st_size > _MAX_BYTES:
+            raise UnreadableSnapshot(1, f"is larger than {_MAX_BYTES:,} bytes")
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except json.JSONDecodeError as error:
+            raise UnreadableSnapshot(error.lineno, "is not JSON") from None
+        except (UnicodeDecodeError, RecursionError):
+            raise UnreadableSnapshot(1, "is not JSON") from None
+        try:
+            return cls._from_data(data)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise UnreadableSnapshot(1, "is not a snapshot of a database; refresh the source") from None
+
+    @classmethod
+    def _from_data(cls, data: Mapping[str, Any]) -> Snapshot:
+        if data["format"] != _FORMAT:
+            raise ValueError("format")
+        tables = tuple(Table.from_dict(entry) for entry in data["tables"])
+        texts = [data["dialect"], data["fetched_at"], *data["schemas"]]
+        texts += [text for table in tables for text in (table.schema, table.name, table.kind, table.description)]
+        texts += [
+            text
+            for table in tables
+            for column in table.columns
+            for text in (column.name, column.type, column.key, column.description)
+        ]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("text")
+        return cls(data["dialect"], data["fetched_at"], DatabaseSchema(tables, frozenset(), tuple(data["schemas"])))
+
+
+Pattern = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$", max_length=130)]
+"""Name of a schema or table, or ``schema.table``, in which ``*`` and ``?`` stand for other characters."""
+
+
+class TablePatterns(Model):
+    """Which tables a source has."""
+
+    include: list[Pattern] = Field(default=["*"], max_length=30)
+    exclude: list[Pattern] = Field(default=[], max_length=30)
+
+
+class SqlSourceSettings(ImporterSettings):
+    """The content of ``source.yaml``.
+
+    The connection string is not here: a catalog may be written by others, and does not decide what this process opens.
+    """
+
+    kind: Literal["sql"] = "sql"
+    dialect: Literal["sqlite", "postgresql"]
+    schemas: list[Pattern] = Field(default=["public"], min_length=1, max_length=10)
+    """Of PostgreSQL. The order is that in which a table without a schema is searched."""
+    tables: TablePatterns = Field(default_factory=TablePatterns)
+    statement_timeout_s: float = Field(
+        default=source_settings.DEFAULT_STATEMENT_TIMEOUT_S, gt=0, le=source_settings.MAX_STATEMENT_TIMEOUT_S
+    )
+    max_rows: int = Field(default=source_settings.MAX_ROWS, ge=1, le=source_settings.MAX_ROWS)
+    max_bytes: int = Field(default=source_settings.DEFAULT_MAX_BYTES, ge=1000, le=source_settings.MAX_BYTES)
+    freshness_s: int = Field(default=1, ge=1)
+    """Seconds for which the same query is answered from the cache. Data of a database may change at any time."""
+    no_data: str = "Check the names with list_tables, and the conditions of the query."
+
+    @model_validator(mode="before")
+    @classmethod
+    def _add_variable(cls, data: Any) -> Any:
+        """Add the variable with the connection string, which the id of the source names by default."""
+        if not isinstance(data, Mapping) or not isinstance(data.get("auth", {}), Mapping | None):
+            return data
+        return {**data, "auth": {"environment": own_variable(str(data.get("id", ""))), **(data.get("auth") or {})}}
+
+    @model_validator(mode="after")
+    def _is_the_operators(self) -> SqlSourceSettings:
+        if self.auth is None or self.auth.model_fields_set != {"environment"}:
+            raise ValueError("auth: a database has environment alone, the variable with its connection string")
+        return self
+
+    def connection(self) -> dict[str, Any]:
+        """Return what the adapter reads; see :class:`toolfold.sources.sql.source_settings.SqlSettings`."""
+        return {
+            "dialect": self.dialect,
+            "schemas": self.schemas,
+            "include": self.tables.include,
+            "exclude": self.tables.exclude,
+            "statement_timeout_s": self.statement_timeout_s,
+            "max_rows": self.max_rows,
+            "max_bytes": self.max_bytes,
+        }
+
 
 _DIALECTS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 _PARAMETERS = {"sqlite": "?", "postgresql": "$1"}

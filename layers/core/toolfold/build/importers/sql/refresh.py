@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from toolfold.aws.clients import AwsClients
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.importers.sql.settings import SqlSourceSettings
-from toolfold.build.importers.sql.snapshot import SNAPSHOT, Snapshot, UnreadableSnapshot
-from toolfold.build.output_file import replace_file
+from toolfold.build.importers.sql.importer import SNAPSHOT, Snapshot, SqlSourceSettings, UnreadableSnapshot
+from toolfold.build.writer import replace_file
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import CallError, SourceError

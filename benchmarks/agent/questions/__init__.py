@@ -1,0 +1,19 @@
+"""Everyday questions, the calls that a model writes for them at first, and the right answers.
+
+The questions and the guesses were written down before it was tried which of them work. The newest trading day
+of the mock API is 2026-01-13; a model knows the date from its own context.
+"""
+
+from benchmarks.agent.questions import companies, comparisons, markets, missing, others, prices
+from benchmarks.agent.questions.model import Call, Question
+
+__all__ = ["QUESTIONS", "Call", "Question"]
+
+QUESTIONS = (
+    *prices.QUESTIONS,
+    *companies.QUESTIONS,
+    *markets.QUESTIONS,
+    *comparisons.QUESTIONS,
+    *others.QUESTIONS,
+    *missing.QUESTIONS,
+)

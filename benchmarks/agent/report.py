@@ -1,0 +1,111 @@
+"""The figures of a run beside their targets, and the page of the documentation that has them."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.agent.journey import Journey
+from benchmarks.agent.misuse import Outcome
+
+PAGE = "docs/reference/measurements-agent.md"
+
+_BEGIN, _END = "<!-- begin: make eval-agent -->", "<!-- end -->"
+_PERCENT_LED = {"TOOL_LIST": 95, "TOOL_GET": 95, "TOOL_CALL": 95, "select": 85}
+_PERCENT_NATURAL, _PERCENT_SOLVED, _MEAN_CALLS = 70, 95, 2.2
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure and its target, both as a reader sees them."""
+
+    name: str
+    shown: str
+    wanted: str
+    is_met: bool
+
+
+@dataclass(frozen=True)
+class Area:
+    """Counts of the probes of one area."""
+
+    name: str
+    probes: int
+    works: int
+    leads: int
+    lost: int
+    wrong: int
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a run measured: ``rows`` with targets, ``areas`` of the probes."""
+
+    rows: tuple[Row, ...]
+    areas: tuple[Area, ...]
+
+
+def figures(journeys: list[Journey], outcomes: list[Outcome]) -> Figures:
+    """Count what went how."""
+    areas = tuple(_area(name, outcomes) for name in _PERCENT_LED)
+    solved, count = sum(journey.solved for journey in journeys), len(journeys)
+    mean_calls = statistics.mean(journey.calls for journey in journeys)
+    tokens = statistics.median(journey.tokens for journey in journeys)
+    silent = sum(journey.silently_wrong for journey in journeys)
+    natural = [one for one in outcomes if one.probe.area == "select" and one.probe.is_natural]
+    accepted = sum(one.verdict == "works" for one in natural)
+    wrong = sum(area.wrong for area in areas)
+    rows = (
+        _share(f"questions answered rightly, of {count}", solved, count, _PERCENT_SOLVED),
+        Row("mean calls for a question", f"{mean_calls:.2f}", f"≤ {_MEAN_CALLS}", round(mean_calls, 2) <= _MEAN_CALLS),
+        Row("median tokens for a question, calls and answers", f"{tokens:,.0f}", "", True),
+        Row("answers to questions that are wrong without a note", f"{silent}", "0", silent == 0),
+        _share(f"natural guesses of `select` accepted, of {len(natural)}", accepted, len(natural), _PERCENT_NATURAL),
+        *(
+            _share(
+                f"errors of {area.name} whose next call is right, of {area.leads + area.lost}",
+                area.leads,
+                area.leads + area.lost,
+                _PERCENT_LED[area.name],
+            )
+            for area in areas
+        ),
+        Row("answers to probes that are wrong without a note", f"{wrong}", "0", wrong == 0),
+    )
+    return Figures(rows, areas)
+
+
+def tables(measured: Figures) -> str:
+    """Return the figures as two tables."""
+    lines = ["| figure | measured | target |", "|---|---|---|"]
+    lines += [f"| {row.name} | {row.shown} | {row.wanted} |" for row in measured.rows]
+    lines += [
+        "",
+        "| misused | probes | answered | error leads on | error is a dead end | wrong |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {area.name} | {area.probes} | {area.works} | {area.leads} | {area.lost} | {area.wrong} |"
+        for area in measured.areas
+    ]
+    return "\n".join(lines)
+
+
+def write_page(measured: Figures) -> None:
+    """Write the tables between the marks of the page."""
+    page = Path(PAGE)
+    before, _, rest = page.read_text().partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    page.write_text(f"{before}{_BEGIN}\n{tables(measured)}\n{_END}{after}")
+
+
+def _area(name: str, outcomes: list[Outcome]) -> Area:
+    verdicts = [outcome.verdict for outcome in outcomes if outcome.probe.area == name]
+    counts = (verdicts.count(verdict) for verdict in ("works", "leads", "lost", "wrong"))
+    return Area(name, len(verdicts), *counts)
+
+
+def _share(name: str, part: int, whole: int, wanted: int) -> Row:
+    percent = 100 * part / whole if whole else 100.0
+    return Row(name, f"{percent:.0f} % ({part})", f"≥ {wanted} %", percent >= wanted)

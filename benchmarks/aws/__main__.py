@@ -1,0 +1,103 @@
+"""Measure the first request to each AWS service in fresh processes, against moto's server on this machine.
+
+python -m benchmarks.aws       print the medians of 15 processes each; half a minute
+
+Each figure is the time over an empty interpreter: imports, client, and one request. An unmeasured first process of each
+writes the .pyc files.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import boto3
+
+from scripts import measured_tables
+from tests.support import aws_services
+
+PROCESSES = 15
+LIBRARIES = {
+    "S3 GetObject, obstore": "import obstore, os; from obstore.store import S3Store\n"
+    "obstore.get(S3Store('bench', endpoint=os.environ['AWS_ENDPOINT_URL'], virtual_hosted_style_request=False,"
+    " region='us-east-1', client_options={'allow_http': True}), 'a').bytes()",
+    "S3 GetObject, boto3": "import boto3; boto3.client('s3').get_object(Bucket='bench', Key='a')['Body'].read()",
+    "DynamoDB GetItem, boto3": "import boto3\n"
+    "boto3.client('dynamodb').get_item(TableName='bench', Key={'pk': {'S': 'a'}})",
+    "DynamoDB GetItem, botocore without boto3": "import botocore.session\n"
+    "botocore.session.get_session().create_client('dynamodb').get_item(TableName='bench', Key={'pk': {'S': 'a'}})",
+    "Secrets Manager, boto3": "import boto3; boto3.client('secretsmanager').get_secret_value(SecretId='bench')",
+    "Secrets Manager, Powertools": "from aws_lambda_powertools.utilities import parameters\n"
+    "parameters.get_secret('bench')",
+    "import boto3 alone": "import boto3",
+    "import requests alone": "import requests",
+}
+OURS = {
+    "catalog pointer: aws.s3": "import obstore; from toolfold.aws import clients, s3\n"
+    "bucket = s3.open_bucket('bench', '', timeout_s=5, max_retries=0, aws=clients.AwsClients())\n"
+    "obstore.get(bucket, 'a').bytes()",
+    "shared cache: cache.dynamodb": "from toolfold.aws.clients import AwsClients\n"
+    "from toolfold.cache.dynamodb import DynamoDBStore; DynamoDBStore(AwsClients(), 'bench', '', 5).get('a')",
+    "API key: execution.secrets": "from toolfold.aws.clients import AwsClients\n"
+    "from toolfold.execution.secrets import SecretProvider\n"
+    "assert SecretProvider(AwsClients(), 60, 5).get_secret('arn:aws:secretsmanager:us-east-1:1:secret:bench') == 'key'",
+    "long response: results.offload": "from toolfold.results.offload import AnswerStore\n"
+    "assert AnswerStore('s3://bench/long', 60).save('a' * 400_000, 'csv')",
+    "shared cache, then a long response": "from toolfold.aws.clients import AwsClients\n"
+    "from toolfold.cache.dynamodb import DynamoDBStore; from toolfold.results.offload import AnswerStore\n"
+    "aws = AwsClients(); DynamoDBStore(aws, 'bench', '', 5).get('a')\n"
+    "AnswerStore('s3://bench/long', 60, aws=aws).save('a' * 400_000, 'csv')",
+}
+
+
+def main() -> None:
+    """Print the table."""
+    with aws_services.serving() as endpoint:
+        environment = {
+            **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+            "AWS_ENDPOINT_URL": endpoint,
+            "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
+        create_resources(endpoint)
+        programs = {"": "pass", **LIBRARIES, **OURS}
+        times: dict[str, list[float]] = {name: [] for name in programs}
+        for measured in (False, *[True] * PROCESSES):
+            for name, program in programs.items():
+                elapsed_ms = run(program, environment)
+                if measured:
+                    times[name].append(elapsed_ms)
+    empty_ms = statistics.median(times.pop(""))
+    rows = [(name, f"{statistics.median(found) - empty_ms:.0f}") for name, found in times.items()]
+    print(measured_tables.markdown_table(("first request of a process", "ms"), rows))
+
+
+def create_resources(endpoint: str) -> None:
+    """Create the table, bucket, object and secret that the programs read."""
+    known = {"endpoint_url": endpoint, "region_name": "us-east-1"}
+    known |= {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+    s3, dynamodb = boto3.client("s3", **known), boto3.client("dynamodb", **known)
+    s3.create_bucket(Bucket="bench")
+    s3.put_object(Bucket="bench", Key="a", Body=b"{}")
+    dynamodb.create_table(
+        TableName="bench",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    boto3.client("secretsmanager", **known).create_secret(Name="bench", SecretString="key")
+
+
+def run(program: str, environment: dict[str, str]) -> float:
+    """Return the milliseconds that a fresh interpreter takes for ``program``."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, check=True, capture_output=True)
+    return (time.perf_counter() - started) * 1000
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Measures what a day of calls costs: ``make bench-calls``.
+
+python -m benchmarks.calls            print the tables
+python -m benchmarks.calls --write    put them into docs/reference/measurements-calls.md
+python -m benchmarks.calls --quick    200 calls; not to be written
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.calls import report
+from benchmarks.calls.replay import (
+    DAY,
+    CallResult,
+    Key,
+    PassThrough,
+    Toolfold,
+    key_of_the_user,
+    memoized_responses,
+    one_key,
+    replay,
+    serve_mock_api,
+)
+from benchmarks.calls.workload import CALLS, Call, generate_calls
+from scripts import measured_tables
+from tests.support.clocks import Clock
+from toolfold.cli import progress
+from toolfold.cli.progress import Steps
+
+PAGE = Path("docs/reference/measurements-calls.md")
+COMMAND = "make bench-calls ARGS=--write"
+QUICK = 200
+PROCESSES = 4
+DAYS = 11
+"""Days that are replayed."""
+
+Make = Callable[[str, Clock], Toolfold | PassThrough]
+
+
+def main() -> int:
+    options = measured_tables.parse_options(__doc__, "--write", "--quick")
+    # Refusals of the day are expected here, and are counted.
+    logging.getLogger("toolfold").setLevel(logging.ERROR)
+    with memoized_responses(), progress.steps(DAYS, has_lines=True, is_animated=False) as steps:
+        measured = measure(generate_calls(QUICK if options.quick else CALLS), steps)
+    return measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
+
+
+def measure(calls: Sequence[Call], steps: Steps) -> str:
+    def day(title: str, make: Make, *, plan: str | None = None, key: Key = one_key) -> list[CallResult]:
+        steps.start(title)
+        clock = Clock(DAY)
+        with serve_mock_api(clock, plan) as upstream:
+            return replay(calls, upstream, clock, make(upstream.url, clock), key)
+
+    unlimited = day("passed through", lambda url, _: PassThrough(url))
+    ours = day("toolfold", Toolfold)
+    csv = day("passed through, CSV", lambda url, _: PassThrough(url, "csv"))
+    parts = [report.describe_calls(calls)]
+    for title, key in (("One free key for all", one_key), ("A free key for each user", key_of_the_user)):
+        held = day(title, Toolfold, plan="free", key=key)
+        passed = day(f"{title}, passed through", lambda url, _: PassThrough(url), plan="free", key=key)
+        parts.append(report.comparison_table(title, held, passed, unlimited, free=True))
+    parts.append(report.comparison_table("A key without limits", ours, unlimited, unlimited, free=False))
+    with tempfile.TemporaryDirectory() as folder:
+        shared = Path(folder) / "answers.sqlite"
+        ways: dict[str, Make] = {
+            "toolfold without `select`": lambda url, clock: Toolfold(url, clock, selecting=False),
+            "toolfold without a cache": lambda url, clock: Toolfold(url, clock, cache="off"),
+            f"{PROCESSES} processes of toolfold, each with its memory": lambda url, clock: Toolfold(
+                url, clock, processes=PROCESSES
+            ),
+            f"{PROCESSES} processes of toolfold, with one SQLite file": lambda url, clock: Toolfold(
+                url, clock, processes=PROCESSES, cache=shared
+            ),
+        }
+        days = {"toolfold": ours, **{title: day(title, make) for title, make in ways.items()}}
+    parts.append(report.variants_table(days, unlimited, csv))
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""Measure cold starts, warm invocations, memory and the handler alone. Times in milliseconds, memory in MB."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cold.events import CACHED, LISTING, METHODS, SEARCH, RequestSet
+from benchmarks.cold.measured_servers import MeasuredServer
+from benchmarks.cold.packages import COMPILED, Package
+from benchmarks.cold.services import Services
+from tests.support.built_function import LAMBDA_PYTHON
+from tests.support.lambda_runtime import LambdaRuntime
+from toolfold.cli import progress
+
+BLOCK = 50
+"""Invocations of one server before those of the next one, so that other load of the machine affects all servers."""
+
+
+class Bench:
+    """The measured servers, their packages and the requests to send."""
+
+    def __init__(
+        self,
+        servers: Sequence[MeasuredServer],
+        packages: Mapping[str, Package],
+        services: Services,
+        request_sets: Mapping[str, RequestSet],
+    ) -> None:
+        self.servers, self._packages, self._services, self._request_sets = servers, packages, services, request_sets
+
+    def runtime(self, server: MeasuredServer, variant: str = COMPILED) -> LambdaRuntime:
+        environment = {**self._services.variables, **server.environment}
+        return self._packages[server.package].runtime(variant, environment)
+
+    def cold(self, starts: Mapping[str, int]) -> dict[str, dict[str, list[dict[str, float]]]]:
+        """Return the figures of cold starts by variant and server.
+
+        Each start is :meth:`_start` for ``tools/list`` and a first call. A second start of toolfold measures a search.
+        """
+        found: dict[str, dict[str, list[dict[str, float]]]] = {
+            variant: {server.name: [] for server in self.servers} for variant in starts
+        }
+        for number in progress.track(range(max(starts.values())), lambda number: f"Cold starts, round {number + 1}"):
+            first = number % len(self.servers)
+            for server in (*self.servers[first:], *self.servers[:first]):
+                for variant in (variant for variant, count in starts.items() if number < count):
+                    figures = self._start(server, variant, (LISTING, CACHED))
+                    if server.kind == "toolfold":
+                        figures[SEARCH] = self._start(server, variant, (SEARCH,))[SEARCH]
+                    found[variant][server.name].append(figures)
+        return found
+
+    def _start(self, server: MeasuredServer, variant: str, methods: Sequence[str]) -> dict[str, float]:
+        """Return the times from the start of the process, and its peak memory.
+
+        The times end when it requests its first event (``init``), and at the response to each of ``methods``, one after
+        the other.
+        """
+        self._services.clear_table()
+        with self.runtime(server, variant) as runtime:
+            answers = []
+            started = time.perf_counter()
+            runtime.start()
+            figures = {"init": elapsed_ms(started)}
+            for method in methods:
+                answers.append(runtime.invoke(self._request_sets[method].at(0)))
+                figures[method] = elapsed_ms(started)
+            figures["memory"] = peak_memory(runtime.pid)
+        if server.kind != "floor":
+            for method, answer in zip(methods, answers, strict=True):
+                self._request_sets[method].check(0, answer)
+        return figures
+
+    def warm(self, invocations: int) -> dict[str, dict[str, Any]]:
+        """Return, for each server, ``times`` (milliseconds of each invocation by method) and ``memory`` at the end."""
+        times: dict[str, dict[str, list[float]]] = {
+            one.name: {method: [] for method in METHODS} for one in self.servers
+        }
+        with ExitStack() as stack:
+            runtimes = {one.name: stack.enter_context(self.runtime(one)) for one in self.servers}
+            for method in progress.track(METHODS, lambda method: f"Warm invocations: {method}"):
+                for server in self.servers:  # without the imports of first invocations
+                    self._round(server, runtimes[server.name], method, range(3))
+                for first in range(0, invocations, BLOCK):
+                    for server in self.servers:
+                        block = range(first, min(first + BLOCK, invocations))
+                        times[server.name][method] += self._round(server, runtimes[server.name], method, block)
+            memory = {name: peak_memory(runtime.pid) for name, runtime in runtimes.items()}
+        return {name: {"times": times[name], "memory": memory[name]} for name in times}
+
+    def _round(self, server: MeasuredServer, runtime: LambdaRuntime, method: str, block: range) -> list[float]:
+        taken = []
+        for number in block:
+            answer = runtime.invoke(self._request_sets[method].at(number))
+            taken.append(runtime.duration_s * 1000)
+            if server.kind != "floor":
+                self._request_sets[method].check(number, answer)
+        return taken
+
+    def handler(self, server: MeasuredServer, invocations: int) -> dict[str, list[float]]:
+        """Return the time of each call of the handler by method, without the runtime client."""
+        package = self._packages[server.package]
+        runtime = self.runtime(server)
+        with tempfile.TemporaryDirectory() as folder:
+            task, times = Path(folder) / "task.json", Path(folder) / "times.json"
+            events = {method: [event for event, _ in self._request_sets[method].events] for method in METHODS}
+            task.write_text(json.dumps({"handler": package.handler, "invocations": invocations, "events": events}))
+            script = Path(__file__).with_name("handler_alone.py")
+            with (Path(folder) / "log").open("wb") as log:
+                subprocess.run(
+                    [LAMBDA_PYTHON, "-P", script, task, times], env=dict(runtime.variables), stdout=log, check=True
+                )
+            return dict(json.loads(times.read_text()))
+
+
+def peak_memory(pid: int) -> float:
+    """Return the peak memory of the process, in MB."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def elapsed_ms(started: float) -> float:
+    """Return the milliseconds since ``started``, by ``time.perf_counter``."""
+    return (time.perf_counter() - started) * 1000

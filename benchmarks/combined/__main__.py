@@ -1,0 +1,261 @@
+"""Measure several calls in one beside the same calls one after the other: ``make bench-combined``.
+
+python -m benchmarks.combined            print the tables; half a minute
+python -m benchmarks.combined --write    put them into docs/reference/measurements-combined.md
+
+Requests go to the Lambda handler, as events of API Gateway, in this process; the source is the mock API over HTTP on
+this machine. Each figure is the median of its repetitions. What a client waits for cached calls is measured over HTTP,
+at `toolfold serve`.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpe_openai
+
+from benchmarks.cold.services import described, machine
+from scripts import measured_tables
+from scripts.measured_tables import markdown_table
+from tests.conformance.helpers import start_server
+from toolfold.app import build_app
+from toolfold.cli import progress
+from toolfold.mock_api.server import MockApi
+from toolfold.settings import Settings
+from toolfold.telemetry import configure
+from toolfold.transports.lambda_handler import LambdaHandler
+
+PAGE = Path(__file__).parents[2] / "docs/reference/measurements-combined.md"
+COMMAND = "make bench-combined ARGS=--write"
+SYMBOLS = ["AAPL", "MSFT", "IBM", "KO", "PEP", "JNJ", "WMT", "DIS", "NVDA", "TSLA"]
+LATENCY_S = 0.2
+"""Of a data service on the internet."""
+
+REPEATED = 40
+SERVED = 400
+HEADERS = {"content-type": "application/json", "accept": "application/json", "x-api-key": "mock"}
+SCRIPT = (
+    "quotes = gather(*[call('GLOBAL_QUOTE', symbol=s) for s in inputs['symbols']])\n"
+    "best = max(quotes, key=lambda q: q['changePercent'])\n"
+    "{'symbol': best['symbol'], 'changePercent': best['changePercent']}"
+)
+encode: Callable[[str], Any] = bpe_openai.get_encoding("o200k_base").encode
+
+
+def tokens(value: Any) -> int:
+    return len(encode(value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))))
+
+
+class Client:
+    """Sends requests to a handler of its own, with an empty cache."""
+
+    def __init__(self, url: str) -> None:
+        settings = Settings.from_environment(
+            {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_CACHE": "memory", "TOOLFOLD_LOG_LEVEL": "WARNING"}
+        )
+        self.handler = LambdaHandler(build_app(settings), configure(settings))
+
+    def call(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        event = {
+            "version": "2.0",
+            "headers": HEADERS,
+            "requestContext": {"http": {"method": "POST"}},
+            "body": request_body(arguments),
+        }
+        result: dict[str, Any] = json.loads(self.handler(event)["body"])["result"]
+        if result["isError"]:
+            raise SystemExit(result["content"][0]["text"])
+        return result
+
+    def processor_ms(self, arguments: dict[str, Any], repeated: int = 10 * REPEATED) -> float:
+        """Return the mean processor time of a call, in milliseconds: other processes share the machine."""
+        began = time.process_time()
+        for _ in range(repeated):
+            self.call(arguments)
+        return (time.process_time() - began) * 1000 / repeated
+
+    def timed(self, arguments: dict[str, Any], repeated: int = REPEATED) -> float:
+        """Return the median time of a call, in milliseconds."""
+        times = []
+        for _ in range(repeated):
+            began = time.perf_counter()
+            self.call(arguments)
+            times.append((time.perf_counter() - began) * 1000)
+        return statistics.median(times)
+
+
+def request_body(arguments: dict[str, Any]) -> str:
+    """Return a request that calls TOOL_CALL with ``arguments``."""
+    params = {"name": "TOOL_CALL", "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+
+
+def quote(symbol: str, **more: Any) -> dict[str, Any]:
+    return {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}, **more}
+
+
+def combined(tool: str, **arguments: Any) -> dict[str, Any]:
+    return {"tool_name": tool, "arguments": arguments}
+
+
+def batch(symbols: list[str], **more: Any) -> dict[str, Any]:
+    return combined("TOOL_BATCH", calls=[quote(symbol, **more) for symbol in symbols])
+
+
+def script(text: str = SCRIPT) -> dict[str, Any]:
+    return combined("TOOL_SCRIPT", script=text, inputs={"symbols": SYMBOLS})
+
+
+def served(url: str) -> tuple[float, float]:
+    """Return the median times of one cached call and of a batch of ten at a client of ``toolfold serve``, in ms.
+
+    Each is measured in turn with the other, over one connection.
+    """
+    times: dict[str, list[float]] = {"one": [], "ten": []}
+    requests = {"one": request_body(quote("AAPL")), "ten": request_body(batch(SYMBOLS))}
+    environment = {"PATH": os.environ["PATH"], "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_CACHE": "memory"}
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "toolfold", "serve", "--port", "0"]
+        with start_server(command, env={**environment, "HOME": folder}, log=Path(folder) / "log") as endpoint:
+            address = urllib.parse.urlsplit(endpoint)
+            connection = http.client.HTTPConnection(address.hostname or "", address.port)
+            for number in range(-2, SERVED):
+                for name, body in requests.items():
+                    began = time.perf_counter()
+                    connection.request("POST", address.path, body, HEADERS)
+                    answer = json.loads(connection.getresponse().read())
+                    if number >= 0:
+                        times[name].append((time.perf_counter() - began) * 1000)
+                    if answer["result"]["isError"]:
+                        raise SystemExit(answer["result"]["content"][0]["text"])
+            connection.close()
+    return statistics.median(times["one"]), statistics.median(times["ten"])
+
+
+def times(url: str, slow_url: str) -> str:
+    client = Client(url)
+    client.call(batch(SYMBOLS))
+    one, ten = client.processor_ms(quote("AAPL")), client.processor_ms(batch(SYMBOLS))
+    one_served, ten_served = served(url)
+    slow = Client(slow_url)
+    slow.call(batch(SYMBOLS))  # imports and connections are not what is measured
+    single = slow.timed(quote("AAPL", fresh=True), 5)
+    parallel = slow.timed(batch(SYMBOLS, fresh=True), 5)
+    rows = [
+        ("one cached call, processor time", f"{one:.2f} ms", ""),
+        ("a batch of ten cached calls, processor time", f"{ten:.2f} ms", f"{ten / one:.1f} × that"),
+        ("one cached call, at a client over HTTP", f"{one_served:.2f} ms", ""),
+        (
+            "a batch of ten cached calls, at a client",
+            f"{ten_served:.2f} ms",
+            f"{ten_served / one_served:.1f} × that",
+        ),
+        (f"one call with a request of {LATENCY_S * 1000:.0f} ms", f"{single:.0f} ms", ""),
+        ("a batch of ten such calls", f"{parallel:.0f} ms", f"{parallel / single:.2f} × that"),
+    ]
+    return "### Time of a batch\n\n" + markdown_table(("", "time", "ratio"), rows)
+
+
+def scripts(url: str) -> str:
+    client = Client(url)
+    client.call(quote("AAPL"))
+    began = time.perf_counter()
+    client.call(script("1"))
+    first = (time.perf_counter() - began) * 1000
+    empty, one = client.timed(script("1")), client.timed(quote("AAPL"))
+    client.call(script())
+    as_script = client.timed(script())
+    began = time.perf_counter()
+    for symbol in SYMBOLS:
+        client.call(quote(symbol))
+    as_calls = (time.perf_counter() - began) * 1000
+    called = [(quote(symbol), client.call(quote(symbol))["content"][0]["text"]) for symbol in SYMBOLS]
+    read = sum(tokens(arguments) + tokens(text) for arguments, text in called)
+    answer = client.call(script())["content"][0]["text"]
+    in_batch = batch(SYMBOLS)
+    read_batch = tokens(in_batch) + tokens(client.call(in_batch)["content"][0]["text"])
+    rows = [
+        ("ten `TOOL_CALL`s, cached", f"{read:,}", "10", f"{as_calls:.1f} ms"),
+        ("one `TOOL_BATCH`", f"{read_batch:,}", "1", f"{client.timed(in_batch):.1f} ms"),
+        ("one `TOOL_SCRIPT`", f"{tokens(script()) + tokens(answer):,}", "1", f"{as_script:.1f} ms"),
+    ]
+    head = ("which of ten symbols rose most", "tokens of calls and answers", "turns of the model", "time here")
+    figures = [
+        ("first script of a process: import, start of the worker", f"{first:.0f} ms"),
+        ("a script without calls afterwards", f"{empty:.2f} ms"),
+        ("one cached `TOOL_CALL`, for comparison", f"{one:.2f} ms"),
+        ("memory of the worker (resident) after these scripts", f"{_worker_mb():.0f} MB"),
+    ]
+    return (
+        "### A task of ten calls\n\n" + markdown_table(head, rows)
+        + "\n### The process of scripts\n\n" + markdown_table(("", ""), figures)
+        + "\n" + limits(client)
+    )  # fmt: skip
+
+
+def limits(client: Client) -> str:
+    """Return how long after its limit a script was stopped."""
+    from toolfold.scripts import interpreter
+
+    limit_s = interpreter.MAX_SCRIPT_S
+    interpreter.MAX_SCRIPT_S = 1.0
+    rows = []
+    try:
+        for name, text in (
+            ("`while True: pass`", "while True:\n    pass"),
+            (
+                "the same, catching every exception",
+                "while True:\n    try:\n        x = 1\n    except BaseException:\n        pass",
+            ),
+            ("`sum(range(10**15))`", "sum(range(10**15))"),
+        ):
+            over = []
+            for _ in range(5):
+                began = time.perf_counter()
+                try:
+                    client.call(script(text))
+                except SystemExit:
+                    over.append((time.perf_counter() - began - 1.0) * 1000)
+            rows.append((name, f"{statistics.median(over):.1f} ms", f"{max(over):.1f} ms"))
+    finally:
+        interpreter.MAX_SCRIPT_S = limit_s
+    head = ("script, with a limit of 1 s", "stopped after the limit, median of 5", "at most")
+    return "### Scripts that do not end\n\n" + markdown_table(head, rows)
+
+
+def _worker_mb() -> float:
+    """Return the resident memory of the worker processes, in MB; 0 where the system does not say."""
+    listed = subprocess.run(["ps", "-eo", "ppid,rss,comm"], capture_output=True, text=True, check=False).stdout
+    own = [line.split() for line in listed.splitlines()[1:]]
+    return max(
+        (int(rss) / 1024 for ppid, rss, *name in own if int(ppid) == os.getpid() and "monty" in name[0]), default=0
+    )
+
+
+def measure() -> str:
+    logging.getLogger("toolfold").setLevel(logging.WARNING)
+    with MockApi() as quick, MockApi(latency_s=LATENCY_S) as slow:
+        measured = (("Batches", lambda: times(quick.url, slow.url)), ("Scripts", lambda: scripts(quick.url)))
+        parts = [run() for _, run in progress.track(measured, lambda part: part[0])]
+    return "\n".join([*parts, f"Measured on {described(machine())}\n"])
+
+
+def main() -> int:
+    options = measured_tables.parse_options(__doc__, "--write")
+    return measured_tables.update_page(PAGE if options.write else None, COMMAND, measure())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

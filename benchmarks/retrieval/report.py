@@ -1,0 +1,93 @@
+"""The tables: rankers × slices of the requests."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from benchmarks.retrieval.metrics import DEPTH, Score, score
+from benchmarks.retrieval.rankers import Ranker
+from benchmarks.retrieval.request_set import HELD_OUT, KINDS, TUNING, Request
+
+HEAD = ("", "", "n", "R@1", "R@3", "R@5", "MRR", "nDCG@10", "needed@5", "silent")
+
+Answers = Sequence[tuple[Request, Sequence[str]]]
+
+
+def answers(ranker: Ranker, requests: Iterable[Request]) -> Answers:
+    """Each request with the names that ``ranker`` gives for its text."""
+    return [(request, ranker.rank(request.text, DEPTH)) for request in requests]
+
+
+def slices(requests: Iterable[Request]) -> dict[str, dict[str, list[Request]]]:
+    """Heading → title → requests. Outside requests have rows of their own: no tool is right for them."""
+    requests = list(requests)
+    served = [request for request in requests if request.tools]
+    outside = [request for request in requests if not request.tools]
+    return {
+        "In all": {"all": served, **_halves(served)},
+        "By kind": {kind: [request for request in served if request.kind == kind] for kind in KINDS[:-1]},
+        "By language": {
+            "English": [request for request in served if request.language == "en"],
+            "other": [request for request in served if request.language != "en"],
+        },
+        "Outside requests, where silence is right": {"all": outside, **_halves(outside)},
+    }
+
+
+def _halves(requests: Sequence[Request]) -> dict[str, list[Request]]:
+    return {half: [request for request in requests if request.half == half] for half in (TUNING, HELD_OUT)}
+
+
+def tables(answered: Mapping[str, Answers]) -> str:
+    """Markdown: a table a heading, rows by slice and then by ranker. ``answered`` is title → answers."""
+    parts = []
+    requests = [request for request, _ in next(iter(answered.values()))]
+    for heading, titled in slices(requests).items():
+        rows = []
+        for title, chosen in titled.items():
+            wanted = set(chosen)
+            for at, (ranker, given) in enumerate(answered.items()):
+                scored = score((request, ranked) for request, ranked in given if request in wanted)
+                rows.append(("" if at else f"**{title}**", ranker, *_cells(scored)))
+        parts.append(f"### {heading}\n\n{table(HEAD, rows)}")
+    return "\n".join(parts)
+
+
+def _cells(scored: Score) -> tuple[str, ...]:
+    means = (scored.r1, scored.r3, scored.r5, scored.mrr, scored.ndcg, scored.needed, scored.silent)
+    return (str(scored.count), *("" if mean is None else f"{mean:.3f}" for mean in means))
+
+
+def times(rankers: Mapping[str, Ranker], requests: Sequence[Request]) -> str:
+    """How long one query takes in this process, on this machine, now: a table for the screen."""
+    rows = []
+    for title, ranker in rankers.items():
+        took = []
+        for request in requests:
+            start = time.perf_counter()
+            ranker.rank(request.text, DEPTH)
+            took.append((time.perf_counter() - start) * 1000)
+        rows.append((title, f"{statistics.median(took):.2f}", f"{statistics.quantiles(took, n=100)[98]:.2f}"))
+    return "### Milliseconds for one query\n\n" + table(("", "median", "p99"), rows)
+
+
+def misses(answered: Answers) -> str:
+    """Return requests of the tuning half with a wrong first result, and the results. The other half is never shown."""
+    lines = []
+    for request, ranked in answered:
+        right = request.tools and ranked[:1] and ranked[0] in request.tools
+        if request.half == TUNING and not right and (request.tools or ranked):
+            wanted = ", ".join(request.tools) or "nothing"
+            lines.append(
+                f"{request.kind}: {request.text}\n    wanted {wanted}; got {', '.join(ranked[:3]) or 'nothing'}"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Markdown, without the columns that no row fills."""
+    kept = [at for at in range(len(head)) if any(row[at] for row in rows)]
+    under = ["---:" if name else "---" for name in head]
+    return "".join("| " + " | ".join(line[at] for at in kept) + " |\n" for line in (head, under, *rows))

