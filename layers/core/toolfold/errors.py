@@ -44,21 +44,18 @@
     ├── SettingsError           an environment variable or option that is not valid
     └── SourceError             a mistake in the YAML of a source, with file and line
 
-Codes are stable: clients may branch on them. ``message`` is one sentence, ``suggestion`` the next step. Neither may
-contain an API key, a path of the server or a traceback.
+Codes are stable: clients may branch on them. The texts of a ``CallError`` are data, which ``toolfold.wording`` words
+for a model or a person. None may contain an API key, a path of the server or a traceback.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-TRY_AGAIN = "Try again in a moment; if it keeps failing, tell the user that the service is down."
-"""The next step after a failure of the upstream."""
-
-WAIT = "Wait as long as retry_after_s says and call again."
-"""The next step after a refusal that ends. The field alone has the seconds: in a text they would soon be wrong."""
-
+if TYPE_CHECKING:
+    from toolfold.wording import Text
 
 KEY_UNREADABLE = "KEY_UNREADABLE"
 KEY_REJECTED = "KEY_REJECTED"
@@ -74,24 +71,60 @@ class ToolfoldError(Exception):
 
 
 class CallError(ToolfoldError):
-    """A failed call, described for the model that made it.
+    """A failed call: a code with fields, which is worded where it leaves. Immutable.
 
     Args:
-        message: what is wrong, in one sentence.
-        suggestion: the next step.
+        problem: what is wrong, in one sentence.
+        next_step: what to do now.
         details: further JSON values for the result, e.g. ``retry_after_s=60``.
+
+    Both texts are a :class:`toolfold.wording.Text`, or a string that is the same for a model and for a person.
     """
 
     code: ClassVar[str]
+    problem: str | Text
+    next_step: str | Text
+    details: Mapping[str, Any]
 
-    def __init__(self, message: str, suggestion: str, **details: Any) -> None:
-        super().__init__(message)
-        self.message = message
-        self.suggestion = suggestion
-        self.details: Mapping[str, Any] = details
+    def __init__(self, problem: str | Text, next_step: str | Text, **details: Any) -> None:
+        super().__init__(problem)
+        vars(self).update(problem=problem, next_step=next_step, details=MappingProxyType(details))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("__"):  # Python sets the traceback and the cause
+            raise AttributeError(f"{name}: an error does not change; use changed()")
+        super().__setattr__(name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CallError) and vars(self) == vars(other) and self.code == other.code
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.message))
+
+    @property
+    def message(self) -> str:
+        """What is wrong, for a model."""
+        return str(self.problem)
+
+    @property
+    def suggestion(self) -> str:
+        """The next step, for a model."""
+        return str(self.next_step)
+
+    def changed(
+        self, *, problem: str | Text | None = None, next_step: str | Text | None = None, **details: Any
+    ) -> Self:
+        """Return a copy with other texts, and with further details; the cause is the same."""
+        copy = type(self).__new__(type(self))
+        vars(copy).update(vars(self), details=MappingProxyType({**self.details, **details}))
+        vars(copy).update({} if problem is None else {"problem": problem})
+        vars(copy).update({} if next_step is None else {"next_step": next_step})
+        Exception.__setattr__(copy, "args", (copy.problem,))
+        copy.__cause__, copy.__suppress_context__ = self.__cause__, self.__suppress_context__
+        return copy
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the ``error`` object of a result: ``{"code", "message", "suggestion", …details}``."""
+        """Return the ``error`` object of a result, for a model: ``{"code", "message", "suggestion", …details}``."""
         return {"code": self.code, "message": self.message, "suggestion": self.suggestion, **self.details}
 
 
@@ -123,6 +156,22 @@ class InvalidArguments(CallError):
     """The arguments cannot work."""
 
     code = "INVALID_ARGUMENTS"
+
+
+class InvalidSelect(InvalidArguments):
+    """The ``select`` of a call cannot be read, or does not fit the answer.
+
+    Args:
+        reason: what is wrong with it, without a full stop.
+        next_step: what to do now.
+        details: further JSON values for the result.
+    """
+
+    reason: str
+
+    def __init__(self, reason: str, next_step: str | Text, **details: Any) -> None:
+        super().__init__(f"select: {reason}.", next_step, **details)
+        vars(self)["reason"] = reason
 
 
 class AuthRequired(CallError):

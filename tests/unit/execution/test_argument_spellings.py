@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +21,7 @@ from toolfold.execution.argument_tickers import parse_pair, parse_ticker
 from toolfold.execution.period_hint import period_select
 from toolfold.execution.validation import ArgumentValidator, validator_of
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
 
 CATALOG = FileStore(bundled_path())()
@@ -172,7 +174,7 @@ def test_refused_argument_names_the_next_call(
 ) -> None:
     found = error(call(recorded, tool, arguments))
     assert found["code"] == "INVALID_ARGUMENTS"
-    assert f"Call TOOL_CALL with {next_call}" in found["suggestion"]
+    assert f"Call TOOL_CALL {dumps_compact(json.loads(next_call))}" in found["suggestion"]
     assert mock_api.requests == []
 
 

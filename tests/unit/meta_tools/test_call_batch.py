@@ -155,7 +155,7 @@ def test_failed_parts_are_named_with_the_next_step(tools: MetaTools) -> None:
     missing, refused = result.structured["notes"]
     assert missing.startswith("NOSUCH1, NOSUCH2 failed: NO_DATA. ")
     assert refused.startswith("Apple Inc failed: INVALID_ARGUMENTS. ")
-    assert '"tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": "Apple Inc"}' in refused
+    assert '"tool_name":"SYMBOL_SEARCH","arguments":{"keywords":"Apple Inc"}' in refused
 
 
 def test_parts_that_all_fail_are_one_error(tools: MetaTools) -> None:
@@ -202,7 +202,7 @@ def test_number_with_thousands_is_one_value(tools: MetaTools, mock_api: MockApi)
 def test_raw_form_of_a_list_is_refused_with_the_call_that_works(tools: MetaTools) -> None:
     found = error(call(tools, DAILY, {"ticker": ["AAPL", "MSFT"], "format": "csv"}))
     assert (
-        'Call TOOL_CALL with {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": ["AAPL", "MSFT"]}}'
+        'Call TOOL_CALL {"tool_name":"TIME_SERIES_DAILY","arguments":{"symbol":["AAPL","MSFT"]}}'
         in (found["suggestion"])
     )
 

@@ -16,7 +16,8 @@ from typing import Literal
 from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore
 from toolfold.cache.key import is_own_key
 from toolfold.cache.memory import Memo, MemoryStore
-from toolfold.errors import CALL_ERRORS, CallError
+from toolfold.errors import CALL_ERRORS, CallError, InternalError
+from toolfold.wording import from_data, to_data
 
 _DIGEST_BYTES = 16
 _COMPRESSION_LEVEL = 1
@@ -31,7 +32,7 @@ class Entry:
 
     Attributes:
         kind: ``json``, ``csv`` or ``text`` for data, ``error`` for an error.
-        body: the data; for an error the JSON text of ``[code, message, suggestion, details]``.
+        body: the data; for an error the JSON text of ``[code, problem, next step, details]``.
         created_at: when it was fetched, in seconds since 1970.
         expires_at: when it becomes stale.
         repeats_key: whether the upstream repeats an API key of the call in ``body``. Such an entry belongs to one key.
@@ -55,13 +56,13 @@ class Entry:
     @classmethod
     def from_error(cls, error: CallError, created_at: float, expires_at: float) -> Entry:
         """Make an entry of ``error``."""
-        fields = [error.code, error.message, error.suggestion, dict(error.details)]
+        fields = [error.code, to_data(error.problem), to_data(error.next_step), dict(error.details)]
         return cls("error", json.dumps(fields), created_at, expires_at)
 
     def to_error(self) -> CallError:
         """Return the error that this entry holds."""
-        code, message, suggestion, details = json.loads(self.body)
-        return CALL_ERRORS[code](message, suggestion, **details)
+        code, problem, next_step, details = json.loads(self.body)
+        return CALL_ERRORS.get(code, InternalError)(from_data(problem), from_data(next_step), **details)
 
 
 def encode(entry: Entry, key: str) -> bytes:

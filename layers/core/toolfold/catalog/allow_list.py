@@ -190,18 +190,19 @@ class AllowList:
 
     def _check_command(self, source: Source) -> None:
         from toolfold.extras import on_lambda  # few catalogs have commands
+        from toolfold.messages import ALLOW, ONLY_URLS
 
         if on_lambda():
             raise UpstreamError(
                 f"{source.title} is a program that is started where toolfold runs, which a Lambda function cannot do.",
-                "Tell the operator: only MCP servers with a URL can be called from here.",
+                ONLY_URLS,
             )
         refusal = self._refusal_of_command(source)
         if refusal is not None:
             logger.error("source %s was not started: to allow its command, add %s to %s", *_of_command(refusal))
             raise UpstreamError(
                 f"{source.title} is a program that may not be started here; nothing was called.",
-                f"Tell the operator: {_COMMANDS} says what may be started, and the log says what is missing.",
+                ALLOW.filled(setting=_COMMANDS, allowed="may be started"),
             )
 
     def _warn_of_command(self, source: Source) -> None:
@@ -247,7 +248,7 @@ def _misspelt(sentence: str) -> CatalogUnavailable:
     from toolfold.messages import MISSPELT  # for errors only
 
     logger.error("catalog not used: %s", sentence, extra=IN_ERROR)
-    return CatalogUnavailable(sentence, MISSPELT.for_model)
+    return CatalogUnavailable(sentence, MISSPELT)
 
 
 def _refusal(source_id: str, what: str, name: str, setting: str) -> Refusal:
@@ -257,15 +258,17 @@ def _refusal(source_id: str, what: str, name: str, setting: str) -> Refusal:
 
 
 def _refused(refusal: Refusal) -> CatalogUnavailable:
+    from toolfold.messages import ALLOW, SEE_LOG  # for errors only
+
     if not refusal.name:
         logger.error("catalog refused: the base_url of source %s is not a usable https URL", refusal.source_id)
         return CatalogUnavailable(
-            "The tool catalog has a source whose URL is not allowed.", "Tell the operator, whose log says which."
+            "The tool catalog has a source whose URL is not allowed.", SEE_LOG.filled(what="which")
         )
     logger.error(
         "catalog refused: source %s names %s that is not allowed here, %s; to allow it, add %s to %s", *refusal
     )
     return CatalogUnavailable(
         f"The tool catalog names {refusal.what} that is not allowed here.",
-        f"Tell the operator: {refusal.setting} says what a catalog may name, and the log says what is missing.",
+        ALLOW.filled(setting=refusal.setting, allowed="a catalog may name"),
     )

@@ -272,7 +272,9 @@ class Catalog:
         """
         found = self._sections[section].get(key, is_valid) if section in self._sections else None
         if found is None:
-            raise unavailable("was compiled without profiles", "Tell the operator, who can compile it again.")
+            from toolfold.messages import COMPILE
+
+            raise unavailable("was compiled without profiles", COMPILE)
         return found
 
     def postings(self, term: str) -> Sequence[int]:
@@ -324,7 +326,9 @@ class Catalog:
         found = self._sources.get(id_)
         if found is None:
             logger.error("catalog is damaged: a tool has a source that is missing")
-            raise UnknownSource("The tool catalog lacks a source.", "Tell the operator, whose log says more.")
+            from toolfold.messages import SEE_LOG
+
+            raise UnknownSource("The tool catalog lacks a source.", SEE_LOG.filled(what="more"))
         return found
 
     @property

@@ -36,6 +36,8 @@ from toolfold.errors import CatalogUnavailable
 if TYPE_CHECKING:
     from cachetools import LRUCache
 
+    from toolfold.wording import Text
+
     class BlockReader(Protocol):
         """Reads blocks of a catalog. ``is_remote`` states whether reading several at once saves time."""
 
@@ -75,21 +77,24 @@ _MAX_INTEGER = 2**40
 _UNREAD = object()
 
 
-TO_PUBLISH = "Try again in a minute; the operator can publish it with: toolfold catalog publish s3://bucket/prefix"
-"""The next step for a catalog in S3."""
+def unavailable(problem: str, next_step: Text | None = None) -> CatalogUnavailable:
+    """Return the error for a catalog, or a part of it, that cannot be read.
 
-_TO_COMPILE_OR_PUBLISH = "Tell the operator, who can compile the catalog again, and publish it where it is in S3."
+    Args:
+        problem: what it is or has.
+        next_step: by default that for a catalog in S3.
+    """
+    from toolfold.messages import PUBLISH  # for errors only
 
-
-def unavailable(problem: str, suggestion: str = TO_PUBLISH) -> CatalogUnavailable:
-    """Return the error for a catalog, or a part of it, that cannot be read."""
-    return CatalogUnavailable(f"The tool catalog {problem}.", suggestion)
+    return CatalogUnavailable(f"The tool catalog {problem}.", next_step or PUBLISH)
 
 
 def damaged(where: str) -> CatalogUnavailable:
     """Log that the part ``where`` of the catalog is damaged, and return the error."""
     logger.error("catalog is damaged: %s", where)
-    return unavailable("is damaged", _TO_COMPILE_OR_PUBLISH)
+    from toolfold.messages import COMPILE  # for errors only
+
+    return unavailable("is damaged", COMPILE)
 
 
 def parse_head(line: bytes) -> Any:

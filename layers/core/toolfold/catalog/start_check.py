@@ -10,10 +10,10 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from toolfold import messages
 from toolfold.catalog.allow_list import IN_ERROR
 from toolfold.catalog.store import open_regular_file, open_store
 from toolfold.errors import CatalogUnavailable, SettingsError
+from toolfold.wording import PERSON, worded
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -48,10 +48,7 @@ def check_catalog(settings: Settings, store: Callable[[], Catalog] | None = None
         (store or open_store(settings))()
     except CatalogUnavailable as error:
         place = f"TOOLFOLD_CATALOG={location}: " if location else ""
-        next_step = next(
-            (one.for_person for one in messages.TABLE if one.for_model == error.suggestion), error.suggestion
-        )
-        raise SettingsError(f"{place}{error.message} {next_step}") from None
+        raise SettingsError(f"{place}{error.message} {worded(error.next_step, PERSON)}") from None
     finally:
         _logger.removeFilter(_is_not_in_error)
 

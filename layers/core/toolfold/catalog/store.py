@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from toolfold.aws.clients import AwsClients, error_code
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.model import Catalog, OtherFormat
-from toolfold.catalog.reader import TO_PUBLISH, CachedBlockReader, MemoryBlocks, parse_head, unavailable
+from toolfold.catalog.reader import CachedBlockReader, MemoryBlocks, parse_head, unavailable
 from toolfold.errors import CATALOG_NOT_REFRESHED, CatalogUnavailable, SettingsError
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.allow_list import AllowList
     from toolfold.catalog.reader import BlockReader
     from toolfold.settings import Settings
+    from toolfold.wording import Text
 
     T = TypeVar("T")
 
@@ -155,11 +156,11 @@ class FileStore:
             raise
 
 
-def _next_step(sha256: str = "") -> str:
+def _next_step(sha256: str = "") -> Text:
     """Return what to do about a catalog that cannot be used: a published one has a hash."""
-    from toolfold.messages import NO_CATALOG  # for errors only
+    from toolfold.messages import NO_CATALOG, PUBLISH  # for errors only
 
-    return TO_PUBLISH if sha256 else NO_CATALOG.for_model
+    return PUBLISH if sha256 else NO_CATALOG
 
 
 def open_regular_file(path: str | os.PathLike[str]) -> int:
@@ -362,7 +363,7 @@ class S3Store:
                 raise unavailable("is in a bucket that does not exist") from None
             if name != POINTER or self._embedded is None:
                 logger.error("catalog object %s does not exist", name)
-            raise NotPublished("The tool catalog has not been published.", TO_PUBLISH) from None
+            raise NotPublished("The tool catalog has not been published.", _next_step(name)) from None
         except Exception as error:  # noqa: BLE001 - obstore's errors have no base but Exception
             logger.error("catalog object %s cannot be read: %s", name, error_code(error))
             raise unavailable("cannot be read from S3") from None

@@ -165,12 +165,12 @@ def get_tools(tools: MetaTools | RemoteTools, arguments: Mapping[str, Any], *, a
     if result.is_error or as_json:
         missing = not result.is_error and not all(entry["found"] for entry in result.structured["tools"])
         return output.print_result(result, as_json) or int(missing)
-    code = 0
+    code, errors = 0, iter(result.errors)
     for number, entry in enumerate(result.structured["tools"]):
         if not entry["found"]:
             code = 1
             sys.stdout.flush()
-            output.print_error(entry["error"])
+            output.print_error(next(errors))
         elif terminal.is_terminal(sys.stdout):
             if number:
                 print()

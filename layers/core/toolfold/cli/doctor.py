@@ -151,6 +151,7 @@ def _cache(settings: Settings) -> Iterator[Finding]:
 def _catalog(settings: Settings) -> Catalog | Finding:
     from toolfold.catalog.start_check import check_catalog
     from toolfold.catalog.store import open_store
+    from toolfold.cli.error_text import for_person
 
     try:
         store = open_store(settings)
@@ -159,7 +160,7 @@ def _catalog(settings: Settings) -> Catalog | Finding:
     except SettingsError as error:
         return Finding("problem", "catalog", str(error))
     except CallError as error:
-        return Finding("problem", "catalog", f"{settings.catalog} cannot be used: {error}", error.suggestion)
+        return Finding("problem", "catalog", f"{settings.catalog} cannot be used: {error}", for_person(error)[1])
     except ModuleNotFoundError as error:
         return Finding("problem", "catalog", f"A catalog in S3 needs {error.name}.", install_command("aws"))
 
@@ -214,7 +215,7 @@ def _key_step(source: Source, environment: Mapping[str, str]) -> str:
 
 def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> Finding:
     """Request the root of the source's host, without a key."""
-    from toolfold.cli.wording import for_person
+    from toolfold.cli.error_text import for_person
     from toolfold.network.errors import TransportError
     from toolfold.network.session import HttpClient
     from toolfold.network.ssrf import address_check
@@ -240,7 +241,7 @@ def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> 
             is_allowed=address_check(settings.private_hosts, source.id, url),
         )
     except TransportError as error:
-        message, step = for_person(to_call_error(error, source, _MAX_BYTES).as_dict())
+        message, step = for_person(to_call_error(error, source, _MAX_BYTES))
         return Finding("problem", "network", message, step)
     finally:
         client.close()

@@ -185,7 +185,7 @@ def _exit_code(run: Callable[[], int]) -> int:
     except CallError as error:
         from toolfold.cli.output import print_error
 
-        print_error(error.as_dict())
+        print_error(error)
     except OutputError as error:
         _discard_stdout()
         print(error, file=sys.stderr)

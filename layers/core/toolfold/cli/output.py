@@ -11,12 +11,11 @@ import os
 import secrets
 import sys
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolfold.cli import terminal
-from toolfold.errors import ToolfoldError
+from toolfold.errors import CallError, ToolfoldError
 from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import Settings
 
@@ -149,7 +148,7 @@ def print_result(result: Result, as_json: bool, tool_name: str = "") -> int:
     if as_json:
         print_json(result.structured)
     elif result.is_error:
-        print_error(result.structured["error"], tool_name)
+        print_error(result.errors[0], tool_name)
     elif result.text.strip():
         print(result.text)
     else:  # several answers, which are whole
@@ -157,13 +156,13 @@ def print_result(result: Result, as_json: bool, tool_name: str = "") -> int:
     return 1 if result.is_error else 0
 
 
-def print_error(error: Mapping[str, Any], tool_name: str = "") -> None:
+def print_error(error: CallError, tool_name: str = "") -> None:
     """Print an error to stderr, in the words for a person."""
-    from toolfold.cli.wording import for_person
+    from toolfold.cli.error_text import for_person
 
     message, next_step = for_person(error, tool_name)
-    print_wrapped(f"{error['code']}: {message}")
-    problems = error.get("problems", ())
+    print_wrapped(f"{error.code}: {message}")
+    problems = error.details.get("problems", ())
     for problem in problems if len(problems) > 1 else ():  # a single one is the message
         print_wrapped(f"  {problem['parameter']} {problem['problem']}: {problem['expected']}", "    ")
     if next_step:

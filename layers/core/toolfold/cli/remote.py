@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.client.answers import to_error
 from toolfold.errors import CallError, ToolfoldError
 from toolfold.meta_tools.result import Result, error_result
 
@@ -57,7 +58,8 @@ class RemoteTools:
             answer = self._client.call_meta_tool(name, given)
         except CallError as error:
             return error_result(_as_given(error) if whole else error)
-        return Result(answer.structured, answer.text, blocks=answer.blocks)
+        errors = [to_error(entry["error"]) for entry in answer.tools if "error" in entry]
+        return Result(answer.structured, answer.text, blocks=answer.blocks, errors=errors)
 
     def __enter__(self) -> RemoteTools:
         return self
@@ -72,7 +74,7 @@ def _as_given(error: CallError) -> CallError:
     if isinstance(following, Mapping):
         calls = {name: {key: value for key, value in call.items() if key != "max_tokens"}
                  for name, call in following.items() if isinstance(call, Mapping)}  # fmt: skip
-        error.details = {**error.details, "next_call": calls}
+        return error.changed(next_call=calls)
     return error
 
 

@@ -90,9 +90,9 @@ def _print_warnings(source: SourceFolder) -> None:
 def _sentence(source_id: str, error: ToolfoldError) -> str:
     """Return an error as one sentence or more, with the next step where it has one."""
     if isinstance(error.__cause__, CallError):  # worded for a model
-        from toolfold.cli.wording import for_person
+        from toolfold.cli.error_text import for_person
 
-        return f"{' '.join(for_person(error.__cause__.as_dict()))} Nothing of it was written."
+        return f"{' '.join(for_person(error.__cause__))} Nothing of it was written."
     suggestion = getattr(error, "suggestion", "")
     text = str(error).removeprefix(f"{source_id}: ")
     unchanged = "" if "othing was written" in text else " Nothing of it was written."

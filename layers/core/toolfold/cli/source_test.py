@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.build.source_folders import SourceFolder, find_source
 from toolfold.catalog.allow_list import AllowList
 from toolfold.cli import output, progress
-from toolfold.errors import ToolfoldError
+from toolfold.errors import CallError, ToolfoldError
 from toolfold.fuzzy import closest_matches
 from toolfold.settings import Settings
 
@@ -42,7 +42,7 @@ class _Outcome(NamedTuple):
     compile_s: float
     call_s: float
     text: str = ""
-    error: Mapping[str, Any] | None = None
+    error: CallError | None = None
     is_example: bool = False
 
 
@@ -122,7 +122,7 @@ def _call(app: App, source: SourceFolder, options: argparse.Namespace, compile_s
         call = {"tool_name": tool.name, "arguments": arguments, "max_tokens": _MAX_TOKENS}
         result = app.server.tools.call("TOOL_CALL", call)
     call_s = time.perf_counter() - started
-    error = result.structured["error"] if result.is_error else None
+    error = result.errors[0] if result.is_error else None
     return _Outcome(tool.name, arguments, compile_s, call_s, result.text, error, not options.arguments)
 
 
@@ -174,7 +174,7 @@ def _print(source_id: str, outcome: _Outcome) -> None:
         print(f"{source_id} works.", file=sys.stderr)
         return
     output.print_error(outcome.error, outcome.tool)
-    if outcome.is_example and "upstream_says" in outcome.error:
+    if outcome.is_example and "upstream_says" in outcome.error.details:
         print(
             f"{source_id} answers, but refuses these arguments, which are the example of the tool. Try others:"
             f" toolfold source test {source_id} {outcome.tool} NAME=VALUE; or correct example in overlay.yaml.",
@@ -193,5 +193,5 @@ def _as_json(source_id: str, outcome: _Outcome, total_s: float) -> dict[str, Any
             "call": round(outcome.call_s * 1000, 1),
             "total": round(total_s * 1000, 1),
         },
-        **({"answer": outcome.text} if outcome.error is None else {"error": outcome.error}),
+        **({"answer": outcome.text} if outcome.error is None else {"error": outcome.error.as_dict()}),
     }

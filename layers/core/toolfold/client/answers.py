@@ -76,7 +76,7 @@ class OtherCallError(CallError):
 
     def __init__(self, code: str, message: str, suggestion: str, **details: Any) -> None:
         super().__init__(message, suggestion, **details)
-        self.code = code  # type: ignore[misc]  # of this error alone
+        vars(self)["code"] = code  # of this error alone
 
 
 def to_error(error: Mapping[str, Any]) -> CallError:

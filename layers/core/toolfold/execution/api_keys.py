@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from toolfold.errors import AuthRequired
 from toolfold.execution.credentials import MAX_KEY_CHARACTERS, RequestCredentials, header_for, is_possible_key
-from toolfold.messages import SET_DATABASE, SET_KEY
+from toolfold.messages import (
+    ALLOW_KEY,
+    CORRECT_KEY,
+    READ_KEY,
+    SEND_KEY,
+    SEND_OTHER_KEY,
+    SET_DATABASE,
+    SET_KEY,
+)
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source
@@ -88,18 +96,20 @@ def _callers_key(source: Source, credentials: RequestCredentials, is_only_one: b
     if key := credentials.named.get(source.id, "").strip():
         return key
     if credentials.conflict:
-        raise AuthRequired(credentials.conflict, f"Ask the user to send one key, in {header_for(source.id)}.")
+        raise AuthRequired(credentials.conflict, SEND_KEY.filled(key="one key", header=header_for(source.id)))
     key = credentials.first()
     if key and not is_only_one:
         raise AuthRequired(
             "The key of the request does not name its source, and several sources here take callers' keys.",
-            f"Ask the user to send the key of {source.title} in {header_for(source.id)}.",
+            SEND_KEY.filled(key=f"the key of {source.title}", header=header_for(source.id)),
         )
     if key and not is_possible_key(key):
         raise AuthRequired(
             f"The key of the request cannot be a key of {source.title}.",
-            f"Ask the user to send it in {header_for(source.id)}: printable ASCII characters, at most "
-            f"{MAX_KEY_CHARACTERS}.",
+            SEND_KEY.filled(
+                key="it",
+                header=f"{header_for(source.id)}: printable ASCII characters, at most {MAX_KEY_CHARACTERS}",
+            ),
         )
     return key
 
@@ -125,24 +135,21 @@ def _unreadable(source: Source, auth: Auth) -> AuthRequired:
     instead = f"; or send a key in {header_for(source.id)}" if auth.caller_key else ""
     return AuthRequired(
         f"The key that is set up here for {source.title} cannot be read at the moment.",
-        f"Tell the operator, whose log says why{instead}.",
+        READ_KEY.filled(instead=instead),
     )
 
 
 def _malformed(source: Source, auth: Auth) -> AuthRequired:
     return AuthRequired(
         f"The key that is set up here for {source.title} cannot be sent.",
-        f"Tell the operator that {auth.environment} must be printable ASCII characters, at most {MAX_KEY_CHARACTERS}.",
+        CORRECT_KEY.filled(variable=auth.environment, most=MAX_KEY_CHARACTERS),
     )
 
 
 def _not_for_all(source: Source, auth: Auth, unused: str, is_only_one: bool) -> AuthRequired:
-    operator = "tell the operator, whose log says how to allow it"
     return AuthRequired(
         f"{source.title} needs an API key, and the one that is set up here is not for all callers.",
-        f"Ask the user to send a key as {_header_of_keys(source, unused, is_only_one)}, or {operator}."
-        if auth.caller_key
-        else f"{operator.capitalize()}.",
+        SEND_OTHER_KEY.filled(header=_header_of_keys(source, unused, is_only_one)) if auth.caller_key else ALLOW_KEY,
     )
 
 
@@ -158,9 +165,9 @@ def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool, no_key:
     if source.kind == "sql":
         return AuthRequired(
             f"{source.title} needs its connection string, which is not set.",
-            SET_DATABASE.for_model.format(variable=auth.environment),
+            SET_DATABASE.filled(variable=auth.environment),
         )
     return AuthRequired(
         f"{source.title} needs an API key, and {(unused if auth.caller_key else '') or no_key}.",
-        SET_KEY.for_model.format(variable=auth.environment, header=header, signup=signup),
+        SET_KEY.filled(variable=auth.environment, header=header, signup=signup),
     )

@@ -119,7 +119,7 @@ class ApprovalGate:
         if self._settings.approve == "deny":
             raise ApprovalDenied(
                 f"{tool.name} needs approval, and this server performs no such calls; nothing was sent.",
-                messages.NOT_ALLOWED.for_model,
+                messages.NOT_ALLOWED,
             )
         secret = self._secret()
         terms = Terms(
@@ -156,7 +156,7 @@ class ApprovalGate:
         if not self._run(lambda store: store.replace(approval.token.id, approval.stored, redeemed)):
             raise ApprovalRequired(
                 f"The approval of this call of {tool.name} was used already; nothing was sent.",
-                messages.CALL_WITHOUT_TOKEN.for_model,
+                messages.CALL_WITHOUT_TOKEN,
             )
 
     def _problem(self, secret: bytes, tool: Tool, token: ApprovalToken, stored: bytes | None, is_declined: bool) -> str:
@@ -182,7 +182,7 @@ class ApprovalGate:
             return ""
         raise ApprovalPending(
             f"{tool.name} is not approved yet; nothing was sent.",
-            messages.LET_APPROVE.for_model.format(approval_token=token.text),
+            messages.LET_APPROVE.filled(approval_token=token.text),
             approval_token=token.text,
             expires_at=iso_time(token.expires_at),
         )
@@ -212,7 +212,7 @@ class ApprovalGate:
         step = messages.LET_APPROVE if is_human else messages.ASK_USER
         return ApprovalRequired(
             f"{why} needs approval; nothing was sent.",
-            step.for_model.format(approval_token=token.text),
+            step.filled(approval_token=token.text),
             prompt=write_prompt(source, tool, terms.arguments),
             approval_token=token.text,
             expires_at=iso_time(token.expires_at),
@@ -255,9 +255,7 @@ def _decode(stored: bytes) -> ApprovalRecord:
 
 
 def _denied(tool: Tool) -> ApprovalDenied:
-    return ApprovalDenied(
-        f"The user does not allow this call of {tool.name}; nothing was sent.", messages.DENIED.for_model
-    )
+    return ApprovalDenied(f"The user does not allow this call of {tool.name}; nothing was sent.", messages.DENIED)
 
 
 def _unavailable(reason: str) -> ApprovalUnavailable:
@@ -265,5 +263,5 @@ def _unavailable(reason: str) -> ApprovalUnavailable:
     logger.error("approvals unavailable: %s", reason)
     return ApprovalUnavailable(
         "Approvals cannot be recorded or checked here at the moment, so the call was refused; nothing was sent.",
-        messages.TELL_OPERATOR.for_model,
+        messages.TELL_OPERATOR,
     )

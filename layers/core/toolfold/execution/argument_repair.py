@@ -19,6 +19,8 @@ from toolfold.execution.argument_values import Proposal
 from toolfold.execution.period_hint import period_select
 from toolfold.execution.validation_problems import Problem, ResolvedArguments, describe_expected, quote
 from toolfold.fuzzy import normalize
+from toolfold.messages import CALL, CALL_FIRST, NOTHING_SENT
+from toolfold.wording import CallText, Text
 
 __all__ = ["next_call", "read_value", "rename", "resolve"]
 
@@ -54,11 +56,10 @@ class Validator(Protocol):
         """Return what separates the items of a list in a text."""
 
 
-def next_call(tool_name: str, arguments: Mapping[str, Any], select: str = "") -> str:
-    """Return the sentence that names the call of a tool, or an empty one where the call is too long to repeat."""
-    call: dict[str, Any] = {"tool_name": tool_name, "arguments": arguments, **({"select": select} if select else {})}
-    text = json.dumps(call, ensure_ascii=False)
-    return f"Call TOOL_CALL with {text}" if len(text) <= _MAX_CALL_CHARS else ""
+def next_call(tool_name: str, arguments: Mapping[str, Any], select: str = "") -> Text | None:
+    """Return the words that name the call of a tool; None where the call is too long to repeat."""
+    call = CallText({"tool_name": tool_name, "arguments": arguments, **({"select": select} if select else {})})
+    return CALL.filled(call=call) if len(str(call)) <= _MAX_CALL_CHARS else None
 
 
 def rename(validator: Validator, arguments: Mapping[str, Any]) -> argument_names.Renamed:
@@ -79,9 +80,9 @@ def resolve(validator: Validator, arguments: Mapping[str, Any]) -> ResolvedArgum
 class _Refused(Exception):
     """A value that has two meanings, or one that cannot be sent."""
 
-    def __init__(self, problem: Problem, suggestion: str = "") -> None:
+    def __init__(self, problem: Problem, next_step: Text | None = None) -> None:
         super().__init__(problem["problem"])
-        self.problem, self.suggestion = problem, suggestion
+        self.problem, self.next_step = problem, next_step
 
 
 class _Repair:
@@ -97,7 +98,8 @@ class _Repair:
 
     def resolved(self, arguments: Mapping[str, Any]) -> ResolvedArguments:
         renamed = self.renamed(arguments)
-        given, notes, own, suggestion = dict(renamed.arguments), list(renamed.notes), list(renamed.problems), ""
+        given, notes, own = dict(renamed.arguments), list(renamed.notes), list(renamed.problems)
+        next_step: Text | None = None
         for name in [name for name in given if name in self._properties and given[name] is not None]:
             value = given[name]
             if self._is_nothing(name, value) and name not in self._schema.get("required", ()):
@@ -108,16 +110,16 @@ class _Repair:
                 given[name], is_noted = self._read(name, value)
             except _Refused as refused:
                 own.append(refused.problem)
-                suggestion = suggestion or refused.suggestion
+                next_step = next_step or refused.next_step
                 continue
             if is_noted:
                 notes.append(f"{name} {_shown(value)} was read as {_shown(given[name])}.")
         checked, problems = self._validator.validate(given)
         refused_names = {problem["parameter"] for problem in own}
         problems = own + [problem for problem in problems if problem["parameter"] not in refused_names]
-        if problems and not suggestion:
-            problems, suggestion = self._with_period(given, problems)
-        return ResolvedArguments(checked, problems, tuple(notes), suggestion)
+        if problems and next_step is None:
+            problems, next_step = self._with_period(given, problems)
+        return ResolvedArguments(checked, problems, tuple(notes), next_step)
 
     def _is_nothing(self, name: str, value: Any) -> bool:
         """Return whether ``value`` is what programs print for no value, and no value of the parameter."""
@@ -288,24 +290,25 @@ class _Repair:
         if not finder:
             return _Refused(problem)
         arguments = {finder["parameter"]: value[:60]} if finder.get("parameter") else {}
-        return _Refused(problem, next_call(finder["tool"], arguments) + f", then send the {name} that it finds.")
+        call = next_call(finder["tool"], arguments)
+        return _Refused(problem, None if call is None else CALL_FIRST.filled(step=call, name=name))
 
-    def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> tuple[list[Problem], str]:
+    def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> tuple[list[Problem], Text | None]:
         """Name the ``select`` that serves arguments which ask for a period, a number of rows, or columns."""
         unknown = [problem["parameter"] for problem in problems if problem["problem"] == _NOT_READ]
         wanted = {name: given[name] for name in unknown if name in given}
         hint = period_select(wanted, self._today)
         if not hint:
-            return [self._with_readings(problem, wanted) for problem in problems], ""
+            return [self._with_readings(problem, wanted) for problem in problems], None
         expected = f'select chooses the rows, beside arguments: "select": {json.dumps(hint)}'
         problems = [{**one, "expected": expected} if one["parameter"] in wanted else one for one in problems]
         if len(problems) > len(wanted) or len(unknown) != len(wanted):
-            return problems, ""
+            return problems, None
         known = {name: value for name, value in given.items() if name not in wanted}
         known |= self._month_of(hint, known)
         checked, others = self._validator.validate(known)
-        call = "" if others else next_call(self._validator.tool_name, checked, hint)
-        return problems, f"{call}; nothing was sent." if call else ""
+        call = None if others else next_call(self._validator.tool_name, checked, hint)
+        return problems, None if call is None else NOTHING_SENT.filled(step=call)
 
     def _with_readings(self, problem: Problem, wanted: Mapping[str, Any]) -> Problem:
         """Return ``problem`` with both readings of a date, where an argument gives a period by such a date."""

@@ -50,6 +50,7 @@ from toolfold.messages import SLOW
 from toolfold.redaction import NO_REDACTION
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.registry import AdapterRegistry
+from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -72,7 +73,7 @@ class PlanMemory:
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._refusals: TTLCache[tuple[str, str, str, str], tuple[str, str]] = TTLCache(
+        self._refusals: TTLCache[tuple[str, str, str, str], tuple[str | Text, str | Text]] = TTLCache(
             _MAX_REFUSALS, _REMEMBERED_S, monotonic
         )
         self._lock = threading.Lock()
@@ -100,7 +101,7 @@ class PlanMemory:
             yield
         except PremiumOnly as error:
             with self._lock:
-                self._refusals[key] = (error.message, error.suggestion)
+                self._refusals[key] = (error.problem, error.next_step)
             raise
 
 
@@ -359,7 +360,7 @@ class CachedExecutor:
         except TimeoutError:
             raise UpstreamTimeout(
                 f"{request.source.title} did not answer in time.",
-                SLOW.for_model,
+                SLOW,
                 retryable=True,
             ) from None
 

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from cachetools import LRUCache
 
 from toolfold.cache.memory import MemoryStore
-from toolfold.errors import WAIT, ClientLimit
-from toolfold.messages import DAY_USED_UP
+from toolfold.errors import ClientLimit
+from toolfold.messages import DAY_USED_UP, WAIT
 
 if TYPE_CHECKING:
     from toolfold.cache.base import CacheStore, FailSafeStore
@@ -174,7 +174,7 @@ def _refusal(window: _Window, now: float) -> ClientLimit:
     resets_at = datetime.fromtimestamp(window.ends_at, UTC)
     return ClientLimit(
         f"The {window.limit} calls that one client may make here in a {window.unit} are used up.",
-        DAY_USED_UP.for_model if window.unit == "day" else WAIT,
+        DAY_USED_UP if window.unit == "day" else WAIT,
         retry_after_s=max(1, math.ceil(window.ends_at - now)),
         resets_at=resets_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
         limit=f"{window.limit} per {window.unit}",

@@ -112,7 +112,7 @@ class RequestCredentials(NamedTuple):
             lacking = " ".join(scope for scope in scopes if scope not in self.scopes)
             raise InsufficientScope(
                 f"The access token lacks the scope {lacking}; nothing was sent.",
-                messages.AUTHORIZE_AGAIN.for_model,
+                messages.AUTHORIZE_AGAIN,
                 scope=lacking,
             )
 

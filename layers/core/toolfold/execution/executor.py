@@ -382,21 +382,20 @@ def _key_takers(catalog: Catalog) -> int:
 
 
 def _write_not_allowed(tool: Tool) -> WriteNotAllowed:
-    return WriteNotAllowed(
-        f"TOOL_CALL only reads, and {tool.name} changes data; nothing was sent.",
-        "Call TOOL_CALL_WRITE with the same tool_name and arguments.",
-    )
+    from toolfold.messages import CALL_WRITE, READS_ONLY  # needed for an error only
+
+    return WriteNotAllowed(READS_ONLY.filled(tool=tool.name), CALL_WRITE)
 
 
 def _invalid(tool: Tool, resolved: ResolvedArguments) -> InvalidArguments:
-    from toolfold.messages import CORRECT_ARGUMENTS  # needed for an error only
+    from toolfold.messages import CORRECT_ARGUMENTS, INVALID_ARGUMENT, INVALID_OF_SEVERAL  # needed for an error only
 
     problems = resolved.problems
     first = problems[0]
-    more = f" ({len(problems) - 1} more in problems)" if len(problems) > 1 else ""
+    text = INVALID_ARGUMENT if len(problems) == 1 else INVALID_OF_SEVERAL
     return InvalidArguments(
-        f"{tool.name}: {first['parameter']} {first['problem']}: {first['expected']}{more}.",
-        resolved.suggestion or CORRECT_ARGUMENTS.for_model,
+        text.filled(tool=tool.name, others=len(problems) - 1, **first),
+        resolved.next_step or CORRECT_ARGUMENTS,
         problems=problems,
         schema=tool.parameters,
     )

@@ -25,7 +25,8 @@ from cachetools import LRUCache
 
 from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore
 from toolfold.errors import RateLimited
-from toolfold.messages import DAY_USED_UP
+from toolfold.messages import DAY_USED_UP, WAIT_IN_TURN
+from toolfold.wording import from_data, to_data
 
 if TYPE_CHECKING:
     from toolfold.cache.base import FailSafeStore
@@ -59,7 +60,7 @@ class KeyState:
     Attributes:
         blocked_until: no call is sent before.
         resets_at: when the refusal should be over.
-        refusal: the upstream's refusal: message, suggestion and limit.
+        refusal: what is wrong and the next step, as the upstream's refusal says, by ``wording.to_data``; and the limit.
         spaced_until: until then there are ``interval_s`` seconds between two calls.
         interval_s: see ``spaced_until``.
         updated_at: when all of this was learned.
@@ -67,7 +68,7 @@ class KeyState:
 
     blocked_until: float = 0.0
     resets_at: float = 0.0
-    refusal: tuple[str, str, str | None] = ("", "", None)
+    refusal: tuple[Any, Any, str | None] = ("", "", None)
     spaced_until: float = 0.0
     interval_s: float = 0.0
     updated_at: float = 0.0
@@ -126,7 +127,7 @@ class RateLimiter:
         if limit and count > limit:
             raise RateLimited(
                 f"The {limit} calls that are allowed in a day are used up.",
-                DAY_USED_UP.for_model,
+                DAY_USED_UP,
                 retry_after_s=_whole_seconds(self._quota_resets_at(now) - now),
                 limit=f"{limit} per day",
                 used=limit,
@@ -142,7 +143,7 @@ class RateLimiter:
         now = self._clock.now()
         wait_s = float(error.details.get("retry_after_s", 60))
         limit = error.details.get("limit")
-        refusal = (error.message, error.suggestion, limit)
+        refusal = (to_data(error.problem), to_data(error.next_step), limit)
         state = self._state(key_id, now)
         if wait_s > self._settings.max_queue_wait_s:
             resets_at = self._quota_resets_at(now) if wait_s >= _DAILY_FROM_S else now + wait_s
@@ -188,13 +189,13 @@ class RateLimiter:
             return count
 
     def _refusal(self, state: KeyState, key_id: str, now: float) -> RateLimited:
-        message, suggestion, limit = state.refusal
+        problem, next_step, limit = state.refusal
         details: dict[str, Any] = {"retry_after_s": _whole_seconds(state.resets_at - now)}
         if limit:
             details["limit"] = limit
         if state.resets_at - now > 60:
             details["used"] = self.usage_today(key_id)
-        return RateLimited(message, suggestion, **details)
+        return RateLimited(from_data(problem), from_data(next_step), **details)
 
     def _wait_for_slot(self, state: KeyState, key_id: str, deadline: float) -> float:
         interval_s = state.interval_s if state.spaced_until > self._clock.now() else 0.0
@@ -207,7 +208,7 @@ class RateLimiter:
             if waited_s + pause_s > self._settings.max_queue_wait_s or self._clock.monotonic() + pause_s >= deadline:
                 raise RateLimited(
                     f"Calls to {self._source_title} with this key wait for each other, and the queue is too long.",
-                    "Wait as long as retry_after_s says and call again; make calls one after another.",
+                    WAIT_IN_TURN,
                     retry_after_s=_whole_seconds(waited_s + pause_s),
                     limit=f"{1 / interval_s:g} per second",
                 )

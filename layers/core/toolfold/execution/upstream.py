@@ -25,6 +25,7 @@ from toolfold.errors import CallCancelled, CallError, RateLimited, UpstreamError
 from toolfold.messages import WAIT_OR_TELL
 from toolfold.redaction import MIN_KEY_CHARS, Redactor
 from toolfold.sources.base import NotSent, Retryable
+from toolfold.wording import mapped
 
 if TYPE_CHECKING:
     from toolfold.call_context import Clock
@@ -135,30 +136,31 @@ class RetryingClient:
                 log.upstream_s += self._clock.monotonic() - started
             return self._adapter.parse(request.tool, request.arguments, response, request.credentials)
         except CallError as error:
-            _remove_keys(error, request)
-            raise
+            raise _without_keys(error, request) from error.__cause__
 
-    def _backoff(self, error: Retryable, attempt: int) -> float:
+    def _backoff(self, error: CallError, attempt: int) -> float:
         # Half of it is random, so that calls that failed together are not retried together.
         backoff_s = self._settings.retry_backoff_s * 2.0**attempt * (0.5 + self._jitter() / 2)
-        return max(backoff_s, error.retry_after_s or 0.0)
+        return max(backoff_s, float(error.details.get("retry_after_s", 0.0)))
 
     def _may_wait(self, pause_s: float, deadline: float) -> bool:
         return pause_s <= self._settings.max_queue_wait_s and self._clock.monotonic() + pause_s < deadline
 
 
-def _remove_keys(error: CallError, request: Request) -> None:
-    """Change ``error`` to one without the keys: it may quote the upstream.
+def _without_keys(error: CallError, request: Request) -> CallError:
+    """Return ``error`` without the keys: it may quote the upstream.
 
     Its sentences are toolfold's or the catalog's, in which a short key is a word like any other.
     """
     sentences = Redactor(key for key in request.known_keys if len(key) >= MIN_KEY_CHARS)
-    error.message, error.suggestion = sentences.redact_text(error.message), sentences.redact_text(error.suggestion)
-    error.args = (error.message,)
-    error.details = {
-        name: value if isinstance(value, int | float) else request.redactor.redact_value(value)
-        for name, value in error.details.items()
-    }
+    return error.changed(
+        problem=mapped(error.problem, sentences.redact_text),
+        next_step=mapped(error.next_step, sentences.redact_text),
+        **{
+            name: value if isinstance(value, int | float) else request.redactor.redact_value(value)
+            for name, value in error.details.items()
+        },
+    )
 
 
 State = Literal["closed", "open", "half-open"]
@@ -302,7 +304,7 @@ class Upstream:
             paused = "calls to it are" if source_wait_s else "this call is"
             raise UpstreamError(
                 f"{self.source.title} keeps failing, so {paused} paused.",
-                WAIT_OR_TELL.for_model,
+                WAIT_OR_TELL,
                 retry_after_s=round(max(source_wait_s, call_wait_s)),
                 retryable=True,
             )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from toolfold.catalog import json_schema
 from toolfold.fuzzy import closest_matches
+from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
@@ -31,13 +32,13 @@ class ResolvedArguments(NamedTuple):
         arguments: in the schema's order and types.
         problems: what is wrong; empty: nothing.
         notes: what was read in a way that the caller may not expect.
-        suggestion: the next step that would work, where it is known.
+        next_step: what would work, where it is known.
     """
 
     arguments: dict[str, Any]
     problems: list[Problem]
     notes: tuple[str, ...] = ()
-    suggestion: str = ""
+    next_step: Text | None = None
 
 
 QUOTED_CHARACTERS = 60

@@ -114,21 +114,24 @@ def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
 
 def not_exposed(tool: Tool) -> CallError:
     """Return the error for a call of a tool that is described, and not called."""
+    from toolfold.messages import OTHER_TOOL  # for errors only
+
     return ToolNotExposed(
         f"{tool.name} is described here, but its calls are switched off; nothing was sent.",
-        "Take another tool, which TOOL_LIST finds; the operator can switch it on.",
+        OTHER_TOOL,
     )
 
 
 def _elsewhere(context: str, profiles: tuple[str, ...]) -> Callable[[Tool], CallError]:
     """Return a function that makes the error for a call of a tool of another context."""
-    paths = " or ".join(f"/mcp/{name}" for name in profiles)
-    step = f"Tell the user to connect to {paths} for it" if paths else "Tell the user that no profile has this context"
 
     def mismatch(tool: Tool) -> CallError:
+        from toolfold.messages import CONNECT, OTHER_CONTEXT  # for errors only
+
+        paths = " or ".join(f"/mcp/{name}" for name in profiles)
         return ContextMismatch(
             f"{tool.name} belongs to the context {context}, which is not the one of this connection; nothing was sent.",
-            f"{step}, or take another tool, which TOOL_LIST finds.",
+            CONNECT.filled(paths=paths) if paths else OTHER_CONTEXT,
             context=context,
             profiles=list(profiles),
         )

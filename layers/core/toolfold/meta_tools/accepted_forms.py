@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, normalize
+from toolfold.messages import DESCRIBE_OR_SEARCH
 from toolfold.meta_tools.arguments import ARGUMENTS, invalid, is_blank, next_call, quote, whole_number
 from toolfold.meta_tools.object_text import parse_object
 from toolfold.meta_tools.tool_names import find_name, fitting_arguments
@@ -166,7 +167,7 @@ def _name_in_query(catalog: Catalog, read: Mapping[str, Any], given: Mapping[str
     raise invalid(
         "TOOL_GET",
         "tool_name is missing",
-        "TOOL_GET describes tools by name; TOOL_LIST searches for them.",
+        DESCRIBE_OR_SEARCH,
         **next_call("TOOL_LIST", {key: value for key, value in renamed.items() if key}),
     )
 

@@ -26,6 +26,7 @@ from toolfold.results import output
 from toolfold.results.coverage import Requested, coverage_of, first_date_field, has_dates, is_late
 from toolfold.results.tables import DATE_NAMES, Document
 from toolfold.text_safety import quoted_name
+from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -260,8 +261,7 @@ def with_notes(answer: Answer | InvalidArguments, *notes: str) -> Answer:
         InvalidArguments: the ``select`` did not fit the answer; the notes are part of the suggestion.
     """
     if isinstance(answer, InvalidArguments):
-        suggestion = " ".join([*notes, answer.suggestion])
-        raise InvalidArguments(answer.message, suggestion, **answer.details)
+        raise answer.changed(next_step=joined(*notes, answer.next_step))
     if not notes:
         return answer
     added = tuple(dict.fromkeys((*answer.document.notes, *notes)))

@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import InvalidArguments
+
+if TYPE_CHECKING:
+    from toolfold.wording import Text
 
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "TOOL_LIST": (
@@ -91,9 +94,11 @@ def next_call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"next_call": {tool: dict(arguments)}} if length <= MAX_NEXT_CALL else {}
 
 
-def invalid(tool: str, message: str, suggestion: str, **details: Any) -> InvalidArguments:
+def invalid(tool: str, problem: str, next_step: str | Text, **details: Any) -> InvalidArguments:
     """Return the error for an argument of the meta-tool ``tool`` that cannot be used."""
-    return InvalidArguments(f"{tool}: {message}.", suggestion, **details)
+    from toolfold.messages import META_ARGUMENT  # needed for an error only
+
+    return InvalidArguments(META_ARGUMENT.filled(tool=tool, problem=problem), next_step, **details)
 
 
 def correction(tool: str, arguments: Mapping[str, Any], name: str, value: Any = None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from toolfold.catalog.json_schema import allowed_types
 from toolfold.errors import CallError, InvalidArguments, UpstreamTimeout
 from toolfold.execution.argument_repair import next_call, read_value, rename
 from toolfold.execution.result import NO_USE, UpstreamUse
+from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
 from toolfold.meta_tools.parallel import Unanswered, run_parts
 from toolfold.results.combined import LabelledDocument, combine, label_text
 from toolfold.results.output import AnswerStatus
@@ -39,9 +40,6 @@ _THREADS = 4
 
 _MAX_LABELS = 8
 """Parts that one note names; their number is the caller's choice."""
-
-LATE = UpstreamTimeout("No answer came in the time of one call.", "Call again for these; the others are cached.")
-"""The error of a part for which the time was over."""
 
 _SEPARATOR = re.compile(r"\s*[,;|\n]\s*|\s+(?:and|or|vs\.?|versus|&)\s+")
 _LEADING_ZEROS = re.compile(r"0\d+")
@@ -234,7 +232,7 @@ def refuse_raw(batch: Batch, validator: ArgumentValidator, arguments: Mapping[st
     raise InvalidArguments(
         f"{validator.tool_name}: lists for {' and '.join(batch.varied)} are answered as one table, which has no form "
         f"of the service's own.",
-        f"{step or f'Leave out {parameter}'}, or send one value for each format that is needed. Nothing was sent.",
+        ONE_FORMAT.filled(step=step or f"Leave out {parameter}"),
     )
 
 
@@ -257,7 +255,7 @@ def fetch_parts(
         end,
         threads,
     )
-    return [LATE if isinstance(one, Unanswered) else one for one in outcomes]
+    return [late() if isinstance(one, Unanswered) else one for one in outcomes]
 
 
 def merge(batch: Batch, outcomes: Sequence[Any], budget: WorkBudget) -> PartAnswer:
@@ -281,11 +279,11 @@ def merge(batch: Batch, outcomes: Sequence[Any], budget: WorkBudget) -> PartAnsw
         for note in answer.document.notes:
             notes.setdefault(note, []).append(part)
     lines = [note if len(parts) == len(answered) else f"{_named(parts)}: {note}" for note, parts in notes.items()]
-    errors: dict[tuple[str, str], list[tuple[Part, str]]] = {}
+    failures: dict[tuple[str, str], list[tuple[Part, CallError]]] = {}
     for part, error in failed:
-        errors.setdefault((error.code, error.message), []).append((part, error.suggestion))
-    for (code, message), found in errors.items():  # the next step may name the value of its part: the first is shown
-        lines.append(f"{_named([part for part, _ in found])} failed: {code}. {message} {found[0][1]}")
+        failures.setdefault((error.code, error.message), []).append((part, error))
+    for (code, message), found in failures.items():  # the next step may name the value of its part: the first is shown
+        lines.append(f"{_named([part for part, _ in found])} failed: {code}. {message} {found[0][1].suggestion}")
     documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
     document = replace(combine(batch.varied, documents, budget), notes=(*batch.notes, *lines))
     stale = next((answer.status.stale_reason for _, answer in answered if answer.status.stale_reason), "")
@@ -303,10 +301,14 @@ def _named(parts: Sequence[Part]) -> str:
     return shown + (f" and {len(parts) - _MAX_LABELS} more" if len(parts) > _MAX_LABELS else "")
 
 
+def late() -> UpstreamTimeout:
+    """Return the error of a part for which the time was over."""
+    return UpstreamTimeout("No answer came in the time of one call.", "Call again for these; the others are cached.")
+
+
 def _only_error(errors: Sequence[CallError]) -> CallError:
     """Return the error of all parts, or the first with the number of the others."""
     first = errors[0]
-    if all(error.code == first.code and error.message == first.message for error in errors):
+    if all(error.code == first.code and error.problem == first.problem for error in errors):
         return first
-    return type(first)(f"{first.message} ({len(errors)} calls in one failed; this is the first.)", first.suggestion,
-                       **first.details)  # fmt: skip
+    return first.changed(problem=FIRST_OF_SEVERAL.filled(problem=first.problem, count=len(errors)))

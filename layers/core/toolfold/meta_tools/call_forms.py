@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.catalog.entries import COMBINING_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
+from toolfold.messages import NAME_TOOL, ONE_TOOL
 from toolfold.meta_tools.accepted_forms import MAX_UNWRAPPED, WRAPPERS, put, read_arguments
 from toolfold.meta_tools.argument_reader import ArgumentReader
 from toolfold.meta_tools.arguments import MetaCall, invalid, is_blank, next_call, quote
@@ -166,7 +167,7 @@ def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArgument
     return invalid(
         TOOL,
         "tool_name must be the name of a tool",
-        'Call TOOL_CALL with {"tool_name": "NAME", "arguments": {…}}; TOOL_LIST has the names.',
+        NAME_TOOL,
         **following,
     )
 
@@ -181,7 +182,7 @@ def _wrong_name(catalog: Catalog, value: Any, rest: Mapping[str, Any]) -> Invali
     return invalid(
         TOOL,
         f"tool_name must be the name of a tool, not {quote(value)}",
-        "TOOL_CALL runs one tool; TOOL_LIST has the names.",
+        ONE_TOOL,
         **following,
     )
 

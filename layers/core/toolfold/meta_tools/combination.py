@@ -98,7 +98,7 @@ class Combination(NamedTuple):
         try:
             document = self.document(named, request.executor.today(), budget)
         except InvalidArguments as error:
-            raise InvalidArguments(error.message, error.suggestion, **{**error.details, "results": entries}) from None
+            raise error.changed(results=entries) from None
         status = output.AnswerStatus(
             cached=all(answer.status.cached for answer in answered.values()),
             age_s=max(answer.status.age_s for answer in answered.values()),

@@ -18,9 +18,9 @@ from toolfold.execution.argument_repair import rename
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools import tool_call
 from toolfold.meta_tools.call import Call, CallBase, LargeAnswerTurn
-from toolfold.meta_tools.call_batch import LATE, thread_count
+from toolfold.meta_tools.call_batch import late, thread_count
 from toolfold.meta_tools.call_forms import read_call
-from toolfold.meta_tools.next_steps import add_next_call, name_executor
+from toolfold.meta_tools.next_steps import with_executor, with_next_call
 from toolfold.meta_tools.parallel import Unanswered, run_parts
 from toolfold.results import limits
 
@@ -129,6 +129,8 @@ class CombinedCalls:
         self.end = self.budget.deadline - tool_call.MAX_RESERVE_S if fetch_deadline is None else fetch_deadline
         self._turn = LargeAnswerTurn(request.turns, self.budget)
         self._retained = self._count = 0
+        self.is_full = False
+        """Whether a call was refused because there were :data:`MAX_CALLS`."""
 
     def __enter__(self) -> CombinedCalls:
         return self
@@ -243,6 +245,7 @@ class CombinedCalls:
             InvalidArguments: there are more than one request may make.
         """
         if self._count + count > MAX_CALLS:
+            self.is_full = True
             raise InvalidArguments(
                 f"These are more than {MAX_CALLS} calls, each value of a list counted.",
                 f"Make at most {MAX_CALLS} calls in one, and the others in another; this one was not sent.",
@@ -298,7 +301,7 @@ class CombinedCalls:
         if is_late and item.is_read and not stops_on_error and time.monotonic() >= self.end - _NEAR_END_S:
             item.is_skipped = True
             return
-        outcomes = [LATE if isinstance(one, Unanswered) else one for one in outcomes]
+        outcomes = [late() if isinstance(one, Unanswered) else one for one in outcomes]
         try:
             if item.batch is not None:
                 item.answer = tool_call.merged_answer(item.batch, outcomes, self.budget)
@@ -368,7 +371,5 @@ def document_size(document: Document) -> int:
 def _with_next_call(request: MetaRequest, given: Mapping[str, Any], error: CallError) -> CallError:
     """Return ``error`` with the call that would work, where that follows from the schema."""
     if isinstance(error, InvalidArguments) and isinstance(given.get("tool_name"), str):
-        add_next_call(request.catalog, given, error)
-    if "next_call" in error.details:
-        name_executor(request.catalog, error)
-    return error
+        error = with_next_call(request.catalog, given, error)
+    return with_executor(request.catalog, error)

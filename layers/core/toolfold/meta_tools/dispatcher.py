@@ -238,16 +238,16 @@ class MetaTools:
             raise
         except CallError as error:
             if "next_call" in error.details:
-                from toolfold.meta_tools.next_steps import name_executor
+                from toolfold.meta_tools.next_steps import with_executor
 
-                name_executor(self.catalog(), error)
+                error = with_executor(self.catalog(), error)
             return error_result(error)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server
             # Only the type and the place: an exception's text may contain a URL with an API key.
             logger.error("defect in %s: %s at %s", name, type(error).__name__, _origin(error))
-            return error_result(
-                InternalError("toolfold failed on this call.", "Try again; if it fails again, report it.")
-            )
+            from toolfold.messages import REPORT
+
+            return error_result(InternalError("toolfold failed on this call.", REPORT))
 
 
 # Imported by the first call: a cold start waits only for what its request needs.
@@ -278,10 +278,9 @@ def _call_tool(request: MetaRequest) -> Result:
     try:
         return tool_call(catalog, executor, arguments, credentials, turns, deadline, whole=whole)
     except InvalidArguments as error:
-        from toolfold.meta_tools.next_steps import add_next_call
+        from toolfold.meta_tools.next_steps import with_next_call
 
-        add_next_call(catalog, arguments, error)
-        raise
+        raise with_next_call(catalog, arguments, error) from error.__cause__
 
 
 def _call_batch(request: MetaRequest) -> Result:

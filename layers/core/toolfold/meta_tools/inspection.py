@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_repair import rename
 from toolfold.execution.validation import validator_of
+from toolfold.messages import DESCRIBE_ANSWER
 from toolfold.meta_tools.reference_view import view_of
 from toolfold.meta_tools.result import Result, to_text
 from toolfold.results import output, values
@@ -39,7 +40,7 @@ def completed_arguments(call: Call, arguments: Mapping[str, Any]) -> tuple[dict[
     if tool.effect != "read" or tool.needs_approval:
         raise InvalidArguments(
             f"{tool.name} does more than read, or needs approval, so that it is not called to inspect its answer.",
-            "TOOL_GET describes its answer; nothing was sent.",
+            DESCRIBE_ANSWER,
         )
 
     known = set(rename(validator_of(call.catalog, tool), arguments).arguments)

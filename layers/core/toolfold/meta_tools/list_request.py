@@ -25,6 +25,7 @@ from toolfold.meta_tools.result import safe_line
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
+    from toolfold.wording import Text
 
 ACCESS = ("free", "mixed", "premium")
 
@@ -177,12 +178,14 @@ def _unknown(
         names: spelling to compare it with → name.
         by_relevance: all names, the most useful first.
     """
+    from toolfold.messages import THERE_ARE  # for errors only
+
     closest = list(dict.fromkeys(names[match] for match in closest_matches(text, names, most=3, least=MIN_SIMILARITY)))
     if closest:
-        hint = f"Did you mean {' or '.join(closest)}?"
+        hint: str | Text = f"Did you mean {' or '.join(closest)}?"
     else:
         more = ", …" if len(by_relevance) > _MAX_SUGGESTED else ""
-        hint = f"There are {', '.join(by_relevance[:_MAX_SUGGESTED])}{more}; or search with query alone."
+        hint = THERE_ARE.filled(names=f"{', '.join(by_relevance[:_MAX_SUGGESTED])}{more}")
     following = correction(tool, arguments, kind, closest[0] if closest else None)
     return invalid(tool, f"there is no {kind} {quote(text)}", hint, closest=closest, **following)
 

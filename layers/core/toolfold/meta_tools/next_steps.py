@@ -6,19 +6,19 @@ not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolfold import messages
 from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
 from toolfold.execution.calendar_dates import impossible_date
 from toolfold.execution.validation import validator_of
 from toolfold.fuzzy import closest_matches
 from toolfold.meta_tools.arguments import next_call
 from toolfold.meta_tools.detail_levels import properties
-from toolfold.meta_tools.result import dumps_compact
 from toolfold.meta_tools.tool_names import examples_note, fitting_arguments
+from toolfold.wording import CallText, Text, joined, names_call
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -38,7 +38,7 @@ class DayStep(NamedTuple):
         is_certain: whether no market has data of that day.
     """
 
-    text: str = ""
+    text: str | Text = ""
     is_certain: bool = False
 
 
@@ -72,18 +72,15 @@ def weekday_before(day: date) -> date:
     return day
 
 
-_MAX_ARGUMENTS_CHARS = 300
-"""Characters of arguments that an error repeats: longer ones are named instead."""
-
-_TOOL_NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-"""What looks like the name of a tool in the suggestion of a source."""
+_MAX_CALL_CHARS = 310
+"""Characters of a call that an error repeats: a longer one is named instead."""
 
 _MAX_KEYWORDS = 60
 """Characters of a symbol that is searched for."""
 
 
-def add_next_step(error: CallError, catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> CallError:
-    """Return ``error`` with a suggestion that names the next call, where there is a better one than it has.
+def with_next_step(error: CallError, catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> CallError:
+    """Return ``error`` with a next step that names a call, where there is a better one than it has.
 
     Args:
         error: the failure of a call, as the source reports it.
@@ -92,38 +89,33 @@ def add_next_step(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
         arguments: its arguments, as the caller sent them.
     """
     if isinstance(error, WriteNotAllowed):
-        error.details = {
-            **error.details,
-            **next_call("TOOL_CALL_WRITE", {"tool_name": tool.name, "arguments": arguments}),
-        }
-        return error
+        return error.changed(**next_call("TOOL_CALL_WRITE", {"tool_name": tool.name, "arguments": arguments}))
     if not isinstance(error, PremiumOnly | NoData | InvalidArguments) or "schema" in error.details:
         return error
 
     arguments = validator_of(catalog, tool).resolve(arguments).arguments  # under the names of the parameters
     if isinstance(error, PremiumOnly):
-        steps = list(_without_premium(catalog, tool, arguments))
-        if steps:
-            steps.append("tell the user that a premium plan is needed")
-            text = "; or ".join(steps)
-            error.suggestion = f"{text[0].upper()}{text[1:]}."
-    else:
-        error.suggestion = _check_values(error, catalog, tool, arguments)
-    return error
+        steps = [text.filled(**fields) for text, fields in _without_premium(catalog, tool, arguments)]
+        if not steps:
+            return error
+        first, *others = (*steps, messages.TELL_OF_PLAN)
+        step = joined(first.capitalized(), *others, separator="; or ")
+        return error.changed(next_step=messages.SENTENCE.filled(text=step))
+    return error.changed(next_step=_check_values(error, catalog, tool, arguments))
 
 
-def add_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: InvalidArguments) -> None:
-    """Add to ``error`` the call that would work, where it lists the problems of a tool's arguments.
+def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: InvalidArguments) -> InvalidArguments:
+    """Return ``error`` with the call that would work, where it lists the problems of a tool's arguments.
 
     Args:
         catalog: the current catalog.
         arguments: those of the TOOL_CALL that failed, in the documented form.
-        error: is changed.
+        error: the failure.
     """
     problems = error.details.get("problems")
     tool = catalog.get(arguments["tool_name"])
-    if not problems or "next_call" in error.details or tool is None or "Call TOOL_CALL with " in error.suggestion:
-        return  # one next call, not two that differ
+    if not problems or "next_call" in error.details or tool is None or names_call(error.next_step):
+        return error  # one next call, not two that differ
 
     given = arguments.get("arguments") or {}
     corrected = _corrected(tool, given, problems)
@@ -131,22 +123,24 @@ def add_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invalid
         corrected = dict(tool.example)
     others = {name: value for name, value in arguments.items() if name in ("select", "max_tokens", "fresh")}
     following = next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": corrected, **others})
-    if following:
-        error.details = {**error.details, **following}
-        error.suggestion += examples_note(given, corrected)
+    if not following:
+        return error
+    return error.changed(next_step=joined(error.next_step, examples_note(given, corrected)), **following)
 
 
-def name_executor(catalog: Catalog, error: CallError) -> None:
-    """Name TOOL_CALL_WRITE in the next call of ``error``, which is changed, where TOOL_CALL would refuse the tool."""
-    proposed = error.details.get("next_call") or {}
-    call = proposed.get("TOOL_CALL")
+def with_executor(catalog: Catalog, error: CallError) -> CallError:
+    """Return ``error`` with TOOL_CALL_WRITE in its next call, where TOOL_CALL would refuse the tool."""
+    call = (error.details.get("next_call") or {}).get("TOOL_CALL")
     tool = catalog.get(call["tool_name"]) if call and isinstance(call.get("tool_name"), str) else None
-    if tool is not None and tool.effect != "read":
-        error.details = {**error.details, "next_call": {"TOOL_CALL_WRITE": call}}
+    if tool is None or tool.effect == "read":
+        return error
+    return error.changed(next_call={"TOOL_CALL_WRITE": call})
 
 
-def _without_premium(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Yield calls that every plan includes."""
+def _without_premium(
+    catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]
+) -> Iterator[tuple[Text, Mapping[str, Any]]]:
+    """Yield calls that every plan includes: the text with its fields."""
     if tool.access != "premium":
         premium = tool.hints.get("premium", {})
         dropped = [name for name, values in premium.items() if arguments.get(name) in values]
@@ -154,16 +148,17 @@ def _without_premium(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any])
             return  # the source refused something that is not in the catalog, and says what
         if dropped:
             rest = {name: value for name, value in arguments.items() if name not in dropped}
-            yield f"call again without {' and '.join(dropped)}: {_call(tool.name, rest)}"
+            yield messages.LEAVE_OUT, {"names": " and ".join(dropped), "call": _call(tool.name, rest)}
         for name, most in tool.hints.get("free_items", {}).items():
             items = _items(tool, name, arguments.get(name))
             if len(items) > most:
                 fewer = {**arguments, name: ",".join(items[:most])}
-                yield f"call again with at most {most} {name}: {_call(tool.name, fewer)}"
+                yield messages.SEND_FEWER, {"most": most, "name": name, "call": _call(tool.name, fewer)}
     free = tool.hints.get("free_instead")
     other = None if free is None else catalog.get(free["tool"])
     if free is not None and other is not None:
-        yield f"take {_call(other.name, _arguments_of(other, tool, arguments, free['arguments']))}, which is free"
+        call = _call(other.name, _arguments_of(other, tool, arguments, free["arguments"]))
+        yield messages.TAKE_FREE, {"call": call}
 
 
 def _arguments_of(other: Tool, tool: Tool, arguments: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,14 +185,15 @@ def _items(tool: Tool, name: str, value: Any) -> list[str]:
     return [str(text).strip() for text in texts if str(text).strip()]
 
 
-def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> str:
+def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> str | Text:
     """Return how to find values that the source knows."""
     if "upstream_says" in error.details:
-        return error.suggestion
+        return error.next_step
     if isinstance(error, NoData) and "no_data" in tool.hints:
         return str(tool.hints["no_data"])
-    if isinstance(error, InvalidArguments) and not _names_a_tool(catalog, error.suggestion):
-        return error.suggestion  # of the source, about something else than values that another tool finds
+    step = error.next_step
+    if isinstance(error, InvalidArguments) and not (isinstance(step, Text) and step.is_of(messages.OF_SOURCE)):
+        return step  # about something else than values that another tool finds
     day = _day_step(tool, arguments) if isinstance(error, NoData) else DayStep()
     if day.is_certain:
         return day.text
@@ -208,8 +204,8 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
             guess = (_items(tool, name, value) or [str(value)])[0].partition(".")[0][:_MAX_KEYWORDS]
             search = {finder["parameter"]: guess} if finder["parameter"] else {}
             others = day.text or "or change the other arguments, such as dates and filters."
-            return f"Check {name}: {_call(other.name, search)}; {others}"
-    return f"Change dates and filters, or check the arguments: TOOL_GET {dumps_compact({'tool_name': tool.name})}."
+            return messages.CHECK_VALUE.filled(name=name, call=_call(other.name, search), others=others)
+    return messages.CHECK_ARGUMENTS.filled(tool=tool.name)
 
 
 def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> DayStep:
@@ -220,25 +216,21 @@ def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> DayStep:
             doubt, other = doubt_of(day, datetime.now(UTC).date())
             rest = {key: value for key, value in arguments.items() if key != name}
             if other is None and name not in tool.parameters.get("required", ()):
-                step = f"leave {name} out for the newest day: {_call(tool.name, rest)}."
+                step = messages.NEWEST_DAY.filled(name=name, call=_call(tool.name, rest))
             else:
                 other = other or weekday_before(day)
-                step = f"take {other}: {_call(tool.name, {**arguments, name: other.isoformat()})}."
-            if doubt.startswith("may"):
-                return DayStep(f"or, as {name} {day} {doubt}, {step}", False)
-            return DayStep(f"{name} {day} {doubt}: {step}", True)
+                call = _call(tool.name, {**arguments, name: other.isoformat()})
+                step = messages.OTHER_DAY.filled(day=other, call=call)
+            is_certain = not doubt.startswith("may")
+            text = messages.WRONG_DAY if is_certain else messages.DOUBTFUL_DAY
+            return DayStep(text.filled(name=name, day=day, doubt=doubt, step=step), is_certain)
     return DayStep()
 
 
-def _names_a_tool(catalog: Catalog, text: str) -> bool:
-    return any(catalog.canonical_name(word) is not None for word in _TOOL_NAME.findall(text))
-
-
-def _call(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return a call as the client would make it."""
-    call = {"tool_name": name, "arguments": dict(arguments)}
-    text = dumps_compact(call)
-    return f"TOOL_CALL {text}" if len(text) <= _MAX_ARGUMENTS_CHARS else name
+def _call(name: str, arguments: Mapping[str, Any]) -> str | Text:
+    """Return a call as the reader would make it; the name alone where it is long."""
+    call = CallText({"tool_name": name, "arguments": dict(arguments)})
+    return call if len(str(call)) <= _MAX_CALL_CHARS else name
 
 
 def _corrected(tool: Tool, given: Mapping[str, Any], problems: list[Mapping[str, str]]) -> dict[str, Any]:

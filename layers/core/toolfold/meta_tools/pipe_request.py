@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.validation import validator_of
-from toolfold.messages import CORRECT_ARGUMENTS
+from toolfold.messages import CORRECT_ARGUMENTS, STEP
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import invalid, is_blank, parse_integer, quote
 from toolfold.meta_tools.call_forms import read_call
@@ -98,11 +98,10 @@ def read_pipe(catalog: Catalog, arguments: Mapping[str, Any]) -> PipeRequest:
 def located(error: CallError, position: int, names: Mapping[str, int]) -> CallError:
     """Return an error with the step that it belongs to: ``step`` is its index, ``as`` its name."""
     name = next((name for name, index in names.items() if index == position), None)
-    error.details = {**error.details, "step": position, **({"as": name} if name else {})}
-    if not error.message.startswith("Step "):
-        error.message = f"Step {position}{f' ({name})' if name else ''}: {error.message}"
-        error.args = (error.message,)
-    return error
+    problem = None
+    if "step" not in error.details:
+        problem = STEP.filled(step=position, name=f" ({name})" if name else "", problem=error.problem)
+    return error.changed(problem=problem, step=position, **({"as": name} if name else {}))
 
 
 def _object(item: Any, position: int) -> dict[str, Any]:
@@ -197,7 +196,7 @@ def _check_literals(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) 
     if problems:
         raise InvalidArguments(
             f"{tool.name}: {problems[0]['parameter']} {problems[0]['problem']}: {problems[0]['expected']}.",
-            CORRECT_ARGUMENTS.for_model,
+            CORRECT_ARGUMENTS,
             problems=problems,
             schema=tool.parameters,
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import CallError, InvalidArguments, ReferenceNotFound
+from toolfold.errors import CallError, InvalidArguments, InvalidSelect, ReferenceNotFound
 from toolfold.fuzzy import closest_matches
 from toolfold.meta_tools.arguments import escape
 from toolfold.meta_tools.reference_view import keys_of
@@ -121,9 +121,9 @@ def check_path(reference: Reference) -> None:
 
     try:
         jmespath_query.parse(path)
-    except InvalidArguments as error:
+    except InvalidSelect as error:
         raise InvalidArguments(
-            f"{escape(reference.text)}: {error.message.removeprefix('select: ')}",
+            f"{escape(reference.text)}: {error.reason}.",
             f'Write a path such as {{"{REFERENCE}": "name.rows[0].column"}}; nothing was sent.',
         ) from None
 

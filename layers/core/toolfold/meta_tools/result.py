@@ -44,6 +44,7 @@ class Result(NamedTuple):
         is_error: whether the call failed; then ``structured`` is ``{"error": {"code", "message", "suggestion", …}}``.
         usage: figures for the log: see :func:`toolfold.meta_tools.usage.usage_of`.
         blocks: further content blocks of MCP, which follow the text.
+        errors: those in the result, in order, for who words them for another reader.
     """
 
     structured: Mapping[str, Any]
@@ -51,12 +52,19 @@ class Result(NamedTuple):
     is_error: bool = False
     usage: Mapping[str, int] = MappingProxyType({})
     blocks: Sequence[Mapping[str, Any]] = ()
+    errors: Sequence[CallError] = ()
 
 
 def error_result(error: CallError) -> Result:
     """Return the result of a call that ended in ``error``."""
     structured = {"error": error.as_dict()}
-    return Result(structured, to_text(structured), is_error=True)
+    return Result(structured, to_text(structured), is_error=True, errors=(error,))
+
+
+def repeated_by(error: CallError, how: str) -> CallError:
+    """Return ``error`` with ``how`` as the way to repeat the call after an approval."""
+    step = error.next_step
+    return error if isinstance(step, str) else error.changed(next_step=step.filled(repeat=how))
 
 
 class MetaRequest(NamedTuple):

@@ -75,7 +75,7 @@ class Ended(NamedTuple):
 
 
 def with_hint(error: ScriptError, called: Sequence[Called], modules: Mapping[str, Collection[str]]) -> ScriptError:
-    """Return the error, which is changed, with the next step that follows from its exception.
+    """Return the error with the next step that follows from its exception.
 
     Args:
         error: of a script.
@@ -85,8 +85,7 @@ def with_hint(error: ScriptError, called: Sequence[Called], modules: Mapping[str
     make = _HINTS.get(str(error.details.get("exception", "")))
     hint = make(Ended(error.message, called, modules)) if make is not None else ""
     cached = " Calls that have succeeded are cached." if called else ""
-    error.suggestion = f"{hint.strip() or 'Correct the script and send it again.'}{cached}"
-    return error
+    return error.changed(next_step=f"{hint.strip() or 'Correct the script and send it again.'}{cached}")
 
 
 def _missing_module(ended: Ended) -> str:
@@ -254,7 +253,7 @@ class ScriptCalls:
             raise limit_error("calls")
         item = self._calls.open(str(len(self.items)), {"tool_name": name, "arguments": arguments})
         self.items.append(item)
-        if self._calls.count > MAX_CALLS or (item.error is not None and "more than 50 calls" in item.error.message):
+        if self._calls.count > MAX_CALLS or self._calls.is_full:
             raise limit_error("calls")
         return item
 

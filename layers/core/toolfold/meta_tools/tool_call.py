@@ -290,9 +290,9 @@ def fetch_response(
             only_cached=only_cached,
         )
     except CallError as error:
-        from toolfold.meta_tools.next_steps import add_next_step
+        from toolfold.meta_tools.next_steps import with_next_step
 
-        raise add_next_step(error, call.catalog, call.tool, arguments) from None
+        raise with_next_step(error, call.catalog, call.tool, arguments) from None
 
 
 def render_answer(call: Call, answer: Answer) -> Result:

@@ -145,7 +145,8 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any], switched_off: Colle
         return catalog.memoize((detail, name), lambda: _single_result(_entry(catalog, name, detail, {})))
     entries = [_entry(catalog, name, detail, known_hashes, switched_off) for name in names]
     shown = [entry.shown for entry in entries]
-    return Result({"tools": [{**entry.shown, **entry.details} for entry in entries]}, to_text(shown))
+    errors = [entry.error for entry in entries if entry.error is not None]
+    return Result({"tools": [{**entry.shown, **entry.details} for entry in entries]}, to_text(shown), errors=errors)
 
 
 class _Entry(NamedTuple):
@@ -153,10 +154,12 @@ class _Entry(NamedTuple):
 
     shown: dict[str, Any]
     details: Mapping[str, Any] = MappingProxyType({})
+    error: CallError | None = None
 
 
 def _single_result(entry: _Entry) -> Result:
-    return Result({"tools": [{**entry.shown, **entry.details}]}, to_text(entry.shown))
+    errors = () if entry.error is None else (entry.error,)
+    return Result({"tools": [{**entry.shown, **entry.details}]}, to_text(entry.shown), errors=errors)
 
 
 def _parse_names(given: Any) -> list[str]:
@@ -167,6 +170,8 @@ def _parse_names(given: Any) -> list[str]:
         names = [name.strip() for name in given if isinstance(name, str) and name.strip()]
         if names and len(names) == len(given) <= MAX_NAMES:
             return names
+    from toolfold.messages import NAME_TOOLS  # for errors only
+
     following = next_call("TOOL_LIST", {})
     received = f", not {quote(given)}"
     if isinstance(given, list) and given:
@@ -176,7 +181,7 @@ def _parse_names(given: Any) -> list[str]:
     raise invalid(
         TOOL,
         f"tool_name must be the name of a tool, or a list of 1 to {MAX_NAMES} names{received}",
-        'Call TOOL_GET again with {"tool_name": "NAME"}; TOOL_LIST has the names.',
+        NAME_TOOLS,
         **following,
     )
 
@@ -209,7 +214,8 @@ def _entry(
             return _Entry({**entry, "callable": False} if meta_tool in switched_off else entry)
         tool = catalog.get(find_name(catalog, name) or name)
     if tool is None:
-        return _Entry({"name": escape(name), "found": False, "error": tool_not_found(catalog, name).as_dict()})
+        error = tool_not_found(catalog, name)
+        return _Entry({"name": escape(name), "found": False, "error": error.as_dict()}, error=error)
     if known_hashes.get(tool.name.upper()) == tool.hash:
         return _Entry({"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash})
     refusal = refusal_of(catalog, tool)

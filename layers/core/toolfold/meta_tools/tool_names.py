@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold import messages
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools.arguments import next_call, quote
-from toolfold.meta_tools.detail_levels import signature
+from toolfold.meta_tools.detail_levels import properties, signature
+from toolfold.wording import SignatureText, Text, joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -101,24 +103,26 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     tool = catalog.get(closest[0]) if closest else None
     if tool is None:
         words = " ".join(in_words(name[:MAX_NAME_LENGTH]).lower().split())
-        suggestion = "Call TOOL_LIST with what you need as query."
         return ToolNotFound(
             f"There is no tool named {quote(name)}.",
-            suggestion,
+            messages.SEARCH,
             closest=closest,
             **next_call("TOOL_LIST", {"query": words} if words.isprintable() and words else {}),
         )
 
-    others = f" Similar: {', '.join(closest[1:])}." if closest[1:] else ""
+    similar = f"Similar: {', '.join(closest[1:])}." if closest[1:] else ""
+    note: str | Text = ""
     if arguments is None:
         following = next_call("TOOL_GET", {"tool_name": tool.name})
     else:
         proposed = fitting_arguments(tool, arguments)
-        others += examples_note(arguments, proposed)
+        note = examples_note(arguments, proposed)
         following = next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": proposed})
+    required = tool.parameters.get("required", ())
+    meant = SignatureText(tool.name, signature(tool), {name: name in required for name in properties(tool.parameters)})
     return ToolNotFound(
         f"There is no tool named {quote(name)}.",
-        f"Did you mean {signature(tool)}?{others}",
+        joined(messages.DID_YOU_MEAN.filled(signature=meant), similar, note),
         closest=closest,
         **following,
     )
@@ -141,13 +145,12 @@ def fitting_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any
     return {**fitting, **example} if fitting or example else dict(tool.example)
 
 
-def examples_note(given: Mapping[str, Any], proposed: Mapping[str, Any]) -> str:
+def examples_note(given: Mapping[str, Any], proposed: Mapping[str, Any]) -> str | Text:
     """Return the sentence that says which arguments of a proposed call are those of the tool's example, or nothing."""
     values = [value for value in given.values() if isinstance(value, str | int | float)]
     names = [name for name, value in proposed.items() if name not in given and value not in values]
-    return (
-        f" In next_call {', '.join(names)} {'is an example' if len(names) == 1 else 'are examples'}." if names else ""
-    )
+    text = messages.EXAMPLE if len(names) == 1 else messages.EXAMPLES
+    return text.filled(names=", ".join(names)) if names else ""
 
 
 def _is_value(name: str, value: Any) -> bool:

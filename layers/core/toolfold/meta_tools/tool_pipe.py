@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import CallError, InsufficientScope, InvalidArguments
+from toolfold.errors import CallError, InsufficientScope, InvalidArguments, UpstreamTimeout
 from toolfold.execution.result import NO_USE
 from toolfold.meta_tools import call_arguments, continuation
 from toolfold.meta_tools.arguments import escape, is_blank
 from toolfold.meta_tools.call import Answer, metadata
-from toolfold.meta_tools.call_batch import LATE
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.combined_answer import Rendering, output_options, render_items, status_of
 from toolfold.meta_tools.combined_calls import CombinedCalls, Item, document_size
@@ -25,7 +24,7 @@ from toolfold.meta_tools.references import (
     replace_references,
     value_at,
 )
-from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, to_text
+from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, repeated_by, to_text
 from toolfold.results import output
 from toolfold.results.output import AnswerStatus
 
@@ -118,21 +117,22 @@ class _Run:
         opened = self.calls.open(item.id, given)
         self.calls.perform([opened])
         if isinstance(opened.error, InvalidArguments):
-            self._add_keys(step, position, opened.error)
+            opened.error = self._with_keys(step, position, opened.error)
         return opened
 
-    def _add_keys(self, step: Step, position: int, error: InvalidArguments) -> None:
-        """Add to ``error`` the keys of an object that a reference has put where a value belongs."""
-        if not any("not an object" in str(problem.get("problem")) for problem in error.details.get("problems", ())):
-            return
-        for text in references_in(step.given.get("arguments") or {}):
+    def _with_keys(self, step: Step, position: int, error: InvalidArguments) -> InvalidArguments:
+        """Return ``error`` with the keys of an object that a reference has put where a value belongs."""
+        wrong = {problem["parameter"].partition(".")[0] for problem in error.details.get("problems", ())}
+        given = step.given.get("arguments")
+        suspects = {name: value for name, value in given.items() if name in wrong} if isinstance(given, dict) else {}
+        for text in references_in(suspects):
             reference = parse_reference(text, self.pipe.names, position)
             value = value_at(reference, self.view(reference.step), self.calls.budget)
             if isinstance(value, dict) and (keys := keys_of(value)):
                 listed = ", ".join(map(escape, keys))
-                error.suggestion = f"{escape(reference.text)} is an object; refer to one of its keys: {listed}."
-                error.details = {**error.details, "keys": keys}
-                return
+                hint = f"{escape(reference.text)} is an object; refer to one of its keys: {listed}."
+                return error.changed(next_step=hint, keys=keys)
+        return error
 
     def _join(self, step: Step, item: Item) -> Item:
         started = time.perf_counter()
@@ -148,7 +148,9 @@ class _Run:
 
 def call_late(position: int) -> CallError:
     """Return the error of a step for which the time was over."""
-    error = type(LATE)("The time for one call was over before this step.", "Call again with continue for the rest.")
+    error = UpstreamTimeout(
+        "The time for one call was over before this step.", "Call again with continue for the rest."
+    )
     return located(error, position, {})
 
 
@@ -195,18 +197,16 @@ def _failure(
         {"results": []}, "")  # fmt: skip
     entries = [_entry(one, item) for one, item in zip(rendering.structured["results"], finished, strict=True)]
     token = _token(request, run, arguments, position) if _can_continue(run.items[position]) else None
+    if token is not None:
+        error = repeated_by(error, "call TOOL_PIPE with continue and approval_token")
     described = error.as_dict()
-    if token is not None and run.items[position].error is not None:
-        described["suggestion"] = described["suggestion"].replace(
-            "repeat this call with", "call TOOL_PIPE with continue and"
-        )
     structured = {"error": described, "failed_step": position, "steps": entries, "continue": token}
     text = to_text({"error": {key: value for key, value in described.items() if key != "schema"}})
     following = f"\n# For the rest call TOOL_PIPE with {dumps_compact({'continue': token})}" if token else ""
     done = f"\n# The steps before it:\n{rendering.text}" if finished and rendering.text else ""
     if not finished and token is None:
-        return Result(structured, to_text(structured), is_error=True)
-    return Result(structured, f"{text}{following}{done}", is_error=True)
+        return Result(structured, to_text(structured), is_error=True, errors=(error,))
+    return Result(structured, f"{text}{following}{done}", is_error=True, errors=(error,))
 
 
 def _can_continue(item: Item) -> bool:

@@ -16,7 +16,7 @@ from toolfold.meta_tools.arguments import invalid, is_blank, parse_integer, quot
 from toolfold.meta_tools.combined_answer import output_options
 from toolfold.meta_tools.combined_calls import CombinedCalls
 from toolfold.meta_tools.object_text import parse_object
-from toolfold.meta_tools.result import MetaRequest, Result, safe_line, to_text
+from toolfold.meta_tools.result import MetaRequest, Result, repeated_by, safe_line, to_text
 from toolfold.meta_tools.script_calls import ScriptCalls, with_approval
 from toolfold.results import output, tables
 from toolfold.results.output import AnswerStatus
@@ -30,7 +30,6 @@ TOOL = "TOOL_SCRIPT"
 _ASK_LESS = "return fewer rows or only figures from the script, or use select in its calls"
 """How to ask for less, in a preview: TOOL_SCRIPT has no ``select``."""
 
-_REPEAT = "repeat this call with approval_token"
 _REPEAT_SCRIPT = "run the script again with approval_token among the arguments of this call"
 """What to do with an approval: outside a script, and in one."""
 
@@ -67,7 +66,7 @@ def tool_script(request: MetaRequest) -> Result:
             return _failed(run.with_hint(error), printed, run, started)
         except CallError as error:
             if error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING"):
-                error.suggestion = error.suggestion.replace(_REPEAT, _REPEAT_SCRIPT)
+                error = repeated_by(error, _REPEAT_SCRIPT)
             return _failed(error, printed, run, started)
         return _answer(run, found, printed, _notes(script, found, printed), max_tokens, started)
 
@@ -115,7 +114,7 @@ def _failed(error: CallError, printed: Output, run: ScriptCalls, started: float)
         "elapsed_ms": round((time.perf_counter() - started) * 1000, 1),
     }
     text = {"error": {key: value for key, value in error.as_dict().items() if key != "schema"}}
-    return Result(structured, "\n".join([to_text(text), *_printed_lines(printed)]), is_error=True)
+    return Result(structured, "\n".join([to_text(text), *_printed_lines(printed)]), is_error=True, errors=(error,))
 
 
 def _printed_lines(printed: Output) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from toolfold.errors import CallError, InvalidArguments
+from toolfold.errors import CallError, InvalidSelect
 from toolfold.meta_tools import completion
 from toolfold.meta_tools.answer_reader import read_answer
 from toolfold.results import output
@@ -30,7 +30,7 @@ _MAX_NOTES = 4
 
 def fits_no_part(selection: Selection | None, outcomes: Sequence[Any]) -> bool:
     """Return whether the ``select`` fitted none of the answers there are."""
-    errors = [one for one in outcomes if isinstance(one, InvalidArguments) and one.message.startswith("select:")]
+    errors = [one for one in outcomes if isinstance(one, InvalidSelect)]
     is_answered = any(not isinstance(one, CallError) for one in outcomes)
     return selection is not None and not selection.jmespath and bool(errors) and not is_answered
 

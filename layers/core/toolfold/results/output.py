@@ -179,9 +179,9 @@ def render_document(
 
 
 def _nested_too_deeply() -> UpstreamError:
-    return UpstreamError(
-        "The service sent an answer that is nested too deeply.", "Tell the user that this answer cannot be read."
-    )
+    from toolfold.messages import UNREADABLE  # for errors only
+
+    return UpstreamError("The service sent an answer that is nested too deeply.", UNREADABLE)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import TRY_AGAIN, UpstreamError
+from toolfold.errors import UpstreamError
+from toolfold.messages import TRY_AGAIN
 from toolfold.redaction import Redactor
 from toolfold.results import limits
 

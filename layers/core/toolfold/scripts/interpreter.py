@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import CallError, ScriptError, ScriptLimit, ScriptsUnavailable, ScriptSyntax
 from toolfold.extras import how_to_add
+from toolfold.messages import SEE_LOG, TELL_OPERATOR_TO
+from toolfold.wording import joined
 
 if TYPE_CHECKING:
     import pydantic_monty
@@ -51,7 +53,7 @@ def start_processes() -> pydantic_monty.Monty:
     except ImportError:
         raise ScriptsUnavailable(
             "Scripts cannot be run here: a package is missing.",
-            f"Tell the operator to {how_to_add('scripts')}. {_WITHOUT}",
+            joined(TELL_OPERATOR_TO.filled(do=f"{how_to_add('scripts')}."), _WITHOUT),
         ) from None
     pool = monty.Monty(
         min_processes=1,
@@ -66,7 +68,7 @@ def start_processes() -> pydantic_monty.Monty:
         logger.error("the process of scripts does not start: %s", ascii(str(error)[:_MAX_LOGGED]))
         raise ScriptsUnavailable(
             "Scripts cannot be run here: their process does not start.",
-            f"Tell the operator, who has the reason in the log. {_WITHOUT}",
+            joined(SEE_LOG.filled(what="why"), _WITHOUT),
         ) from None
 
 
@@ -306,8 +308,7 @@ class _Run:
             )
         raised = next((found for text, found in self._raised.items() if text in str(inner)), None)
         if raised is not None:
-            raised.details = {**raised.details, "line": line}
-            return raised
+            return raised.changed(line=line)
         return ScriptError(
             f"Line {line}: {type(inner).__name__}: {message}.",
             "Correct the script and send it again.",

@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 
 class Retryable:
-    """Mark an error after which a retry may help.
-
-    Attributes:
-        retry_after_s: seconds to wait where the upstream named them.
-    """
-
-    retry_after_s: float | None = None
+    """Mark an error after which a retry may help: ``retry_after_s`` in the details where the upstream named a wait."""
 
 
 class NotSent:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from toolfold.errors import CatalogUnavailable
+from toolfold.messages import TELL_OPERATOR_TO
 
 logger = logging.getLogger("toolfold")
 
@@ -74,5 +75,5 @@ def _load(source: Source) -> AdapterFactory:
         return loaded
     raise CatalogUnavailable(
         f"{source.title} cannot be reached: its adapter is not installed here.",
-        f"Tell the operator to install the package with the adapter {name}.",
+        TELL_OPERATOR_TO.filled(do=f"install the package with the adapter {name}."),
     )

@@ -172,4 +172,4 @@ def test_names_from_data_in_errors_are_quoted_and_short() -> None:
         assert error.suggestion.isprintable()
         assert error.message.isprintable()
         assert len(error.suggestion) < 1000
-        assert len(json.dumps(error.details)) < 1000
+        assert len(json.dumps(dict(error.details))) < 1000

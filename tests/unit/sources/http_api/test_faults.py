@@ -184,7 +184,7 @@ def test_data_is_returned_as_the_upstream_wrote_it(catalog: Catalog) -> None:
 def test_transient_failures_are_retryable(catalog: Catalog, status: int) -> None:
     passing = fault(catalog, "", status=status, retry_after_s=2)
     assert isinstance(passing, Retryable)
-    assert passing.retry_after_s == 2
+    assert passing.details["retry_after_s"] == 2
     assert isinstance(fault(catalog, ""), Retryable)
     assert not isinstance(fault(catalog, "", status=500), Retryable)
     assert not isinstance(fault(catalog, "<html>busy</html>"), Retryable)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from toolfold.errors import InvalidArguments
+from toolfold.errors import InvalidSelect
 
 EXAMPLES = (
     '"close; last 30 days", "2024-01..2024-03", "type=call and strike>=200", "top 5 by volume", '
@@ -244,13 +244,11 @@ class Selection:
     sql: str = ""
 
 
-def invalid_select(problem: str, offset: int | None = None, suggestion: str = "", **details: Any) -> InvalidArguments:
+def invalid_select(problem: str, offset: int | None = None, suggestion: str = "", **details: Any) -> InvalidSelect:
     """Return the error for an expression; ``offset`` is the character, from 0, at which the problem is."""
     position = {} if offset is None else {"position": offset}
     place = "" if offset is None else f" (at character {offset})"
-    return InvalidArguments(
-        f"select: {problem}{place}.", suggestion or f"Write e.g. {EXAMPLES}.", **position, **details
-    )
+    return InvalidSelect(f"{problem}{place}", suggestion or f"Write e.g. {EXAMPLES}.", **position, **details)
 
 
 def parts_of(expression: Expression) -> Iterator[Expression]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolfold.errors import InvalidArguments
+from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.results.tables import Table
 from toolfold.text_safety import MAX_NAME_CHARS, quoted_name
@@ -70,12 +70,12 @@ _REASONS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
 """What SQLite returns → problem and suggestion; ``{}`` is the name in it."""
 
 
-def invalid_sql(problem: str, offset: int | None = None, suggestion: str = "") -> InvalidArguments:
+def invalid_sql(problem: str, offset: int | None = None, suggestion: str = "") -> InvalidSelect:
     """Return the error for a statement; ``offset`` is the character, from 0, at which the problem is."""
     offset = None if offset is None or offset < 0 else offset
     place = "" if offset is None else f" (at character {offset})"
     position: dict[str, Any] = {} if offset is None else {"position": offset}
-    return InvalidArguments(f"select: {problem}{place}.", suggestion or f"Write e.g. {EXAMPLE}.", **position)
+    return InvalidSelect(f"{problem}{place}", suggestion or f"Write e.g. {EXAMPLE}.", **position)
 
 
 def missing_table(message: str) -> str | None:
@@ -96,7 +96,7 @@ def unexpected_word(message: str) -> str | None:
     return None if found is None else found[1]
 
 
-def explain(message: str, statement: str, tables: Sequence[Table], functions: Iterable[str] = ()) -> InvalidArguments:
+def explain(message: str, statement: str, tables: Sequence[Table], functions: Iterable[str] = ()) -> InvalidSelect:
     """Return the error for what SQLite returned for a statement.
 
     Args:
@@ -124,7 +124,7 @@ def explain(message: str, statement: str, tables: Sequence[Table], functions: It
 
 def no_column(
     column: str, offset: int | None, tables: Sequence[Table], metadata: Mapping[str, Any] | None = None
-) -> InvalidArguments:
+) -> InvalidSelect:
     """Return the error for a column that no table has; ``metadata`` are the fields beside the tables."""
     name = column.rpartition(".")[2] or column
     for field in metadata or ():
@@ -138,7 +138,7 @@ def no_column(
     return invalid_sql(f"there is no column {quoted_name(column)}", offset, f"{closest}Columns: {_listed(known)}.")
 
 
-def _no_function(name: str, offset: int | None, functions: Iterable[str]) -> InvalidArguments:
+def _no_function(name: str, offset: int | None, functions: Iterable[str]) -> InvalidSelect:
     closest = "".join(f"Did you mean {one}? " for one in closest_matches(name, sorted(functions), least=0.7))
     return invalid_sql(f"there is no function {quoted_name(name)}", offset, f"{closest}There are {_FUNCTIONS}, …")
 

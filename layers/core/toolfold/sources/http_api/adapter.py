@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from toolfold.errors import InvalidArguments, UpstreamError
+from toolfold.messages import SECURE_URL
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import LOOPBACK, address_check
@@ -173,5 +174,5 @@ def _check_scheme(url: str) -> None:
             return
     raise UpstreamError(
         "The URL set for this source is not https, so the key is not sent to it.",
-        "Tell the operator to set an https URL (http is allowed for this machine only).",
+        SECURE_URL,
     )

@@ -29,8 +29,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, quote_plus, urlencode
 
-from toolfold.errors import TRY_AGAIN, AuthRejected, CallError, UpstreamError, UpstreamTimeout
-from toolfold.messages import CHECK_KEY
+from toolfold.errors import AuthRejected, CallError, UpstreamError, UpstreamTimeout
+from toolfold.messages import CHECK_KEY, TRY_AGAIN
 from toolfold.models import UpstreamResponse
 from toolfold.sources.base import ConnectionFailed
 from toolfold.sources.http_api.styles import cookie_text
@@ -193,8 +193,7 @@ class TokenProvider:
             if entry.text and self._monotonic() < entry.expires_at:
                 return entry.text
             if entry.failure is not None and entry.failures > failures_before:  # this call has waited for it
-                failure = entry.failure
-                raise type(failure)(failure.message, failure.suggestion, **failure.details)
+                raise entry.failure.changed()
             try:
                 entry.text, entry.expires_at = self._request(key, deadline)
             except CallError as error:
@@ -232,7 +231,7 @@ class TokenProvider:
         if response.status in _REFUSED:
             raise AuthRejected(
                 f"The token endpoint of {title} does not accept the client id and secret{_error_code(data)}.",
-                CHECK_KEY.for_model,
+                CHECK_KEY,
             )
         if response.status != 200:
             message = f"The token endpoint of {title} answered with HTTP status {response.status}."

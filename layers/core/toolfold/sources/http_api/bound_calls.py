@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 from toolfold.catalog.reader import damaged
 from toolfold.errors import CallError, InvalidArguments
-from toolfold.messages import CORRECT_ARGUMENTS
+from toolfold.messages import CHECK_WRITE, CORRECT_ARGUMENTS
 from toolfold.models import UpstreamResponse
 from toolfold.redaction import Redactor
 from toolfold.sources.base import NotSent
@@ -27,7 +27,7 @@ from toolfold.sources.http_api.authentication import (
 from toolfold.sources.http_api.binding import BoundRequest, InvalidArgument, bind
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
 from toolfold.sources.http_api.body import decode_content
-from toolfold.sources.http_api.bound_parser import CHECK_WRITE, BoundParser, next_link
+from toolfold.sources.http_api.bound_parser import BoundParser, next_link
 from toolfold.sources.http_api.function_request import MAX_URL_CHARS, HttpRequest, join_url
 from toolfold.sources.http_api.transport_errors import parse_retry_after
 
@@ -105,7 +105,7 @@ class BoundCalls:
             response = self._send(bound, token or key, deadline, is_read)
         except CallError as error:
             if not (is_read or isinstance(error, NotSent)):
-                error.suggestion, error.details = CHECK_WRITE, {}
+                raise type(error)(error.problem, CHECK_WRITE) from error.__cause__
             raise
         if tokens is not None and response.status == 401:
             tokens.drop_token(key, token)
@@ -132,7 +132,7 @@ class BoundCalls:
         except InvalidArgument as error:
             raise InvalidArguments(
                 f"{tool.name}: {error.argument} {error}.",
-                CORRECT_ARGUMENTS.for_model,
+                CORRECT_ARGUMENTS,
                 problems=[{"parameter": error.argument, "problem": str(error)}],
             ) from None
 

@@ -23,8 +23,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from toolfold.errors import (
-    TRY_AGAIN,
-    WAIT,
     AnswerTooLarge,
     AuthRejected,
     AuthRequired,
@@ -34,7 +32,15 @@ from toolfold.errors import (
     RateLimited,
     UpstreamError,
 )
-from toolfold.messages import CHECK_KEY, READ_NOTICE
+from toolfold.messages import (
+    CHECK_ADDRESS,
+    CHECK_KEY,
+    CHECK_WRITE,
+    NAME_AUTH,
+    PAGE_FOR_PEOPLE,
+    READ_NOTICE,
+    WAIT,
+)
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
 from toolfold.results.content_blocks import NEXT_PAGE, NOTE
@@ -43,6 +49,7 @@ from toolfold.sources.http_api.binding import bound_parameters
 from toolfold.sources.http_api.body import is_json_type, json_lines
 from toolfold.sources.http_api.faults import ResponseParser, find_notices
 from toolfold.text_safety import encodable, escape_unsafe
+from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -217,7 +224,6 @@ _CSV = ("text/csv", "application/csv")
 _ARGUMENTS_REFUSED = frozenset({400, 413, 414, 422})
 _NOT_THERE = frozenset({404, 410})
 _CHECK_ARGUMENTS = "Correct the arguments by the schema and call again."
-CHECK_WRITE = "It may have taken effect: check with a tool that reads before you call it again."
 """The next step after a call that writes and whose outcome is not known."""
 _PROVISIONAL = {
     202: "may have no data yet (HTTP status 202): call again in a moment.",
@@ -280,7 +286,7 @@ class BoundParser(ResponseParser):
         if "html" in media_type:
             raise UpstreamError(
                 f"{self.source.title} sent an HTML page instead of data.",
-                "Tell the operator: the address of the tool may be that of a page for people.",
+                PAGE_FOR_PEOPLE,
                 **_said(response, credentials),
             )
         is_csv = media_type in _CSV or tool.call.get("response") == "csv"
@@ -328,16 +334,16 @@ class BoundParser(ResponseParser):
         if status in _ARGUMENTS_REFUSED:
             return InvalidArguments(
                 f"{title} refuses the arguments (HTTP status {status}).",
-                READ_NOTICE.for_model if said else _CHECK_ARGUMENTS,
+                READ_NOTICE if said else _CHECK_ARGUMENTS,
                 **said,
             )
         if status in _NOT_THERE and arguments:
-            step = READ_NOTICE.for_model if said else self.source.no_data
+            step = READ_NOTICE if said else self.source.no_data
             return NoData(f"{title} has nothing for these arguments (HTTP status {status}).", step, **said)
         if status in (401, 403) and self.source.auth is None:
             return AuthRequired(
                 f"{title} wants credentials (HTTP status {status}), and its source.yaml names none.",
-                "Tell the operator: set auth in source.yaml to say where the key is sent.",
+                NAME_AUTH,
                 **said,
             )
         if status == 403 and response.retry_after_s is not None:
@@ -345,22 +351,19 @@ class BoundParser(ResponseParser):
         if status == 403:
             return AuthRejected(
                 f"{title} does not allow this call (HTTP status 403): the key may lack a permission.",
-                CHECK_KEY.for_model,
+                CHECK_KEY,
                 **said,
             )
         error = self._http_error(response)
-        if said:
-            error.details = {**error.details, **said}
         if tool.effect != "read" and status >= 500:
-            error.suggestion, error.details = CHECK_WRITE, said
-        elif error.suggestion != TRY_AGAIN and 400 <= status < 500 and status not in (401, 429) and said:
-            error.suggestion = READ_NOTICE.for_model
-        return error
+            return type(error)(error.problem, CHECK_WRITE, **said)  # not one that may be repeated
+        is_notice = said and 400 <= status < 500 and status not in (401, 429)
+        return error.changed(next_step=READ_NOTICE if is_notice else None, **said)
 
     def _redirect_error(self, tool: Tool, response: UpstreamResponse) -> CallError:
-        step = "Tell the operator: base_url or path should be the address to which it redirects."
+        step = CHECK_ADDRESS.filled(setting="base_url or path")
         if tool.effect != "read" and response.status in _PERHAPS_DONE:
-            step = f"{CHECK_WRITE} {step}"
+            step = joined(CHECK_WRITE, step)
         return UpstreamError(f"{self.source.title} redirects to {response.location}, which is not followed.", step)
 
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.bounded_pattern import check_patterns
 from toolfold.catalog.reader import damaged
-from toolfold.errors import CALL_ERRORS, TRY_AGAIN, WAIT, AuthRejected, CallError, NoData, RateLimited, UpstreamError
-from toolfold.messages import CHECK_KEY, NOT_FOUND, READ_NOTICE
+from toolfold.errors import CALL_ERRORS, AuthRejected, CallError, NoData, RateLimited, UpstreamError
+from toolfold.messages import CHECK_KEY, CHECK_URL, OF_SOURCE, READ_NOTICE, TRY_AGAIN, UNEXPECTED, WAIT
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
 from toolfold.results.limits import require_parsable_json
@@ -188,17 +188,15 @@ class ResponseParser:
             # The text has no number: the seconds that are left become fewer when the error is returned again.
             return RateLimited(f"{title} is limiting calls.", WAIT, retry_after_s=wait_s)
         if response.status == 401:
-            return AuthRejected(f"{title} does not accept the API key.", CHECK_KEY.for_model)
+            return AuthRejected(f"{title} does not accept the API key.", CHECK_KEY)
         message = f"{title} answered with HTTP status {response.status}."
         if response.status in _UNAVAILABLE:
             if not response.retry_after_s:
                 return ConnectionFailed(message, TRY_AGAIN, retryable=True)
-            failure = ConnectionFailed(message, WAIT, retryable=True, retry_after_s=response.retry_after_s)
-            failure.retry_after_s = response.retry_after_s
-            return failure
+            return ConnectionFailed(message, WAIT, retryable=True, retry_after_s=response.retry_after_s)
         if response.status >= 500:
             return UpstreamError(message, TRY_AGAIN, retryable=True)
-        return UpstreamError(message, NOT_FOUND.for_model)
+        return UpstreamError(message, CHECK_URL if response.status == 404 else UNEXPECTED)
 
     def _load_json(self, body: str) -> Any:
         require_parsable_json(body)
@@ -215,7 +213,8 @@ class ResponseParser:
             texts = [text for name in keys for text in notices.get(name, ())] if keys else [body]
             if any(_matches(fault["match"], text[:MAX_CHARS], arguments) for text in texts):
                 details = self.fault_details(fault, body[:MAX_CHARS])
-                raise CALL_ERRORS[fault["code"]](fault["message"], fault["suggestion"], **details)
+                step = OF_SOURCE.filled(advice=fault["suggestion"])
+                raise CALL_ERRORS[fault["code"]](fault["message"], step, **details)
 
     def _raise_notice(self, notices: Mapping[str, list[str]], api_key: str) -> None:
         for name in self.source.unknown_notice:
@@ -223,7 +222,7 @@ class ResponseParser:
                 said = Redactor((api_key,)).redact_text(text)  # a key that is cut is still most of the key
                 raise UpstreamError(
                     f"{self.source.title} sent a notice instead of data.",
-                    READ_NOTICE.for_model,
+                    READ_NOTICE,
                     upstream_says=encodable(self.redact_notice(said)[:_MAX_NOTICE_CHARS]),
                 )
 

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from toolfold import messages
 from toolfold.errors import AnswerTooLarge, CallError, UpstreamError, UpstreamTimeout
+from toolfold.messages import SLOW, TRY_AGAIN
 from toolfold.network import errors
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
+from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
@@ -58,34 +59,156 @@ def _parse_http_date(value: str) -> datetime | None:
 SMALLER_RESPONSE_HINT = "Ask for less, e.g. a shorter span or fewer items."
 """The next step after a response that is too large, where the source has no better one."""
 
-_WORDINGS: dict[type[errors.TransportError], messages.Wording] = {
-    errors.NameResolutionError: messages.NAME_UNKNOWN,
-    errors.LookupsExhausted: messages.NOT_CONNECTED,
-    errors.ConnectionRefused: messages.REFUSED,
-    errors.ConnectTimeout: messages.CONNECT_TIMEOUT,
-    errors.ProxyTimeout: messages.PROXY_TIMEOUT,
-    errors.SelfSignedCertificate: messages.SELF_SIGNED,
-    errors.CertificateExpired: messages.EXPIRED,
-    errors.CertificateHostMismatch: messages.WRONG_HOST,
-    errors.CertificateError: messages.UNTRUSTED,
-    errors.TlsError: messages.TLS_FAILED,
-    errors.ProxyUnreachable: messages.PROXY_UNREACHABLE,
-    errors.ProxyRefused: messages.PROXY_REFUSED,
-    errors.ProxyError: messages.PROXY_FAILED,
-    errors.ConnectError: messages.UNREACHABLE,
-    errors.InvalidResponse: messages.NOT_HTTP,
-    errors.ConnectionReset: messages.RESET,
-    errors.ConnectionBroken: messages.CLOSED,
-    errors.InvalidRequest: messages.INVALID_URL,
-    errors.ForbiddenAddress: messages.PRIVATE_ADDRESS,
-    errors.CertificateBundleError: messages.BUNDLE_UNREADABLE,
-    errors.UnsupportedProxy: messages.PROXY_KIND,
-    errors.ProxyAuthenticationError: messages.PROXY_LOGIN,
-    errors.DecompressionBomb: messages.HARMFUL,
-    errors.ResponseTooLarge: messages.TOO_LARGE,
+_UNREACHABLE = "Try again in a moment; if it keeps failing, tell the user that the service is down or unreachable."
+_CERTIFICATES = "Tell the operator: where a proxy inspects TLS, {variable} must name a file with its certificate."
+_TRUST = "Where a proxy inspects TLS, its certificate must be in the file that decides: {bundle}."
+_PROXY = "Try again in a moment; if it keeps failing, tell the operator: HTTPS_PROXY is wrong, or the proxy is down."
+_TEXTS: dict[type[errors.TransportError], tuple[Text, Text]] = {
+    errors.NameResolutionError: (
+        Text("Cannot connect to {host}: DNS lookup failed."),
+        Text(
+            _UNREACHABLE,
+            "Check the connection of this machine to the network, and its DNS: `nslookup {host}` must find an address.",
+        ),
+    ),
+    errors.LookupsExhausted: (
+        Text("Cannot connect to {host}: {reason}."),
+        Text(
+            _UNREACHABLE, "Try again in a moment; then check the connection of this machine. --verbose shows each step."
+        ),
+    ),
+    errors.ConnectionRefused: (
+        Text("Cannot connect to {host}: connection refused."),
+        Text(_UNREACHABLE, "Nothing listens there: check the URL of the source ({source_variable}), or a firewall."),
+    ),
+    errors.ConnectTimeout: (
+        Text("{title} cannot be reached in time: there was no connection to {host}."),
+        Text(
+            _UNREACHABLE,
+            "Nothing answers there: check a firewall or a VPN, and whether a proxy must be used (HTTPS_PROXY).",
+        ),
+    ),
+    errors.ProxyTimeout: (
+        Text("Cannot connect to {host}: the proxy does not answer in time."),
+        Text(_PROXY, "Check the proxy, {proxy}. NO_PROXY={host} goes around it."),
+    ),
+    errors.SelfSignedCertificate: (
+        Text(
+            "TLS certificate check failed for {host}: the certificate is self-signed, "
+            "or was issued by an authority that is."
+        ),
+        Text(_CERTIFICATES, _TRUST),
+    ),
+    errors.CertificateExpired: (
+        Text("TLS certificate check failed for {host}: the certificate has expired, or is not valid yet."),
+        Text(
+            "Tell the operator to check the clock of this machine; else the service must renew its certificate.",
+            "Check the clock of this machine; else the service, or a proxy that inspects TLS, "
+            "must renew its certificate.",
+        ),
+    ),
+    errors.CertificateHostMismatch: (
+        Text("TLS certificate check failed for {host}: the certificate belongs to another host."),
+        Text(
+            "Tell the operator that the DNS, a proxy, or the URL of the source leads to another host.",
+            "Check the URL of the source ({source_variable}), DNS and proxy: another host answers.",
+        ),
+    ),
+    errors.CertificateError: (
+        Text("TLS certificate check failed for {host}: the issuer of the certificate is not trusted."),
+        Text(_CERTIFICATES, _TRUST),
+    ),
+    errors.TlsError: (
+        Text("TLS handshake failed with {host}."),
+        Text(
+            _CERTIFICATES,
+            "The port may not speak TLS (https:// for http://), or a proxy interferes. --verbose shows more.",
+        ),
+    ),
+    errors.ProxyUnreachable: (
+        Text("Cannot connect to {host}: the proxy cannot be reached."),
+        Text(_PROXY, "Check the proxy, {proxy}. NO_PROXY={host} goes around it."),
+    ),
+    errors.ProxyRefused: (
+        Text("Cannot connect to {host}: the proxy refuses to connect."),
+        Text(
+            "Try again in a moment; if it keeps failing, tell the operator that the proxy must allow this host.",
+            "The proxy, {proxy}, must allow {host}. NO_PROXY={host} goes around it.",
+        ),
+    ),
+    errors.ProxyError: (
+        Text("Cannot connect to {host}: no connection through the proxy."),
+        Text(_PROXY, "Check the proxy, {proxy}. NO_PROXY={host} goes around it."),
+    ),
+    errors.ConnectError: (
+        Text("Cannot connect to {host}: network unreachable."),
+        Text(_UNREACHABLE, "This machine has no way to it: check its connection, a VPN or a firewall."),
+    ),
+    errors.InvalidResponse: (
+        Text("{host} sent a response that is not valid HTTP."),
+        Text(
+            TRY_AGAIN.for_model,
+            "Check the URL of the source ({source_variable}) and the proxy: something else than the service answers.",
+        ),
+    ),
+    errors.ConnectionReset: (
+        Text("{host} reset the connection before the response was complete."),
+        Text(
+            _UNREACHABLE,
+            "Try again in a moment; if it stays so, a firewall or a proxy on the way breaks the connection.",
+        ),
+    ),
+    errors.ConnectionBroken: (
+        Text("{host} closed the connection before the response was complete."),
+        Text(
+            _UNREACHABLE,
+            "Try again in a moment; if it stays so, a firewall or a proxy on the way breaks the connection.",
+        ),
+    ),
+    errors.InvalidRequest: (
+        Text("The URL set for this source is not valid, so nothing was sent."),
+        Text("Tell the operator to correct the URL of the source.", "Correct {source_variable}."),
+    ),
+    errors.ForbiddenAddress: (
+        Text("{host} resolves to an address in a private network, so nothing was sent."),
+        Text(
+            "Tell the operator: the DNS of this machine, or the URL set for the source, is wrong, or "
+            "TOOLFOLD_PRIVATE_HOSTS must name this host.",
+            "Check the DNS of this machine, and the URL of the source ({source_variable}); a host of your own network "
+            "belongs in TOOLFOLD_PRIVATE_HOSTS.",
+        ),
+    ),
+    errors.CertificateBundleError: (
+        Text("The file of trusted certificates cannot be read, so nothing was sent."),
+        Text(
+            "Tell the operator that {variable} must name a file of certificates.",
+            "Correct {bundle}: it must be a file of certificates in PEM form.",
+        ),
+    ),
+    errors.UnsupportedProxy: (
+        Text("The proxy set for this machine is not an HTTP proxy; other kinds are not supported."),
+        Text(
+            "Tell the operator to set HTTPS_PROXY, or ALL_PROXY, to a URL that begins with http://.",
+            "Set the variable that names the proxy, {proxy}, to a URL that begins with http://.",
+        ),
+    ),
+    errors.ProxyAuthenticationError: (
+        Text("The proxy set for this machine requires a user name and a password, or others."),
+        Text(
+            "Tell the operator to put them into the URL of the proxy: http://name:password@host:port.",
+            "Put them into the variable that names the proxy, {proxy}: http://name:password@host:port.",
+        ),
+    ),
+    errors.DecompressionBomb: (
+        Text("{host} sent a response that decompresses to more than {ratio} times its size."),
+        Text(
+            "Do not call this again; tell the user that the service sends harmful responses.",
+            "Do not call this again: the service, or a proxy before it, sends harmful responses.",
+        ),
+    ),
+    errors.ResponseTooLarge: (Text("The response is larger than {max_mb} MB."), Text("{smaller_response_hint}")),
 }
-"""A class that is not here has the wording of its nearest base class."""
-
+"""What is wrong, and the next step. A class that is not here has the texts of its nearest base class."""
 
 _PERMANENT: dict[type[errors.TransportError], type[CallError]] = {
     errors.ForbiddenAddress: ConnectionNotPossible,
@@ -109,34 +232,34 @@ def to_call_error(
         smaller_response_hint: The next step after a response that is larger.
     """
     if isinstance(error, errors.ConnectTimeout):
-        return ConnectTimeout(*_text(error, source, {}), retryable=True)
+        return ConnectTimeout(*_texts(error, source, {}), retryable=True)
     if isinstance(error, errors.ReadTimeout | errors.DeadlineBeforeConnection):
         return upstream_timeout(source)
     fields = {"max_mb": f"{max_bytes / 1e6:g}", "smaller_response_hint": smaller_response_hint}
-    message, suggestion = _text(error, source, fields)
+    problem, step = _texts(error, source, fields)
     if isinstance(error, errors.RetryableTransportError):
         failure = NotConnected if isinstance(error, errors.NotSent) else ConnectionFailed
-        return failure(message, suggestion, retryable=True)
-    return _PERMANENT.get(type(error), UpstreamError)(message, suggestion)
+        return failure(problem, step, retryable=True)
+    return _PERMANENT.get(type(error), UpstreamError)(problem, step)
 
 
 def upstream_timeout(source: Source) -> UpstreamTimeout:
     """Return the error of a call without a complete response before its deadline."""
-    return UpstreamTimeout(f"{source.title} did not answer in time.", messages.SLOW.for_model, retryable=True)
+    return UpstreamTimeout(f"{source.title} did not answer in time.", SLOW, retryable=True)
 
 
-def _text(error: errors.TransportError, source: Source, fields: Mapping[str, str]) -> tuple[str, str]:
-    """Return message and next step for a model."""
-    wording = next(_WORDINGS[kind] for kind in type(error).__mro__ if kind in _WORDINGS)
+def _texts(error: errors.TransportError, source: Source, fields: Mapping[str, str]) -> tuple[Text, Text]:
+    """Return what is wrong, and the next step."""
+    problem, step = next(_TEXTS[kind] for kind in type(error).__mro__ if kind in _TEXTS)
     values = {
         "title": source.title,
         "host": error.host,
         "reason": error.reason,
         "ratio": errors.MAX_DECOMPRESSION_RATIO,
-        "variable": _bundle_variable() if "{variable}" in wording.for_model else "",
+        "variable": _bundle_variable() if "{variable}" in step.for_model else "",
         **fields,
     }
-    return wording.message.format_map(values), wording.for_model.format_map(values)
+    return problem.filled(**values), step.filled(**values)
 
 
 def _bundle_variable() -> str:

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from toolfold import call_context
 from toolfold.catalog.reader import damaged
-from toolfold.errors import TRY_AGAIN, AuthRejected, CallCancelled, CatalogUnavailable, InvalidArguments, UpstreamError
+from toolfold.errors import AuthRejected, CallCancelled, CatalogUnavailable, InvalidArguments, UpstreamError
 from toolfold.extras import how_to_add, on_lambda
-from toolfold.messages import READ_NOTICE
+from toolfold.messages import CHECK_SERVER, READ_NOTICE, SECURE_URL, TELL_OPERATOR_TO, TRY_AGAIN
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.ssrf import address_check
 from toolfold.sources.base import CachePolicy, ConnectionFailed, ConnectionNotPossible
@@ -195,7 +195,7 @@ class McpAdapter:
         if not self._connection.command and not is_usable_url(self.endpoint):
             raise ConnectionNotPossible(
                 "The URL set for this source is not https, so nothing was sent to it.",
-                "Tell the operator to set an https URL (http is allowed for this machine only).",
+                SECURE_URL,
             )
 
     def call(
@@ -259,12 +259,12 @@ class McpAdapter:
                 if not said.strip():
                     step = "Check the arguments; the server says nothing more."
                     raise UpstreamError(f"{title} reports that the call failed, without a reason.", step)
-                raise UpstreamError(f"{title} reports that the call failed.", READ_NOTICE.for_model, upstream_says=said)
+                raise UpstreamError(f"{title} reports that the call failed.", READ_NOTICE, upstream_says=said)
             return parse_result(response.result)
         except ValueError:
             raise UpstreamError(
                 f"{title} sent something that is not the result of a call.",
-                "Do not repeat this call; tell the operator that the server must be checked.",
+                CHECK_SERVER,
             ) from None
 
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
@@ -359,5 +359,5 @@ def import_sdk(title: str) -> None:
     except ImportError:
         raise CatalogUnavailable(
             f"{title} cannot be called: the package mcp is not installed here.",
-            f"Tell the operator to {how_to_add('mcp')}",
+            TELL_OPERATOR_TO.filled(do=how_to_add("mcp")),
         ) from None

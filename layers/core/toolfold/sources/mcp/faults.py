@@ -14,8 +14,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from toolfold.errors import (
-    TRY_AGAIN,
-    WAIT,
     AnswerTooLarge,
     AuthRejected,
     CallError,
@@ -24,7 +22,16 @@ from toolfold.errors import (
     SourceChanged,
     UpstreamError,
 )
-from toolfold.messages import CHECK_KEY, READ_NOTICE
+from toolfold.messages import (
+    CHECK_ADDRESS,
+    CHECK_KEY,
+    CHECK_SERVER,
+    READ_NOTICE,
+    REFRESH,
+    TELL_OPERATOR_TO,
+    TRY_AGAIN,
+    WAIT,
+)
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge, TransportError
 from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
@@ -47,9 +54,7 @@ _OK = 200
 _UNAVAILABLE = (408, 502, 503, 504)
 _REFUSED_KEY = (401, 403)
 
-_CHECK_SERVER = "Do not repeat this call; tell the operator that the server must be checked."
-_OTHER_ADDRESS = "Tell the operator: url in source.yaml should be the address to which the server redirects."
-_AT_TERMINAL = "Tell the operator to run the server's command at a terminal, which shows what it writes."
+_AT_TERMINAL = TELL_OPERATOR_TO.filled(do="run the server's command at a terminal, which shows what it writes.")
 _UNKNOWN_EFFECT = "It is not known whether the call took effect: check that before it is repeated."
 
 
@@ -131,7 +136,7 @@ class FaultTexts:
             what = "no longer has" if fault.is_gone else "has changed"
             return SourceChanged(
                 f"{title} {what} {tool.name} since its description was read; nothing was sent.",
-                f"Do not call it again; tell the operator to run: toolfold source refresh {self._source.id}",
+                REFRESH.filled(source=self._source.id),
             )
         if isinstance(fault, InputRequested):
             return UpstreamError(
@@ -142,14 +147,12 @@ class FaultTexts:
         if isinstance(fault, CallRefused):
             said = self.said(fault.message, credentials)
             if fault.code == _INVALID_PARAMS:
-                return InvalidArguments(
-                    f"{title} does not accept these arguments.", READ_NOTICE.for_model, upstream_says=said
-                )
-            return UpstreamError(f"{title} refused the call.", READ_NOTICE.for_model, upstream_says=said)
+                return InvalidArguments(f"{title} does not accept these arguments.", READ_NOTICE, upstream_says=said)
+            return UpstreamError(f"{title} refused the call.", READ_NOTICE, upstream_says=said)
         assert isinstance(fault, ServerFault)  # noqa: S101 - there are no others
         error = self._server_error(fault, credentials)
         if fault.was_sent and tool.effect != "read" and not isinstance(error, AuthRejected | RateLimited):
-            error.suggestion = _UNKNOWN_EFFECT
+            return error.changed(next_step=_UNKNOWN_EFFECT)
         return error
 
     def to_description_error(self, fault: McpFault, credentials: SourceCredentials) -> CallError:
@@ -177,14 +180,14 @@ class FaultTexts:
         if isinstance(fault.cause, InvalidResponse) or fault.kind == "malformed":
             failure = UpstreamError if fault.was_sent else ConnectionNotPossible
             place = f": {fault.reason}" if fault.reason else ""
-            return failure(f"{title} sent something that is not a message of MCP{place}.", _CHECK_SERVER)
+            return failure(f"{title} sent something that is not a message of MCP{place}.", CHECK_SERVER)
         if fault.kind == "timeout":
             return ConnectTimeout(f"{title} did not start in time.", TRY_AGAIN, retryable=True)
         if fault.reason:
             return ConnectionNotPossible(f"{title} cannot be started: {fault.reason}.", _AT_TERMINAL)
         if fault.server_text:
             said = self.said(fault.server_text, credentials)
-            return ConnectionNotPossible(f"{title} refuses to connect.", READ_NOTICE.for_model, upstream_says=said)
+            return ConnectionNotPossible(f"{title} refuses to connect.", READ_NOTICE, upstream_says=said)
         if not fault.was_sent:
             message = f"{title} ended while it was starting." if fault.kind == "start" else f"{title} has ended."
             return NotConnected(message, _AT_TERMINAL if self._is_child else TRY_AGAIN, retryable=True)
@@ -197,7 +200,10 @@ class FaultTexts:
         if not location:
             return None
         shown = self.said(location, credentials)
-        return UpstreamError(f"{self._source.title} redirects to {shown}, which is not followed.", _OTHER_ADDRESS)
+        return UpstreamError(
+            f"{self._source.title} redirects to {shown}, which is not followed.",
+            CHECK_ADDRESS.filled(setting="url in source.yaml"),
+        )
 
     def _status_error(self, status: int, fault: ServerFault) -> CallError:
         title = self._source.title
@@ -206,14 +212,12 @@ class FaultTexts:
             seconds = _DEFAULT_RETRY_AFTER_S if wait_s is None else max(1, wait_s)
             return RateLimited(f"{title} is limiting calls.", WAIT, retry_after_s=seconds)
         if status in _REFUSED_KEY:
-            return AuthRejected(f"{title} does not accept the API key.", CHECK_KEY.for_model)
+            return AuthRejected(f"{title} does not accept the API key.", CHECK_KEY)
         message = f"{title} answered with HTTP status {status}."
         if status in _UNAVAILABLE:
             if not wait_s:
                 return ConnectionFailed(message, TRY_AGAIN, retryable=True)
-            failure = ConnectionFailed(message, WAIT, retryable=True, retry_after_s=wait_s)
-            failure.retry_after_s = wait_s
-            return failure
+            return ConnectionFailed(message, WAIT, retryable=True, retry_after_s=wait_s)
         if status >= 500:
             return UpstreamError(message, TRY_AGAIN, retryable=True)
-        return UpstreamError(message, _CHECK_SERVER)
+        return UpstreamError(message, CHECK_SERVER)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.catalog.skills import SKILL_FILE, Skill, SkillFile, skill_of
 from toolfold.errors import CatalogUnavailable, InvalidArguments
 from toolfold.fuzzy import closest_matches
+from toolfold.messages import LIST_FILES
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import CachePolicy
 
@@ -50,9 +51,7 @@ class SkillsAdapter:
         _, file = _file_of(tool, arguments)
         content = self._read_file(file.sha256)
         if content is None:
-            raise CatalogUnavailable(
-                f"{tool.name} was changed a moment ago, and its file is gone.", "Call TOOL_GET for its files now."
-            )
+            raise CatalogUnavailable(f"{tool.name} was changed a moment ago, and its file is gone.", LIST_FILES)
         return UpstreamResponse(200, content.get("text", content.get("blob", "")))
 
     def parse(
@@ -94,6 +93,6 @@ def _file_of(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Skill, SkillFile
     closest = closest_matches(path, list(skill.files), most=3, least=0.5)
     raise InvalidArguments(
         f"{tool.name}: the skill has no file {path[:100]!r}.",
-        f"Call it with one of these files: {', '.join(closest)}." if closest else "TOOL_GET lists its files.",
+        f"Call it with one of these files: {', '.join(closest)}." if closest else LIST_FILES,
         closest=closest,
     )

@@ -23,10 +23,12 @@ from toolfold.errors import (
 )
 from toolfold.extras import how_to_add
 from toolfold.fuzzy import closest_matches, normalize
+from toolfold.messages import SEE_LOG, TELL_OPERATOR_TO
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, NotConnected
 from toolfold.sources.sql.functions import POSTGRESQL_FUNCTIONS, SQLITE_FUNCTIONS
 from toolfold.sources.sql.schema import DatabaseSchema, Table
 from toolfold.text_safety import MAX_NAME_CHARS, escape_unsafe, quoted_name
+from toolfold.wording import Text
 
 __all__ = ["DatabaseFailure", "FailureKind", "Place", "no_column", "no_table", "to_call_error"]
 
@@ -97,85 +99,100 @@ class Place(NamedTuple):
 @dataclass(frozen=True)
 class _Failed:
     error: type[CallError]
-    message: str
-    suggestion: str
+    problem: Text
+    next_step: Text
     retryable: bool = False
 
 
-_OPERATOR = "Tell the operator"
+def _operator_must(do: str) -> Text:
+    return TELL_OPERATOR_TO.filled(do=Text(do))
+
+
 _CONNECTION: dict[FailureKind, _Failed] = {
     FailureKind.CONNECTION_STRING: _Failed(
         ConnectionNotPossible,
-        "The connection string set for {title} is not valid for {dialect}.",
-        f"{_OPERATOR}: it is {{form}}, in the variable that auth.environment names.",
+        Text("The connection string set for {title} is not valid for {dialect}."),
+        Text(
+            "Tell the operator: it is {form}, in the variable that auth.environment names.",
+            "It is {form}, in the variable that auth.environment names.",
+        ),
     ),
     FailureKind.DRIVER_MISSING: _Failed(
         ConnectionNotPossible,
-        "{title} cannot be read: a package for SQL databases is not installed here.",
-        f"{_OPERATOR} to {{how_to_add}}",
+        Text("{title} cannot be read: a package for SQL databases is not installed here."),
+        _operator_must("{how_to_add}"),
     ),
     FailureKind.NO_DATABASE: _Failed(
         ConnectionNotPossible,
-        "The database of {title} does not exist.",
-        f"{_OPERATOR} to check the name in the connection string.",
+        Text("The database of {title} does not exist."),
+        _operator_must("check the name in the connection string."),
     ),
     FailureKind.NOT_A_DATABASE: _Failed(
         ConnectionNotPossible,
-        "The file set for {title} is not an SQLite database, or it is encrypted or damaged.",
-        f"{_OPERATOR} to check the path in the connection string.",
+        Text("The file set for {title} is not an SQLite database, or it is encrypted or damaged."),
+        _operator_must("check the path in the connection string."),
     ),
     FailureKind.NOT_READABLE: _Failed(
         ConnectionNotPossible,
-        "The file set for {title} cannot be read.",
-        f"{_OPERATOR} to check its permissions, and those of its folder.",
+        Text("The file set for {title} cannot be read."),
+        _operator_must("check its permissions, and those of its folder."),
     ),
     FailureKind.NOT_CONNECTED: _Failed(
         NotConnected,
-        "{title} cannot be reached.",
-        "Try again in a moment; if it keeps failing, tell the user that the database is down or unreachable.",
+        Text("{title} cannot be reached."),
+        Text(
+            "Try again in a moment; if it keeps failing, tell the user that the database is down or unreachable.",
+            "Try again in a moment; if it keeps failing, the database is down or unreachable.",
+        ),
         retryable=True,
     ),
     FailureKind.LOGIN: _Failed(
         AuthRejected,
-        "{title} does not accept the role or the password that is set up here.",
-        f"{_OPERATOR} to check the connection string.",
+        Text("{title} does not accept the role or the password that is set up here."),
+        _operator_must("check the connection string."),
     ),
     FailureKind.ROLE: _Failed(
         ConnectionNotPossible,
-        "The role set up for {title} may do more than read, so it is not used.",
-        f"{_OPERATOR}, whose log says which GRANT or REVOKE makes a right role.",
+        Text("The role set up for {title} may do more than read, so it is not used."),
+        SEE_LOG.filled(what="which GRANT or REVOKE makes a right role"),
     ),
     FailureKind.BROKEN: _Failed(
         ConnectionFailed,
-        "The connection to {title} was closed.",
-        "Try again in a moment; if it keeps failing, tell the user that the database is down.",
+        Text("The connection to {title} was closed."),
+        Text(
+            "Try again in a moment; if it keeps failing, tell the user that the database is down.",
+            "Try again in a moment; if it keeps failing, the database is down.",
+        ),
         retryable=True,
     ),
     FailureKind.BUSY: _Failed(
         ConnectionFailed,
-        "{title} is locked, or has too many connections, at the moment.",
-        "Try again in a moment; if it keeps failing, tell the user.",
+        Text("{title} is locked, or has too many connections, at the moment."),
+        Text("Try again in a moment; if it keeps failing, tell the user.", "Try again in a moment."),
         retryable=True,
     ),
     FailureKind.CANCELLED: _Failed(
         CallCancelled,
-        "The client cancelled this call.",
-        "Call again if the answer is needed.",
+        Text("The client cancelled this call."),
+        Text("Call again if the answer is needed."),
     ),
     FailureKind.TIMEOUT: _Failed(
         UpstreamTimeout,
-        "{title} did not answer in the time of one statement, which was ended.",
-        _SHORTER,
+        Text("{title} did not answer in the time of one statement, which was ended."),
+        Text(_SHORTER),
     ),
     FailureKind.TOO_LARGE: _Failed(
         AnswerTooLarge,
-        "The rows are larger than one answer of {title} may be ({max_bytes:,} bytes).",
-        "Name the columns that are needed, shorten long texts (substr(text, 1, 500)), or lower limit.",
+        Text("The rows are larger than one answer of {title} may be ({max_bytes:,} bytes)."),
+        Text("Name the columns that are needed, shorten long texts (substr(text, 1, 500)), or lower limit."),
     ),
     FailureKind.DATABASE: _Failed(
         UpstreamError,
-        "{title} failed to run the statement.",
-        "Simplify the statement; if it keeps failing, tell the user that the database has a problem.",
+        Text("{title} failed to run the statement."),
+        Text(
+            "Simplify the statement; if it keeps failing, tell the user that the database has a problem.",
+            "Simplify the statement; if it keeps failing, the database has a problem.",
+        ),
     ),
 }
 
@@ -205,7 +222,7 @@ def to_call_error(
     if failure.kind is FailureKind.DRIVER_MISSING:
         fields["how_to_add"] = how_to_add("sql")
     details = {"retryable": True} if failed.retryable else {}
-    return failed.error(failed.message.format_map(fields), failed.suggestion.format_map(fields), **details)
+    return failed.error(failed.problem.filled(**fields), failed.next_step.filled(**fields), **details)
 
 
 def invalid_sql(problem: str, suggestion: str, statement: str = "", offset: int | None = None) -> InvalidArguments:

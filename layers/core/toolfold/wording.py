@@ -1,0 +1,200 @@
+"""Texts with fields, worded where they leave: for a model that acts for a user, or for a person at a terminal.
+
+An error holds such texts, not sentences. What names a meta-tool, an argument of one or a call is a field as well, so
+that no sentence is ever parsed to say the same to the other reader.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+
+class Reader(Protocol):
+    """Who reads a text."""
+
+    is_person: bool
+
+    def term(self, name: str, fields: Mapping[str, Any]) -> str:
+        """Return what a field is for this reader that the text itself does not have."""
+
+    def call(self, arguments: Mapping[str, Any]) -> str:
+        """Return a TOOL_CALL with these arguments as the reader writes it."""
+
+    def signature(self, name: str, parameters: Mapping[str, bool]) -> str:
+        """Return how a person calls a tool; ``parameters`` are names, with whether each is required."""
+
+
+class Text:
+    """A text with fields. Immutable; ``str()`` words it for a model.
+
+    Args:
+        for_model: a template of ``str.format``.
+        for_person: the same for a person; empty: one template for both.
+        fields: values of fields; those that are missing are terms of the reader. A value may be a text itself.
+
+    Example:
+        >>> text = Text("Ask the user to set {variable}.", "Set {variable}.")
+        >>> str(text.filled(variable="API_KEY"))
+        'Ask the user to set API_KEY.'
+    """
+
+    __slots__ = ("fields", "for_model", "for_person")
+
+    for_model: str
+    for_person: str
+    fields: Mapping[str, Any]
+
+    def __init__(self, for_model: str, for_person: str = "", fields: Mapping[str, Any] | None = None) -> None:
+        object.__setattr__(self, "for_model", for_model)
+        object.__setattr__(self, "for_person", for_person)
+        object.__setattr__(self, "fields", fields or {})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name}: a text does not change")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Text) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash((self.for_model, self.for_person))
+
+    def __str__(self) -> str:
+        return self.worded(MODEL)
+
+    def __repr__(self) -> str:
+        return f"Text({str(self)!r})"
+
+    def is_of(self, other: Text) -> bool:
+        """Return whether this is the same text, perhaps with other fields."""
+        return (self.for_model, self.for_person) == (other.for_model, other.for_person)
+
+    def capitalized(self) -> Text:
+        """Return this text as the beginning of a sentence."""
+        for_model, for_person = (part[:1].upper() + part[1:] for part in (self.for_model, self.for_person))
+        return Text(for_model, for_person, self.fields)
+
+    def filled(self, **fields: Any) -> Text:
+        """Return this text with further fields."""
+        return Text(self.for_model, self.for_person, {**self.fields, **fields})
+
+    def mapped(self, change: Callable[[str], str]) -> Text:
+        """Return this text with ``change`` applied to its fields, as far as they are strings."""
+        fields = {
+            name: mapped(value, change) if type(value) in (str, Text) else value for name, value in self.fields.items()
+        }
+        return Text(self.for_model, self.for_person, fields)
+
+    def worded(self, reader: Reader) -> str:
+        """Return this text for a reader."""
+        template = self.for_person if reader.is_person and self.for_person else self.for_model
+        return template.format_map(_Fields(self.fields, reader))
+
+    def _parts(self) -> tuple[str, str, Mapping[str, Any]]:
+        return self.for_model, self.for_person, self.fields
+
+
+class CallText(Text):
+    """A TOOL_CALL, as the reader writes it. ``fields`` are its arguments: ``tool_name``, ``arguments``, ``select``."""
+
+    __slots__ = ()
+
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        super().__init__("", fields=arguments)
+
+    def worded(self, reader: Reader) -> str:
+        """Return the call for a reader."""
+        return reader.call(self.fields)
+
+
+class SignatureText(Text):
+    """A tool with its parameters, as its reader writes it. ``fields`` are names, with whether each is required."""
+
+    __slots__ = ("name",)
+
+    name: str
+
+    def __init__(self, name: str, signature: str, parameters: Mapping[str, bool]) -> None:
+        super().__init__(signature, fields=parameters)
+        object.__setattr__(self, "name", name)
+
+    def worded(self, reader: Reader) -> str:
+        """Return the signature for a reader."""
+        return reader.signature(self.name, self.fields) if reader.is_person else self.for_model
+
+
+def joined(*texts: str | Text, separator: str = " ") -> Text:
+    """Return several texts as one; empty ones are left out."""
+    parts = {f"part_{index}": text for index, text in enumerate(texts) if text}
+    return Text(separator.join(f"{{{name}}}" for name in parts), fields=parts)
+
+
+def names_call(text: str | Text) -> bool:
+    """Return whether a text has a call to make."""
+    return isinstance(text, CallText) or (isinstance(text, Text) and any(map(names_call, text.fields.values())))
+
+
+def to_data(text: Any) -> Any:
+    """Return a text, or a value of a field, as a JSON value for :func:`from_data`; a call or a signature is not one."""
+    if not isinstance(text, Text):
+        return text
+    return [text.for_model, text.for_person, {name: to_data(value) for name, value in text.fields.items()}]
+
+
+def from_data(data: Any) -> Any:
+    """Return what :func:`to_data` returned as ``data``.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if not isinstance(data, list):
+        return data
+    for_model, for_person, fields = data
+    return Text(for_model, for_person, {name: from_data(value) for name, value in fields.items()})
+
+
+def mapped(text: str | Text, change: Callable[[str], str]) -> str | Text:
+    """Return a string changed by ``change``, or a text with its fields changed."""
+    return text.mapped(change) if isinstance(text, Text) else change(text)
+
+
+def worded(text: str | Text, reader: Reader) -> str:
+    """Return a text, or a string as it is, for a reader."""
+    return text.worded(reader) if isinstance(text, Text) else text
+
+
+class _Fields(dict[str, Any]):
+    def __init__(self, fields: Mapping[str, Any], reader: Reader) -> None:
+        super().__init__({name: worded(value, reader) for name, value in fields.items()})
+        self._reader = reader
+
+    def __missing__(self, name: str) -> str:
+        return self._reader.term(name, self)
+
+
+class _Model:
+    is_person = False
+
+    def term(self, name: str, fields: Mapping[str, Any]) -> str:
+        return _MODEL_TERMS.get(name, name)
+
+    def call(self, arguments: Mapping[str, Any]) -> str:
+        return f"TOOL_CALL {json.dumps(arguments, ensure_ascii=False, separators=(',', ':'))}"
+
+    def signature(self, name: str, parameters: Mapping[str, bool]) -> str:
+        return name
+
+
+_MODEL_TERMS = {"retry_after": "as long as retry_after_s says", "repeat": "repeat this call with approval_token"}
+"""Field that a text does not have → its words for a model; others, such as TOOL_LIST, stand for themselves."""
+
+MODEL: Reader = _Model()
+
+
+class _Person(_Model):
+    is_person = True
+
+
+PERSON: Reader = _Person()
+"""A person of whose machine nothing is known."""
