@@ -1,7 +1,7 @@
 # The stacks beside that of the gateway, each in a template of deploy/. Included by make/aws.mk. A parameter with the name of an
 # output or parameter of the gateway's stack gets its value; others are NAME=VALUE in ARGS.
 
-other_stacks = $(venv_sam)/python -m scripts.other_stacks --stage "$(STAGE)"
+other_stacks = PYTHONPATH=layers/core $(venv_sam)/python -m scripts.other_stacks --stage "$(STAGE)"
 
 publisher_build = $(with_sam) $(any_region) TOOLFOLD_STAGE="$(filter-out default,$(STAGE))" \
 	sam build --template deploy/publisher.yaml --build-dir

@@ -5,11 +5,10 @@ A rollback sets the parameter PinnedVersion of the stack, so that CloudFormation
 
 from __future__ import annotations
 
-import difflib
 import json
 import shlex
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +16,8 @@ from typing import Any
 
 import boto3
 from botocore.exceptions import ClientError, WaiterError
+
+from toolfold.fuzzy import did_you_mean
 
 CONFIG = Path(__file__).parents[1] / "samconfig.toml"
 
@@ -59,7 +60,7 @@ def load_stage(name: str, config: Path = CONFIG) -> Stage:
     known = [stage for stage, table in stages.items() if isinstance(table, dict)]
     if name not in known:
         raise DeploymentError(
-            f"{config.name} has no stage {name}: {did_you_mean(name, known)}set STAGE to one of {', '.join(known)}."
+            f"{config.name} has no stage {name}. {did_you_mean(name, known)}Set STAGE to one of {', '.join(known)}."
         )
     options: dict[str, Any] = {}
     for command in ("global", "deploy"):
@@ -239,9 +240,3 @@ class DeployedStack:
                 f"The parameter {self.stored_keys} is not a JSON object: delete it, and store its keys."
             )
         return keys
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the beginning of a sentence that names the nearest known word, empty if none is near."""
-    nearest = difflib.get_close_matches(name, list(known), 1)
-    return f"did you mean {nearest[0]}? Or " if nearest else ""

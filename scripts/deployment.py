@@ -32,10 +32,10 @@ from scripts.deployed_stack import (
     DeployedStack,
     DeploymentError,
     Stage,
-    did_you_mean,
     load_stage,
 )
 from toolfold.errors import SettingsError
+from toolfold.fuzzy import did_you_mean
 from toolfold.settings import Settings
 from toolfold.settings.file import read_settings
 
@@ -84,7 +84,7 @@ def check_options(options: Options, stage: Stage) -> None:
     """
     access = options.access or stage.parameters.get("Access", "")
     if access and access not in ACCESS:
-        raise DeploymentError(f"ACCESS={access} does not exist: {did_you_mean(access, ACCESS)}set {', '.join(ACCESS)}.")
+        raise DeploymentError(f"ACCESS={access} does not exist. {did_you_mean(access, ACCESS)}Set {', '.join(ACCESS)}.")
     if options.issuer and access and access != "oauth":
         raise DeploymentError(f"ISSUER is used with ACCESS=oauth alone, not with {access}: leave one of them out.")
     if options.issuer and not re.fullmatch(r"https://[^ ?#@]+", options.issuer):

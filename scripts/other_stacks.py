@@ -26,7 +26,8 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 from samtranslator.yaml_helper import yaml_parse
 
-from scripts.deployed_stack import DeployedStack, DeploymentError, Stage, did_you_mean, load_stage
+from scripts.deployed_stack import DeployedStack, DeploymentError, Stage, load_stage
+from toolfold.fuzzy import did_you_mean
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,7 +62,7 @@ def values_of(
     named = dict(item.partition("=")[::2] for item in given)
     for name in named.keys() - parameters.keys():
         raise DeploymentError(
-            f"There is no parameter {name}: {did_you_mean(name, parameters)}use one of {', '.join(parameters)}."
+            f"There is no parameter {name}. {did_you_mean(name, parameters)}Use one of {', '.join(parameters)}."
         )
     values = {name: value for name, value in known_values(gateway).items() if name in parameters} | named
     if GENERATED in parameters and not values.get(GENERATED):

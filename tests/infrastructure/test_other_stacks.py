@@ -57,7 +57,7 @@ class Account:
     def deploy(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run the script that `make waf` and the others run."""
         command = [str(PYTHON), "-m", "scripts.other_stacks", *arguments]
-        environment = {**self._environment, **variables}
+        environment = {**self._environment, "PYTHONPATH": "layers/core", **variables}
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
     def parameters(self, stack: str) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def test_a_list_arrives_as_it_is(account: Account) -> None:
     ("arguments", "sentence"),
     [
         (["domain"], "domain: Set DomainName: The domain, such as mcp.example.com."),
-        (["domain", "DomainNam=mcp.example.com"], "domain: There is no parameter DomainNam: did you mean DomainName?"),
+        (["domain", "DomainNam=mcp.example.com"], "domain: There is no parameter DomainNam. Did you mean DomainName?"),
         (
             ["--stage", "prod", "domain", "DomainName=mcp.example.com"],
             "There is no stack toolfold-prod: deploy it by `make",

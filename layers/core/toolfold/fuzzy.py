@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import heapq
+from collections.abc import Callable, Iterable
+
+LEAST = 0.7
+"""Similarity from which a known name is suggested, chosen by ``python -m scripts.measure_spelling``."""
 
 _MAX_CHARACTERS = 64
 """Characters of a wrong name that are compared: no name is longer, and comparing takes time."""
@@ -13,19 +17,40 @@ def normalize(name: str) -> str:
     return "".join(filter(str.isalnum, name)).casefold()
 
 
-def closest_matches(name: str, known: Iterable[str], most: int = 1, least: float = 0.6) -> list[str]:
-    """Return the names of ``known`` that ``name`` may mean, best first.
+def similarity(name: str, other: str) -> float:
+    """Return the share of the letters of both that are the same in the same order, from 0 to 1.
+
+    A row of the table of the longest common subsequence is the bits of a number (Hyyrö 2004). That needs no package,
+    which a build does not have, and takes less time for thousands of names than importing one.
+    """
+    places: dict[str, int] = {}
+    for index, letter in enumerate(name):
+        places[letter] = places.get(letter, 0) | 1 << index
+    row = every = (1 << len(name)) - 1
+    for letter in other:
+        found = row & places.get(letter, 0)
+        row = (row + found) | (row - found)
+    common = len(name) - (row & every).bit_count()
+    return 2 * common / (len(name) + len(other) or 1)
+
+
+def closest_matches(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """Return at most ``most`` names of ``known`` that ``name`` may mean, best first. Case and punctuation are equal."""
+    wrong = normalize(name[:_MAX_CHARACTERS])
+    spellings = {normalize(other): other for other in known}
+    scores = {spelling: similarity(wrong, spelling) for spelling in spellings}
+    best = heapq.nlargest(most, scores, key=scores.__getitem__)
+    return [spellings[spelling] for spelling in best if scores[spelling] >= LEAST]
+
+
+def did_you_mean(name: str, known: Iterable[str], most: int = 1, shown: Callable[[str], str] = str) -> str:
+    """Return the sentence "Did you mean X? ", with a space at its end, or an empty text.
 
     Args:
         name: the wrong name.
         known: names to choose from.
-        most: how many are returned.
-        least: how similar a name must be, from 0 to 1: the share of their letters in the same order.
+        most: how many are named, with "or" between them.
+        shown: returns how a known name is written in the sentence, e.g. in quotes.
     """
-    from rapidfuzz import fuzz, process  # only mistakes need it
-
-    spellings = {normalize(other): other for other in known}
-    matches = process.extract(
-        normalize(name[:_MAX_CHARACTERS]), list(spellings), scorer=fuzz.ratio, limit=most, score_cutoff=100 * least
-    )
-    return [spellings[match] for match, _, _ in matches]
+    closest = closest_matches(name, known, most)
+    return f"Did you mean {' or '.join(dict.fromkeys(map(shown, closest)))}? " if closest else ""

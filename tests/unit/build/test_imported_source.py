@@ -103,7 +103,7 @@ def test_an_overlay_corrects_single_tools(tmp_path: Path) -> None:
 
 
 def test_an_overlay_for_a_tool_that_does_not_exist_names_the_closest(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"overlay.yaml:1: the source has no tool 'drp'; did you mean drop\?"):
+    with pytest.raises(SourceError, match=r"overlay.yaml:1: the source has no tool 'drp'. Did you mean drop\?"):
         compiled(tmp_path, [{"name": "drop"}], "tools: {drp: {effect: read}}")
 
 

@@ -96,7 +96,7 @@ def test_a_related_tool_that_does_not_pass_the_filters_is_not_shown(tmp_path: Pa
 @pytest.mark.parametrize(
     ("relation", "expected"),
     [
-        (needs("CITYS"), "there is no tool 'CITYS'; did you mean CITIES?"),
+        (needs("CITYS"), "there is no tool 'CITYS'. Did you mean CITIES?"),
         (needs("forecast"), "names the tool itself"),
         ({"to": "CITIES", "kind": "needs"}, "kind: Input should be 'needs_output_of'"),
         ({"to": "CITIES"}, "kind: Field required"),

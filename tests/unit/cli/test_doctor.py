@@ -110,6 +110,12 @@ def test_a_variable_that_resembles_that_of_the_key_is_noticed(doctor: Doctor, na
     assert (code, problems(findings)["key"].endswith(told)) == (1, True)
 
 
+@pytest.mark.parametrize("name", ["ALPACA_API_KEY", "ALPHA_VANTAGE_URL", "OPENAI_API_KEY", "TOOLFOLD_SOURCE_KEYS"])
+def test_a_variable_of_something_else_is_not_taken_for_that_of_the_key(doctor: Doctor, name: str) -> None:
+    _, findings = doctor("--offline", **{name: "another"})
+    assert not any("is what is read" in found["text"] for found in findings)
+
+
 def test_the_password_of_a_proxy_is_not_shown(doctor: Doctor) -> None:
     _, findings = doctor("--offline", HTTPS_PROXY="http://me:pa55word@127.0.0.1:8888")
     assert "127.0.0.1:8888" in str(findings)

@@ -107,7 +107,7 @@ def test_every_problem_states_the_expected_value() -> None:
 
 def test_misspelt_argument_gets_the_closest_name() -> None:
     _, problems = check("GLOBAL_QUOTE", {"sybmol": "IBM"})
-    assert problems[0]["expected"] == "did you mean symbol?"
+    assert problems[0]["expected"] == "Did you mean symbol?"
 
 
 def test_the_value_of_an_unknown_argument_is_never_repeated() -> None:

@@ -125,11 +125,11 @@ class TestStages:
         self, config: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert main(["--config", str(config), "--stage", "prd", "check"]) == 1
-        assert "did you mean prod?" in capsys.readouterr().err
+        assert "Did you mean prod?" in capsys.readouterr().err
 
 
 REFUSED: list[tuple[str, Options, dict[str, str], str, str]] = [
-    ("another access", Options("oath"), {}, "", "did you mean oauth? Or set iam, oauth, open"),
+    ("another access", Options("oath"), {}, "", "Did you mean oauth? Set iam, oauth, open"),
     ("oauth without an issuer", Options("oauth"), {}, "", "ISSUER=https://"),
     ("an issuer with iam", Options("iam", "https://i.example"), {}, "", "leave one of them out"),
     ("an issuer for a stack with iam", Options("", "https://i.example"), {"Access": "iam"}, "", "add ACCESS=oauth"),

@@ -20,7 +20,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from toolfold.catalog.entries import name_key
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import did_you_mean
 
 OriginalName = tuple[str, str]
 """Id of a source, and the name that the source has for a tool."""
@@ -96,8 +96,6 @@ _NEEDS = "needs_output_of"
 
 _ORDER = (_NEEDS, "alternative", "then")
 """Kinds in the order in which they are shown: what comes before a call is needed most."""
-
-_LEAST_SIMILAR = 0.6
 
 
 class Relation(BaseModel):
@@ -181,8 +179,7 @@ def _problem(
     tool: RelatedTool, relation: Relation, target: str, found: Mapping[tuple[str, str], object], names: Sequence[str]
 ) -> str:
     if not target:
-        closest = closest_matches(relation.to, names, least=_LEAST_SIMILAR)
-        return f"there is no tool {relation.to!r}{f'; did you mean {closest[0]}?' if closest else ''}"
+        return f"there is no tool {relation.to!r}. {did_you_mean(relation.to, names)}".rstrip(". ")
     if target == tool.name:
         return "names the tool itself"
     return f"{relation.kind} {target} is given twice" if (target, relation.kind) in found else ""

@@ -15,7 +15,7 @@ from toolfold.build.importers import find_importer
 from toolfold.build.loaded_source import LoadedSource
 from toolfold.build.yaml_source import load_yaml_source
 from toolfold.errors import SourceError, ToolfoldError
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import did_you_mean
 
 
 def load_sources(
@@ -52,12 +52,8 @@ def _load_source(
     """Return the source whose ``source.yaml`` is ``document``; None where ``problems`` gets its errors."""
     kind = document.data.get("kind", "http_api") if isinstance(document.data, dict) else "http_api"
     if kind not in adapters:
-        closest = closest_matches(str(kind), adapters)
-        hint = f"; did you mean {closest[0]}?" if closest else ""
-        known = ", ".join(adapters)
-        problems.append(
-            f"{document.where(('kind',))}: no adapter for the kind {kind!r} is installed; known are {known}{hint}"
-        )
+        problem = f"no adapter for the kind {kind!r} is installed; known are {', '.join(adapters)}"
+        problems.append(f"{document.where(('kind',))}: {problem}. {did_you_mean(str(kind), adapters)}".rstrip(". "))
         return None
     importer = None if _has_functions(document) else find_importer(kind)
     if importer is None:
@@ -73,8 +69,6 @@ def _has_functions(document: yaml_loader.Document) -> bool:
 
 REMOVED = ".removed"
 """Hidden folder beside the sources, for those that were removed. ``glob`` of the compiler does not look into it."""
-
-_LEAST_SIMILAR = 0.5
 
 
 class SourceFolder(NamedTuple):
@@ -117,8 +111,7 @@ def find_source(folder: Path, source_id: str) -> SourceFolder:
         if source_id in (source.id, source.folder.name):
             return source
     names = [source.id for source in sources]
-    closest = closest_matches(source_id, names, least=_LEAST_SIMILAR)
-    hint = f"Did you mean {closest[0]}?" if closest else f"There are: {', '.join(names) or 'none'}."
+    hint = did_you_mean(source_id, names).strip() or f"There are: {', '.join(names) or 'none'}."
     raise ToolfoldError(f"{folder} has no source {source_id!r}. {hint}")
 
 

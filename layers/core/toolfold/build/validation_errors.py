@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from toolfold.build import yaml_loader
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,7 @@ def located(
             fields = ", ".join(keys_at(model, item["loc"])[:_MAX_SHOWN]) if model is not None else ""
             message = f"must be keys and values{f', such as {fields}' if fields else ''}"
         if model is not None and item["type"] == "extra_forbidden" and isinstance(item["loc"][-1], str):
-            closest = closest_matches(item["loc"][-1], keys_at(model, item["loc"][:-1]))
-            message += f"; did you mean {closest[0]}?" if closest else ""
+            message = f"{message}. {did_you_mean(item['loc'][-1], keys_at(model, item['loc'][:-1]))}".rstrip(". ")
         found[f"{document.where(location)}: {'.'.join(map(str, location)) or 'file'}: {message}"] = None
     return list(found)
 

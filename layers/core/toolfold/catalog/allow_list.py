@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.head_checks import host_of
 from toolfold.errors import CatalogUnavailable, UpstreamError
-from toolfold.settings.model import BUILT_IN_SOURCES, closest
+from toolfold.settings.model import BUILT_IN_SOURCES
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
@@ -115,14 +115,12 @@ class AllowList:
         named += [(source_id, "KEY") for source_id in self._keyed_sources]
         for source_id, kind in named:
             if source_id not in ids:
-                close = closest(source_id, ids)
-                step = (
-                    f"Did you mean TOOLFOLD_SOURCE_{close.upper()}_{kind}?"
-                    if close
-                    else f"It has {', '.join(sorted(ids))}."
-                )
-                variable = f"TOOLFOLD_SOURCE_{source_id.upper()}_{kind}"
-                raise _misspelt(f"{variable} names a source that the catalog does not have. {step}")
+                from toolfold.fuzzy import did_you_mean  # only mistakes need it
+
+                variables = {one: f"TOOLFOLD_SOURCE_{one.upper()}_{kind}" for one in (source_id, *ids)}
+                step = did_you_mean(source_id, ids, shown=variables.__getitem__).strip()
+                step = step or f"It has {', '.join(sorted(ids))}."
+                raise _misspelt(f"{variables[source_id]} names a source that the catalog does not have. {step}")
         for source in sources:
             if source.id in self._keyed_sources and (
                 source.auth is None or source.auth.environment != own_variable(source.id)

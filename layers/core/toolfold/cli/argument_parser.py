@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeVar, cast
 
 from toolfold.cli.output import print_wrapped
 from toolfold.errors import ToolfoldError
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import closest_matches, did_you_mean
 
 T = TypeVar("T")
 
@@ -123,8 +123,6 @@ _OTHER_WORDS = {
 }
 """What people write for a command → the command."""
 
-_LEAST = 0.6
-
 
 class _Formatter(argparse.HelpFormatter):
     """Wrap a text of one paragraph; keep the lines of any other where they fit."""
@@ -196,9 +194,8 @@ class ArgumentParser(argparse.ArgumentParser):
         names = [str(choice) for choice in action.choices]
         if isinstance(action, argparse._SubParsersAction):
             raise argparse.ArgumentError(None, f"there is no command {value!r}. {self._suggest(str(value), action)}")
-        closest = closest_matches(str(value), names, least=_LEAST)
-        hint = f" Did you mean {closest[0]}?" if closest else ""
-        raise argparse.ArgumentError(action, f"{value!r} is not one of {', '.join(names)}.{hint}")
+        hint = did_you_mean(str(value), names)
+        raise argparse.ArgumentError(action, f"{value!r} is not one of {', '.join(names)}. {hint}".rstrip())
 
     def _suggest(self, word: str, commands: argparse.Action) -> str:
         nested = dict(_leaves(self.prog, cast("argparse._SubParsersAction[ArgumentParser]", commands)))
@@ -208,7 +205,7 @@ class ArgumentParser(argparse.ArgumentParser):
             ends = [other]
         if not ends:
             names = {command.rpartition(" ")[2]: command for command in reversed(nested)}
-            ends = [names[name] for name in closest_matches(word, names, least=_LEAST)]
+            ends = [names[name] for name in closest_matches(word, names)]
         if ends:
             return f"Did you mean `{ends[0]}`?"
         if word.isupper() and "call" in (commands.choices or ()):
@@ -230,5 +227,5 @@ def _closest_option(word: str, known: Sequence[str]) -> str:
     name = word.partition("=")[0]
     if len(name) == 2:
         return next((option for option in known if option[2:3] == name[1:]), "")
-    closest = closest_matches(name, known, least=_LEAST)
+    closest = closest_matches(name, known)
     return closest[0] if closest else ""

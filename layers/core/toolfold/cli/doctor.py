@@ -9,6 +9,7 @@ import argparse
 import importlib.util
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 _CONNECT_S = 5.0
 _ANSWER_S = 10.0
 _MAX_BYTES = 1_000_000
+
+_KEY_VARIABLE = re.compile(r"(TOOLFOLD_SOURCE_)?(?P<owner>\w+?)_?(API_?)?(KEY|TOKEN)", re.IGNORECASE)
 
 _EXTRAS = {"build": ("yaml", "pydantic"), "aws": ("boto3", "obstore"), "serve": ("uvicorn",)}
 """Extra → the modules that it installs; see pyproject.toml."""
@@ -189,25 +192,31 @@ def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> 
     yield Finding(
         "ok", "key", f"{source.title} has a key; it was not sent." if key else f"{source.title} needs no key."
     )
-    if misspelt := _misspelt_key(source, environment, least=0.85):
+    if misspelt := _misspelt_key(source, environment):
         yield Finding("note", "key", misspelt)
 
 
-def _misspelt_key(source: Source, environment: Mapping[str, str], least: float) -> str:
+def _misspelt_key(source: Source, environment: Mapping[str, str]) -> str:
     """Return what is wrong with a variable that resembles the one with the key, or an empty string."""
     if source.auth is None:
         return ""
     wanted = source.auth.environment
-    others = [name for name, value in environment.items() if name != wanted and value.strip()]
-    similar = closest_matches(wanted, others, least=least)
-    return f"{similar[0]} is set, but {wanted} is what is read." if similar else ""
+    others = {_owner(name): name for name, value in environment.items() if name != wanted and value.strip()}
+    similar = closest_matches(_owner(wanted), filter(None, others))
+    return f"{others[similar[0]]} is set, but {wanted} is what is read." if similar else ""
+
+
+def _owner(variable: str) -> str:
+    """Return whose key a variable has by its name, or an empty string: the rest is the same for all keys."""
+    found = _KEY_VARIABLE.fullmatch(variable)
+    return found["owner"] if found else ""
 
 
 def _key_step(source: Source, environment: Mapping[str, str]) -> str:
     auth = source.auth
     if auth is None:
         return ""
-    if misspelt := _misspelt_key(source, environment, least=0.8):
+    if misspelt := _misspelt_key(source, environment):
         return misspelt
     signup = f" A key: {auth.signup_url}" if auth.signup_url else ""
     return f"Set {auth.environment}.{signup}"

@@ -16,7 +16,7 @@ from toolfold.build.source_folders import SourceFolder, find_source
 from toolfold.catalog.allow_list import AllowList
 from toolfold.cli import output, progress
 from toolfold.errors import CallError, ToolfoldError
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import did_you_mean
 from toolfold.settings import Settings
 
 if TYPE_CHECKING:
@@ -144,8 +144,8 @@ def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
         return min(reading, key=lambda tool: len(tool.parameters.get("required", ())))
     found = catalog.get(name) or catalog.get(f"{source_id}__{name}")
     if found is None:
-        closest = closest_matches(name, [tool.name for tool in tools], least=0.5)
-        hint = f"Did you mean {closest[0]}?" if closest else f"It has: {named}."
+        names = {tool.name.rpartition("__")[2]: tool.name for tool in tools}
+        hint = did_you_mean(name.rpartition("__")[2], names, shown=names.__getitem__).strip() or f"It has: {named}."
         raise ToolfoldError(f"{source_id} has no tool {name!r}. {hint}")
     if found.effect != "read" or found.needs_approval:
         raise ToolfoldError(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from toolfold.catalog import json_schema
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import did_you_mean
 from toolfold.wording import Text
 
 if TYPE_CHECKING:
@@ -137,8 +137,7 @@ def _array_words(root: Any, rule: Mapping[str, Any]) -> str:
 
 def unknown_argument(name: str, properties: Mapping[str, Any]) -> Problem:
     """Return the problem of an argument that the tool does not have."""
-    close = closest_matches(name, properties)
-    hint = f"did you mean {close[0]}?" if close else "takes " + (", ".join(properties) or "no arguments")
+    hint = did_you_mean(name, properties).strip() or "takes " + (", ".join(properties) or "no arguments")
     return {"parameter": name[:QUOTED_CHARACTERS], "problem": "is not a parameter of this tool", "expected": hint}
 
 

@@ -10,7 +10,7 @@ from toolfold.catalog.view import CatalogView
 from toolfold.errors import ContextMismatch, ProfileNotFound, ToolNotExposed
 from toolfold.exposure.exposed_tools import ExposedTools
 from toolfold.exposure.resolution import Resolution, resolve
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import closest_matches, did_you_mean
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from toolfold.settings import Settings
 
 __all__ = ["find_profile", "profile_names", "resolve_profile", "select", "view_of"]
-
-_MIN_SIMILARITY = 0.7
-"""How alike a name must be for a suggestion: `groupd` is, `nope` is not; their error lists all names."""
 
 
 def profile_names(catalog: Catalog) -> list[str]:
@@ -82,11 +79,10 @@ def find_profile(catalog: Catalog, name: str) -> tuple[Profile, bool]:
 
 def _not_found(catalog: Catalog, name: str) -> ProfileNotFound:
     names = profile_names(catalog)
-    closest = closest_matches(name[:64], names, most=1, least=_MIN_SIMILARITY)
-    hint = f"Did you mean {closest[0]}? " if closest else ""
+    closest = closest_matches(name, names)
     return ProfileNotFound(
         f"There is no profile {name[:64]!a}.",
-        f"{hint}There are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}.",
+        f"{did_you_mean(name, closest)}There are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}.",
         closest[0] if closest else "",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import MetaCall, invalid, is_blank, next_call, quote
 from toolfold.meta_tools.other_names import kind_call
 from toolfold.meta_tools.tool_names import find_name
@@ -74,9 +74,9 @@ def _no_such_action(
 ) -> InvalidArguments:
     name = str(group["name"])
     problem = "action is missing" if is_blank(given) else f"action has no tool {quote(given)}"
-    closest = closest_matches(given, actions, most=1, least=0.5) if isinstance(given, str) else []
+    closest = closest_matches(given, actions) if isinstance(given, str) else []
     shown = ", ".join(actions[:20]) + (", …" if len(actions) > 20 else "")
-    hint = f"Did you mean {closest[0]}?" if closest else f"There are {shown}."
+    hint = did_you_mean(str(given), closest).strip() or f"There are {shown}."
     others = {key: value for key, value in arguments.items() if key not in _ACTION_KEYS}
     following = next_call(name, {"action": closest[0], **others}) if closest else {}
     return invalid(name, problem, hint, closest=closest, **following)

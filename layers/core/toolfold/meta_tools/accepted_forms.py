@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.messages import DESCRIBE_OR_SEARCH
 from toolfold.meta_tools.arguments import ARGUMENTS, invalid, is_blank, next_call, quote, whole_number
 from toolfold.meta_tools.object_text import parse_object
@@ -61,9 +61,6 @@ MAX_UNWRAPPED = 5
 
 _PAGED_BY = 8
 """Tools on a page of a search, where ``page`` comes without ``limit``; as in ``tool_list.SEARCH_TOOLS``."""
-
-MIN_SIMILARITY = 0.7
-"""How similar an argument must be to be suggested for an unknown one."""
 
 
 def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,10 +186,10 @@ def _no_such_argument(
             tool, f"{quote(name)} belongs to TOOL_CALL", "TOOL_CALL runs the tool.", **next_call("TOOL_CALL", call)
         )
     takes = f"{tool} takes {', '.join(ARGUMENTS[tool])}."
-    closest = closest_matches(name, ARGUMENTS[tool], least=MIN_SIMILARITY)
+    closest = closest_matches(name, ARGUMENTS[tool])
     elsewhere = [other for other, names in ARGUMENTS.items() if name in names]
     if closest:
-        hint = f"Did you mean {closest[0]}? "
+        hint = did_you_mean(name, closest)
         kept.setdefault(closest[0], given[name])
     else:
         hint = f"{name} belongs to {' and '.join(elsewhere)}. " if elsewhere else ""

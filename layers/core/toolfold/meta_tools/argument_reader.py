@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.accepted_forms import MAX_UNWRAPPED, WRAPPERS
 from toolfold.meta_tools.arguments import (
     ARGUMENTS,
@@ -166,7 +166,7 @@ class ArgumentReader:
         """Raise an error for a misspelt option among the tool's arguments."""
         unknown = (key for key in self._arguments if key not in self._own)
         for key in list(itertools.islice(unknown, _MAX_COMPARED)):
-            closest = closest_matches(key, [*self._own, *OPTIONS, "arguments"], least=0.7)
+            closest = closest_matches(key, [*self._own, *OPTIONS, "arguments"])
             if closest and closest[0] not in self._own:
                 meant, value = closest[0], self._arguments.pop(key)
                 inner = parse_object(value)
@@ -177,7 +177,7 @@ class ArgumentReader:
                 raise invalid(
                     TOOL,
                     f"there is no argument {quote(key)}",
-                    f"Did you mean {meant}? {takes}",
+                    f"{did_you_mean(key, closest)}{takes}",
                     **next_call(TOOL, call),
                 )
 

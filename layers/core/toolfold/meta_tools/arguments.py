@@ -53,9 +53,6 @@ MAX_NEXT_CALL = 600
 MAX_ITEMS = 50
 """Items of a list argument: more than there are categories or tags to combine."""
 
-MIN_SIMILARITY = 0.6
-"""How similar a known word must be to be suggested for an unknown one."""
-
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from toolfold.errors import InvalidArguments, ToolNotExposed
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import did_you_mean, normalize
 from toolfold.meta_tools.accepted_forms import WRAPPERS, put
 from toolfold.meta_tools.arguments import COMBINED_ARGUMENTS, invalid, is_blank, parse_json, quote, whole_number
 from toolfold.meta_tools.object_text import parse_object
@@ -95,8 +95,7 @@ def _own_name(tool: str, key: str) -> str | None:
 
 def _no_such_argument(tool: str, key: str) -> InvalidArguments:
     takes = f"{tool} takes {', '.join(COMBINED_ARGUMENTS[tool])}."
-    closest = closest_matches(key, COMBINED_ARGUMENTS[tool], least=0.7)
-    hint = f"Did you mean {closest[0]}? " if closest else ""
+    hint = did_you_mean(key, COMBINED_ARGUMENTS[tool])
     return invalid(tool, f"there is no argument {quote(key)}", f"{hint}{takes}")
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.arguments import (
-    MIN_SIMILARITY,
     correction,
     invalid,
     parse_choice,
@@ -180,10 +179,9 @@ def _unknown(
     """
     from toolfold.messages import THERE_ARE  # for errors only
 
-    closest = list(dict.fromkeys(names[match] for match in closest_matches(text, names, most=3, least=MIN_SIMILARITY)))
-    if closest:
-        hint: str | Text = f"Did you mean {' or '.join(closest)}?"
-    else:
+    closest = list(dict.fromkeys(names[match] for match in closest_matches(text, names, most=3)))
+    hint: str | Text = did_you_mean(text, names, most=3, shown=names.__getitem__).strip()
+    if not hint:
         more = ", …" if len(by_relevance) > _MAX_SUGGESTED else ""
         hint = THERE_ARE.filled(names=f"{', '.join(by_relevance[:_MAX_SUGGESTED])}{more}")
     following = correction(tool, arguments, kind, closest[0] if closest else None)

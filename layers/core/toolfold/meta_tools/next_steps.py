@@ -257,5 +257,5 @@ def _closest_value(rule: Any, value: Any) -> str | None:
     options = rule.get("enum") if isinstance(rule, Mapping) else None
     if not isinstance(options, list) or not isinstance(value, str | int | float):
         return None
-    closest = closest_matches(str(value), [option for option in options if isinstance(option, str)], least=0.5)
+    closest = closest_matches(str(value), [option for option in options if isinstance(option, str)])
     return closest[0] if closest else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import MetaCall, invalid, is_blank, next_call, parse_json, quote
 from toolfold.meta_tools.call_arguments import OPTIONS
 from toolfold.meta_tools.tool_names import find_name, tool_not_found
@@ -95,8 +95,8 @@ def _source(catalog: Catalog, kind: str, given: Any) -> str | None:
     found = spellings.get(normalize(given)) if isinstance(given, str) else None
     if found is None:
         ids = [source.id for source in catalog.sources]
-        closest = closest_matches(given, ids, most=1, least=0.5) if isinstance(given, str) else []
-        hint = f"Did you mean {closest[0]}?" if closest else f"There are {', '.join(ids[:20])}."
+        closest = closest_matches(given, ids) if isinstance(given, str) else []
+        hint = did_you_mean(str(given), closest).strip() or f"There are {', '.join(ids[:20])}."
         raise invalid(kind, f"there is no source {quote(given)}", hint, closest=closest)
     return found
 

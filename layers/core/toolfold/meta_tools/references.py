@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect, ReferenceNotFound
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import did_you_mean
 from toolfold.meta_tools.arguments import escape
 from toolfold.meta_tools.reference_view import keys_of
 from toolfold.results.select import jmespath_query
@@ -93,11 +93,9 @@ def parse_reference(text: Any, names: Mapping[str, int], position: int) -> Refer
     index = names.get(head, int(head) if head.isdigit() else None)
     earlier = [name for name, step in names.items() if step < position] + [str(step) for step in range(position)]
     if index is None or index >= max([position, *(step + 1 for step in names.values())]):
-        closest = closest_matches(head, list(names))
-        meant = f"Did you mean {closest[0]}? " if closest else ""
         raise ReferenceNotFound(
             f"{escape(text)}: no step is called {escape(head)}.",
-            f"{meant}Earlier steps: {', '.join(earlier) or 'it is the first'}; nothing was sent.",
+            f"{did_you_mean(head, names)}Earlier steps: {', '.join(earlier) or 'it is the first'}; nothing was sent.",
             keys=earlier,
         )
     if index >= position:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, ScriptError
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import did_you_mean
 from toolfold.meta_tools.arguments import escape
 from toolfold.meta_tools.combined_calls import CombinedCalls, Item
 from toolfold.meta_tools.reference_view import keys_of, view_of
@@ -91,15 +91,13 @@ def with_hint(error: ScriptError, called: Sequence[Called], modules: Mapping[str
 def _missing_module(ended: Ended) -> str:
     found = re.search(r"No module named '([\w.]+)", ended.message)
     name = found[1].partition(".")[0] if found else ""
-    closest = closest_matches(name, [*MODULES, *ended.modules], least=0.8)
-    meant = f"Did you mean {closest[0]}? " if closest else ""
+    meant = did_you_mean(name, [*MODULES, *ended.modules])
     return f"{meant}{_INSTEAD.get(name, '')}There are {', '.join(MODULES)}, and a module for each source."
 
 
 def _wrong_member(ended: Ended) -> str:
     if found := re.search(r"module '(\w+)' has no attribute '(\w+)'", ended.message):
-        closest = closest_matches(found[2].upper(), list(ended.modules.get(found[1], ())), least=0.7)
-        return f"Did you mean {found[1]}.{closest[0]}? " if closest else ""
+        return did_you_mean(found[2], ended.modules.get(found[1], ()), shown=f"{found[1]}.{{}}".format)
     if found := re.search(r"'dict' object has no attribute '(\w+)'", ended.message):
         return f"An answer is an object: write [{found[1]!r}]. {_shapes(ended.called)}"
     return _shapes(ended.called)
@@ -272,8 +270,7 @@ class ScriptCalls:
         elif self.request.catalog.get(function) is not None:
             name = function
         else:
-            closest = closest_matches(function, [*_CALLS, "gather", *self._functions], least=0.7)
-            meant = f"Did you mean {closest[0]}? " if closest else ""
+            meant = did_you_mean(function, [*_CALLS, "gather", *self._functions])
             raise ScriptError(f"There is no function {function[:60]}.", f"{meant}{_FUNCTIONS}", line=0)
         if len(args) == 1 and isinstance(args[0], dict) and not arguments:
             arguments = {str(key): value for key, value in args.pop().items()}

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import SettingsError
-from toolfold.settings.model import PREFIX, VARIABLES, closest, is_setting, source_of
+from toolfold.settings.model import PREFIX, VARIABLES, did_you_mean_variable, is_setting, source_of
 
 if TYPE_CHECKING:
     from pathlib import Path  # takes 2 ms of a cold start
@@ -47,8 +47,9 @@ def read_settings(path: str | Path, stage: str = "") -> dict[str, str]:
         settings.setdefault(of_stage, {})[variable] = text
     stages = tables.get("stage", {})
     if stage not in ("", "default", *stages):
-        close = closest(stage, stages)
-        step = f"Did you mean {close}?" if close else f"Add a table [stage.{stage}], which may be empty."
+        from toolfold.fuzzy import did_you_mean  # only mistakes need it
+
+        step = did_you_mean(stage, stages).strip() or f"Add a table [stage.{stage}], which may be empty."
         raise SettingsError(f"{path} has no stage {stage}. {step}")
     return settings[""] | settings[stage]
 
@@ -84,8 +85,8 @@ def _setting(name: str, value: Any) -> tuple[str, str]:
     """Return the variable and the text of a setting, after checking both. A value that may be a key is not shown."""
     variable = PREFIX + name.upper()
     if not is_setting(variable):
-        close = closest(variable, VARIABLES).removeprefix(PREFIX).lower()
-        step = f"Did you mean {close}?" if close else "`toolfold help settings` lists the settings."
+        step = did_you_mean_variable(variable, VARIABLES, lambda known: known.removeprefix(PREFIX).lower())
+        step = step or "`toolfold help settings` lists the settings."
         raise SettingsError(f"{name} is not a setting. {step}")
     if isinstance(value, list) and all(isinstance(item, str) and "," not in item for item in value):
         text = ",".join(value)

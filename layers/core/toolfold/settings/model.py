@@ -6,7 +6,7 @@
 # Without `from __future__ import annotations`: NamedTuple compiles each annotation that is a string.
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from toolfold.errors import SettingsError
@@ -218,8 +218,8 @@ def source_of(name: str) -> tuple[str, str] | None:
 
 
 def _describe_unknown(name: str) -> str:
-    close = closest(name, (*VARIABLES, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", "ALPHA_VANTAGE_API_KEY"))
-    step = f"Did you mean {close}?" if close else "`toolfold help settings` lists the settings."
+    known = (*VARIABLES, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", "ALPHA_VANTAGE_API_KEY")
+    step = did_you_mean_variable(name, known) or "`toolfold help settings` lists the settings."
     shown = name if name.isidentifier() and name.isascii() else ascii(name)
     return (
         f"{shown} is not a setting of toolfold. {step} "
@@ -227,14 +227,15 @@ def _describe_unknown(name: str) -> str:
     )
 
 
-def closest(name: str, known: Iterable[str]) -> str:
-    """Return the known name that ``name`` may mean, or an empty string."""
-    import difflib  # the build checks settings with a Python that has no packages
+def did_you_mean_variable(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
+    """Return the sentence "Did you mean X?", or an empty text. What all variables begin with is not compared."""
+    from toolfold.fuzzy import did_you_mean  # only mistakes need it
 
-    letters = {one.lower().replace("_", "").removeprefix("toolfold"): one for one in known}
-    given = name.lower().replace("_", "").removeprefix("toolfold")
-    close = difflib.get_close_matches(given, letters, 1, 0.7) or [one for one in letters if one.endswith(given)]
-    return letters[close[0]] if close else ""
+    ends = {one.removeprefix(PREFIX): shown(one) for one in known}
+    given = name.removeprefix(PREFIX)
+    last = [end for end in ends if end.endswith(f"_{given}")][:1]
+    sentence = did_you_mean(given, ends, shown=ends.__getitem__)
+    return (sentence or did_you_mean("".join(last), last, shown=ends.__getitem__)).strip()
 
 
 def open_keys(settings: Settings, environment: Mapping[str, str] | None = None) -> list[str]:

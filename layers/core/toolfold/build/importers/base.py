@@ -19,7 +19,7 @@ from toolfold.build.schema.sources import Auth, SourceSettings
 from toolfold.build.validation_errors import located
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.entries import Effect
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import did_you_mean
 
 OVERLAY = "overlay.yaml"
 
@@ -76,9 +76,8 @@ def read_overlay(folder: Path, names: list[str], problems: list[str]) -> Overlay
         return Overlay()
     for name in overlay.tools:
         if name not in names:
-            closest = closest_matches(name, names, most=1, least=0.6)
-            hint = f"; did you mean {closest[0]}?" if closest else ""
-            problems.append(f"{document.where(('tools', name))}: the source has no tool {name!r}{hint}")
+            problem = f"{document.where(('tools', name))}: the source has no tool {name!r}"
+            problems.append(f"{problem}. {did_you_mean(name, names)}".rstrip(". "))
     return overlay
 
 

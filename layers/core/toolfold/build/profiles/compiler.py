@@ -29,11 +29,10 @@ from toolfold.build.validation_errors import keys_at
 from toolfold.catalog.entries import EFFECTS, RESERVED_NAMES, name_key
 from toolfold.catalog.profiles import DEFAULT, kind_of
 from toolfold.catalog.reader import line_key
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import did_you_mean, normalize
 
 _ACCESS = ("free", "mixed", "premium")
 _EFFECT_SYNONYMS = {"writes": "write", "readonly": "read", "reads": "read"}
-_MIN_SIMILARITY = 0.6
 
 Where = Callable[..., str]
 
@@ -102,12 +101,10 @@ def unknown_values(selection: Selection | None, known: Known, where: Where) -> I
 
 def closest(value: str, names: Collection[str]) -> str:
     """Return the end of a message about an unknown name: the closest known one, or some of them."""
-    found = closest_matches(value, list(names), least=_MIN_SIMILARITY)
-    if found:
-        return f" Did you mean {found[0]}?"
     partly = [name for name in names if normalize(value) in normalize(name)]
-    if len(partly) == 1:
-        return f" Did you mean {partly[0]}?"
+    hint = did_you_mean(value, names) or (did_you_mean(partly[0], partly) if len(partly) == 1 else "")
+    if hint:
+        return f" {hint}".rstrip()
     shown = list(names)[:10]
     return f" There are {', '.join(shown)}{', …' if len(names) > len(shown) else ''}." if shown else ""
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from toolfold.errors import InvalidArguments
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import did_you_mean, normalize
 from toolfold.results.select.selection import Name, invalid_select
 from toolfold.results.tables import DATE_NAMES, Document, Table, date_column
 from toolfold.text_safety import MAX_NAME_CHARS, quoted_name
@@ -219,10 +219,9 @@ class DocumentNames:
     def no_column(self, name: Name) -> InvalidArguments:
         """Return the error for a name that neither a table nor the metadata has."""
         known = [*self._columns, *self.metadata][:_MAX_COMPARED]
-        compared = [other for other in known if len(other) <= MAX_NAME_CHARS]
+        compared = [quoted_name(other) for other in known if len(other) <= MAX_NAME_CHARS]
         last = name.text.rpartition(".")[2].strip() or name.text
-        matches = closest_matches(name.text, compared) or closest_matches(last, compared)
-        closest = "".join(f"Did you mean {quoted_name(column)}? " for column in matches)
+        closest = did_you_mean(name.text, compared) or did_you_mean(last, compared)
         named = [quoted_name(table.name) for table in self.document.tables if table.name][:MAX_LISTED]
         tables = f" Tables: {', '.join(named)}." if named and len(self.document.tables) > 1 else ""
         listed = f"Columns: {listed_names(known)}."

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolfold.errors import InvalidSelect
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import did_you_mean, normalize
 from toolfold.results.tables import Table
 from toolfold.text_safety import MAX_NAME_CHARS, quoted_name
 
@@ -134,12 +134,12 @@ def no_column(
             )
     known = list(dict.fromkeys(other for table in tables for other in table.columns))[:_MAX_COMPARED]
     compared = [other for other in known if len(other) <= MAX_NAME_CHARS]
-    closest = "".join(f"Did you mean {quoted_name(one)}? " for one in closest_matches(name, compared))
+    closest = did_you_mean(name, compared, shown=quoted_name)
     return invalid_sql(f"there is no column {quoted_name(column)}", offset, f"{closest}Columns: {_listed(known)}.")
 
 
 def _no_function(name: str, offset: int | None, functions: Iterable[str]) -> InvalidSelect:
-    closest = "".join(f"Did you mean {one}? " for one in closest_matches(name, sorted(functions), least=0.7))
+    closest = did_you_mean(name, sorted(functions))
     return invalid_sql(f"there is no function {quoted_name(name)}", offset, f"{closest}There are {_FUNCTIONS}, …")
 
 

@@ -329,7 +329,7 @@ def _is_number(text: str) -> bool:
 
 
 def _not_a_number(column: str, token: Token, names: Names) -> InvalidArguments:
-    if closest_matches(token.name, names.columns.values(), least=0.7):
+    if closest_matches(token.name, names.columns.values()):
         return sql_errors.no_column(token.name, token.offset, names.tables)
     return sql_errors.invalid_sql(
         f"{quoted_name(column)} holds numbers, and {quoted_name(token.name)} is not a number", token.offset

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.skills import SKILL_FILE, Skill, SkillFile, skill_of
 from toolfold.errors import CatalogUnavailable, InvalidArguments
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.messages import LIST_FILES
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import CachePolicy
@@ -90,9 +90,9 @@ def _file_of(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Skill, SkillFile
     if file is not None:
         return skill, file
 
-    closest = closest_matches(path, list(skill.files), most=3, least=0.5)
+    closest = closest_matches(path, skill.files, most=3)
     raise InvalidArguments(
         f"{tool.name}: the skill has no file {path[:100]!r}.",
-        f"Call it with one of these files: {', '.join(closest)}." if closest else LIST_FILES,
+        did_you_mean(path, closest, most=3).strip() or LIST_FILES,
         closest=closest,
     )

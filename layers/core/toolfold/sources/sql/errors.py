@@ -22,7 +22,7 @@ from toolfold.errors import (
     UpstreamTimeout,
 )
 from toolfold.extras import how_to_add
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import did_you_mean, normalize
 from toolfold.messages import SEE_LOG, TELL_OPERATOR_TO
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, NotConnected
 from toolfold.sources.sql.functions import POSTGRESQL_FUNCTIONS, SQLITE_FUNCTIONS
@@ -263,11 +263,10 @@ def no_column(
     return invalid_sql(f"there is no column {quoted_name(name)}", suggestion, statement, offset)
 
 
-def _closest(name: str, known: dict[str, str], least: float = 0.6) -> str:
+def _closest(name: str, known: dict[str, str]) -> str:
     """Return a question with the names of ``known`` that ``name`` may mean, as they are shown; empty without any."""
     compared = [other for other in list(known)[:_MAX_COMPARED] if len(other) <= MAX_NAME_CHARS]
-    matches = closest_matches(name, compared, most=3, least=least)
-    return f"Did you mean {' or '.join(_shown(known[match]) for match in matches)}? " if matches else ""
+    return did_you_mean(name, compared, 3, shown=lambda match: _shown(known[match]))
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -327,7 +326,7 @@ def _no_function(failure: DatabaseFailure, statement: str, schema: DatabaseSchem
     known = sorted(POSTGRESQL_FUNCTIONS if schema.search_path else SQLITE_FUNCTIONS)
     return invalid_sql(
         f"the function {quoted_name(failure.detail)} is not available",
-        f"{_closest(failure.detail, {name: name for name in known}, least=0.7)}Functions that only calculate are.",
+        f"{_closest(failure.detail, {name: name for name in known})}Functions that only calculate are.",
         statement,
         failure.offset,
     )

@@ -201,8 +201,8 @@ def test_operations_are_chosen_by_tag_path_and_name(tmp_path: Path, settings: An
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"include": {"tags": ["cats"]}}, "include: no operation has the tag 'cats'; did you mean 'Cats'?"),
-        ({"exclude": {"operations": ["listCat"]}}, "exclude: no operation has the operation 'listCat'; did you mean"),
+        ({"include": {"tags": ["cats"]}}, "include: no operation has the tag 'cats'. Did you mean 'Cats'?"),
+        ({"exclude": {"operations": ["listCat"]}}, "exclude: no operation has the operation 'listCat'. Did you mean"),
         ({"include": {"tags": ["Cats"], "paths": ["/x*"]}}, "include: no operation has the path '/x*'"),
     ],
 )

@@ -5,7 +5,7 @@ Make the JSON Schema and the HTTP binding of a tool that is described by hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from toolfold.build.importers.http_api.models import (
 from toolfold.build.validation_errors import parse
 from toolfold.catalog.entries import Effect
 from toolfold.catalog.tokenizer import in_words
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import did_you_mean
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
 from toolfold.sources.http_api.styles import placeholders
 
@@ -280,6 +280,5 @@ def _problems(
         yield f"{where(key)}: {tool.name}: {text}"
 
 
-def _closest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
-    closest = closest_matches(name, list(known), most=1, least=0.6)
-    return f"; did you mean {closest[0]}?" if closest else ""
+def _closest(name: str, known: Iterable[str]) -> str:
+    return f". {did_you_mean(name, known)}".rstrip(". ")

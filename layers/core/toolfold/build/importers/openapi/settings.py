@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator, 
 from toolfold.build.importers.base import ImporterSettings
 from toolfold.build.schema.field_types import Model
 from toolfold.catalog.head_checks import host_of
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import did_you_mean
 from toolfold.sources.http_api.binding_checks import check_header
 
 _MAX_ENTRIES = 500
@@ -66,9 +66,8 @@ def unused_entries(
     for key, word in (("tags", "tag"), ("paths", "path"), ("operations", "operation")):
         for number, entry in enumerate(getattr(selection, key)):
             if not _matches_one(tuple(known[key]), [entry]):
-                closest = closest_matches(entry, known[key], most=1, least=0.5)
-                hint = f"; did you mean {closest[0]!r}?" if closest else ""
-                yield (key, number), f"no operation has the {word} {entry[:100]!r}{hint}"
+                hint = did_you_mean(entry, known[key], shown=repr)
+                yield (key, number), f"no operation has the {word} {entry[:100]!r}. {hint}".rstrip(". ")
 
 
 def _matches_one(values: tuple[str, ...], patterns: Sequence[str]) -> bool:
