@@ -242,7 +242,6 @@ def _check_references(
 
 
 def _search_sections(definitions: Sequence[ToolDefinition], vocabularies: Mapping[str, Vocabulary]) -> dict[str, Any]:
-    """Return the sections of the catalog that a search reads."""
     searchable = searchable_texts(definitions, vocabularies)
     out_of_scope = out_of_scope_texts(definitions, vocabularies)
     return {
@@ -254,7 +253,6 @@ def _search_sections(definitions: Sequence[ToolDefinition], vocabularies: Mappin
 
 
 def _related(definitions: Sequence[ToolDefinition], names: Mapping[OriginalName, str]) -> list[RelatedTool]:
-    """Return the tools that have relations."""
     return [
         RelatedTool(tool.name, tool.relations, _own_names(names, source), functools.partial(where, "relations"))
         for source, _, _, tool, where in definitions
@@ -369,9 +367,6 @@ def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:
         lines.append(f"# {category['name']}: {category['title']}")
         for name, tool in tools.items():
             if tool["category"] == category["name"]:
-                lines.append(f"{name}: {tool['summary']}{_suffix(tool)}")
+                suffix = summary_suffix(tool["access"], tool["effect"], tool.get("confirm", ""))
+                lines.append(f"{name}: {tool['summary']}{suffix}")
     return "\n".join(lines)
-
-
-def _suffix(tool: Mapping[str, Any]) -> str:
-    return summary_suffix(tool["access"], tool["effect"], tool.get("confirm", ""))

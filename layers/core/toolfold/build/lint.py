@@ -347,7 +347,6 @@ def _check_wording(tool: _Tool) -> Iterator[Finding]:
 
 
 def _check_tokens(tool: _Tool) -> Iterator[Finding]:
-    """Yield findings about the number of tokens."""
     compiled = tool.compiled
     if (cost := tokens.count(f"{tool.name}: {compiled.summary}")) > MAX_LINE_TOKENS:
         problem = f"name and summary have about {cost} tokens"

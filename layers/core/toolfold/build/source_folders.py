@@ -55,16 +55,13 @@ def _load_source(
         problem = f"no adapter for the kind {kind!r} is installed; known are {', '.join(adapters)}"
         problems.append(f"{document.where(('kind',))}: {problem}. {did_you_mean(str(kind), adapters)}".rstrip(". "))
         return None
-    importer = None if _has_functions(document) else find_importer(kind)
+    # The tools of an HTTP API are functions of one URL: see ``build.schema.sources.Source``.
+    has_functions = isinstance(document.data, dict) and "function_key" in document.data
+    importer = None if has_functions else find_importer(kind)
     if importer is None:
         return load_yaml_source(folder, document, problems)
 
     return load_imported_source(importer, folder, document, problems)
-
-
-def _has_functions(document: yaml_loader.Document) -> bool:
-    """Return whether the tools of an HTTP API are functions of one URL: see ``build.schema.sources.Source``."""
-    return isinstance(document.data, dict) and "function_key" in document.data
 
 
 REMOVED = ".removed"

@@ -117,7 +117,8 @@ def add_parameters(
     for (location, name), (at, parameter) in sorted(found.items(), key=lambda item: order[item[0][0]]):
         if (location, name.lower() if location == "header" else name) in credentials:
             continue
-        if (location == "path" and name not in placeholders) or _is_ignored(location, name):
+        is_ignored = location == "header" and name.lower() in _IGNORED_HEADERS
+        if is_ignored or (location == "path" and name not in placeholders):
             continue
         _add(arguments, location, name, parameter, at, converter)
     if len(arguments.properties) > MAX_ARGUMENTS:
@@ -138,10 +139,6 @@ def _kind(parameter: Any, at: Location) -> tuple[str, str]:
     if location in ("header", "cookie") and not _TOKEN.fullmatch(name):
         raise DocumentError(at, f"{location} parameter {name[:60]!r} has a name that cannot be sent")
     return location, name
-
-
-def _is_ignored(location: str, name: str) -> bool:
-    return location == "header" and name.lower() in _IGNORED_HEADERS
 
 
 def _add(

@@ -78,7 +78,9 @@ def add_body(
             if encoding:
                 arguments.body["encoding"] = encoding
             return
-    argument = _free_name(arguments)
+    taken = {name.lower() for name in arguments.properties}
+    names = ("body", "request_body", "body_", "body_content", "_body_")
+    argument = next(name for name in names if name not in taken)
     arguments.body = {"content_type": media.content_type, "argument": argument}
     made = dict(converted) if isinstance(converted, dict) else {}
     if media.kind == "binary":
@@ -250,8 +252,3 @@ def _file(optional: Mapping[str, Any]) -> dict[str, Any]:
         "contentEncoding": "base64",
         "description": f"{description.rstrip('.')}. {sentence}" if description else sentence,
     }
-
-
-def _free_name(arguments: Arguments) -> str:
-    taken = {name.lower() for name in arguments.properties}
-    return next(name for name in ("body", "request_body", "body_", "body_content", "_body_") if name not in taken)

@@ -201,7 +201,6 @@ class _Reader:
         )
 
     def _server(self, operation: Operation, default: str) -> str:
-        """Return where calls of ``operation`` are sent."""
         listed, at = _own_servers(operation)
         if listed is None:
             return default
@@ -245,14 +244,9 @@ class _Reader:
 
     def _imported(self, tools: Sequence[_Tool], base_url: str) -> list[ImportedTool]:
         lines = self._api.lines([tool.operation.at for tool in tools])
-        groups = self._groups([tool.operation for tool in tools])
-        return [
-            self._imported_tool(tool, base_url, groups.get(tool.operation.at, ""), f"{self._api.name}:{line}")
-            for tool in tools
-            for line in [lines[tool.operation.at]]
-        ]
+        return [self._imported_tool(tool, base_url, f"{self._api.name}:{lines[tool.operation.at]}") for tool in tools]
 
-    def _imported_tool(self, tool: _Tool, base_url: str, category: str, where: str) -> ImportedTool:
+    def _imported_tool(self, tool: _Tool, base_url: str, where: str) -> ImportedTool:
         operation, binding = tool.operation, tool.binding
         value = operation.value
         summary = self._requests.text(value.get("summary"), (*operation.at, "summary"), MAX_SUMMARY).rstrip(".")
@@ -277,13 +271,9 @@ class _Reader:
             call={**binding.call, **credentials, "path": tool.server.removeprefix(base_url) + binding.call["path"]},
             returns=binding.answer.outline,
             rows=binding.answer.rows,
-            category=category,
+            category=_identifier(operation.tags[0]) if operation.tags else "",
             tags=[one_paragraph(tag, 50) for tag in operation.tags[:4]],
         )
-
-    def _groups(self, operations: Iterable[Operation]) -> dict[Location, str]:
-        """Return location of an operation → its category: its first tag."""
-        return {one.at: name for one in operations if one.tags and (name := _identifier(one.tags[0]))}
 
     def _categories(self, operations: Iterable[Operation]) -> list[ImportedCategory]:
         listed = self._data.get("tags")

@@ -212,10 +212,11 @@ class SqlImporter:
         if not snapshot.schema.tables:
             problems.append(f"{document.where(('tables',))}: no table of the database is included")
             return None
+        names = _listed([snapshot.schema.display_name(table) for table in main_tables(snapshot.schema)], 300)
         return ImportedSource(
             list(_tools(settings, snapshot.schema, f"{path}:1")),
             connection=settings.connection(),
-            description=_description(settings, snapshot.schema),
+            description=f"{_DIALECTS[settings.dialect]} database with the tables {names}",
             fetched_at=snapshot.fetched_at,
         )
 
@@ -337,11 +338,6 @@ def _query_parameters(settings: SqlSourceSettings, dialect: str, table: str) -> 
 
 def _first_rows(table: str) -> str:
     return f"SELECT * FROM {table} LIMIT 5"  # noqa: S608 - an example for a model
-
-
-def _description(settings: SqlSourceSettings, schema: DatabaseSchema) -> str:
-    names = _listed([schema.display_name(table) for table in main_tables(schema)], 300)
-    return f"{_DIALECTS[settings.dialect]} database with the tables {names}"
 
 
 def _outlines(tables: list[Table], schema: DatabaseSchema) -> str:
