@@ -87,11 +87,7 @@ def _folded(identifier: exp.Expr, dialect: str) -> str:
 
 def _lower(name: str) -> str:
     """Return ``name`` with the letters of ASCII in lower case, and no others: as both databases read it."""
-    return name if name.isascii() and name.islower() else "".join(_lower_letter(letter) for letter in name)
-
-
-def _lower_letter(letter: str) -> str:
-    return letter.lower() if letter.isascii() else letter
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
 def _is_common_table(node: exp.Table, name: str, dialect: str) -> bool:
