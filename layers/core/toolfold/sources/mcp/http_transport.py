@@ -225,7 +225,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             if isinstance(cause, errors.TransportError):
                 return cause
             if isinstance(cause, ssl.SSLCertVerificationError):
-                return _of_host(certificate_error(cause), self._host)
+                return type(certificate_error(cause))(self._host)
             if isinstance(cause, ssl.SSLError):
                 return errors.TlsError(self._host)
             if isinstance(cause, ConnectionRefusedError):
@@ -326,10 +326,6 @@ class _CheckedBackend(httpcore2.AnyIOBackend):
 def _proxy(url: str) -> httpcore2.Proxy:
     parsed = httpx2.Proxy(url)
     return httpcore2.Proxy(url=str(parsed.url), auth=parsed.raw_auth)
-
-
-def _of_host(error: errors.CertificateError, host: str) -> errors.CertificateError:
-    return type(error)(host)
 
 
 def _redirect_target(url: httpx2.URL, response: httpcore2.Response) -> str:
