@@ -160,7 +160,7 @@ class TokenVerifier:
         rules = self._rules
         if claims.get("iss") != rules.issuer:
             raise _wrong("iss")
-        if claims.get("token_use", "access") != "access" or _lower(claims.get("typ")) in _OTHER_PURPOSES:
+        if claims.get("token_use", "access") != "access" or str(claims.get("typ")).lower() in _OTHER_PURPOSES:
             raise InvalidToken("The token is no access token.")
         if claims.get("cnf"):
             # A thief could use it: what binds it to its owner (DPoP, mutual TLS) is not checked here.
@@ -203,15 +203,11 @@ def _without_prefix(scope: str, prefixes: list[str]) -> str:
 
 def _is_same_resource(one: str, other: str) -> bool:
     """Return whether two URLs differ in no more than a slash at the end, which some clients add."""
-    return one == other or one.removesuffix("/") == other.removesuffix("/")
+    return one.removesuffix("/") == other.removesuffix("/")
 
 
 def _wrong(claim: str) -> InvalidToken:
     return InvalidToken(f"The token's claim {claim!r} is missing or not accepted.")
-
-
-def _lower(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
 
 
 def _decode_part(part: str) -> bytes:
