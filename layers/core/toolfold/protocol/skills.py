@@ -198,7 +198,6 @@ def _entry(skill: Skill) -> dict[str, Any]:
 
 
 def _resource(skill: Skill, file: SkillFile) -> dict[str, Any]:
-    """Return the ``Resource`` of one file."""
     if file.path == skills.SKILL_FILE:
         described = {"name": skill.front_matter["name"], "description": skill.front_matter["description"]}
     else:
