@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.support.meta_tools import call, error
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import NoData
-from toolfold.execution.argument_dates import bound_of, parse_date, spellings
+from toolfold.execution.argument_names import bound_of
 from toolfold.execution.argument_tickers import parse_pair, parse_ticker
 from toolfold.execution.period_hint import period_select
 from toolfold.execution.validation import ArgumentValidator, validator_of
@@ -225,21 +225,6 @@ def test_period_of_analytics_is_made_of_two_arguments() -> None:
     assert found.arguments["symbols"] == "AAPL,MSFT"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2024-1-5", "2024-01-05"), ("2024.01.15", "2024-01-15"), ("15.01.2024", "2024-01-15"),
-        ("Mon, 15 Jan 2024", "2024-01-15"), ("January 15th, 2024", "2024-01-15"), ("15-Jan-2024", "2024-01-15"),
-        ("1st of March 2024", "2024-03-01"), ("2024 Sept 3", "2024-09-03"), ("2024-01-15 10:30", "2024-01-15"),
-        ("today", "2026-03-15"), ("2 weeks ago", "2026-03-01"), ("1 month ago", "2026-02-15"),
-        ("2024-02-30", ""), ("15/13/2024", ""), ("Mayhem 3, 2024", ""), ("9999999999999", ""), ("soon", ""), ("", ""),
-    ],
-)  # fmt: skip
-def test_dates_are_read(text: str, expected: str) -> None:
-    readings = parse_date(text, TODAY)
-    assert [f"{one.at:%Y-%m-%d}" for one in readings] == [expected] * bool(expected)
-
-
 def test_bounds_are_found_in_names() -> None:
     names = ["time_from", "time_to", "startDate", "until", "date", "symbol", "total"]
     assert [bound_of(name) for name in names] == ["start", "end", "start", "end", "", "", ""]
@@ -249,10 +234,12 @@ def test_bounds_are_found_in_names() -> None:
     ("arguments", "select"),
     [
         ({"start_date": "2025", "end_date": "2025-06"}, "2025-01-01..2025-06-30"),
-        ({"until": "2025-01-03"}, "until 2025-01-03"),
+        ({"until": "2025-01-03"}, "until 2025-01-03"), ({"date": "2025-01"}, "2025-01-01..2025-01-31"),
+        ({"period": "2025-01-02 to Feb 2025"}, "2025-01-02..2025-02-28"), ({"range": "since 2024"}, "since 2024-01-01"),
         ({"on": "2025-01-03"}, "2025-01-03..2025-01-03"), ({"year": 2024}, "2024-01-01..2024-12-31"),
         ({"columns": ["close", "volume"], "count": "3"}, "close, volume; last 3"), ({"range": "ytd"}, "ytd"),
         ({"days": "5"}, "last 5 days"), ({"months": 1}, "last month"), ({"num_years": 2}, "last 2 years"),
+        ({"days": 0}, ""), ({"period": "5 hours"}, ""), ({"span": 200}, ""),
         ({"start": "soon"}, ""), ({"apikey": "x"}, ""), ({"limit": 5, "colour": 1}, ""), ({"fields": ["a;b"]}, ""),
         ({}, ""),
     ],
@@ -318,14 +305,6 @@ def test_secret_in_an_unknown_argument_is_not_repeated(recorded: MetaTools) -> N
 
 
 @pytest.mark.parametrize(
-    ("reading", "bound", "first"), [("2024", "end", "2024-12-31"), ("Q2 2024", "end", "2024-06-30")]
-)
-def test_end_of_a_year_or_quarter_is_its_last_day(reading: str, bound: Any, first: str) -> None:
-    (found,) = parse_date(reading, TODAY)
-    assert first in [text for text, _ in spellings(found, bound)]
-
-
-@pytest.mark.parametrize(
     ("tool", "parameter", "value", "nearest"),
     [
         ("HISTORICAL_OPTIONS", "date", "2025-06-31", "2025-06-30"),
@@ -353,7 +332,10 @@ def test_text_in_the_form_of_a_day_may_be_searched_for() -> None:
     assert validator("SYMBOL_SEARCH").resolve({"keywords": "2025-06-31"}).problems == []
 
 
-@pytest.mark.parametrize(("value", "proposed"), [("2025-06-31", "2025-06-30"), ("2024-02-30", "2024-02-29")])
+@pytest.mark.parametrize(
+    ("value", "proposed"),
+    [("2025-06-31", "2025-06-30"), ("2024-02-30", "2024-02-29"), ("June 31, 2025", "June 30, 2025")],
+)
 def test_call_with_the_last_day_of_the_month_is_proposed(recorded: MetaTools, value: str, proposed: str) -> None:
     found = error(call(recorded, "HISTORICAL_OPTIONS", {"symbol": "IBM", "date": value}))
     assert found["next_call"]["TOOL_CALL"]["arguments"] == {"symbol": "IBM", "date": proposed}

@@ -11,14 +11,24 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from toolfold.dates import Bound
 from toolfold.execution.argument_tickers import parse_pair
 from toolfold.execution.validation_problems import Problem, quote
 from toolfold.fuzzy import normalize
 
-__all__ = ["Renamed", "rename"]
+__all__ = ["Renamed", "bound_of", "rename"]
+
+_START_WORDS = frozenset({"from", "start", "since", "after", "begin", "min", "earliest"})
+_END_WORDS = frozenset({"to", "end", "until", "before", "max", "latest"})
 
 _INDEXED = re.compile(r"(?P<name>.+)\[(?P<index>[01])\]")
 """A target in ``arguments.names`` that is one end of a list with two items: ``range[0]``."""
+
+
+def bound_of(parameter: str) -> Bound:
+    """Return which end of a period ``parameter`` is, by the words of its name."""
+    words = set(re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", parameter).lower()))
+    return "start" if words & _START_WORDS else "end" if words & _END_WORDS else ""
 
 
 class Renamed(NamedTuple):

@@ -14,7 +14,8 @@ from datetime import UTC, date, datetime
 from typing import Any, Protocol
 
 from toolfold.catalog.json_schema import allowed_types, keyword
-from toolfold.execution import argument_dates, argument_names, argument_tickers, argument_values
+from toolfold.dates import Bound, Reading, impossible_date, parse_date, spellings
+from toolfold.execution import argument_names, argument_tickers, argument_values
 from toolfold.execution.argument_values import Proposal
 from toolfold.execution.period_hint import period_select
 from toolfold.execution.validation_problems import Problem, ResolvedArguments, describe_expected, quote
@@ -164,7 +165,7 @@ class _Repair:
             if self._validator.accepts(name, proposal.value):
                 return proposal.value, proposal.is_noted
         if "string" in types and keyword(self._schema, rule, "enum") is None:
-            self._refuse_date(name, value, argument_dates.bound_of(name))
+            self._refuse_date(name, value, argument_names.bound_of(name))
         return value, False
 
     def _proposals(self, name: str, rule: Any, types: frozenset[str], value: Any) -> Iterator[Proposal]:
@@ -178,7 +179,7 @@ class _Repair:
             yield from argument_values.numbers(value, words)
         if "string" in types:
             yield from self._words(value, words)
-            yield from self._texts(value, argument_dates.bound_of(name))
+            yield from self._texts(value, argument_names.bound_of(name))
 
     def _other_words(self, name: str) -> Mapping[str, Any]:
         values = self._forms.get("values", {})
@@ -193,40 +194,37 @@ class _Repair:
             if spelled and any(normalize(other) == spelled for other in others):
                 yield Proposal(known, True)
 
-    def _texts(self, value: Any, bound: argument_dates.Bound) -> Iterator[Proposal]:
+    def _texts(self, value: Any, bound: Bound) -> Iterator[Proposal]:
         if isinstance(value, str) and value != value.strip():
             yield Proposal(value.strip(), False)
             yield Proposal(value.strip().upper(), False)
         if isinstance(value, str):
             yield Proposal(value.upper(), False)
         yield from argument_values.spans(value)
-        readings = argument_dates.parse_date(value, self._today)
+        readings = parse_date(value, self._today)
         if len(readings) == 1:
-            for text, says_less in argument_dates.spellings(readings[0], bound):
+            for text, says_less in spellings(readings[0], bound):
                 yield Proposal(text, says_less or readings[0].is_relative)
 
-    def _refuse_date(self, name: str, value: Any, bound: argument_dates.Bound) -> None:
+    def _refuse_date(self, name: str, value: Any, bound: Bound) -> None:
         """Refuse a date with two readings, one without the day that is needed, or one after the end of its month.
 
         Raises:
             _Refused: it is one.
         """
-        readings = argument_dates.parse_date(value, self._today)
-        if not readings and (last := argument_dates.end_of_month(value)) is not None:
-            nearest = self._spelled(
-                name, argument_dates.Reading(datetime(*last.timetuple()[:3], tzinfo=UTC), "day"), ""
-            )
-            if nearest:
-                text = f"{quote(value)} is not in the calendar: that month ends on {last}"
-                raise _Refused(Problem(parameter=name, problem=text, expected=nearest))
-        bounds: tuple[argument_dates.Bound, ...] = (bound,) if len(readings) > 1 else ("start", "end")
+        readings = parse_date(value, self._today)
+        if (wrong := impossible_date(value)) and (nearest := parse_date(wrong.nearest)):
+            spelled = self._spelled(name, nearest[0], "")
+            if spelled:
+                raise _Refused(Problem(parameter=name, problem=f"{quote(value)} {wrong.problem}", expected=spelled))
+        bounds: tuple[Bound, ...] = (bound,) if len(readings) > 1 else ("start", "end")
         found = [self._spelled(name, reading, one) for reading in readings for one in bounds]
         if len(found) == 2 and all(found):
             text = f"{quote(value)} can be read in two ways"
             raise _Refused(Problem(parameter=name, problem=text, expected=" or ".join(found)))
 
-    def _spelled(self, name: str, reading: argument_dates.Reading, bound: argument_dates.Bound) -> str:
-        texts = (text for text, _ in argument_dates.spellings(reading, bound))
+    def _spelled(self, name: str, reading: Reading, bound: Bound) -> str:
+        texts = (text for text, _ in spellings(reading, bound))
         return next((text for text in texts if self._validator.accepts(name, text)), "")
 
     def _items(self, name: str, value: Any) -> tuple[Any, bool]:
@@ -240,7 +238,7 @@ class _Repair:
         read: list[Any] = []
         is_noted = False
         for index, item in enumerate(items):
-            bound: argument_dates.Bound = "" if len(items) == 1 else "start" if index == 0 else "end"
+            bound: Bound = "" if len(items) == 1 else "start" if index == 0 else "end"
             proposals = self._texts(item, bound)
             found = next((one for one in proposals if self._validator.accepts(name, [one.value])), None)
             if self._validator.accepts(name, [item]):
@@ -252,9 +250,9 @@ class _Repair:
             is_noted = is_noted or found.is_noted
         return read, is_noted
 
-    def _refuse_date_item(self, name: str, item: Any, bound: argument_dates.Bound) -> None:
-        readings = argument_dates.parse_date(item, self._today)
-        texts = [next((text for text, _ in argument_dates.spellings(one, bound)), "") for one in readings]
+    def _refuse_date_item(self, name: str, item: Any, bound: Bound) -> None:
+        readings = parse_date(item, self._today)
+        texts = [next((text for text, _ in spellings(one, bound)), "") for one in readings]
         if len(texts) > 1:
             text = f"{quote(item)} can be read in two ways"
             raise _Refused(Problem(parameter=name, problem=text, expected=" or ".join(texts)))
@@ -313,8 +311,8 @@ class _Repair:
     def _with_readings(self, problem: Problem, wanted: Mapping[str, Any]) -> Problem:
         """Return ``problem`` with both readings of a date, where an argument gives a period by such a date."""
         name = problem["parameter"]
-        readings = argument_dates.parse_date(wanted.get(name), self._today)
-        hints = [period_select({name: one.at.date().isoformat()}, self._today) for one in readings]
+        readings = parse_date(wanted.get(name), self._today)
+        hints = [period_select({name: one.low.date().isoformat()}, self._today) for one in readings]
         if len(hints) < 2 or not all(hints):
             return problem
         expected = f"{quote(wanted[name])} can be read in two ways; beside arguments write "

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from toolfold.dates import UNITS
 from toolfold.fuzzy import normalize
 
 __all__ = ["Proposal", "booleans", "enum_values", "numbers", "spans"]
@@ -16,21 +17,6 @@ __all__ = ["Proposal", "booleans", "enum_values", "numbers", "spans"]
 _MAX_CHARS = 64
 """Characters of a value that is read: no enum value or number is longer."""
 
-_UNITS: Mapping[str, str] = {
-    spelled: unit
-    for unit, spellings in {
-        "second": "s sec secs second seconds",
-        "minute": "min mins minute minutes minutely t",
-        "hour": "h hr hrs hour hours hourly",
-        "day": "d day days daily",
-        "week": "w wk wks week weeks weekly",
-        "month": "mo mos mon mth mths month months monthly",
-        "quarter": "q qtr qtrs quarter quarters quarterly",
-        "halfyear": "semiannual semiannually halfyear halfyearly biannual",
-        "year": "y yr yrs year years yearly annual annually a",
-    }.items()
-    for spelled in spellings.split()
-}
 _SIZES = {"second": ("s", 1), "minute": ("s", 60), "hour": ("s", 3600), "day": ("d", 1), "week": ("d", 7),
           "month": ("m", 1), "quarter": ("m", 3), "halfyear": ("m", 6), "year": ("m", 12)}  # fmt: skip
 """Unit → what it is counted in (seconds, days, months), and how many of these. The three are not comparable."""
@@ -96,7 +82,7 @@ def _sizes(text: str) -> Iterator[tuple[str, int]]:
         units = ["month", "minute"] if "M" in text else ["minute", "month"]
     else:
         unit = match["unit"].replace("-", "")
-        units = [_UNITS[unit]] if unit in _UNITS else []
+        units = [UNITS[unit]] if unit in UNITS else []
     for unit in units:
         counted_in, size = _SIZES[unit]
         yield counted_in, size * count
@@ -111,7 +97,7 @@ def spans(value: Any) -> Iterator[Proposal]:
     if match is None:
         return
     unit = match["unit"]
-    names = ["month", "minute"] if unit == "m" else [_UNITS[unit]] if unit in _UNITS else []
+    names = ["month", "minute"] if unit == "m" else [UNITS[unit]] if unit in UNITS else []
     for name in names:
         if name in _SPAN_UNITS:
             yield Proposal(f"{int(match['count'] or 1)}{name}", unit == "m" or not match["count"])

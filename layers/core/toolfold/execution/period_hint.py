@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from toolfold.execution.argument_dates import Bound, parse_date, spellings
-from toolfold.execution.argument_values import spans
+from toolfold.dates import Period, parse_date, parse_period
 from toolfold.fuzzy import normalize
 
 __all__ = ["period_select"]
@@ -41,50 +39,31 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
     kinds = {_KINDS.get(normalize(name), ""): value for name, value in arguments.items()}
     if not kinds or "" in kinds or len(kinds) != len(arguments):
         return ""
-    days = {kind: _day(kinds[kind], "end" if kind == "end" else "start", today) for kind in kinds if kind in _BOUNDS}
-    if None in days.values():
+    dates = {kind: parse_date(kinds[kind], today) for kind in ("start", "end", "day", "year") if kind in kinds}
+    if any(len(readings) != 1 for readings in dates.values()):
         return ""
     parts = [_columns(kinds["columns"])] if "columns" in kinds else []
-    if "start" in days and "end" in days:
-        parts.append(f"{days['start']}..{days['end']}")
-    elif "start" in days:
-        parts.append(f"since {days['start']}")
-    elif "end" in days:
-        parts.append(f"until {days['end']}")
-    elif "day" in days:
-        parts.append(f"{days['day']}..{days['day']}")
-    if "span" in kinds:
-        parts.append(_span(kinds["span"]))
-    parts += [_span(f"{kinds[unit]} {unit}") for unit in ("days", "weeks", "months", "years") if unit in kinds]
-    if "year" in kinds:
-        year = str(kinds["year"])
-        parts.append(f"{year}-01-01..{year}-12-31" if year.isdecimal() and len(year) == 4 else "")
+    low, high = (dates[end][0] if end in dates else None for end in ("start", "end"))
+    parts += [_written(Period(low, high))] if low or high else []
+    parts += [_written(Period(dates[kind][0], dates[kind][0])) for kind in ("day", "year") if kind in dates]
+    spans = [kinds["span"]] if "span" in kinds else []
+    spans += [f"{kinds[unit]} {unit}" for unit in ("days", "weeks", "months", "years") if unit in kinds]
+    parts += [_written(parse_period(span, today)) if isinstance(span, str) else "" for span in spans]
     if "count" in kinds:
         count = str(kinds["count"]).strip()
         parts.append(f"last {count}" if count.isdecimal() and len(count) < 7 else "")
     return "; ".join(parts) if all(parts) else ""
 
 
-_BOUNDS = ("start", "end", "day")
-
-
-def _day(value: Any, bound: Bound, today: date) -> str | None:
-    readings = parse_date(value, today)
-    if len(readings) != 1:
-        return None
-    reading = readings[0]._replace(precision="day") if readings[0].precision == "time" else readings[0]
-    return next(text for text, _ in spellings(reading, bound) if len(text) == 10)
-
-
-def _span(value: Any) -> str:
-    """Return the rows of ``6mo``; of ``ytd``; and of all there are, for ``max``, nothing."""
-    if isinstance(value, str) and value.strip().lower() == "ytd":
-        return "ytd"
-    found = next(spans(value), None)
-    match = re.fullmatch(r"(\d+)([a-z]+)", str(found.value)) if found else None
-    if match is None or match[2] in ("minute", "hour", "quarter"):
+def _written(period: Period | None) -> str:
+    """Return a period as ``select`` takes it; nothing of one that it has no words for."""
+    if period is None or period.unit in ("second", "minute", "hour", "quarter", "halfyear"):
         return ""
-    return f"last {match[1]} {match[2]}s" if match[1] != "1" else f"last {match[2]}"
+    low, high = period.low and period.low.low.date(), period.high and period.high.high.date()
+    if period.unit:
+        counted = f"last {period.count} {period.unit}s" if period.count != 1 else f"last {period.unit}"
+        return counted if period.count else "ytd"
+    return f"{low}..{high}" if low and high else f"since {low}" if low else f"until {high}"
 
 
 def _columns(value: Any) -> str:

@@ -208,12 +208,13 @@ class ArgumentValidator:
 
     def _date_problem(self, name: str, value: Any) -> str:
         """Return what is wrong with a date that has the form of one, for a parameter that takes no other text."""
-        texts = value if isinstance(value, list) else [value]
-        if not any(isinstance(text, str) and text[:4].isdecimal() and len(text) > 8 for text in texts):
+        values = value if isinstance(value, list) else [value]
+        texts = [text for text in values if isinstance(text, str) and text[:4].isdecimal() and len(text.strip()) > 8]
+        if not texts:
             return ""
-        from toolfold.execution.calendar_dates import impossible_date
+        from toolfold.dates import impossible_date
 
-        wrong = ((text, found) for text in texts if isinstance(text, str) and (found := impossible_date(text)))
+        wrong = ((text, found) for text in texts if (found := impossible_date(text)))
         text, found = next(wrong, ("", None))
         other = ["not-a-date"] if isinstance(value, list) else "not-a-date"
         return "" if found is None or self.accepts(name, other) else f"{quote(text)} {found.problem}"

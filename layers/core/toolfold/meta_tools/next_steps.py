@@ -11,8 +11,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import messages
+from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
-from toolfold.execution.calendar_dates import impossible_date
 from toolfold.execution.validation import validator_of
 from toolfold.fuzzy import closest_matches
 from toolfold.meta_tools.arguments import next_call
@@ -40,14 +40,6 @@ class DayStep(NamedTuple):
 
     text: str | Text = ""
     is_certain: bool = False
-
-
-def calendar_day(value: Any) -> date | None:
-    """Return the day that an argument names, or None."""
-    try:
-        return date.fromisoformat(value) if isinstance(value, str) and len(value) == len("2026-01-09") else None
-    except ValueError:
-        return None
 
 
 def doubt_of(day: date, today: date) -> tuple[str, date | None]:
@@ -119,7 +111,7 @@ def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invali
 
     given = arguments.get("arguments") or {}
     corrected = _corrected(tool, given, problems)
-    if validator_of(catalog, tool).validate(corrected)[1]:
+    if validator_of(catalog, tool).resolve(corrected).problems:
         corrected = dict(tool.example)
     others = {name: value for name, value in arguments.items() if name in ("select", "max_tokens", "fresh")}
     following = next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": corrected, **others})
@@ -211,8 +203,9 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
 def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> DayStep:
     """Return what to call instead where the day that is requested may have no data."""
     for name in tool.hints.get("repeated_as", {}):
-        day = calendar_day(arguments.get(name))
-        if day is not None:
+        readings = parse_date(arguments.get(name))
+        day = readings[0].low.date() if readings else None
+        if day is not None and str(day) == arguments[name]:
             doubt, other = doubt_of(day, datetime.now(UTC).date())
             rest = {key: value for key, value in arguments.items() if key != name}
             if other is None and name not in tool.parameters.get("required", ()):
@@ -252,7 +245,7 @@ def _corrected(tool: Tool, given: Mapping[str, Any], problems: list[Mapping[str,
 
 def _closest_value(rule: Any, value: Any) -> str | None:
     """Return the value allowed by ``rule`` that is closest to ``value``, or the date before one that does not exist."""
-    if isinstance(value, str) and (wrong := impossible_date(value)) is not None and wrong.nearest:
+    if not str(value).isdecimal() and (wrong := impossible_date(value)) is not None and wrong.nearest:
         return wrong.nearest
     options = rule.get("enum") if isinstance(rule, Mapping) else None
     if not isinstance(options, list) or not isinstance(value, str | int | float):
