@@ -17,6 +17,7 @@ from typing import Any
 from toolfold.cli.output import print_json, print_wrapped
 from toolfold.cli.progress import waiting
 from toolfold.cli.terminal import print_fields, print_table
+from toolfold.dates import parse_date
 from toolfold.errors import ToolfoldError
 from toolfold.log_analysis.figures import HITS, MOST_CALLED, FigureCounter, Figures, as_json, read_log, seven_figures
 from toolfold.settings import Settings
@@ -206,11 +207,10 @@ def parse_since(text: str) -> datetime:
     """Parse a length of time until now, or a date or time, which is in UTC unless it says otherwise."""
     if found := re.fullmatch(r"(\d{1,6})([mhdw])", text):
         return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 1d, 12h or 2026-01-14") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    readings = parse_date(text)
+    if len(readings) != 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 1d, 12h or 2026-01-14")
+    return readings[0].low
 
 
 def run(options: argparse.Namespace) -> int:

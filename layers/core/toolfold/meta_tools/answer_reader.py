@@ -8,7 +8,6 @@ An answer that may be mistaken for another gets a note: of another symbol, of an
 from __future__ import annotations
 
 import itertools
-import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.cache.key import simple_text
+from toolfold.dates import bounds, parse_date
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools import completion
@@ -43,9 +43,6 @@ _LIVE = ("realtime", "intraday")
 
 _MAX_QUOTE_DAYS = 7
 """Age of a quote that is usual: over a week of holidays."""
-
-_DATE_IN_ARGUMENT = re.compile(r"(?:19|20)\d\d-?(?:[01Q]\d)?")
-"""The beginning of an argument that names a day, a month, a quarter or a year."""
 
 _MAX_MESSAGE_CHARS = 2000
 """Characters of an answer that may be a message. Data in an unknown form are longer, and show what they are."""
@@ -148,7 +145,7 @@ def _default_limit(tool: Tool, arguments: Mapping[str, Any], document: Document)
 
 def _names_a_date(argument: Any) -> bool:
     texts = argument if isinstance(argument, list) else [argument]
-    return any(isinstance(text, str) and _DATE_IN_ARGUMENT.match(text) is not None for text in texts)
+    return any(parse_date(part) for text in texts if isinstance(text, str) for part in text.split(","))
 
 
 def _out_of_date(tool: Tool, document: Document, today: date) -> Iterator[str]:
@@ -158,7 +155,7 @@ def _out_of_date(tool: Tool, document: Document, today: date) -> Iterator[str]:
     if covered is not None and is_late(covered, today):
         yield f"The newest row is of {covered.last}; nothing newer was returned."
     field = None if document.tables or tool.freshness not in _LIVE else first_date_field(document.metadata)
-    if field is not None and (today - date.fromisoformat(field[1][:10])).days > _MAX_QUOTE_DAYS:
+    if field is not None and (today - bounds(field[1])[0]).days > _MAX_QUOTE_DAYS:
         yield f"These figures are old: {quoted_name(field[0])} is {quoted_name(field[1])}."
 
 

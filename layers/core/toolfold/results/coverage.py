@@ -5,16 +5,15 @@ Dates are ISO 8601 texts, so they compare as texts; a part of one (``2024``, ``2
 
 from __future__ import annotations
 
-import calendar
 import itertools
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
 
+from toolfold.dates import bounds
 from toolfold.fuzzy import normalize
 from toolfold.results import values
 from toolfold.results.tables import Document, Table
@@ -124,7 +123,7 @@ def _dates(table: Table) -> list[str]:
 
 def _step_days(dates: Sequence[str]) -> float:
     newest = sorted(set(dates[:_STEP_ROWS] if dates[0] >= dates[-1] else dates[-_STEP_ROWS:]))
-    days = [_day(text) for text in newest]
+    days = [bounds(text)[0] for text in newest]
     steps = sorted((later - earlier).days for earlier, later in itertools.pairwise(days))
     if not steps:
         return 0.0
@@ -136,12 +135,12 @@ def lacks_beginning(requested: Requested, covered: Coverage) -> bool:
     low = requested.low or (requested.high if requested.high and requested.high < covered.first else "")
     if not low or _padded(low, "-01") >= covered.first[: len(_padded(low, "-01"))]:
         return False
-    begins, wanted = _day(covered.first), _day(low)
+    begins, wanted = bounds(covered.first)[0], bounds(low)[0]
     if wanted == begins:  # times of one day
         return "T" in low and low < covered.first
     if covered.step_days > DAILY_DAYS:
         return (begins - wanted).days >= covered.step_days
-    has_weekends = any(_day(text).weekday() > 4 for text in covered.dates[:_STEP_ROWS])
+    has_weekends = any(bounds(text)[0].weekday() > 4 for text in covered.dates[:_STEP_ROWS])
     days = ((wanted + timedelta(days=number)).weekday() for number in range(min(7, (begins - wanted).days)))
     return has_weekends or any(weekday < 5 for weekday in days)
 
@@ -151,7 +150,7 @@ def lacks_end(requested: Requested, covered: Coverage, today: date) -> bool:
     bound = requested.high or requested.low
     if not bound:
         return False
-    wanted, ends = min(_last_day(bound), today), _day(covered.last)
+    wanted, ends = min(bounds(bound)[1], today), bounds(covered.last)[0]
     if not requested.high and wanted <= ends:
         return False
     return wanted > ends + timedelta(days=_LATE_STEPS * covered.step_days + DAILY_DAYS)
@@ -159,8 +158,8 @@ def lacks_end(requested: Requested, covered: Coverage, today: date) -> bool:
 
 def lacks_future(requested: Requested, covered: Coverage, today: date) -> bool:
     """Return whether the answer has rows of the future, and the requested period goes beyond them."""
-    ends = _day(covered.last)
-    return bool(requested.high) and ends > today and _last_day(requested.high) > ends
+    ends = bounds(covered.last)[0]
+    return bool(requested.high) and ends > today and bounds(requested.high)[1] > ends
 
 
 def lacks_rows(requested: Requested, covered: Coverage) -> bool:
@@ -183,9 +182,10 @@ def is_too_coarse(requested: Requested, covered: Coverage) -> bool:
         return False
     low, high = requested.low or covered.first, requested.high or covered.last
     # A row is for the time until the next one, or since the one before.
-    if (_day(low) - _day(covered.last)).days >= covered.step_days or high < covered.first or low in covered.dates:
+    begins, ends = bounds(low)[0], bounds(high)[0]
+    if (begins - bounds(covered.last)[0]).days >= covered.step_days or high < covered.first or low in covered.dates:
         return False
-    return (_day(high) - _day(low)).days < 2 * covered.step_days
+    return (ends - begins).days < 2 * covered.step_days
 
 
 def has_rows(requested: Requested, covered: Coverage) -> bool:
@@ -202,27 +202,12 @@ def single_month(requested: Requested) -> str:
 
 def is_late(covered: Coverage, today: date) -> bool:
     """Return whether the newest row is older than rows at this distance usually are."""
-    return (today - _day(covered.last)).days > _LATE_STEPS * max(covered.step_days, 1) + 7
+    return (today - bounds(covered.last)[0]).days > _LATE_STEPS * max(covered.step_days, 1) + 7
 
 
 def _padded(text: str, part: str) -> str:
     """Return a date of which parts may be missing with ``part`` (``-01``) for these."""
     return text + part * ((10 - len(text)) // 3) if len(text) < 10 else text
-
-
-def _day(text: str) -> date:
-    """Return the day that ``text`` begins with; of one that does not exist, like 2024-02-31, the nearest before it."""
-    with suppress(ValueError):
-        return date.fromisoformat(text[:10])
-    digits = re.findall(r"\d+", _padded(text, "-01")[:10])  # of a damaged answer fewer than three
-    year, month, day = (int(part) for part in [*digits, "1", "1", "1"][:3])
-    year, month = min(max(year, 1), date.max.year - 1), min(max(month, 1), 12)
-    return date(year, month, min(max(day, 1), calendar.monthrange(year, month)[1]))
-
-
-def _last_day(text: str) -> date:
-    """Return the last of the days that ``text`` stands for."""
-    return _day(f"{text}-12-31" if len(text) == 4 else f"{text}-31" if len(text) == 7 else text)
 
 
 def describe_rows(count: int) -> str:

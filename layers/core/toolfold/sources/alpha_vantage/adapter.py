@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from toolfold.catalog.json_schema import properties
+from toolfold.dates import parse_date
 from toolfold.sources.base import CachePolicy
 from toolfold.sources.http_api.adapter import HttpApiAdapter
 from toolfold.sources.http_api.faults import ResponseParser
@@ -102,20 +103,15 @@ def _timestamp(wall_time: datetime) -> float:
 def _past_ttl(arguments: Mapping[str, Any], clock: datetime) -> int:
     """Return the seconds for a response about a time that is over; 0 when it is not."""
     month, day = arguments.get("month"), arguments.get("date")
-    try:
-        if isinstance(month, str):
-            first = date.fromisoformat(f"{month}-01")
-            next_month = (first + timedelta(days=32)).replace(day=1)
-            # One day more: the last session of the month is still being settled on the first of the next.
-            if clock.date() <= next_month:
-                return 0
-            is_raw = arguments.get("adjusted") is False
-            return NEVER_CHANGES_S if is_raw else ADJUSTED_S
-        if isinstance(day, str) and clock.date() - date.fromisoformat(day) > timedelta(days=7):
-            return NEVER_CHANGES_S
-    except (ValueError, OverflowError):  # a date that does not exist: the upstream will report it
-        pass
-    return 0
+    readings = parse_date(month if isinstance(month, str) else day)
+    if not readings:  # a date that does not exist: the upstream will report it
+        return 0
+    days_over = (clock.date() - readings[0].high.date()).days
+    if isinstance(month, str):
+        # One day more: the last session of the month is still being settled on the first of the next.
+        is_raw = arguments.get("adjusted") is False
+        return 0 if days_over <= 1 else NEVER_CHANGES_S if is_raw else ADJUSTED_S
+    return NEVER_CHANGES_S if days_over > 7 else 0
 
 
 def _freshness_class(tool: Tool, arguments: Mapping[str, Any]) -> tuple[bool, str]:
