@@ -9,11 +9,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from toolfold.dates import MONTHS
 from toolfold.results.select.dates import parse_date
 from toolfold.results.select.selection import Comparison, Operand, invalid_select
 
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = tuple(month[:3] for month in MONTHS)
 _NAME = re.compile(
     r"(mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:days?)?"
     r"|(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"

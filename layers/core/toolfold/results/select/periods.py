@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import calendar
 import datetime
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from toolfold.dates import add_months, bounds
 from toolfold.results.select.selection import Period, invalid_select
 
 FEW_DAYS = 10
@@ -44,7 +44,7 @@ class Dates:
     @property
     def anchor(self) -> datetime.date:
         """The day from which relative periods count: that of the newest row, or today where rows lie in the future."""
-        return min(_to_date(self.newest), self.today)
+        return min(bounds(self.newest)[0], self.today)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def dates_of(cells: Sequence[str | None], today: datetime.date) -> Dates | None:
 def _spacing(days: Sequence[str], rows: int) -> str:
     if len(days) < 2:
         return ""
-    numbers = [_to_date(day).toordinal() for day in days[-60:]]
+    numbers = [bounds(day)[0].toordinal() for day in days[-60:]]
     gaps = sorted(second - first for first, second in itertools.pairwise(numbers))
     gap = gaps[len(gaps) // 4]  # most dates of daily prices follow each other, but for holidays
     return next((name for most, name in _SPACINGS if gap <= most), "yearly")
@@ -114,7 +114,7 @@ def _relative(period: Period, dates: Dates) -> Bounds:
         day = str(dates.today + datetime.timedelta(count))
         return _noted(period, Bounds(day, day))
     if kind in ("this", "previous", "following", "since"):
-        base = dates.today if _to_date(dates.newest) > dates.today else anchor
+        base = dates.today if bounds(dates.newest)[0] > dates.today else anchor
         steps = {"this": 0, "previous": -1, "following": 1, "since": count}[kind]
         low, high = _calendar_unit(base, unit, steps)
         return _noted(period, Bounds(str(low), "" if kind == "since" else str(high)))
@@ -148,7 +148,7 @@ def _first_end(count: int, unit: str, dates: Dates) -> str:
         return (datetime.datetime.fromisoformat(oldest) + _TIMES[unit] * count).isoformat()
     if unit == "day" and dates.spacing in ("daily", "intraday"):
         return dates.distinct[: max(count, 1)][-1]
-    return str(_shift(_to_date(oldest), count, unit) - datetime.timedelta(1))
+    return str(_shift(bounds(oldest)[0], count, unit) - datetime.timedelta(1))
 
 
 def _counted(dates: int) -> str:
@@ -180,14 +180,4 @@ def _calendar_unit(day: datetime.date, unit: str, steps: int) -> tuple[datetime.
 def _shift(day: datetime.date, count: int, unit: str) -> datetime.date:
     if unit in ("day", "week") or unit in _TIMES:
         return day + datetime.timedelta(count * (7 if unit == "week" else 1))
-    months = day.year * 12 + day.month - 1 + count * _MONTHS[unit]
-    year, month = divmod(months, 12)
-    last = calendar.monthrange(year, month + 1)[1]
-    return datetime.date(year, month + 1, min(day.day, last))
-
-
-def _to_date(text: str) -> datetime.date:
-    try:
-        return datetime.date.fromisoformat(text[:10])
-    except ValueError:  # 2024-02-31 has the form of a date
-        return datetime.date(int(text[:4]) or 1, min(max(int(text[5:7]), 1), 12), 1)
+    return add_months(day, count * _MONTHS[unit])

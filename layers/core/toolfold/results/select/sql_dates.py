@@ -6,6 +6,8 @@ import datetime
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from toolfold.dates import MONTHS, add_months
+
 _PLAIN_LENGTH = len("2026-01-05")
 
 _PARTS: Mapping[str, Callable[[datetime.datetime], int]] = {
@@ -27,12 +29,7 @@ _PARTS: Mapping[str, Callable[[datetime.datetime], int]] = {
 }
 """Part of a date → how to get it. Sunday is 0, as in ``strftime('%w', date)``."""
 
-_NAMES = {"dayname": "%A", "monthname": "%B"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 
 _FORMATS = (
@@ -98,11 +95,7 @@ def date_add(unit: Any, count: Any, value: Any) -> str | None:
         months = {"month": 1, "quarter": 3, "year": 12}.get(unit)
         if months is None:
             return None
-        month = time.year * 12 + time.month - 1 + int(count) * months
-        first = time.replace(year=month // 12, month=month % 12 + 1, day=1)
-        following = (first.replace(day=28) + datetime.timedelta(days=4)).replace(day=1)
-        last_day = (following - datetime.timedelta(days=1)).day
-        return _text(first.replace(day=min(time.day, last_day)), value)
+        return _text(add_months(time, int(count) * months), value)
     except (ValueError, OverflowError):
         return None
 
@@ -155,7 +148,7 @@ def _day_name(value: Any) -> str | None:
 
 def _month_name(value: Any) -> str | None:
     time = _time(value)
-    return None if time is None else _MONTHS[time.month - 1]
+    return None if time is None else MONTHS[time.month - 1].capitalize()
 
 
 def _part(unit: str) -> Callable[[Any], int | None]:
