@@ -135,9 +135,10 @@ def _values_of(document: Document, field: str) -> list[str]:
 
 def _default_limit(tool: Tool, arguments: Mapping[str, Any], document: Document) -> Iterator[str]:
     """Yield that a period has more rows than the default number of them, which the tool returned."""
-    if not any(map(_names_a_date, arguments.values())):
+    longest = tool.hints.get("complete", {})
+    if not longest or not any(map(_names_a_date, arguments.values())):
         return
-    for name, most in tool.hints.get("complete", {}).items():
+    for name, most in longest.items():
         default = properties(tool.parameters).get(name, {}).get("default")
         if type(default) is int and name not in arguments and any(len(t.rows) == default for t in document.tables):
             yield f"There may be more: {default} rows are the default; {name} {most} is the most."

@@ -245,7 +245,8 @@ def _corrected(tool: Tool, given: Mapping[str, Any], problems: list[Mapping[str,
 
 def _closest_value(rule: Any, value: Any) -> str | None:
     """Return the value allowed by ``rule`` that is closest to ``value``, or the date before one that does not exist."""
-    if not str(value).isdecimal() and (wrong := impossible_date(value)) is not None and wrong.nearest:
+    is_number = not isinstance(value, str) or value.isdecimal()
+    if not is_number and (wrong := impossible_date(value)) is not None and wrong.nearest:
         return wrong.nearest
     options = rule.get("enum") if isinstance(rule, Mapping) else None
     if not isinstance(options, list) or not isinstance(value, str | int | float):
