@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolfold import cli
-from toolfold.cli.parser import SHELLS
+from toolfold.cli.completion import SHELLS
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import functools
+import pkgutil
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -52,6 +56,20 @@ def test_every_command_has_help_with_examples() -> None:  # N10
         shown = parser.format_help()
         if parser.prog != "toolfold catalog lint":  # explains its rules instead
             assert parser.prog in shown.partition("examples:")[2]
+
+
+def test_every_command_names_a_function_that_runs_it() -> None:
+    for parser in parsers(make_parser()):
+        run = parser.get_default("run")
+        assert callable(pkgutil.resolve_name(run.args[0]) if isinstance(run, functools.partial) else run)
+
+
+def test_a_command_imports_the_modules_of_no_other() -> None:
+    program = "import sys; from toolfold.cli import main; main(['cache', 'info']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "toolfold.cli.cache" in loaded
+    assert not {f"toolfold.cli.{name}" for name in ("call", "catalog", "doctor", "serve", "source")} & {*loaded}
 
 
 def test_help_of_a_command_by_its_name(run: Run) -> None:

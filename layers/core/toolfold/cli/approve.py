@@ -9,15 +9,17 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.aws.clients import AwsClients, error_code
 from toolfold.cli import terminal
 from toolfold.errors import ToolfoldError
+from toolfold.execution.approval_decision import ApprovalDesk, WaitingCall
+from toolfold.execution.secrets import SecretProvider
 from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import Settings
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.app import App
-    from toolfold.execution.approval_decision import ApprovalDesk, WaitingCall
 
 _EXAMPLES = """examples:
   toolfold approve TOKEN            show the call that waits, and ask
@@ -32,7 +34,7 @@ exit code: 0 approved or denied as requested, 1 neither, 2 wrong usage
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = commands.add_parser("approve", help="approve or deny a call that waits for a person", epilog=_EXAMPLES)
+    parser = commands.add_parser("approve", epilog=_EXAMPLES)
     parser.add_argument("token", metavar="TOKEN", help="the approval token of the call")
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("-y", "--yes", action="store_true", help="approve without a question")
@@ -42,8 +44,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Show the call and decide about it."""
-    from toolfold.aws.clients import error_code
-
     try:
         desk = _desk(Settings.from_environment())
         call = desk.find(options.token)
@@ -92,10 +92,6 @@ def approve_here(app: App, error: Mapping[str, Any]) -> str:
 
 
 def _desk(settings: Settings) -> ApprovalDesk:
-    from toolfold.aws.clients import AwsClients
-    from toolfold.execution.approval_decision import ApprovalDesk
-    from toolfold.execution.secrets import SecretProvider
-
     aws = AwsClients()
     secrets = SecretProvider(aws, settings.secret_ttl_s, settings.secret_timeout_s)
     return ApprovalDesk(with_local_defaults(settings), aws, secrets.get_secret)

@@ -8,10 +8,12 @@ Types of options, and what the commands that listen on a port share.
 from __future__ import annotations
 
 import argparse
+import functools
+import importlib
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
 from toolfold.cli.output import print_wrapped
@@ -46,6 +48,19 @@ def listen(make_server: Callable[[], T], port: int, hint: str = "") -> T:
     except OSError as error:
         step = hint or "Choose another with --port."
         raise ToolfoldError(f"Port {port} cannot be used: {error.strerror}. {step}") from None
+
+
+def later(place: str) -> Callable[..., Any]:
+    """Return a function that imports the one at ``place``, ``module:function``, and calls it.
+
+    What a command needs is imported by that command alone, when it runs: the packages of its extra may be missing.
+    """
+    return functools.partial(_call_at, place)
+
+
+def _call_at(place: str, *arguments: Any) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)(*arguments)
 
 
 _FULL_LINE = 95
@@ -198,7 +213,7 @@ class ArgumentParser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f"{value!r} is not one of {', '.join(names)}. {hint}".rstrip())
 
     def _suggest(self, word: str, commands: argparse.Action) -> str:
-        nested = dict(_leaves(self.prog, cast("argparse._SubParsersAction[ArgumentParser]", commands)))
+        nested = list(_leaves(self.prog, cast("argparse._SubParsersAction[ArgumentParser]", commands)))
         ends = [command for command in nested if command.endswith(f" {word.lower()}")]
         other = f"toolfold {_OTHER_WORDS.get(word.lower(), '')}"
         if other in {*nested, "toolfold --version"}:
@@ -213,12 +228,41 @@ class ArgumentParser(argparse.ArgumentParser):
         return f"`{self.prog} --help` lists the commands."
 
 
-def _leaves(prog: str, commands: argparse._SubParsersAction[ArgumentParser]) -> Iterable[tuple[str, ArgumentParser]]:
+class LazyParsers(dict[str, Any]):
+    """Name of a command → its parser, which is made when it is first read.
+
+    Args:
+        makers: name of a command → what makes its parser.
+        groups: the commands that have others below them.
+    """
+
+    def __init__(self, makers: Mapping[str, Callable[[], ArgumentParser]], groups: Sequence[str]) -> None:
+        super().__init__(makers)
+        self.groups = groups
+
+    def __getitem__(self, name: str) -> ArgumentParser:
+        if not isinstance(found := super().__getitem__(name), ArgumentParser):
+            self[name] = found = found()
+        return cast("ArgumentParser", found)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the parser of a command, or ``default`` where there is no such command."""
+        return self[name] if name in self else default  # noqa: SIM401 - this is that method
+
+    def values(self) -> list[ArgumentParser]:  # type: ignore[override]  # a list, as all have to be made
+        """Return all parsers."""
+        return [self[name] for name in self]
+
+    def items(self) -> list[tuple[str, ArgumentParser]]:  # type: ignore[override]
+        """Return all names and parsers."""
+        return [(name, self[name]) for name in self]
+
+
+def _leaves(prog: str, commands: argparse._SubParsersAction[ArgumentParser]) -> Iterator[str]:
     """Yield the commands below ``prog``, the nearest first, then those of their groups."""
-    for name, parser in commands.choices.items():
-        yield f"{prog} {name}", parser
-    for name, parser in commands.choices.items():
-        for action in parser._actions:
+    yield from (f"{prog} {name}" for name in commands.choices)
+    for name in getattr(commands.choices, "groups", commands.choices):
+        for action in commands.choices[name]._actions:
             if isinstance(action, argparse._SubParsersAction):
                 yield from _leaves(f"{prog} {name}", action)
 

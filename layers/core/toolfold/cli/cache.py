@@ -11,8 +11,12 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from toolfold.cache.factory import check_cache_file
+from toolfold.cache.sqlite import SQLiteStore
 from toolfold.errors import ToolfoldError
 from toolfold.local_defaults import with_local_defaults
+from toolfold.private_folder import PathRefused, absolute_path
+from toolfold.results.offload import FOLDER, delete_answers, list_answers
 from toolfold.settings import Settings
 
 _EXAMPLES = """examples:
@@ -53,7 +57,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command and its subcommands."""
     parser = commands.add_parser(
         "cache",
-        help="show or clear cached and long answers on this machine",
         description="Show or clear what toolfold keeps on this machine.",
         epilog=_EXAMPLES,
     )
@@ -106,8 +109,6 @@ def _clear(options: argparse.Namespace) -> int:
 
 
 def _local_settings() -> Settings:
-    from toolfold.cache.factory import check_cache_file
-
     settings = Settings.from_environment()
     check_cache_file(settings)
     return with_local_defaults(settings)
@@ -125,8 +126,6 @@ def _cache_place(settings: Settings) -> Place:
     if location.startswith("dynamodb://"):
         table = location.removeprefix("dynamodb://")
         return Place("cache", f"DynamoDB table {table}", note="shared, so it is not cleared here; its items expire")
-    from toolfold.private_folder import absolute_path
-
     path = absolute_path(location)
     if not os.path.lexists(path):
         return Place("cache", path, note="not made yet")
@@ -144,9 +143,6 @@ def _answers_place(settings: Settings) -> Place:
         return Place("answers", "off", note="long answers are not saved")
     if location.startswith("s3://"):
         return Place("answers", location, note="in S3, so they are not cleared here; they expire after a day")
-    from toolfold.private_folder import PathRefused, absolute_path
-    from toolfold.results.offload import FOLDER, list_answers
-
     folder = os.path.join(absolute_path(location), FOLDER)
     if not os.path.lexists(folder):
         return Place("answers", folder, note="not made yet")
@@ -161,9 +157,7 @@ def _answers_place(settings: Settings) -> Place:
     return Place("answers", folder, True, len(own), sum(file.size for file in own), oldest, note)
 
 
-def _open_cache(settings: Settings):  # type: ignore[no-untyped-def]  # imported here only
-    from toolfold.cache.sqlite import SQLiteStore
-
+def _open_cache(settings: Settings) -> SQLiteStore:
     return SQLiteStore(settings.cache, settings.cache_file_bytes, _TIMEOUT_S)
 
 
@@ -175,8 +169,6 @@ def _clear_cache(settings: Settings) -> None:
 
 
 def _clear_answers(settings: Settings) -> None:
-    from toolfold.results.offload import delete_answers
-
     try:
         delete_answers(settings.offload, _TIMEOUT_S)
     except OSError as error:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.cli import approve, output, progress
+from toolfold.cli import answers, output, progress
 from toolfold.cli.output import OutputFile
 from toolfold.cli.remote import WHOLE_TOKENS, RemoteTools
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
@@ -37,7 +37,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command."""
     parser = commands.add_parser(
         "call",
-        help="call one tool and print its answer",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -88,10 +87,13 @@ def run(options: argparse.Namespace) -> int:
     with progress.waiting(f"Waiting for {options.tool_name} …"):
         result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
     needs_approval = result.is_error and result.structured["error"]["code"] == ApprovalRequired.code
-    if needs_approval and (token := approve.approve_here(app, result.structured["error"])):
-        arguments["approval_token"] = token
-        with progress.waiting(f"Waiting for {options.tool_name} …"):
-            result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
+    if needs_approval:
+        from toolfold.cli.approve import approve_here
+
+        if token := approve_here(app, result.structured["error"]):
+            arguments["approval_token"] = token
+            with progress.waiting(f"Waiting for {options.tool_name} …"):
+                result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
     return _print(options, result, file, app.settings.max_tokens)
 
 
@@ -119,8 +121,6 @@ def _call_arguments(options: argparse.Namespace, tools: MetaTools | None) -> dic
 
 def _print(options: argparse.Namespace, result: Result, file: OutputFile | None, max_tokens: int) -> int:
     """Print or write the answer, or print the error; return the exit code."""
-    from toolfold.cli import answers
-
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return output.print_result(result, options.json, options.tool_name)
     form = "structured" if options.json else options.format or (answers.format_of(file.path) if file else "")

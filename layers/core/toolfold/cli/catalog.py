@@ -1,16 +1,13 @@
-"""``toolfold catalog``: list, search, describe, check, compile and publish the catalog."""
+"""``toolfold catalog``: the options of its commands, which list, search, describe, check, compile and publish it."""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
-import sys
+import re
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from toolfold.cli import output, progress, publish, versions
-from toolfold.cli.remote import RemoteTools
+from toolfold.cli.argument_parser import later
 
 _Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -75,17 +72,54 @@ To accept a finding, add a comment with the reason to its line:   # lint: allow 
 How to write a tool, and the reason for each rule: docs/reference/catalog-format.md.
 """
 
+_PUBLISH_EXAMPLES = """examples:
+  toolfold catalog publish s3://BUCKET/catalog               BUCKET is the output CatalogBucketName of the stack
+  toolfold catalog publish s3://BUCKET/catalog --dry-run     check everything and show what would change
+  toolfold catalog publish s3://BUCKET/catalog --file mine.json
+  toolfold catalog publish s3://BUCKET/catalog --folder catalog    compile and lint the YAML, and publish that
+  AWS_PROFILE=prod toolfold catalog publish s3://BUCKET/catalog
 
-_MANY_TOOLS = 50
-"""Number of tools from which a catalog is searched more often than it is listed as a whole."""
+Nothing is written unless the catalog is complete, up to date with its YAML, and names only variables and hosts that the
+settings allow. If someone else publishes at the same time, one of the two succeeds and the other ends with an error.
 
-_MAX_SHOWN = 10
-"""Problems of single tools that are printed: a large document may have hundreds."""
+What is published here stays: neither a deployment nor the schedule of the stack replaces it. --automatic lets them.
+To go back: toolfold catalog rollback s3://BUCKET/catalog   what there is: toolfold catalog versions s3://BUCKET/catalog
+
+permissions: s3:GetObject and s3:PutObject on the prefix, s3:ListBucket on the bucket
+"""
+
+_VERSIONS_EXAMPLES = """examples:
+  toolfold catalog versions s3://BUCKET/catalog
+  toolfold catalog versions s3://BUCKET/catalog --json | jq -r '.versions[1].sha256'
+
+The pointer in the bucket lists the last 20 versions; catalogs themselves are never deleted. writer is what published a
+version: a person at a terminal, a deployment, or the schedule of the stack. A withdrawn version was left by a rollback.
+"""
+
+_DIFF_EXAMPLES = """examples:
+  toolfold catalog diff s3://BUCKET/catalog                      the previous version and the current one
+  toolfold catalog diff s3://BUCKET/catalog 3f9a1c current       a version, named by the beginning of its hash
+  toolfold catalog diff s3://BUCKET/catalog current mine.json    the current one and a compiled catalog in a file
+  toolfold catalog diff s3://BUCKET/catalog --json | jq .removed
+
+Each line begins with + (added), - (removed) or ~ (changed). Lines of sources say where requests and keys would go.
+exit code: 0 they are equal or differ, 1 one of them cannot be read
+"""
+
+_ROLLBACK_EXAMPLES = """examples:
+  toolfold catalog rollback s3://BUCKET/catalog                  to the version before the current one
+  toolfold catalog rollback s3://BUCKET/catalog 3f9a1c           to a version of `toolfold catalog versions`
+  toolfold catalog rollback s3://BUCKET/catalog --dry-run        show what would change
+
+Gateways serve the earlier catalog within a minute (TOOLFOLD_CATALOG_MAX_AGE_S). The version that is left is marked as
+withdrawn, so a second rollback goes back one further. Deployments and the schedule do not replace it, until you run:
+toolfold catalog publish s3://BUCKET/catalog --automatic
+"""
 
 
 def add_parser(commands: _Subparsers) -> None:
     """Add the command and its subcommands."""
-    parser = commands.add_parser("catalog", help="search, check, compile and publish the catalog", epilog=_EXAMPLES)
+    parser = commands.add_parser("catalog", epilog=_EXAMPLES)
     parser.set_defaults(run=lambda options: options.parser.show_help())
     subcommands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for add in (
@@ -95,8 +129,8 @@ def add_parser(commands: _Subparsers) -> None:
         _add_stats,
         _add_compile,
         _add_lint,
-        publish.add_parser,
-        versions.add_parsers,
+        _add_publish,
+        _add_versions,
     ):
         add(subcommands)
 
@@ -112,7 +146,7 @@ def _add_list(subcommands: _Subparsers) -> None:
     )
     _add_filters(parser)
     parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
-    parser.set_defaults(run=_list, takes_endpoint=True)
+    parser.set_defaults(run=later("toolfold.cli.catalog_views:list_tools"), takes_endpoint=True)
 
 
 def _add_get(subcommands: _Subparsers) -> None:
@@ -120,7 +154,7 @@ def _add_get(subcommands: _Subparsers) -> None:
     parser.add_argument("names", metavar="TOOL_NAME", nargs="+", help="as in `toolfold catalog list`; at most 20")
     parser.add_argument("--detail", choices=("full", "medium", "minimal"), help="how much of each (default full)")
     parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_GET")
-    parser.set_defaults(run=_get, takes_endpoint=True)
+    parser.set_defaults(run=later("toolfold.cli.catalog_views:describe_tools"), takes_endpoint=True)
 
 
 def _add_search(subcommands: _Subparsers) -> None:
@@ -135,7 +169,7 @@ def _add_search(subcommands: _Subparsers) -> None:
     _add_filters(parser)
     parser.add_argument("--explain", action="store_true", help="show which words matched, and how typos were corrected")
     parser.add_argument("--json", action="store_true", help="print the structured answer of TOOL_LIST")
-    parser.set_defaults(run=_search, takes_endpoint=True)
+    parser.set_defaults(run=later("toolfold.cli.catalog_views:search_tools"), takes_endpoint=True)
 
 
 def _add_stats(subcommands: _Subparsers) -> None:
@@ -143,7 +177,7 @@ def _add_stats(subcommands: _Subparsers) -> None:
         "stats", help="count the tools of each category, by access, and the tags", epilog=_STATS_EXAMPLES
     )
     parser.add_argument("--json", action="store_true", help="print {tools, sources, categories, tags, sha256}")
-    parser.set_defaults(run=_stats)
+    parser.set_defaults(run=later("toolfold.cli.catalog_views:print_stats"))
 
 
 def _add_compile(subcommands: _Subparsers) -> None:
@@ -164,7 +198,7 @@ def _add_compile(subcommands: _Subparsers) -> None:
         action="store_true",
         help="print what is left out of imported tools: sentences, inner parts of schemas",
     )
-    parser.set_defaults(run=_compile)
+    parser.set_defaults(run=later("toolfold.cli.catalog_build:compile_catalog"))
 
 
 def _add_lint(subcommands: _Subparsers) -> None:
@@ -177,7 +211,7 @@ def _add_lint(subcommands: _Subparsers) -> None:
     )
     parser.add_argument("--folder", type=Path, default=Path("catalog"), help="folder of the sources (default catalog)")
     parser.add_argument("--json", action="store_true", help="print a JSON list of {file, line, rule, problem, advice}")
-    parser.set_defaults(run=_lint)
+    parser.set_defaults(run=later("toolfold.cli.catalog_build:lint_catalog"))
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
@@ -190,127 +224,91 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", help="most tools to show, 1 to 200")
 
 
-def _given_filters(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the filters given, as arguments of TOOL_LIST."""
-    given = {name: getattr(options, name) for name in ("category", "tag", "access", "limit")}
-    return {name: value for name, value in given.items() if value is not None}
+def _add_publish(subcommands: _Subparsers) -> None:
+    parser = subcommands.add_parser(
+        "publish",
+        help="upload a compiled catalog to S3 and make it the current one",
+        description="Check a compiled catalog, upload it to S3, and make it the current one. Readers find a complete "
+        "catalog at any moment. Uses the AWS credentials of this machine.",
+        epilog=_PUBLISH_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_location(parser)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--file", type=Path, metavar="FILE", help="compiled catalog (default: the one in the package)")
+    what.add_argument("--folder", type=Path, metavar="FOLDER", help="compile the sources in this folder instead")
+    parser.add_argument(
+        "--refresh", action="store_true", help="with --folder: read the tools of its sources again first, in a copy"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="write nothing; show what would change")
+    parser.add_argument(
+        "--automatic",
+        action="store_true",
+        help="let deployments and the schedule replace this catalog, as they replace their own",
+    )
+    parser.set_defaults(run=later("toolfold.cli.publish:run"))
 
 
-def _list(options: argparse.Namespace) -> int:
-    from toolfold.cli import catalog_views
-
-    filters = _given_filters(options)
-    if options.endpoint:
-        return _print_remote(options, "TOOL_LIST", filters)
-    tools = output.meta_tools()
-    if options.json:
-        return output.print_result(tools.call("TOOL_LIST", filters), as_json=True)
-    return catalog_views.list_tools(tools, filters)
-
-
-def _print_remote(options: argparse.Namespace, name: str, arguments: dict[str, Any]) -> int:
-    """Print the answer of a meta-tool of an endpoint, as a model gets it."""
-    with RemoteTools(options) as tools:
-        return output.print_result(tools.call(name, arguments), options.json)
-
-
-def _get(options: argparse.Namespace) -> int:
-    from toolfold.cli import catalog_views
-
-    arguments = {"tool_name": options.names, "detail": options.detail}
-    if options.endpoint:
-        with RemoteTools(options) as remote_tools:
-            return catalog_views.get_tools(remote_tools, arguments, as_json=options.json)
-    return catalog_views.get_tools(output.meta_tools(), arguments, as_json=options.json)
-
-
-def _stats(options: argparse.Namespace) -> int:
-    from toolfold.cli import catalog_views
-
-    return catalog_views.print_stats(output.meta_tools(), as_json=options.json)
-
-
-def _search(options: argparse.Namespace) -> int:
-    from toolfold.cli import catalog_views
-
-    arguments = {"query": " ".join(options.words), **_given_filters(options)}
-    if options.endpoint:
-        if options.explain:
-            options.parser.error("--explain reads the catalog of this machine. Leave out --explain or --endpoint.")
-        return _print_remote(options, "TOOL_LIST", arguments)
-    return catalog_views.search_catalog(output.meta_tools(), arguments, as_json=options.json, explain=options.explain)
-
-
-def _compile(options: argparse.Namespace) -> int:
-    from toolfold.build import lint
-    from toolfold.build.compiler import compile_sources
-    from toolfold.build.writer import read_output_file, replace_catalog_file
-
-    path = options.output or options.folder / "catalog.json"
-    with progress.steps() as steps:
-        compiled, left_out, notes, _ = compile_sources(options.folder, progress=steps.start)
-    current = read_output_file(path)
-    _print_left_out(left_out)
-    _print_notes(notes, is_whole=options.notes)
-    for finding in lint.find_secrets(options.folder):
-        print(finding, file=sys.stderr)
-    if options.check:
-        if current != compiled:
-            print(f"{path} is out of date. Run: toolfold catalog compile --folder {options.folder}", file=sys.stderr)
-            return 1
-        print(f"{path} is up to date with {options.folder}.")
-        return 0
-    replace_catalog_file(path, compiled)
-    tools = len(json.loads(compiled)["tools"])
-    print(f"{path}: {tools} tools, {len(compiled.encode()):,} bytes{'' if current != compiled else ', unchanged'}")
-    if tools >= _MANY_TOOLS:
-        _note_semantic_postings(compiled)
-    return 0
-
-
-def _note_semantic_postings(compiled: str) -> None:
-    """Tell how imported tools are found by more words, where what that needs is not installed."""
-    from toolfold.build import semantic_index
-    from toolfold.build.importers import IMPORTERS
-
-    sources = json.loads(compiled)["sources"].values()
-    if any(source["kind"] in IMPORTERS for source in sources) and not semantic_index.is_available():
-        print(
-            "Imported tools are found by the words of their texts. To find them by words near in meaning as well: "
-            f"{semantic_index.INSTALL}",
-            file=sys.stderr,
+def _add_versions(subcommands: _Subparsers) -> None:
+    raw = argparse.RawDescriptionHelpFormatter
+    versions = subcommands.add_parser(
+        "versions",
+        help="list the published versions of a catalog in S3",
+        description="List the published versions, newest first: hash, time, tools, what published it, and who.",
+        epilog=_VERSIONS_EXAMPLES,
+        formatter_class=raw,
+    )
+    _add_location(versions)
+    versions.set_defaults(run=later("toolfold.cli.versions:list_versions"))
+    diff = subcommands.add_parser(
+        "diff",
+        help="show what differs between two versions of a catalog in S3",
+        description="Show the tools and sources that differ between two versions, or a version and a file.",
+        epilog=_DIFF_EXAMPLES,
+        formatter_class=raw,
+    )
+    _add_location(diff)
+    for name, default in (("before", "previous"), ("after", "current")):
+        diff.add_argument(
+            name,
+            metavar=name.upper(),
+            nargs="?",
+            default=default,
+            help=f"current, previous, the beginning of a hash, or a file (default {default})",
         )
+    diff.set_defaults(run=later("toolfold.cli.versions:print_diff"))
+    rollback = subcommands.add_parser(
+        "rollback",
+        help="make an earlier version of a catalog in S3 the current one",
+        description="Make an earlier version the current one, after checking that it is complete.",
+        epilog=_ROLLBACK_EXAMPLES,
+        formatter_class=raw,
+    )
+    _add_location(rollback)
+    rollback.add_argument("version", metavar="VERSION", nargs="?", default="", help="the beginning of its hash")
+    rollback.add_argument("--dry-run", action="store_true", help="write nothing; show what would change")
+    rollback.set_defaults(run=later("toolfold.cli.versions:roll_back_catalog"))
 
 
-def _print_notes(notes: list[str], *, is_whole: bool) -> None:
-    """Print what tools of imported sources lack, or how many such notes there are."""
-    if notes and is_whole:
-        print(*notes, sep="\n", file=sys.stderr)
-    elif notes:
-        print(f"{len(notes)} notes about parts that are left out of tools; --notes prints them.", file=sys.stderr)
+def _add_location(parser: argparse.ArgumentParser) -> None:
+    """Add the options that all these commands have."""
+    parser.add_argument(
+        "location",
+        metavar="s3://BUCKET/PREFIX",
+        nargs="?",
+        default="",
+        help="where the catalog is, as in TOOLFOLD_CATALOG; its bucket is the output CatalogBucketName of the stack",
+    )
+    parser.add_argument(
+        "--bucket-owner",
+        metavar="ACCOUNT",
+        type=_account,
+        help="the account that must own the bucket, 12 digits, or any (default: that of the credentials)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, for a program")
 
 
-def _print_left_out(problems: list[str]) -> None:
-    """Print how many operations of imported sources are not tools, and the first of them."""
-    if problems:
-        print(*problems[:_MAX_SHOWN], sep="\n", file=sys.stderr)
-        more = f", of which {_MAX_SHOWN} are shown" if len(problems) > _MAX_SHOWN else ""
-        print(
-            f"{len(problems)} left out{more}: the others compile. `toolfold catalog lint` lists all.", file=sys.stderr
-        )
-
-
-def _lint(options: argparse.Namespace) -> int:
-    from toolfold.build import lint
-
-    findings = lint.check(options.folder)
-    errors = sum(not finding.is_warning for finding in findings)
-    if options.json:
-        output.print_json([dataclasses.asdict(finding) for finding in findings])
-    elif findings:
-        print(*findings, sep="\n")
-        counted = f"{errors} found" + (f", {len(findings) - errors} warnings" if errors < len(findings) else "")
-        print(f"{counted}; `toolfold catalog lint --help` explains the rules.", file=sys.stderr)
-    else:
-        print(f"Nothing found in {options.folder} by {len(lint.RULES)} rules.")
-    return 1 if errors else 0
+def _account(text: str) -> str:
+    if text != "any" and not re.fullmatch(r"[0-9]{12}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of an account (12 digits), nor any")
+    return text

@@ -8,6 +8,8 @@ with ``--json``.
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import re
 import shlex
 import sys
@@ -19,14 +21,13 @@ from toolfold.catalog.entries import summary_suffix
 from toolfold.catalog.explanation import ANY_FIELD, Explainer
 from toolfold.cli import output, terminal
 from toolfold.cli.output import print_json
+from toolfold.cli.remote import RemoteTools
 from toolfold.meta_tools import list_request
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import ToolSummary
     from toolfold.catalog.explanation import ExplainedHit
-    from toolfold.cli.remote import RemoteTools
-    from toolfold.meta_tools.dispatcher import MetaTools
 
 DEFAULT_LIMIT = 10
 """Tools shown by default: half a screen."""
@@ -34,14 +35,8 @@ DEFAULT_LIMIT = 10
 _NO_MATCH = "No tool matches. Try other English words, or look through `toolfold catalog list`."
 
 
-def search_catalog(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: bool, explain: bool) -> int:
+def search_tools(options: argparse.Namespace) -> int:
     """Print the tools that match.
-
-    Args:
-        tools: the meta-tools over the catalog.
-        arguments: those of TOOL_LIST.
-        as_json: whether to print JSON.
-        explain: whether to print the words that matched each tool.
 
     Returns:
         The exit code: 0, or 1 when nothing matches.
@@ -50,16 +45,22 @@ def search_catalog(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: b
         InvalidArguments: as TOOL_LIST.
         CatalogUnavailable: the catalog cannot be read.
     """
+    arguments = {"query": " ".join(options.words), **_given_filters(options)}
+    if options.endpoint:
+        if options.explain:
+            options.parser.error("--explain reads the catalog of this machine. Leave out --explain or --endpoint.")
+        return _print_remote(options, "TOOL_LIST", arguments)
+    tools = output.meta_tools()
     catalog = tools.catalog()
     request = list_request.parse_list_request(catalog, arguments)
     limit = request.limit or DEFAULT_LIMIT
     explained = Explainer(catalog).search(request.query, limit, request.filters.positions(catalog), divided=0)
     found, hits = explained.result, explained.hits
     summaries = [catalog.summary(hit.position) for hit in hits]
-    reasons = [_reasons(hit) if explain else [] for hit in hits]
-    if as_json:
+    reasons = [_reasons(hit) if options.explain else [] for hit in hits]
+    if options.json:
         structured = tools.call(list_request.TOOL, arguments).structured
-        if explain:
+        if options.explain:
             for entry, hit, why in zip(structured["tools"], hits, reasons, strict=False):
                 entry.update(score=round(hit.score), why=why)
         print_json(structured)
@@ -74,6 +75,18 @@ def search_catalog(tools: MetaTools, arguments: Mapping[str, Any], *, as_json: b
         for summary, hit, why in zip(summaries, hits, reasons, strict=True):
             print(summary.name, f"{hit.score:.0f}", _text(summary), *([", ".join(why)] if why else []), sep="\t")
     return 0 if hits else 1
+
+
+def _given_filters(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the filters given, as arguments of TOOL_LIST."""
+    given = {name: getattr(options, name) for name in ("category", "tag", "access", "limit")}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _print_remote(options: argparse.Namespace, name: str, arguments: dict[str, Any]) -> int:
+    """Print the answer of a meta-tool of an endpoint, as a model gets it."""
+    with RemoteTools(options) as tools:
+        return output.print_result(tools.call(name, arguments), options.json)
 
 
 def _reasons(hit: ExplainedHit) -> list[str]:
@@ -117,13 +130,19 @@ _SHOWN_TAGS = 12
 _ACCESS = ("free", "mixed", "premium")
 
 
-def list_tools(tools: MetaTools, arguments: Mapping[str, Any]) -> int:
+def list_tools(options: argparse.Namespace) -> int:
     """Print the tools that meet the filters: by category on a terminal, else one a line with tabs between the columns.
 
     Raises:
         InvalidArguments: as TOOL_LIST.
         CatalogUnavailable: the catalog cannot be read.
     """
+    arguments = _given_filters(options)
+    if options.endpoint:
+        return _print_remote(options, "TOOL_LIST", arguments)
+    tools = output.meta_tools()
+    if options.json:
+        return output.print_result(tools.call("TOOL_LIST", arguments), as_json=True)
     catalog = tools.catalog()
     request = list_request.parse_list_request(catalog, arguments)
     positions = request.filters.positions(catalog)
@@ -155,16 +174,18 @@ def _print_by_category(summaries: Sequence[ToolSummary]) -> None:
         )
 
 
-def get_tools(tools: MetaTools | RemoteTools, arguments: Mapping[str, Any], *, as_json: bool) -> int:
+def describe_tools(options: argparse.Namespace) -> int:
     """Print the entries of tools, and for each name that the catalog lacks an error.
 
     Returns:
         The exit code: 0, or 1 when a name is not found.
     """
-    result = tools.call("TOOL_GET", arguments)
-    if result.is_error or as_json:
+    arguments = {"tool_name": options.names, "detail": options.detail}
+    with RemoteTools(options) if options.endpoint else contextlib.nullcontext(output.meta_tools()) as tools:
+        result = tools.call("TOOL_GET", arguments)
+    if result.is_error or options.json:
         missing = not result.is_error and not all(entry["found"] for entry in result.structured["tools"])
-        return output.print_result(result, as_json) or int(missing)
+        return output.print_result(result, options.json) or int(missing)
     code, errors = 0, iter(result.errors)
     for number, entry in enumerate(result.structured["tools"]):
         if not entry["found"]:
@@ -212,9 +233,9 @@ def _command(call: Mapping[str, Any]) -> str:
     return shlex.join(["toolfold", "call", call["tool_name"], *arguments])
 
 
-def print_stats(tools: MetaTools, *, as_json: bool) -> int:
-    """Print how many tools there are, by category and access, and the most frequent tags."""
-    catalog = tools.catalog()
+def print_stats(options: argparse.Namespace) -> int:
+    """Print how many tools there are, by category and access, and the most frequent tags; return the exit code."""
+    catalog = output.meta_tools().catalog()
     counts: dict[str, dict[str, int]] = {category.name: dict.fromkeys(_ACCESS, 0) for category in catalog.categories}
     for position in range(len(catalog)):
         summary = catalog.summary(position)
@@ -222,7 +243,7 @@ def print_stats(tools: MetaTools, *, as_json: bool) -> int:
         by_access[summary.access] = by_access.get(summary.access, 0) + 1
     tags = sorted(catalog.counts("tags").items(), key=lambda item: -item[1])
     sources = {source.id: source.title for source in catalog.sources}
-    if as_json:
+    if options.json:
         categories = {name: {"tools": sum(found.values()), **found} for name, found in counts.items()}
         output.print_json(
             {"tools": len(catalog), "sources": sources, "categories": categories, "tags": dict(tags),

@@ -25,7 +25,6 @@ def add_mock_api_parser(commands: argparse._SubParsersAction[argparse.ArgumentPa
     """Add the command."""
     parser = commands.add_parser(
         "mock-api",
-        help="imitate the Alpha Vantage API on this machine, with made-up data",
         description="Serve all functions of the Alpha Vantage API with made-up data, and its errors on request: "
         "docs/reference/mock-api.md. Prints the settings that point toolfold at it.",
         epilog=_MOCK_API_EXAMPLES,
@@ -62,7 +61,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command."""
     parser = commands.add_parser(
         "demo",
-        help='answer "give me aapl price" step by step, offline',
         description="Find the tool for a question, call it, and print each step. Uses the mock API: no network, no "
         "API key, no configuration.",
         epilog="examples:\n  toolfold demo\n  toolfold demo | less\n",
@@ -72,6 +70,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(_options: argparse.Namespace) -> int:
     """Run the demo; return 0, or 1 when a step failed."""
-    from toolfold import demo
+    from toolfold import demo  # and with it the server: `mock-api` needs neither
 
     return demo.run(terminal.width())

@@ -16,15 +16,26 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from toolfold.aws.clients import AwsClients
+from toolfold.cache.factory import create_shared_store
+from toolfold.catalog.start_check import check_catalog
+from toolfold.catalog.store import open_store
 from toolfold.cli import terminal
 from toolfold.cli.environment import install_command
 from toolfold.cli.output import print_json
 from toolfold.cli.terminal import wrap
+from toolfold.cli.error_text import for_person
 from toolfold.errors import CallError, SettingsError
+from toolfold.execution.api_keys import resolve_api_key
+from toolfold.execution.credentials import NO_CREDENTIALS
+from toolfold.execution.secrets import SecretProvider
 from toolfold.fuzzy import closest_matches
 from toolfold.local_defaults import with_local_defaults
+from toolfold.network.errors import TransportError
+from toolfold.network.ssrf import address_check
 from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
+from toolfold.sources.http_api.transport_errors import to_call_error
 from toolfold.version import __version__
 
 if TYPE_CHECKING:
@@ -131,9 +142,6 @@ def _network_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
 
 def _cache(settings: Settings) -> Iterator[Finding]:
     """Open the cache that the command line and stdio use."""
-    from toolfold.aws.clients import AwsClients
-    from toolfold.cache.factory import create_shared_store
-
     local = with_local_defaults(settings)
     if local.cache == "off":
         yield Finding("note", "cache", "off, so every call is sent to its source.")
@@ -152,10 +160,6 @@ def _cache(settings: Settings) -> Iterator[Finding]:
 
 
 def _catalog(settings: Settings) -> Catalog | Finding:
-    from toolfold.catalog.start_check import check_catalog
-    from toolfold.catalog.store import open_store
-    from toolfold.cli.error_text import for_person
-
     try:
         store = open_store(settings)
         check_catalog(settings, store)
@@ -176,11 +180,6 @@ def _without_keys_of_others(environment: Mapping[str, str], catalog: Catalog, so
 
 
 def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
-    from toolfold.aws.clients import AwsClients
-    from toolfold.execution.api_keys import resolve_api_key
-    from toolfold.execution.credentials import NO_CREDENTIALS
-    from toolfold.execution.secrets import SecretProvider
-
     secrets = SecretProvider(
         AwsClients(), settings.secret_ttl_s, settings.secret_timeout_s, source_keys=settings.source_keys
     )
@@ -224,11 +223,7 @@ def _key_step(source: Source, environment: Mapping[str, str]) -> str:
 
 def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> Finding:
     """Request the root of the source's host, without a key."""
-    from toolfold.cli.error_text import for_person
-    from toolfold.network.errors import TransportError
-    from toolfold.network.session import HttpClient
-    from toolfold.network.ssrf import address_check
-    from toolfold.sources.http_api.transport_errors import to_call_error
+    from toolfold.network.session import HttpClient  # not for --offline: it takes as long as all other checks
 
     url = settings.source_urls.get(source.id, source.base_url)
     parts = urlsplit(url)
@@ -273,7 +268,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command."""
     parser = commands.add_parser(
         "doctor",
-        help="check settings, catalog, API key, cache and network",
         description="Check everything that a call needs: settings, catalog, API key, cache, proxy, certificates and "
         "network. One request is sent to the host of each source, without a key.",
         epilog=_EXAMPLES,

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TextIO, cast
 
 from toolfold.errors import CallError, ToolfoldError
+from toolfold.local_defaults import use_settings_file
 
 
 class OutputError(ToolfoldError):
@@ -160,18 +161,12 @@ def _run(arguments: list[str]) -> int:
 
 
 def _parse_and_run(arguments: Sequence[str]) -> int:
-    from toolfold.cli.environment import prepare
-    from toolfold.cli.parser import make_parser
-    from toolfold.cli.remote import check_options
+    from toolfold.cli.parser import parse_and_run
 
-    options = make_parser().parse_args(arguments)
-    prepare(options)
-    check_options(options)
-    return int(options.run(options))
+    return parse_and_run(arguments)
 
 
 def _serve_stdio(profile: str) -> int:
-    from toolfold.local_defaults import use_settings_file
     from toolfold.transports import stdio
 
     use_settings_file()

@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from toolfold.catalog.store import open_store
 from toolfold.cli.remote import secret_of
 from toolfold.errors import ToolfoldError
+from toolfold.exposure.profiles import find_profile
 from toolfold.mcp_clients import CLIENTS, Client, deployment_entry, own_command, to_text
 from toolfold.settings import Settings
 
@@ -157,7 +159,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command."""
     parser = commands.add_parser(
         "install",
-        help="add toolfold to Claude Desktop, Claude Code, Cursor or VS Code",
         description="Add toolfold to the configuration of an MCP client. Shows the change first, and keeps a copy of "
         "the file that it changes.",
         epilog=_EXAMPLES,
@@ -229,8 +230,7 @@ def _of_endpoint(options: argparse.Namespace, client: Client) -> tuple[dict[str,
     Raises:
         ToolfoldError: An option does not fit the deployment or the client, or the deployment is not reached.
     """
-    from toolfold.client import find_access
-    from toolfold.client.signing import region_of_address
+    from toolfold.client import find_access, signing  # and the HTTP client, which an entry of this machine needs not
 
     if options.token_env:
         options.parser.error("--token-env is not for install: a client gets access tokens of its own.")
@@ -240,7 +240,7 @@ def _of_endpoint(options: argparse.Namespace, client: Client) -> tuple[dict[str,
     access = options.access or ("iam" if options.sign else find_access(options.endpoint))
     if options.sign and access != "iam":
         options.parser.error(f"--sign is for Access=iam, not {access}.")
-    region = options.sign or region_of_address(options.endpoint)
+    region = options.sign or signing.region_of_address(options.endpoint)
     if access == "iam" and not region:
         raise ToolfoldError(f"{options.endpoint} does not name its region: add --sign REGION.")
     key = options.key_env or (_KEY_VARIABLE if access == "open" and os.environ.get(_KEY_VARIABLE, "").strip() else "")
@@ -286,12 +286,8 @@ def _check_profile(name: str, environment: Mapping[str, str]) -> None:
     """
     if not name:
         return
-    from toolfold.catalog.store import open_store
-
     settings = Settings.from_environment({**os.environ, **environment})
     if not settings.catalog.startswith("s3://"):
-        from toolfold.exposure.profiles import find_profile
-
         find_profile(open_store(settings)(), name)
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline, usable_keys
+from toolfold.auth.resource_server import SCOPES, WELL_KNOWN
 from toolfold.cli.environment import install_command
+from toolfold.network.session import HttpClient
 
 if TYPE_CHECKING:
-    from toolfold.auth.issuer_keys import IssuerDocuments
     from toolfold.settings import Settings
 
 __all__ = ["IssuerFinding", "diagnose_issuer"]
@@ -33,8 +35,6 @@ def diagnose_issuer(settings: Settings) -> Iterator[IssuerFinding]:
     except ModuleNotFoundError:
         yield IssuerFinding("problem", "Access tokens are checked with joserfc.", install_command("oauth"))
         return
-    from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline
-    from toolfold.network.session import HttpClient
 
     client = HttpClient()
     documents = IssuerDocuments(settings.oauth_issuer, lambda: client)
@@ -57,8 +57,6 @@ def diagnose_issuer(settings: Settings) -> Iterator[IssuerFinding]:
 
 
 def _keys(documents: IssuerDocuments, metadata: Mapping[str, Any]) -> Iterator[IssuerFinding]:
-    from toolfold.auth.issuer_keys import new_deadline, usable_keys
-
     keys = usable_keys(documents.json(metadata.get("jwks_uri"), new_deadline()))
     if keys:
         yield IssuerFinding("ok", f"{documents.issuer} publishes {len(keys)} keys.")
@@ -103,8 +101,6 @@ def _clients(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[Issuer
 
 def _tokens(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[IssuerFinding]:
     """Check what can be known of the tokens before there is one."""
-    from toolfold.auth.resource_server import SCOPES
-
     has_no_audience = ".amazonaws.com/" in settings.oauth_issuer and "cognito-idp" in settings.oauth_issuer
     if has_no_audience and not (settings.oauth_client_ids or settings.oauth_cognito_client):
         yield IssuerFinding(
@@ -131,9 +127,6 @@ def _tokens(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[IssuerF
 
 def _public_url(settings: Settings, documents: IssuerDocuments) -> IssuerFinding:
     """Read the metadata of this deployment as its clients do."""
-    from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline
-    from toolfold.auth.resource_server import WELL_KNOWN
-
     parts = urlsplit(settings.public_url)
     url = f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{parts.path.rstrip('/')}"
     reader = IssuerDocuments(settings.public_url, documents.http_client)

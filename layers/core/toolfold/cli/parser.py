@@ -1,102 +1,16 @@
-"""The parser of the command line: all commands, with examples.
-
-``toolfold completion``: print the script that completes commands, options and names of tools in a shell.
-"""
+"""The parser of the command line: a table of all commands, and the options that all of them take."""
 
 from __future__ import annotations
 
 import argparse
-from typing import cast
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from toolfold.cli import (
-    approve,
-    cache,
-    call,
-    catalog,
-    demo,
-    doctor,
-    install,
-    profiles,
-    remote,
-    serve,
-    settings,
-    source,
-    stats,
-    ui,
-)
-from toolfold.cli.argument_parser import ArgumentParser
-from toolfold.cli.environment import add_env_file, add_settings_file
-from toolfold.errors import CallError, ToolfoldError
-from toolfold.settings import Settings
+from toolfold.cli.argument_parser import ArgumentParser, LazyParsers, later
+from toolfold.cli.environment import add_env_file, add_settings_file, prepare
+from toolfold.cli.remote import add_options, check_options
 from toolfold.version import __version__
-
-SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
-
-_MAX_TOOLS = 2_000
-"""Names of a larger catalog are left out: every shell that starts reads the script."""
-
-_COMPLETION_EXAMPLES = """examples:
-  toolfold completion bash > ~/.local/share/bash-completion/completions/toolfold
-  toolfold completion zsh > ~/.zsh/completions/_toolfold       # a folder of $fpath, before compinit
-  toolfold completion fish > ~/.config/fish/completions/toolfold.fish
-  toolfold completion tcsh > ~/.toolfold.tcsh                  # and in ~/.tcshrc: source ~/.toolfold.tcsh
-  eval "$(toolfold completion bash)"                           # for this bash alone
-
-The names of tools are those of the catalog at this moment.
-"""
-
-
-def _add_completion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "completion",
-        help="print a completion script for bash, zsh, fish, tcsh or PowerShell",
-        description="Print a script that completes commands, options and names of tools.",
-        epilog=_COMPLETION_EXAMPLES,
-    )
-    parser.add_argument("shell", choices=SHELLS, help="the shell")
-    parser.set_defaults(run=_print_completion, checks_names=False)
-
-
-def _print_completion(options: argparse.Namespace) -> int:
-    """Print the script."""
-    import shtab
-
-    if options.shell not in shtab.SUPPORTED_SHELLS:
-        raise ToolfoldError(
-            f"The installed version of shtab writes no script for {options.shell}, only for "
-            f"{', '.join(shtab.SUPPORTED_SHELLS)}. A newer one may: pip install --upgrade shtab"
-        )
-    parser = options.make_parser()
-    _name_tools(parser, _tools())
-    print(shtab.complete(parser, shell=options.shell))
-    return 0
-
-
-def _tools() -> list[str]:
-    """Return the names of all tools; none where the catalog cannot be read, or is large."""
-    from toolfold.catalog.store import open_store
-
-    try:
-        catalog = open_store(Settings.from_environment())()
-    except (CallError, ToolfoldError):
-        return []
-    return list(catalog) if len(catalog) <= _MAX_TOOLS else []
-
-
-def _name_tools(parser: argparse.ArgumentParser, tools: list[str]) -> None:
-    """Give the arguments that take a tool its names, and those that take a file the type of files."""
-    import shtab
-
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for child in action.choices.values():
-                _name_tools(child, tools)
-        elif action.metavar == "TOOL_NAME" and tools:
-            action.choices = tools
-        elif action.metavar == "FILE":
-            action.complete = shtab.FILE  # type: ignore[attr-defined]
-
 
 _USAGE = "toolfold [OPTION ...] COMMAND ..."
 _SUMMARY = "Hundreds of API tools behind three MCP tools: TOOL_LIST, TOOL_GET and TOOL_CALL."
@@ -137,24 +51,47 @@ _HELP_EXAMPLES = """examples:
   toolfold help settings            the environment variables
 """
 
-_COMMANDS = (
-    demo.add_parser,
-    install.add_parser,
-    doctor.add_parser,
-    catalog.add_parser,
-    source.add_parser,
-    call.add_parser,
-    approve.add_parser,
-    serve.add_stdio_parser,
-    serve.add_parser,
-    ui.add_parser,
-    profiles.add_parser,
-    stats.add_parser,
-    settings.add_parser,
-    cache.add_parser,
-    _add_completion,
-    demo.add_mock_api_parser,
-)
+
+class _Command(NamedTuple):
+    """The line of a command in ``toolfold --help``, and what adds its parser, ``module:function`` of this package.
+
+    The module is imported for a command that is run, explained or completed, and not for another one.
+    """
+
+    about: str
+    place: str = ""
+    is_group: bool = False
+
+
+_COMMANDS: Mapping[str, _Command] = {
+    "demo": _Command('answer "give me aapl price" step by step, offline'),
+    "install": _Command("add toolfold to Claude Desktop, Claude Code, Cursor or VS Code"),
+    "doctor": _Command("check settings, catalog, API key, cache and network"),
+    "catalog": _Command("search, check, compile and publish the catalog", is_group=True),
+    "source": _Command("add, refresh, list, test and remove the sources of a catalog", is_group=True),
+    "call": _Command("call one tool and print its answer"),
+    "approve": _Command("approve or deny a call that waits for a person"),
+    "stdio": _Command("serve MCP on stdin and stdout, for an agent on this machine", "serve:add_stdio_parser"),
+    "serve": _Command("serve MCP over HTTP, through the Lambda handler"),
+    "ui": _Command("show the catalog and its calls in a browser"),
+    "profiles": _Command("show which tools each path exposes, and how", is_group=True),
+    "stats": _Command("count what agents do and what it saves, from a log"),
+    "settings": _Command("print every setting, its value and where that comes from"),
+    "cache": _Command("show or clear cached and long answers on this machine", is_group=True),
+    "completion": _Command("print a completion script for bash, zsh, fish, tcsh or PowerShell"),
+    "mock-api": _Command(
+        "imitate the Alpha Vantage API on this machine, with made-up data", "demo:add_mock_api_parser"
+    ),
+    "help": _Command("explain a command, or the settings", "parser:add_help"),
+}
+
+
+def parse_and_run(arguments: Sequence[str]) -> int:
+    """Run the command that ``arguments`` name; return its exit code."""
+    options = make_parser().parse_args(arguments)
+    prepare(options)
+    check_options(options)
+    return int(options.run(options))
 
 
 def make_parser() -> ArgumentParser:
@@ -165,18 +102,34 @@ def make_parser() -> ArgumentParser:
     """
     parser = ArgumentParser(prog="toolfold", usage=_USAGE, description=_SUMMARY, epilog=_EXAMPLES)
     parser.add_argument("-V", "--version", action="version", version=f"toolfold {__version__}")
-    remote.add_options(parser)
+    add_options(parser)
+    _add_files(parser)
     parser.set_defaults(run=_print_guide, checks_names=False, takes_endpoint=False, make_parser=make_parser)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=ArgumentParser, prog="toolfold")
-    for add_command in _COMMANDS:
-        add_command(cast("argparse._SubParsersAction[argparse.ArgumentParser]", commands))
-    _add_help(commands)
-    for leaf in _all_parsers(parser):
-        add_env_file(leaf)
-        add_settings_file(leaf)
-        if leaf.get_default("takes_endpoint"):
-            remote.add_options(leaf, argparse.SUPPRESS)
+    commands: Any = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands.choices = commands._name_parser_map = LazyParsers(
+        {name: functools.partial(_make_command, name) for name in _COMMANDS},
+        [name for name, command in _COMMANDS.items() if command.is_group],
+    )
+    commands._choices_actions = [
+        commands._ChoicesPseudoAction(name, (), command.about) for name, command in _COMMANDS.items()
+    ]
     return parser
+
+
+def _make_command(name: str) -> ArgumentParser:
+    """Return the parser of a command, and of those below it, by the module of the command."""
+    commands = argparse.ArgumentParser().add_subparsers(parser_class=ArgumentParser, prog="toolfold")
+    later(f"toolfold.cli.{_COMMANDS[name].place or f'{name}:add_parser'}")(commands)
+    for parser in _all_parsers(commands.choices[name]):
+        _add_files(parser)
+        if parser.get_default("takes_endpoint"):
+            add_options(parser, argparse.SUPPRESS)
+    return commands.choices[name]
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    add_env_file(parser)
+    add_settings_file(parser)
 
 
 def _all_parsers(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
@@ -190,11 +143,9 @@ def _print_guide(_options: argparse.Namespace) -> int:
     return 0
 
 
-def _add_help(commands: argparse._SubParsersAction[ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "help", help="explain a command, or the settings", description="Print the help of a command.",
-        epilog=_HELP_EXAMPLES,
-    )  # fmt: skip
+def add_help(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``help``."""
+    parser = commands.add_parser("help", description="Print the help of a command.", epilog=_HELP_EXAMPLES)
     parser.add_argument("words", metavar="COMMAND", nargs="*", help="the command; none: all commands")
     parser.set_defaults(run=_print_help, checks_names=False)
 

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.cli import output, terminal
 from toolfold.errors import ToolfoldError
+from toolfold.exposure.profiles import describe_restrictions, profile_names, select
+from toolfold.log_analysis.figures import is_of_call, read_log
 from toolfold.meta_tools.result import dumps_compact
+from toolfold.results import tokens
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -38,7 +41,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the commands."""
     parser = commands.add_parser(
         "profiles",
-        help="show which tools each path exposes, and how",
         description="Show the profiles of the catalog: named selections of its tools, each with a mode.",
         epilog=_EXAMPLES,
     )
@@ -64,14 +66,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _exposed(tools: MetaTools, name: str) -> ExposedTools:
-    from toolfold.exposure.profiles import select
-
     return select(tools, name)
 
 
 def _list(options: argparse.Namespace) -> int:
-    from toolfold.exposure.profiles import profile_names
-
     tools = output.meta_tools()
     rows = [_row(_exposed(tools, name)) for name in profile_names(tools.catalog())]
     if options.json:
@@ -86,8 +84,6 @@ def _list(options: argparse.Namespace) -> int:
 
 def _row(exposed: ExposedTools) -> dict[str, Any]:
     """Return what the list says of a profile."""
-    from toolfold.results import tokens
-
     resolution = exposed.resolution
     definitions = exposed.every_definition()
     mode = resolution.mode.value
@@ -130,8 +126,6 @@ def _show(options: argparse.Namespace) -> int:
 
 def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, Mapping[str, Any]]:
     """Return setting → its value, and where it comes from."""
-    from toolfold.exposure.profiles import describe_restrictions
-
     resolution = exposed.resolution
     profile = resolution.profile
     found: dict[str, Mapping[str, Any]] = {
@@ -165,8 +159,6 @@ def _text(value: Any) -> str:
 
 
 def _most_used(options: argparse.Namespace) -> int:
-    from toolfold.log_analysis.figures import is_of_call, read_log
-
     path = options.log or os.environ.get("TOOLFOLD_CALL_LOG", "")
     if not path:
         raise ToolfoldError("There is no call log. Name one with --log FILE, or set TOOLFOLD_CALL_LOG for the server.")

@@ -11,14 +11,19 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
+from toolfold.cache.factory import check_cache_file
+from toolfold.catalog.start_check import check_catalog
 from toolfold.cli.argument_parser import listen, port_number
 from toolfold.errors import SettingsError, ToolfoldError
+from toolfold.execution.audit import check_audit_setting
+from toolfold.network.ssrf import is_loopback_name
 from toolfold.settings import Settings
 from toolfold.settings.model import open_keys
+from toolfold.transports import stdio
 
 if TYPE_CHECKING:
     from toolfold.explorer.local_page import LocalPage
-    from toolfold.transports.local_http.server import LocalServer
+    from toolfold.transports.local_http.server import LocalServer  # needs the extra serve
 
 _STDIO_EXAMPLES = """examples:
   toolfold install claude-desktop                 let an MCP client start this command; also claude-code, cursor, vscode
@@ -32,7 +37,6 @@ def add_stdio_parser(commands: argparse._SubParsersAction[argparse.ArgumentParse
     """Add the command."""
     parser = commands.add_parser(
         "stdio",
-        help="serve MCP on stdin and stdout, for an agent on this machine",
         description="Serve MCP on stdin and stdout, one JSON-RPC message per line, until stdin ends. Messages for "
         "people go to stderr. An MCP client starts this command itself: docs/how-to/connect-a-client.md.",
         epilog=_STDIO_EXAMPLES,
@@ -43,8 +47,6 @@ def add_stdio_parser(commands: argparse._SubParsersAction[argparse.ArgumentParse
 
 def run_stdio(options: argparse.Namespace) -> int:
     """Serve until stdin ends."""
-    from toolfold.transports import stdio
-
     return stdio.main(options.profile)
 
 
@@ -64,7 +66,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command."""
     parser = commands.add_parser(
         "serve",
-        help="serve MCP over HTTP, through the Lambda handler",
         description="Serve MCP at http://127.0.0.1:PORT/mcp until interrupted. Requests become API Gateway events, "
         "which the Lambda handler answers. Only this machine can connect, unless --host says otherwise.",
         epilog=_EXAMPLES,
@@ -91,11 +92,6 @@ def check_settings(host: str) -> Settings:
     Raises:
         ToolfoldError: they cannot work, or would let every caller use a key.
     """
-    from toolfold.cache.factory import check_cache_file
-    from toolfold.catalog.start_check import check_catalog
-    from toolfold.execution.audit import check_audit_setting
-    from toolfold.network.ssrf import is_loopback_name
-
     settings = Settings.from_environment()
     for name in [] if is_loopback_name(host) else open_keys(settings):
         raise SettingsError(

@@ -45,7 +45,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command."""
     parser = commands.add_parser(
         "settings",
-        help="print every setting, its value and where that comes from",
         description="Print every setting, its value in force for commands and stdio, and where that comes from. "
         "Settings are environment variables. API keys, the salt and the secret are not printed.",
         epilog=f"{_EXAMPLES}\nsettings:\n{meanings()}",

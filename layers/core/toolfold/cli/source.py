@@ -6,6 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TypeAlias
 
+from toolfold.cli import source_add
+from toolfold.cli.argument_parser import later
+
 _Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 _EXAMPLES = """examples:
@@ -54,11 +57,7 @@ _REMOVE_EXAMPLES = """examples:
 
 def add_parser(commands: _Subparsers) -> None:
     """Add the command and its subcommands."""
-    from toolfold.cli import source_add
-
-    parser = commands.add_parser(
-        "source", help="add, refresh, list, test and remove the sources of a catalog", epilog=_EXAMPLES
-    )
+    parser = commands.add_parser("source", epilog=_EXAMPLES)
     parser.set_defaults(run=lambda options: options.parser.show_help())
     subcommands = parser.add_subparsers(title="commands", metavar="COMMAND")
     source_add.add_parser(subcommands)
@@ -83,7 +82,7 @@ def _add_refresh(subcommands: _Subparsers) -> None:
     parser.add_argument("ids", metavar="ID", nargs="*", help="the sources (default: all that can be read again)")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if something has changed")
     add_folder(parser)
-    parser.set_defaults(run=_refresh)
+    parser.set_defaults(run=later("toolfold.cli.source_refresh:run"))
 
 
 def _add_list(subcommands: _Subparsers) -> None:
@@ -95,7 +94,7 @@ def _add_list(subcommands: _Subparsers) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print a list of objects")
     add_folder(parser)
-    parser.set_defaults(run=_list)
+    parser.set_defaults(run=later("toolfold.cli.source_refresh:list_folders"))
 
 
 def _add_test(subcommands: _Subparsers) -> None:
@@ -112,7 +111,7 @@ def _add_test(subcommands: _Subparsers) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print what was done, and the answer or the error")
     add_folder(parser)
-    parser.set_defaults(run=_test)
+    parser.set_defaults(run=later("toolfold.cli.source_test:run"))
 
 
 def _add_remove(subcommands: _Subparsers) -> None:
@@ -125,28 +124,4 @@ def _add_remove(subcommands: _Subparsers) -> None:
     parser.add_argument("id", metavar="ID", help="the source")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     add_folder(parser)
-    parser.set_defaults(run=_remove)
-
-
-def _refresh(options: argparse.Namespace) -> int:
-    from toolfold.cli import source_refresh
-
-    return source_refresh.run(options)
-
-
-def _list(options: argparse.Namespace) -> int:
-    from toolfold.cli import source_refresh
-
-    return source_refresh.list_folders(options)
-
-
-def _test(options: argparse.Namespace) -> int:
-    from toolfold.cli import source_test
-
-    return source_test.run(options)
-
-
-def _remove(options: argparse.Namespace) -> int:
-    from toolfold.cli import source_refresh
-
-    return source_refresh.remove(options)
+    parser.set_defaults(run=later("toolfold.cli.source_refresh:remove"))

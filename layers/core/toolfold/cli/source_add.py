@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from toolfold.cli.argument_parser import later
 from toolfold.cli.questions import Questions, add_auth, add_common
-
-if TYPE_CHECKING:
-    from toolfold.cli.questions import Questions
 
 _Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -78,7 +76,7 @@ def add_parser(subcommands: _Subparsers) -> None:
 def _kind(kinds: _Subparsers, name: str, help_text: str, description: str, epilog: str) -> argparse.ArgumentParser:
     parser = kinds.add_parser(name, help=help_text, description=description, epilog=epilog)
     parser.add_argument("id", metavar="ID", nargs="?", help="name of the source: lower-case letters, digits and _")
-    parser.set_defaults(run=_run, kind=name)
+    parser.set_defaults(run=later("toolfold.cli.source_kinds:run"), kind=name)
     return parser
 
 
@@ -145,25 +143,5 @@ def _add_skills(kinds: _Subparsers) -> None:
 
 
 def _ask_kind(options: argparse.Namespace) -> int:
-    questions = Questions()
-    if not questions.is_asking:
-        return int(options.parser.show_help())
-    from toolfold.cli.source_kinds import KINDS
-
-    listed = ", ".join(KINDS)
-    options.kind = questions.text(
-        None,
-        f"Kind of source ({listed})",
-        "KIND",
-        check=lambda answer: "" if answer in KINDS else f"must be one of {listed}",
-    )
-    return _run(options, questions)
-
-
-def _run(options: argparse.Namespace, questions: Questions | None = None) -> int:
-    from toolfold.cli import source_writer
-    from toolfold.cli.source_kinds import draft_source
-
-    questions = questions or Questions()
-    draft = draft_source(options, questions)
-    return source_writer.write(draft, options.folder, questions)
+    ask_kind = later("toolfold.cli.source_kinds:ask_kind")
+    return int(ask_kind(options) if Questions().is_asking else options.parser.show_help())

@@ -20,7 +20,7 @@ from toolfold.build.typed_secrets import SECRET_NAME
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.head_checks import host_of
 from toolfold.cli.questions import Questions, auth_of
-from toolfold.cli.source_writer import Draft, check_folder, host_variables
+from toolfold.cli.source_writer import Draft, check_folder, host_variables, write
 from toolfold.errors import ToolfoldError
 
 _VALUE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-fA-F-]{36}")
@@ -390,3 +390,22 @@ KINDS: Mapping[str, Callable[[argparse.Namespace, Questions], Draft]] = {
     "skills": _skills,
 }
 """Kind on the command line → what makes its draft."""
+
+
+def ask_kind(options: argparse.Namespace) -> int:
+    """Ask for the kind of a source, and write its folder; return the exit code."""
+    questions = Questions()
+    listed = ", ".join(KINDS)
+    options.kind = questions.text(
+        None,
+        f"Kind of source ({listed})",
+        "KIND",
+        check=lambda answer: "" if answer in KINDS else f"must be one of {listed}",
+    )
+    return run(options, questions)
+
+
+def run(options: argparse.Namespace, questions: Questions | None = None) -> int:
+    """Write the folder of a source of the kind in ``options``; return the exit code."""
+    questions = questions or Questions()
+    return write(draft_source(options, questions), options.folder, questions)

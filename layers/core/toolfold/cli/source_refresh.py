@@ -15,16 +15,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolfold.build import lint
 from toolfold.build.refreshes import refresh_source, why_not
 from toolfold.build.source_folders import REMOVED, SourceFolder, find_source, inspect_source, list_sources
 from toolfold.cli import output, progress, terminal
 from toolfold.cli.environment import EXTRAS, install_command
+from toolfold.cli.error_text import for_person
 from toolfold.errors import CallError, ToolfoldError
 from toolfold.settings import Settings
 
 if TYPE_CHECKING:
     from toolfold.build.importers.base import RefreshReport
-    from toolfold.settings import Settings
 
 _MAX_NAMES = 40
 """Names of each kind of change that are printed."""
@@ -76,8 +77,6 @@ def _refresh(source: SourceFolder, settings: Settings, steps: progress.Steps, *,
 
 def _print_warnings(source: SourceFolder) -> None:
     """Print how many texts of a source do not help a model, where it can be compiled."""
-    from toolfold.build import lint
-
     with tempfile.TemporaryDirectory(prefix="toolfold-lint-") as scratch:
         shutil.copytree(source.folder, Path(scratch) / source.folder.name)
         warnings = [finding for finding in lint.check(Path(scratch)) if finding.is_warning]
@@ -90,8 +89,6 @@ def _print_warnings(source: SourceFolder) -> None:
 def _sentence(source_id: str, error: ToolfoldError) -> str:
     """Return an error as one sentence or more, with the next step where it has one."""
     if isinstance(error.__cause__, CallError):  # worded for a model
-        from toolfold.cli.error_text import for_person
-
         return f"{' '.join(for_person(error.__cause__))} Nothing of it was written."
     suggestion = getattr(error, "suggestion", "")
     text = str(error).removeprefix(f"{source_id}: ")

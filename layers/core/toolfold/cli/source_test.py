@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import shutil
 import sys
 import tempfile
 import time
@@ -12,18 +13,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolfold.app import App, build_app
+from toolfold.build.compiler import compile_folder
 from toolfold.build.source_folders import SourceFolder, find_source
 from toolfold.catalog.allow_list import AllowList
+from toolfold.catalog.store import parse_catalog
 from toolfold.cli import output, progress
 from toolfold.errors import CallError, ToolfoldError
 from toolfold.fuzzy import did_you_mean
 from toolfold.settings import Settings
 
 if TYPE_CHECKING:
-    from toolfold.app import App
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.settings import Settings
 
 _MAX_TOKENS = 500
 """Of the answer that is shown: enough to see that it is one."""
@@ -62,10 +64,6 @@ def run(options: argparse.Namespace) -> int:
 @contextmanager
 def _compiled(source: SourceFolder) -> Iterator[tuple[Path, float]]:
     """Yield a catalog of this source alone: what is wrong with the others has no influence."""
-    import shutil
-
-    from toolfold.build.compiler import compile_folder
-
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="toolfold-test-") as scratch:
         folder = Path(scratch) / "catalog"
@@ -82,8 +80,6 @@ def _compiled(source: SourceFolder) -> Iterator[tuple[Path, float]]:
 
 def _make_app(path: Path, source_id: str) -> App:
     """Return an App with the settings of the environment that are about this source, without a cache."""
-    from toolfold.app import build_app
-
     settings = Settings.from_environment()
     settings = settings._replace(
         catalog=str(path),
@@ -101,8 +97,6 @@ def _check_allowed(path: Path, source_id: str, settings: Settings) -> None:
     Raises:
         ToolfoldError: they do not; says which setting does.
     """
-    from toolfold.catalog.store import parse_catalog
-
     refusal = AllowList.from_settings(settings).first_refusal(parse_catalog(path.read_bytes()).sources)
     if refusal is not None:
         raise ToolfoldError(

@@ -11,6 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolfold.build import yaml_loader
+from toolfold.build.imported_source import parse_settings
+from toolfold.build.importers import find_importer
+from toolfold.build.importers.skills.refresh import copy_skills
+from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
+from toolfold.build.yaml_source import load_yaml_source
 from toolfold.catalog.head_checks import host_of
 from toolfold.errors import SourceError, ToolfoldError
 
@@ -94,8 +100,6 @@ def write(draft: Draft, folder: Path, questions: Questions) -> int:
 
 def _warn_of_secrets(settings: Mapping[str, Any]) -> None:
     """Name what looks like a secret and would be written as it was typed."""
-    from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
-
     for _, name, advice in find_typed_secrets(settings):
         print(f"warning: {name}: {PROBLEM}; {advice}\n", file=sys.stderr)
 
@@ -113,8 +117,6 @@ def _fill(fresh: Path, draft: Draft, text: str) -> None:
     for name, content in draft.files.items():
         (fresh / name).write_bytes(content)
     for name, origin in draft.skills.items():
-        from toolfold.build.importers.skills.refresh import copy_skills
-
         copy_skills(origin, fresh / name)
 
 
@@ -124,17 +126,11 @@ def _check(fresh: Path, draft: Draft, folder: Path) -> str:
     Raises:
         SourceError: something is wrong; file names are those of the final folder.
     """
-    from toolfold.build import yaml_loader
-    from toolfold.build.imported_source import parse_settings
-    from toolfold.build.importers import find_importer
-
     problems: list[str] = []
     base_url = ""
     document = yaml_loader.load(fresh / "source.yaml")
     importer = find_importer(str(draft.settings.get("kind")))
     if importer is None:
-        from toolfold.build.yaml_source import load_yaml_source
-
         load_yaml_source(fresh, document, problems)
     else:
         settings = parse_settings(importer, fresh, document, problems)

@@ -185,7 +185,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command."""
     parser = commands.add_parser(
         "stats",
-        help="count what agents do and what it saves, from a log",
         description="Count searches, calls, tokens and the share of the cache, from log files, or from the log of a "
         "deployment (with the AWS credentials of this machine; AWS bills the bytes that are read).",
         epilog=_EXAMPLES,

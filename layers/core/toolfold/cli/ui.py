@@ -12,6 +12,8 @@ from toolfold.cli.argument_parser import port_number
 from toolfold.cli.serve import check_settings, start_server
 from toolfold.errors import ToolfoldError
 from toolfold.explorer import LOCAL_PORT
+from toolfold.explorer.local_page import LocalPage
+from toolfold.network.ssrf import is_loopback_name
 
 _EXAMPLES = """examples:
   toolfold ui                          open the page in a browser
@@ -31,7 +33,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command."""
     parser = commands.add_parser(
         "ui",
-        help="show the catalog and its calls in a browser",
         description="Serve the web explorer on this machine until interrupted, and open it in a browser: the catalog "
         "and its search, what a model sees of each tool and what that costs, calls and their answers, and calls that "
         "wait for approval. Only this machine can connect, unless --host says otherwise.",
@@ -53,9 +54,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Serve until interrupted; return 0 after the requests in flight are answered."""
-    from toolfold.explorer.local_page import LocalPage
-    from toolfold.network.ssrf import is_loopback_name
-
     settings = check_settings(options.host)
     _check_log(options.log)
     page = LocalPage(options.log)

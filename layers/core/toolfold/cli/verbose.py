@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from toolfold.cli.output import print_wrapped
+from toolfold.network.sockets import ca_bundle
 
 if TYPE_CHECKING:
     from toolfold.app import App
@@ -19,8 +20,6 @@ def observe(app: App) -> None:
 
 def print_trace(trace: RequestTrace) -> None:
     """Print what happened to one request: never its path, its query or a key."""
-    from toolfold.network.sockets import ca_bundle
-
     lines = [("request", f"{trace.method} {trace.origin} (path and query are not shown)")]
     lines.append(("proxy", trace.proxy or "none"))
     if trace.addresses:

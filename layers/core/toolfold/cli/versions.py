@@ -13,18 +13,26 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolfold.build import catalog_bucket
+from toolfold.build.catalog_bucket import CatalogBucket, explained
+from toolfold.build.catalog_diff import CatalogDiff, compare
+from toolfold.build.pointer import Pointer, Version, Writer
+from toolfold.build.publisher import (
+    Author,
+    Outcome,
+    check_catalog,
+    choose_earlier,
+    find_version,
+    read_current,
+    roll_back,
+)
+from toolfold.catalog.allow_list import AllowList
+from toolfold.catalog.model import Catalog
 from toolfold.cli import output, terminal
 from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings
-
-if TYPE_CHECKING:
-    from toolfold.build.catalog_bucket import CatalogBucket
-    from toolfold.build.catalog_diff import CatalogDiff
-    from toolfold.build.pointer import Pointer, Version
-    from toolfold.build.publisher import Author
-    from toolfold.catalog.model import Catalog
 
 HASH_DIGITS = 12
 """Digits of a hash that are printed where a person reads them."""
@@ -33,41 +41,12 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _WEB_ADDRESS = re.compile(r"https://([a-z0-9.-]+?)\.s3[a-z0-9.-]*\.amazonaws\.com(?:\.cn)?(/[^?#]*)?")
 
 
-def add_location(parser: argparse.ArgumentParser) -> None:
-    """Add the options that all these commands have."""
-    parser.add_argument(
-        "location",
-        metavar="s3://BUCKET/PREFIX",
-        nargs="?",
-        default="",
-        help="where the catalog is, as in TOOLFOLD_CATALOG; its bucket is the output CatalogBucketName of the stack",
-    )
-    parser.add_argument(
-        "--bucket-owner",
-        metavar="ACCOUNT",
-        type=_account,
-        help="the account that must own the bucket, 12 digits, or any (default: that of the credentials)",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON, for a program")
-
-
-def _account(text: str) -> str:
-    if text != "any" and not re.fullmatch(r"[0-9]{12}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not the number of an account (12 digits), nor any")
-    return text
-
-
 def open_bucket(options: argparse.Namespace, what: str) -> tuple[CatalogBucket, Author]:
     """Return the bucket of the command's location, and who runs the command.
 
     Raises:
         ToolfoldError: The location cannot be used; ``what`` did not happen.
     """
-    from toolfold.build import catalog_bucket
-    from toolfold.build.catalog_bucket import explained
-    from toolfold.build.pointer import Writer
-    from toolfold.build.publisher import Author
-
     location = parse_location(options.location)
     with explained(what):
         account, arn = _identity(what)
@@ -86,12 +65,10 @@ def _identity(what: str) -> tuple[str, str]:
     from botocore.exceptions import ConnectionError as NotReached
     from botocore.exceptions import HTTPClientError
 
-    from toolfold.build.catalog_bucket import open_client
-
     if os.environ.get("AWS_ENDPOINT_URL_S3") and not os.environ.get("AWS_ENDPOINT_URL_STS"):
         return "", ""  # another service that speaks the protocol of S3
     try:
-        found = open_client("sts").get_caller_identity()
+        found = catalog_bucket.open_client("sts").get_caller_identity()
     except (NotReached, HTTPClientError) as error:
         if os.environ.get("AWS_ENDPOINT_URL"):
             raise
@@ -113,8 +90,7 @@ def check_allowed_here(catalog: Catalog) -> None:
     Raises:
         CatalogRejected: It would not.
     """
-    from toolfold.build.preparation import check_allowed
-    from toolfold.catalog.allow_list import AllowList
+    from toolfold.build.preparation import check_allowed  # needs the extra build, and reading a bucket does not
 
     check_allowed(catalog, AllowList.from_settings(Settings.from_environment()))
 
@@ -174,81 +150,8 @@ def as_json(version: Version, **more: Any) -> dict[str, Any]:
     return {**version.as_dict(), "withdrawn": version.withdrawn, **more}
 
 
-_VERSIONS = """examples:
-  toolfold catalog versions s3://BUCKET/catalog
-  toolfold catalog versions s3://BUCKET/catalog --json | jq -r '.versions[1].sha256'
-
-The pointer in the bucket lists the last 20 versions; catalogs themselves are never deleted. writer is what published a
-version: a person at a terminal, a deployment, or the schedule of the stack. A withdrawn version was left by a rollback.
-"""
-
-_DIFF = """examples:
-  toolfold catalog diff s3://BUCKET/catalog                      the previous version and the current one
-  toolfold catalog diff s3://BUCKET/catalog 3f9a1c current       a version, named by the beginning of its hash
-  toolfold catalog diff s3://BUCKET/catalog current mine.json    the current one and a compiled catalog in a file
-  toolfold catalog diff s3://BUCKET/catalog --json | jq .removed
-
-Each line begins with + (added), - (removed) or ~ (changed). Lines of sources say where requests and keys would go.
-exit code: 0 they are equal or differ, 1 one of them cannot be read
-"""
-
-_ROLLBACK = """examples:
-  toolfold catalog rollback s3://BUCKET/catalog                  to the version before the current one
-  toolfold catalog rollback s3://BUCKET/catalog 3f9a1c           to a version of `toolfold catalog versions`
-  toolfold catalog rollback s3://BUCKET/catalog --dry-run        show what would change
-
-Gateways serve the earlier catalog within a minute (TOOLFOLD_CATALOG_MAX_AGE_S). The version that is left is marked as
-withdrawn, so a second rollback goes back one further. Deployments and the schedule do not replace it, until you run:
-toolfold catalog publish s3://BUCKET/catalog --automatic
-"""
-
-
-def add_parsers(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the commands."""
-    raw = argparse.RawDescriptionHelpFormatter
-    versions = subcommands.add_parser(
-        "versions",
-        help="list the published versions of a catalog in S3",
-        description="List the published versions, newest first: hash, time, tools, what published it, and who.",
-        epilog=_VERSIONS,
-        formatter_class=raw,
-    )
-    add_location(versions)
-    versions.set_defaults(run=_versions)
-    diff = subcommands.add_parser(
-        "diff",
-        help="show what differs between two versions of a catalog in S3",
-        description="Show the tools and sources that differ between two versions, or a version and a file.",
-        epilog=_DIFF,
-        formatter_class=raw,
-    )
-    add_location(diff)
-    for name, default in (("before", "previous"), ("after", "current")):
-        diff.add_argument(
-            name,
-            metavar=name.upper(),
-            nargs="?",
-            default=default,
-            help=f"current, previous, the beginning of a hash, or a file (default {default})",
-        )
-    diff.set_defaults(run=_diff)
-    rollback = subcommands.add_parser(
-        "rollback",
-        help="make an earlier version of a catalog in S3 the current one",
-        description="Make an earlier version the current one, after checking that it is complete.",
-        epilog=_ROLLBACK,
-        formatter_class=raw,
-    )
-    add_location(rollback)
-    rollback.add_argument("version", metavar="VERSION", nargs="?", default="", help="the beginning of its hash")
-    rollback.add_argument("--dry-run", action="store_true", help="write nothing; show what would change")
-    rollback.set_defaults(run=_rollback)
-
-
-def _versions(options: argparse.Namespace) -> int:
-    from toolfold.build.catalog_bucket import explained
-    from toolfold.build.publisher import read_current
-
+def list_versions(options: argparse.Namespace) -> int:
+    """Print the versions in the bucket; return the exit code."""
     what = f"{parse_location(options.location)} cannot be read"
     bucket, _ = open_bucket(options, what)
     with explained(what, options.bucket_owner):
@@ -283,9 +186,8 @@ def _print_table(pointer: Pointer) -> None:
         tell(f"The schedule found it up to date at {pointer.checked_at}.")
 
 
-def _diff(options: argparse.Namespace) -> int:
-    from toolfold.build.catalog_bucket import explained
-
+def print_diff(options: argparse.Namespace) -> int:
+    """Print what differs between two versions; return the exit code."""
     what = f"{parse_location(options.location)} cannot be read"
     bucket, _ = open_bucket(options, what)
     with explained(what, options.bucket_owner):
@@ -295,8 +197,6 @@ def _diff(options: argparse.Namespace) -> int:
 
 def _read_version(bucket: CatalogBucket, text: str) -> bytes:
     """Return the catalog that ``text`` names: a file, or a version in the bucket."""
-    from toolfold.build.publisher import find_version, read_current
-
     if Path(text).is_file():
         return Path(text).read_bytes()
     if text.endswith(".json"):
@@ -308,8 +208,6 @@ def print_comparison(bucket: CatalogBucket, content: bytes, *, as_json: bool) ->
     """Print what would change if ``content`` became current."""
     stored = bucket.read_pointer()
     if stored.pointer is None:
-        from toolfold.build.publisher import check_catalog
-
         sha256, tools = hashlib.sha256(content).hexdigest(), len(check_catalog(content))
         if as_json:
             output.print_json({"before": None, "after": sha256, "tools": tools})
@@ -320,9 +218,6 @@ def print_comparison(bucket: CatalogBucket, content: bytes, *, as_json: bool) ->
 
 
 def _print_comparison(before: bytes, after: bytes, *, as_json: bool) -> int:
-    from toolfold.build.catalog_diff import compare
-    from toolfold.build.publisher import check_catalog
-
     diff = compare(check_catalog(before), check_catalog(after), same_content=before == after)
     hashes = [hashlib.sha256(content).hexdigest() for content in (before, after)]
     if as_json:
@@ -349,10 +244,8 @@ def _print_diff(diff: CatalogDiff, before: str, after: str) -> None:
     tell(f"{len(diff.added)} added, {len(diff.removed)} removed, {len(diff.changed)} changed.")
 
 
-def _rollback(options: argparse.Namespace) -> int:
-    from toolfold.build.catalog_bucket import explained
-    from toolfold.build.publisher import Outcome, choose_earlier, read_current, roll_back
-
+def roll_back_catalog(options: argparse.Namespace) -> int:
+    """Make an earlier version the current one; return the exit code."""
     location = parse_location(options.location)
     what = f"{location} was not changed"
     bucket, author = open_bucket(options, what)

@@ -1,0 +1,88 @@
+"""``toolfold catalog compile`` and ``lint``: the sources become a catalog, and their texts are checked."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+
+from toolfold.build import lint, semantic_index
+from toolfold.build.compiler import compile_sources
+from toolfold.build.importers import IMPORTERS
+from toolfold.build.writer import read_output_file, replace_catalog_file
+from toolfold.cli import output, progress
+
+_MANY_TOOLS = 50
+"""Number of tools from which a catalog is searched more often than it is listed as a whole."""
+
+_MAX_SHOWN = 10
+"""Problems of single tools that are printed: a large document may have hundreds."""
+
+
+def compile_catalog(options: argparse.Namespace) -> int:
+    """Compile the sources and write the catalog; return the exit code."""
+    path = options.output or options.folder / "catalog.json"
+    with progress.steps() as steps:
+        compiled, left_out, notes, _ = compile_sources(options.folder, progress=steps.start)
+    current = read_output_file(path)
+    _print_left_out(left_out)
+    _print_notes(notes, is_whole=options.notes)
+    for finding in lint.find_secrets(options.folder):
+        print(finding, file=sys.stderr)
+    if options.check:
+        if current != compiled:
+            print(f"{path} is out of date. Run: toolfold catalog compile --folder {options.folder}", file=sys.stderr)
+            return 1
+        print(f"{path} is up to date with {options.folder}.")
+        return 0
+    replace_catalog_file(path, compiled)
+    tools = len(json.loads(compiled)["tools"])
+    print(f"{path}: {tools} tools, {len(compiled.encode()):,} bytes{'' if current != compiled else ', unchanged'}")
+    if tools >= _MANY_TOOLS:
+        _note_semantic_postings(compiled)
+    return 0
+
+
+def _note_semantic_postings(compiled: str) -> None:
+    """Tell how imported tools are found by more words, where what that needs is not installed."""
+    sources = json.loads(compiled)["sources"].values()
+    if any(source["kind"] in IMPORTERS for source in sources) and not semantic_index.is_available():
+        print(
+            "Imported tools are found by the words of their texts. To find them by words near in meaning as well: "
+            f"{semantic_index.INSTALL}",
+            file=sys.stderr,
+        )
+
+
+def _print_notes(notes: list[str], *, is_whole: bool) -> None:
+    """Print what tools of imported sources lack, or how many such notes there are."""
+    if notes and is_whole:
+        print(*notes, sep="\n", file=sys.stderr)
+    elif notes:
+        print(f"{len(notes)} notes about parts that are left out of tools; --notes prints them.", file=sys.stderr)
+
+
+def _print_left_out(problems: list[str]) -> None:
+    """Print how many operations of imported sources are not tools, and the first of them."""
+    if problems:
+        print(*problems[:_MAX_SHOWN], sep="\n", file=sys.stderr)
+        more = f", of which {_MAX_SHOWN} are shown" if len(problems) > _MAX_SHOWN else ""
+        print(
+            f"{len(problems)} left out{more}: the others compile. `toolfold catalog lint` lists all.", file=sys.stderr
+        )
+
+
+def lint_catalog(options: argparse.Namespace) -> int:
+    """Print what a model cannot choose by; return the exit code."""
+    findings = lint.check(options.folder)
+    errors = sum(not finding.is_warning for finding in findings)
+    if options.json:
+        output.print_json([dataclasses.asdict(finding) for finding in findings])
+    elif findings:
+        print(*findings, sep="\n")
+        counted = f"{errors} found" + (f", {len(findings) - errors} warnings" if errors < len(findings) else "")
+        print(f"{counted}; `toolfold catalog lint --help` explains the rules.", file=sys.stderr)
+    else:
+        print(f"Nothing found in {options.folder} by {len(lint.RULES)} rules.")
+    return 1 if errors else 0
