@@ -22,9 +22,9 @@ from toolfold.catalog.start_check import check_catalog
 from toolfold.catalog.store import open_store
 from toolfold.cli import terminal
 from toolfold.cli.environment import install_command
+from toolfold.cli.error_text import for_person
 from toolfold.cli.output import print_json
 from toolfold.cli.terminal import wrap
-from toolfold.cli.error_text import for_person
 from toolfold.errors import CallError, SettingsError
 from toolfold.execution.api_keys import resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS

@@ -21,16 +21,14 @@ from toolfold.errors import CallError
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.exposure.resolution import AUTO_DIRECT
 from toolfold.exposure.stand_ins import call_of
-from toolfold.meta_tools.arguments import MetaCall
 from toolfold.meta_tools.definitions import definitions, instructions
 from toolfold.meta_tools.dispatcher import MetaTools, ToolPage, UnknownCursor
-from toolfold.meta_tools.result import Result, dumps_compact, error_result
+from toolfold.meta_tools.result import MetaCall, Result, dumps_compact, error_result
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.exposure.resolution import Resolution
-    from toolfold.meta_tools.arguments import MetaCall
     from toolfold.scripts.interpreter import Interpreter
 
 Entry = bytes | int

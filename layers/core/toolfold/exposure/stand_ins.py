@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.meta_tools.arguments import MetaCall, invalid, is_blank, next_call, quote
+from toolfold.meta_tools.arguments import invalid, is_blank, next_call, quote
 from toolfold.meta_tools.other_names import kind_call
+from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_names import find_name
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
 
@@ -54,13 +54,6 @@ MAX_ITEMS = 50
 """Items of a list argument: more than there are categories or tags to combine."""
 
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
-
-
-class MetaCall(NamedTuple):
-    """A call of a meta-tool, with the arguments of :data:`ARGUMENTS` and no others."""
-
-    name: str
-    arguments: Mapping[str, Any]
 
 
 def quote(value: Any) -> str:

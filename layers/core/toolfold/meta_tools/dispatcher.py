@@ -5,23 +5,23 @@ Every failure becomes a result here, except a scope that the access token lacks:
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from toolfold.catalog.entries import DEFAULT_PROFILE, META_TOOLS
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import definitions, has_writes, instructions
-from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, error_result, to_text
+from toolfold.meta_tools.result import MetaCall, MetaRequest, Result, dumps_compact, error_result, to_text
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.executor import ToolExecutor
-    from toolfold.meta_tools.arguments import MetaCall
     from toolfold.scripts.interpreter import Interpreter
 
 logger = logging.getLogger("toolfold")
@@ -107,21 +107,17 @@ class MetaTools:
         Returns:
             None when there is no such tool, or no catalog.
         """
-        from toolfold.meta_tools.arguments import MetaCall
-
         if name in HANDLERS or name == WRITE:
             return MetaCall(name, arguments)
-        from toolfold.meta_tools.tool_names import find_meta_tool, find_name
+        from toolfold.meta_tools import other_names, tool_names
 
-        if (meta_tool := find_meta_tool(name)) is not None:
+        if (meta_tool := tool_names.find_meta_tool(name)) is not None:
             return MetaCall(meta_tool, arguments)
         try:
             catalog = self.catalog()
-            if (found := find_name(catalog, name)) is not None:
+            if (found := tool_names.find_name(catalog, name)) is not None:
                 return MetaCall(_executor_of(catalog), {"tool_name": found, "arguments": arguments})
-            from toolfold.meta_tools.other_names import translate
-
-            return translate(catalog, name, arguments)
+            return other_names.translate(catalog, name, arguments)
         except CallError:
             return None
 
@@ -233,7 +229,7 @@ class MetaTools:
             request = MetaRequest(
                 catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter, off
             )
-            return _with_usage(catalog, call, HANDLERS[call.name](request))
+            return _with_usage(catalog, call, _handler(call.name)(request))
         except InsufficientScope:
             raise
         except CallError as error:
@@ -250,66 +246,26 @@ class MetaTools:
             return error_result(InternalError("toolfold failed on this call.", REPORT))
 
 
-# Imported by the first call: a cold start waits only for what its request needs.
-
-
-def _list_tools(request: MetaRequest) -> Result:
-    from toolfold.meta_tools.tool_list import tool_list
-
-    result = tool_list(request.catalog, request.arguments)
-    troubles = request.executor.troubles()
-    if not troubles:
-        return result
-    from toolfold.meta_tools.tool_list import with_states
-
-    return with_states(request.catalog, result, troubles)
-
-
-def _describe_tools(request: MetaRequest) -> Result:
-    from toolfold.meta_tools.tool_get import tool_get
-
-    return tool_get(request.catalog, request.arguments, request.switched_off)
-
-
-def _call_tool(request: MetaRequest) -> Result:
-    from toolfold.meta_tools.tool_call import tool_call
-
-    catalog, executor, arguments, credentials, turns, deadline, whole, *_ = request
-    try:
-        return tool_call(catalog, executor, arguments, credentials, turns, deadline, whole=whole)
-    except InvalidArguments as error:
-        from toolfold.meta_tools.next_steps import with_next_call
-
-        raise with_next_call(catalog, arguments, error) from error.__cause__
-
-
-def _call_batch(request: MetaRequest) -> Result:
-    from toolfold.meta_tools.tool_batch import tool_batch
-
-    return tool_batch(request)
-
-
-def _call_pipe(request: MetaRequest) -> Result:
-    from toolfold.meta_tools.tool_pipe import tool_pipe
-
-    return tool_pipe(request)
-
-
-def _run_script(request: MetaRequest) -> Result:
-    from toolfold.meta_tools.tool_script import tool_script
-
-    return tool_script(request)
-
-
-HANDLERS: Mapping[str, Callable[[MetaRequest], Result]] = {
-    "TOOL_LIST": _list_tools,
-    "TOOL_GET": _describe_tools,
-    "TOOL_CALL": _call_tool,
-    "TOOL_BATCH": _call_batch,
-    "TOOL_PIPE": _call_pipe,
-    "TOOL_SCRIPT": _run_script,
+HANDLERS: Mapping[str, str] = {
+    "TOOL_LIST": "tool_list:list_tools",
+    "TOOL_GET": "tool_get:describe_tools",
+    "TOOL_CALL": "tool_call:tool_call",
+    "TOOL_BATCH": "tool_batch:tool_batch",
+    "TOOL_PIPE": "tool_pipe:tool_pipe",
+    "TOOL_SCRIPT": "tool_script:tool_script",
 }
-"""Meta-tool → what performs a call of it. Each is called by its name and as the ``tool_name`` of TOOL_CALL."""
+"""Meta-tool → what performs a call of it, ``module:function`` of this package.
+
+Each is called by its name and as the ``tool_name`` of TOOL_CALL, and imported by its first call: a cold start waits for
+what its request needs alone.
+"""
+
+
+def _handler(name: str) -> Callable[[MetaRequest], Result]:
+    module, _, function = HANDLERS[name].partition(":")
+    return cast(
+        "Callable[[MetaRequest], Result]", getattr(importlib.import_module(f"{__package__}.{module}"), function)
+    )
 
 
 def _encode(shown: list[dict[str, Any]]) -> bytes:
@@ -335,24 +291,16 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
         InvalidArguments: an argument has no place, or two contradict each other.
         ToolNotFound: TOOL_CALL was called with a name that no tool has.
     """
-    from toolfold.meta_tools.arguments import ARGUMENTS, COMBINED_ARGUMENTS, MAX_ARGUMENTS, MetaCall
+    from toolfold.meta_tools.arguments import ARGUMENTS, COMBINED_ARGUMENTS, MAX_ARGUMENTS
 
     known = ARGUMENTS.get(name) or COMBINED_ARGUMENTS[name]
     if len(arguments) > MAX_ARGUMENTS:
         raise InvalidArguments(f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(known)}.")
-    if name in COMBINED_ARGUMENTS:
-        from toolfold.meta_tools.combined_request import read_combined
-
-        return MetaCall(name, read_combined(name, arguments))
-    if name == "TOOL_CALL":
-        from toolfold.meta_tools.call_forms import read_tool_call
-
-        return read_tool_call(catalog, arguments)
-    if all(key in known for key in arguments):
+    if name in ("TOOL_LIST", "TOOL_GET") and all(key in known for key in arguments):
         return MetaCall(name, arguments)
-    from toolfold.meta_tools.accepted_forms import read_arguments
+    from toolfold.meta_tools.call_forms import read_meta_call
 
-    return MetaCall(name, read_arguments(catalog, name, arguments))
+    return read_meta_call(catalog, name, arguments)
 
 
 def _check_unicode(name: str, arguments: Mapping[str, Any]) -> None:

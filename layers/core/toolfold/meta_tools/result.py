@@ -67,6 +67,13 @@ def repeated_by(error: CallError, how: str) -> CallError:
     return error if isinstance(step, str) else error.changed(next_step=step.filled(repeat=how))
 
 
+class MetaCall(NamedTuple):
+    """A call of a meta-tool, with the arguments of :data:`.arguments.ARGUMENTS` and no others."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
 class MetaRequest(NamedTuple):
     """What the function of a meta-tool gets.
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolfold.errors import InsufficientScope
-from toolfold.meta_tools import call_arguments
+from toolfold.meta_tools import call_arguments, continuation
 from toolfold.meta_tools.arguments import boolean, correction, invalid, parse_integer, quote
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.combined_answer import Rendering, render_items
@@ -54,8 +54,6 @@ def tool_batch(request: MetaRequest) -> Result:
         InsufficientScope: the access token of the caller allows none of the calls.
     """
     started = time.perf_counter()
-    from toolfold.meta_tools import continuation
-
     arguments = continuation.resume(request, TOOL)
     batch = _read(arguments)
     max_tokens = call_arguments.parse_max_tokens(arguments.get("max_tokens"), 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.validation import validator_of
-from toolfold.meta_tools import call_arguments
+from toolfold.meta_tools import call_arguments, completion
+from toolfold.meta_tools.answer_reader import begin_shaping, read_answer, with_notes
 from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.call import Answer, Call, CallBase, LargeAnswerTurn, add_metadata
-from toolfold.meta_tools.result import Result
+from toolfold.meta_tools.result import MetaRequest, Result
 from toolfold.meta_tools.tool_names import tool_not_found
+from toolfold.results import output
+from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.result import CallResult
     from toolfold.meta_tools.call_batch import Batch
-    from toolfold.results.output import OutputOptions, RenderedResult
     from toolfold.results.select.selection import Selection
 
 MAX_RESERVE_S = 1.0
@@ -32,26 +32,8 @@ _RESERVED_SHARE = 8
 """Time for what follows the response: at most that many seconds, and that fraction of what the call has."""
 
 
-def tool_call(
-    catalog: Catalog,
-    executor: ToolExecutor,
-    arguments: Mapping[str, Any],
-    credentials: RequestCredentials,
-    large_answer_turns: threading.Semaphore,
-    deadline: float | None = None,
-    *,
-    whole: bool = False,
-) -> Result:
+def tool_call(request: MetaRequest) -> Result:
     """Call a tool.
-
-    Args:
-        catalog: the current catalog.
-        executor: performs the call.
-        arguments: the arguments of TOOL_CALL.
-        credentials: the API keys of the request.
-        large_answer_turns: how many large answers are shaped at the same time.
-        deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
-        whole: whether the answer is for a person or a file, and complete; see ``OutputOptions``.
 
     Returns:
         ``{"result", "cached", "age_s"}``, and ``preview`` where the result is shortened; the text is the result
@@ -61,12 +43,24 @@ def tool_call(
     Raises:
         CallError: the call failed; see ``errors``.
     """
+    try:
+        return _tool_call(request)
+    except InvalidArguments as error:
+        from toolfold.meta_tools.next_steps import add_next_call
+
+        add_next_call(request.catalog, request.arguments, error)
+        raise
+
+
+def _tool_call(request: MetaRequest) -> Result:
     started = time.perf_counter()
-    budget, fetch_deadline = time_budget(executor.settings.timeout_s, deadline)
-    with LargeAnswerTurn(large_answer_turns, budget) as turn:
-        base = CallBase(catalog, executor, credentials, budget, fetch_deadline, turn, whole)
-        call, sent = open_call(base, arguments)
-        if boolean(arguments.get("inspect")):
+    budget, fetch_deadline = time_budget(request.executor.settings.timeout_s, request.deadline)
+    with LargeAnswerTurn(request.turns, budget) as turn:
+        base = CallBase(
+            request.catalog, request.executor, request.credentials, budget, fetch_deadline, turn, request.whole
+        )
+        call, sent = open_call(base, request.arguments)
+        if boolean(request.arguments.get("inspect")):
             return _inspect(call, sent, started)
         batch, sent = plan_parts(call, sent)
         if batch is not None:
@@ -239,13 +233,9 @@ def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResu
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
-    from toolfold.meta_tools.answer_reader import read_answer, with_notes
-
     answer, gap = read_answer(call, response)
     if gap is None:
         return with_notes(answer)
-    from toolfold.meta_tools import completion
-
     if not gap.is_fetched or call.tool.effect != "read" or call.tool.needs_approval:
         return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
     call.turn.release()  # the first answer is small: it lacks something
@@ -301,16 +291,12 @@ def render_answer(call: Call, answer: Answer) -> Result:
     Raises:
         AnswerTooLarge: the budget is used up.
     """
-    from toolfold.results import output
-
     rendered = output.render_document(answer.document, call.options, answer.status, call.budget, answer.size)
     return Result(rendered.structured, rendered.text, blocks=answer.blocks)
 
 
 def _output_options(executor: ToolExecutor, raw_by: str, options: Mapping[str, Any], whole: bool) -> OutputOptions:
     """Return how the result is wanted; a wrong ``select`` fails here, before anything is sent."""
-    from toolfold.results.output import MIN_TOKENS, OutputOptions
-
     settings = executor.settings
     requested = call_arguments.parse_max_tokens(options["max_tokens"], settings.max_tokens)
     max_tokens = max(MIN_TOKENS, min(requested, settings.max_tokens_ceiling))
@@ -326,9 +312,6 @@ def _output_options(executor: ToolExecutor, raw_by: str, options: Mapping[str, A
 
 def _render_raw(call: Call, response: CallResult) -> RenderedResult:
     """Render a response in the upstream's own form."""
-    from toolfold.meta_tools.answer_reader import begin_shaping
-    from toolfold.results import output
-
     begin_shaping(call, response)
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
     return output.render_raw(

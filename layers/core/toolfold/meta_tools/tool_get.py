@@ -25,7 +25,7 @@ from toolfold.meta_tools.arguments import (
     quote,
 )
 from toolfold.meta_tools.detail_levels import properties
-from toolfold.meta_tools.result import Result, dumps_compact, to_text
+from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, to_text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -107,6 +107,11 @@ MAX_NAMES = 20
 
 _NAME = re.compile(r"\w+")
 _PARAMETERS = re.compile(r"\([^()]*\)\s*\Z")
+
+
+def describe_tools(request: MetaRequest) -> Result:
+    """Describe the tools that the arguments name."""
+    return tool_get(request.catalog, request.arguments, request.switched_off)
 
 
 def tool_get(catalog: Catalog, arguments: Mapping[str, Any], switched_off: Collection[str] = ()) -> Result:

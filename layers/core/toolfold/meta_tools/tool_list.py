@@ -17,7 +17,7 @@ from toolfold.meta_tools import detail_levels, list_request
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
 from toolfold.meta_tools.packing import find_related, pack, render_tool, with_related
-from toolfold.meta_tools.result import Result, safe_line
+from toolfold.meta_tools.result import MetaRequest, Result, safe_line
 from toolfold.results import tokens
 
 if TYPE_CHECKING:
@@ -97,6 +97,13 @@ _FILL_RATIO = 0.8
 """Share of a budget that is filled. A twentieth is what counting line by line leaves out; the rest is for parameters
 whose names are words run together (fastkperiod), and for abbreviations: a page full of them has up to a sixth more
 tokens than counted, and must not exceed the budget either."""
+
+
+def list_tools(request: MetaRequest) -> Result:
+    """List tools; of sources with a trouble, their state too."""
+    result = tool_list(request.catalog, request.arguments)
+    troubles = request.executor.troubles()
+    return with_states(request.catalog, result, troubles) if troubles else result
 
 
 def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:

@@ -14,8 +14,7 @@ from toolfold.results import tokens
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
-    from toolfold.meta_tools.arguments import MetaCall
-    from toolfold.meta_tools.result import Result
+    from toolfold.meta_tools.result import MetaCall, Result
 
 __all__ = ["usage_of"]
 
