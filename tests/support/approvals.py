@@ -246,7 +246,7 @@ def by_stateless_stdio(world: World, tool: str, arguments: Mapping[str, Any], be
 def by_lambda(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
     """Pass an event of API Gateway to the Lambda handler."""
     handler = make_handler(world.environment)
-    handler.app.executor.resources._approval_gate = world.app.executor.resources.approval_gate()  # the same process
+    handler.app.executor.resources._approvals = world.app.executor.resources.approvals()  # the same process
     body = json.dumps(message("tools/call", _params(tool, arguments, beside)))
     event = {
         "version": "2.0",
@@ -263,7 +263,7 @@ def by_local_server(world: World, tool: str, arguments: Mapping[str, Any], besid
     url = world.local_url()
     assert world._local is not None
     world._local.lambda_handler.app.reset()
-    world._local.lambda_handler.app.executor.resources._approval_gate = world.app.executor.resources.approval_gate()
+    world._local.lambda_handler.app.executor.resources._approvals = world.app.executor.resources.approvals()
     body = message("tools/call", _params(tool, arguments, beside))
     return _rpc(requests.post(url, json=body, headers={"accept": "application/json"}, timeout=10).json())
 

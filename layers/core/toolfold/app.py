@@ -129,10 +129,12 @@ def build_app(
     aws = AwsClients()
     if isinstance(catalog_store, S3Store):
         aws, catalog_store.on_failure = catalog_store.aws, on_failure
-    call_log = _open_call_log(settings)
-    if call_log is not None:
+    call_log = None
+    if settings.call_log:
         from toolfold.execution.call_log import log_call
+        from toolfold.execution.call_log_file import CallLogFile
 
+        call_log = CallLogFile(settings.call_log)
         on_call = _each(call_log.record_call, on_call or log_call)
     closed = open_keys(settings) if is_public else []
     if closed:
@@ -169,14 +171,6 @@ def _exposed_catalog(catalog_store: Callable[[], Catalog], settings: Settings) -
 def _public_host(settings: Settings) -> str:
     """Return the host and port of the URL that clients know; empty where it is not set."""
     return settings.public_url.partition("://")[2].partition("/")[0].lower()
-
-
-def _open_call_log(settings: Settings) -> CallLogFile | None:
-    if not settings.call_log:
-        return None
-    from toolfold.execution.call_log_file import CallLogFile
-
-    return CallLogFile(settings.call_log)
 
 
 def _each(first: Callable[[CallLog], None], second: Callable[[CallLog], None]) -> Callable[[CallLog], None]:

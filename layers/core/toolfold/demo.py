@@ -11,13 +11,14 @@ import json
 import os
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolfold.app import build_app
 from toolfold.explorer import LOCAL_PORT
+from toolfold.explorer.static_files import FOLDER
 from toolfold.settings import Settings
-
-if TYPE_CHECKING:
-    from toolfold.transports.lambda_handler import LambdaHandler
+from toolfold.telemetry import configure
+from toolfold.transports.lambda_handler import LambdaHandler
 
 _MAX_LINES = 12
 _MARGIN = "   │ "
@@ -46,10 +47,7 @@ def run(width: int = 100) -> int:
     Returns:
         The exit code: 0, or 1 when a step failed.
     """
-    from toolfold.app import build_app
     from toolfold.mock_api.server import MockApi
-    from toolfold.telemetry import configure
-    from toolfold.transports.lambda_handler import LambdaHandler
 
     with MockApi() as mock_api:
         # A log line for each request would get in the way.
@@ -97,8 +95,6 @@ def _run_steps(client: _Client, screen: _Screen) -> int:
 
 def _page() -> str:
     """Return how the web explorer is opened here, and where it will be."""
-    from toolfold.explorer.static_files import FOLDER
-
     url = f"http://127.0.0.1:{LOCAL_PORT}/"
     if (FOLDER.parents[4] / "Makefile").is_file():  # in a checkout, where the page may not be built
         return f"make page builds it and opens {url}"

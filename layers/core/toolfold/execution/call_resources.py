@@ -1,6 +1,6 @@
 """What the calls of a process share: secrets, caches, limits, approvals, connections.
 
-Each is made when it is needed first, so that a call imports only what it uses.
+Each is made when it is needed first. This module is imported by the first call, with what nearly every call needs.
 """
 
 from __future__ import annotations
@@ -10,23 +10,22 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from toolfold.cache.factory import create_shared_store
 from toolfold.call_context import Clock
 from toolfold.errors import LIMITS_UNAVAILABLE
+from toolfold.execution import api_keys, validation  # noqa: F401 - imported with what calls share, by `warm_up` too
+from toolfold.execution.audit import AuditLog
+from toolfold.execution.cached_executor import CachedExecutor
+from toolfold.execution.client_limits import ClientLimits
 from toolfold.execution.secrets import SecretProvider
+from toolfold.execution.source_health import SourceHealth, Trouble
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
-    from toolfold.call_context import Clock
     from toolfold.catalog.entries import Tool
     from toolfold.errors import CallError
     from toolfold.execution.approval import ApprovalGate
-    from toolfold.execution.approval_store import ApprovalResources
-    from toolfold.execution.audit import AuditLog
-    from toolfold.execution.cached_executor import CachedExecutor
-    from toolfold.execution.client_limits import ClientLimits
-    from toolfold.execution.secrets import SecretProvider
     from toolfold.execution.single_use import SingleUse
-    from toolfold.execution.source_health import SourceHealth, Trouble
     from toolfold.network.session import HttpClient
     from toolfold.results.offload import AnswerStore
     from toolfold.settings import Settings
@@ -70,9 +69,7 @@ class CallResources:
         self._client_limits: ClientLimits | None = None
         self._cached_executor: CachedExecutor | None = None
         self._answer_store: AnswerStore | None = None
-        self._approval_resources: ApprovalResources | None = None
-        self._approval_gate: ApprovalGate | None = None
-        self._single_use: SingleUse | None = None
+        self._approvals: tuple[ApprovalGate, SingleUse] | None = None
         self._audit_log: AuditLog | None = None
         self._health: SourceHealth | None = None
 
@@ -94,8 +91,6 @@ class CallResources:
         """Report that a call of ``tool`` failed; see :mod:`toolfold.execution.source_health`."""
         with self._lock:
             if self._health is None:
-                from toolfold.execution.source_health import SourceHealth
-
                 self._health = SourceHealth(time.monotonic if self._clock is None else self._clock.monotonic)
             health = self._health
         health.record_failure(tool, error)
@@ -114,8 +109,6 @@ class CallResources:
         """Return what performs validated calls; made by the first call."""
         with self._lock:
             if self._cached_executor is None:
-                from toolfold.execution.cached_executor import CachedExecutor
-
                 self._cached_executor = CachedExecutor(
                     self._settings,
                     aws=self._aws,
@@ -166,9 +159,6 @@ class CallResources:
         """Return what counts the calls of each caller; made by the first call."""
         with self._lock:
             if self._client_limits is None:
-                from toolfold.cache.factory import create_shared_store
-                from toolfold.execution.client_limits import ClientLimits
-
                 clock = self._clock or Clock()
                 shared = create_shared_store(
                     self._settings, clock.monotonic, self._aws, name="Limits of callers", on_failure=self._report_limits
@@ -176,42 +166,29 @@ class CallResources:
                 self._client_limits = ClientLimits(self._settings, shared, clock)
             return self._client_limits
 
-    def approval_gate(self) -> ApprovalGate:
-        """Return what decides about calls that need approval; made by the first of them."""
-        resources = self._approvals()
-        with self._lock:
-            if self._approval_gate is None:
-                from toolfold.execution.approval import ApprovalGate
-
-                self._approval_gate = ApprovalGate(resources)
-            return self._approval_gate
-
-    def single_use(self) -> SingleUse:
-        """Return what lets a token be used once; made by the first that is needed."""
-        resources = self._approvals()
-        with self._lock:
-            if self._single_use is None:
-                from toolfold.execution.single_use import SingleUse
-
-                self._single_use = SingleUse(resources)
-            return self._single_use
-
-    def _approvals(self) -> ApprovalResources:
-        """Return the secret and the store of approvals, for both of the above."""
+    def approvals(self) -> tuple[ApprovalGate, SingleUse]:
+        """Return what decides about calls that need approval, and what lets a token be used once."""
         secrets = self.secret_provider()
         with self._lock:
-            if self._approval_resources is None:
-                from toolfold.execution.approval_store import ApprovalResources
+            if self._approvals is None:
+                from toolfold.execution import approval, approval_store, single_use  # few catalogs need them
 
-                self._approval_resources = ApprovalResources(self._settings, self._aws, secrets.get_secret, self._now)
-            return self._approval_resources
+                resources = approval_store.ApprovalResources(self._settings, self._aws, secrets.get_secret, self._now)
+                self._approvals = approval.ApprovalGate(resources), single_use.SingleUse(resources)
+            return self._approvals
+
+    def approval_gate(self) -> ApprovalGate:
+        """Return what decides about calls that need approval."""
+        return self.approvals()[0]
+
+    def single_use(self) -> SingleUse:
+        """Return what lets a token be used once."""
+        return self.approvals()[1]
 
     def audit_log(self) -> AuditLog:
         """Return what logs each call; made by the first call."""
         with self._lock:
             if self._audit_log is None:
-                from toolfold.execution.audit import AuditLog
-
                 self._audit_log = AuditLog(self._settings, self._now)
             return self._audit_log
 

@@ -19,11 +19,12 @@ possible when the day is used up. The write comes after the cache was read and b
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -81,6 +82,10 @@ class ClientLimits:
         self._own = MemoryStore(0)
         self._used_up: LRUCache[str, int] = LRUCache(_MAX_REFUSED)
         self._lock = threading.Lock()
+
+    def admission(self, source: Source, credentials: RequestCredentials, salt: str) -> Callable[..., None]:
+        """Return :meth:`admit` for the caller of a call to ``source``; see :func:`caller_id`."""
+        return functools.partial(self.admit, caller_id(source, credentials, salt))
 
     def admit(self, caller: str, *, is_cached: bool) -> None:
         """Count a call, or refuse it.

@@ -165,11 +165,10 @@ class ToolExecutor:
             CallError: every way in which a call can fail; see ``errors``.
             NotCached: ``only_cached`` is set, and there is no answer in memory. Nothing was logged or counted.
         """
-        from toolfold.execution.audit import AuditLine
-        from toolfold.execution.call_log import CallLog
+        from toolfold.execution import audit, call_log
 
-        call = CallLog(tool.name, tool.source, is_counted=False)
-        line, is_made = AuditLine(tool, arguments, credentials, call), True
+        call = call_log.CallLog(tool.name, tool.source, is_counted=False)
+        line, is_made = audit.AuditLine(tool, arguments, credentials, call), True
         end = None if self.observer is None else self.observer.start_call(tool, credentials.profile)
         try:
             result = self._call(catalog, line, bypass_cache, deadline, added or {}, only_cached=only_cached)
@@ -216,13 +215,12 @@ class ToolExecutor:
         only_cached: bool,
     ) -> CallResult:
         """Perform the call of ``line``, which is completed."""
-        from toolfold.execution.api_keys import known_operator_key, resolve_api_key
-        from toolfold.execution.validation import validator_of
+        from toolfold.execution import api_keys, validation
         from toolfold.models import SourceCredentials
 
         tool, credentials = line.tool, line.credentials
         self._require_allowed(catalog, tool, credentials)
-        resolved = validator_of(catalog, tool).resolve({**line.arguments, **added}, self.memo)
+        resolved = validation.validator_of(catalog, tool).resolve({**line.arguments, **added}, self.memo)
         if resolved.problems:
             raise _invalid(tool, resolved)
         line.arguments = resolved.arguments
@@ -234,7 +232,7 @@ class ToolExecutor:
         admit = self._admission(source, tool, line)
         approval = self._approval(source, tool, resolved.arguments, credentials, line)
         secrets = self.resources.secret_provider()
-        api_key = resolve_api_key(
+        api_key = api_keys.resolve_api_key(
             source,
             credentials,
             secrets,
@@ -249,7 +247,7 @@ class ToolExecutor:
             tool,
             resolved.arguments,
             SourceCredentials(api_key),
-            operator_key=known_operator_key(source, secrets),
+            operator_key=api_keys.known_operator_key(source, secrets),
             bypass_cache=bypass_cache,
             deadline=deadline,
             added=added,
@@ -315,8 +313,6 @@ class ToolExecutor:
 
     def warm_up(self, catalog: Catalog) -> None:
         """Import what calls of the tools in ``catalog`` need. Nothing is sent."""
-        from toolfold.execution import api_keys, validation  # noqa: F401 - see above
-
         self.resources.cached_executor().warm_up(catalog.sources)
 
     def save_answer(self, text: str, suffix: str, remaining_s: float) -> dict[str, Any]:
@@ -341,10 +337,7 @@ class ToolExecutor:
         settings = self.settings
         if not (settings.calls_per_minute or settings.calls_per_day):
             return None
-        from toolfold.execution.client_limits import caller_id
-
-        caller, limits = caller_id(source, line.credentials, settings.key_salt), self.resources.client_limits()
-        admit = functools.partial(limits.admit, caller)
+        admit: Admit = self.resources.client_limits().admission(source, line.credentials, settings.key_salt)
         if tool.effect == "read" and not tool.needs_approval:
             return admit
         try:

@@ -229,7 +229,7 @@ class MetaTools:
             request = MetaRequest(
                 catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter, off
             )
-            return _with_usage(catalog, call, _handler(call.name)(request))
+            return _with_usage(catalog, call, _performer(call.name)(request))
         except InsufficientScope:
             raise
         except CallError as error:
@@ -261,7 +261,7 @@ what its request needs alone.
 """
 
 
-def _handler(name: str) -> Callable[[MetaRequest], Result]:
+def _performer(name: str) -> Callable[[MetaRequest], Result]:
     module, _, function = HANDLERS[name].partition(":")
     return cast(
         "Callable[[MetaRequest], Result]", getattr(importlib.import_module(f"{__package__}.{module}"), function)
