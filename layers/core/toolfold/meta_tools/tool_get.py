@@ -24,6 +24,7 @@ from toolfold.meta_tools.arguments import (
     parse_list,
     quote,
 )
+from toolfold.meta_tools.definitions import COMBINING, definitions, example
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, to_text
 
@@ -234,8 +235,6 @@ def _entry(
 def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str]) -> dict[str, Any]:
     """Return the entry of a meta-tool, from its definition."""
     import hashlib
-
-    from toolfold.meta_tools.definitions import COMBINING, definitions, example
 
     defined = definitions(catalog, (name,))[0]
     hash_ = hashlib.sha256(dumps_compact(defined).encode()).hexdigest()[:8]

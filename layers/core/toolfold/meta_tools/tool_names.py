@@ -96,13 +96,12 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
         name: the unknown name.
         arguments: what the tool was to be called with; None: it was not to be called.
     """
-    from toolfold.catalog import search  # needed for errors only
-    from toolfold.catalog.tokenizer import in_words
+    from toolfold.catalog import search, tokenizer  # needed for errors only
 
     closest = search.closest_names(catalog, name)
     tool = catalog.get(closest[0]) if closest else None
     if tool is None:
-        words = " ".join(in_words(name[:MAX_NAME_LENGTH]).lower().split())
+        words = " ".join(tokenizer.in_words(name[:MAX_NAME_LENGTH]).lower().split())
         return ToolNotFound(
             f"There is no tool named {quote(name)}.",
             messages.SEARCH,

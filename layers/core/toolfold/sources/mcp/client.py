@@ -170,7 +170,7 @@ async def _transport(
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    from toolfold.sources.mcp.http_transport import GuardedTransport
+    from toolfold.sources.mcp.http_transport import GuardedTransport, sse_transport
 
     guarded = GuardedTransport(connection.url, limits.connect_timeout_s, limits.max_bytes, limits.is_allowed)
     agent = {"User-Agent": f"toolfold/{__version__}"}
@@ -178,8 +178,6 @@ async def _transport(
         transport=guarded, headers={**agent, **headers}, timeout=None, trust_env=False
     ) as http_client:
         if connection.is_sse:
-            from toolfold.sources.mcp.http_transport import sse_transport
-
             yield sse_transport(connection.url, http_client, limits.max_bytes, stream)
             return
         yield streamable_http_client(

@@ -29,6 +29,7 @@ from toolfold.build.importers.openapi.references import References
 from toolfold.catalog.head_checks import host_of
 from toolfold.errors import SourceError
 from toolfold.network.errors import TransportError
+from toolfold.network.ssrf import address_check
 
 if TYPE_CHECKING:
     from toolfold.build.importers.openapi.settings import OpenApiSettings
@@ -114,8 +115,6 @@ def _fetch(url: str, source_id: str, process_settings: Settings, where: str) -> 
 def _get(
     client: HttpClient, url: str, source_id: str, deadline: float, process_settings: Settings
 ) -> tuple[int, str, bytes]:
-    from toolfold.network.ssrf import address_check
-
     response = client.request(
         "GET",
         url,
