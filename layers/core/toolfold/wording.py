@@ -19,10 +19,10 @@ class Reader(Protocol):
     def term(self, name: str, fields: Mapping[str, Any]) -> str:
         """Return what a field is for this reader that the text itself does not have."""
 
-    def call(self, arguments: Mapping[str, Any]) -> str:
+    def call_text(self, arguments: Mapping[str, Any]) -> str:
         """Return a TOOL_CALL with these arguments as the reader writes it."""
 
-    def signature(self, name: str, parameters: Mapping[str, bool]) -> str:
+    def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
         """Return how a person calls a tool; ``parameters`` are names, with whether each is required."""
 
 
@@ -105,7 +105,7 @@ class CallText(Text):
 
     def worded(self, reader: Reader) -> str:
         """Return the call for a reader."""
-        return reader.call(self.fields)
+        return reader.call_text(self.fields)
 
 
 class SignatureText(Text):
@@ -121,7 +121,7 @@ class SignatureText(Text):
 
     def worded(self, reader: Reader) -> str:
         """Return the signature for a reader."""
-        return reader.signature(self.name, self.fields) if reader.is_person else self.for_model
+        return reader.signature_text(self.name, self.fields) if reader.is_person else self.for_model
 
 
 def joined(*texts: str | Text, separator: str = " ") -> Text:
@@ -179,10 +179,10 @@ class _Model:
     def term(self, name: str, fields: Mapping[str, Any]) -> str:
         return _MODEL_TERMS.get(name, name)
 
-    def call(self, arguments: Mapping[str, Any]) -> str:
+    def call_text(self, arguments: Mapping[str, Any]) -> str:
         return f"TOOL_CALL {json.dumps(arguments, ensure_ascii=False, separators=(',', ':'))}"
 
-    def signature(self, name: str, parameters: Mapping[str, bool]) -> str:
+    def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
         return name
 
 

@@ -168,9 +168,9 @@ def test_no_request_is_sent_without_an_api_key(
     ("symbol", "code", "next_step"),
     [
         ("NOSUCHTICKER", "INVALID_ARGUMENTS", "SYMBOL_SEARCH"),
-        ("FAULT.INVALID_API_KEY", "AUTH_REJECTED", "check the key"),
-        ("FAULT.DEMO_KEY_ONLY", "AUTH_REJECTED", "key of their own"),
-        ("FAULT.UNKNOWN_FUNCTION", "UPSTREAM_ERROR", "TOOL_LIST"),
+        ("FAULT.INVALID_API_KEY", "AUTH_REJECTED", "must be checked"),
+        ("FAULT.DEMO_KEY_ONLY", "AUTH_REJECTED", "key of one's own"),
+        ("FAULT.UNKNOWN_FUNCTION", "UPSTREAM_ERROR", "another tool"),
         ("FAULT.DAILY_QUOTA", "RATE_LIMITED", "tomorrow"),
         ("FAULT.FREE_BURST", "RATE_LIMITED", "Wait two seconds"),
         ("FAULT.PREMIUM_ENDPOINT", "PREMIUM_ONLY", "premium"),

@@ -14,11 +14,15 @@ from toolfold.network.proxies import describe_proxy
 from toolfold.network.sockets import ca_bundle
 from toolfold.wording import worded
 
-_COMMANDS = {
+_TERMS = {
     "TOOL_LIST": "`toolfold catalog search`",
     "TOOL_GET": "`toolfold catalog get`",
     "TOOL_CALL": "`toolfold call`",
+    "max_tokens": "--max-tokens",
+    "select": "--select",
+    "approval_token": "--approval-token",
 }
+"""Tools and arguments of a model → commands and options."""
 
 _LONG_S = 120
 """Seconds to wait from which on they are mentioned where the text does not."""
@@ -60,13 +64,13 @@ class Person:
                 return f"{variable}={path}" if variable else f"{path} (set REQUESTS_CA_BUNDLE to use another one)"
             case "proxy":
                 return describe_proxy(f"https://{fields.get('host', '')}") or "which HTTPS_PROXY names"
-        return str(self._details.get(name, _COMMANDS.get(name, name)))
+        return str(self._details.get(name, _TERMS.get(name, name)))
 
-    def call(self, arguments: Mapping[str, Any]) -> str:
+    def call_text(self, arguments: Mapping[str, Any]) -> str:
         """Return a call as a command."""
         return f"`{_command(arguments)}`"
 
-    def signature(self, name: str, parameters: Mapping[str, bool]) -> str:
+    def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
         """Return how a tool is called, as a command."""
         words = [f"{word}=…" if is_required else f"[{word}=…]" for word, is_required in parameters.items()]
         return f"`toolfold call {' '.join([name, *words])}`"

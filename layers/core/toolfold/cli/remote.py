@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold import messages
 from toolfold.client.answers import to_error
 from toolfold.errors import CallError, ToolfoldError
 from toolfold.meta_tools.result import Result, error_result
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 
 WHOLE_TOKENS = 100_000
 """Limit of an answer for a person; the endpoint has a ceiling of its own."""
+
+_STEPS = {
+    "APPROVAL_REQUIRED": messages.ASK_USER,
+    "APPROVAL_PENDING": messages.ASK_USER,
+    "RATE_LIMITED": messages.WAIT,
+    "CLIENT_LIMIT": messages.WAIT,
+    "INTERNAL_ERROR": messages.REPORT,
+}
+"""Code → next step for a person. An endpoint sends its own in words for a model, which are passed on for others."""
 
 _COMMANDS = "call, catalog list, catalog search, catalog get and install"
 
@@ -57,6 +67,8 @@ class RemoteTools:
         try:
             answer = self._client.call_meta_tool(name, given)
         except CallError as error:
+            step = _STEPS.get(error.code)
+            error = error if step is None else error.changed(next_step=step)
             return error_result(_as_given(error) if whole else error)
         errors = [to_error(entry["error"]) for entry in answer.tools if "error" in entry]
         return Result(answer.structured, answer.text, blocks=answer.blocks, errors=errors)

@@ -84,7 +84,7 @@ def next_call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"next_call": {tool: dict(arguments)}} if length <= MAX_NEXT_CALL else {}
 
 
-def invalid(tool: str, problem: str, next_step: str | Text, **details: Any) -> InvalidArguments:
+def invalid(tool: str, problem: str | Text, next_step: str | Text, **details: Any) -> InvalidArguments:
     """Return the error for an argument of the meta-tool ``tool`` that cannot be used."""
     from toolfold.messages import META_ARGUMENT  # needed for an error only
 

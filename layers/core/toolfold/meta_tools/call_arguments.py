@@ -44,10 +44,13 @@ def split_arguments(tool: Tool, arguments: Mapping[str, Any]) -> tuple[dict[str,
 
 
 def _invalid_option(arguments: Mapping[str, Any], name: str, allowed: str) -> InvalidArguments:
+    from toolfold.wording import Text  # for errors only
+
+    problem = Text(f"{{{name}}} must be {{allowed}}, not {{given}}")  # the name is a term of its reader
     return invalid(
         "TOOL_CALL",
-        f"{name} must be {allowed}, not {quote(arguments[name])}",
-        f"Send {name} as {allowed}, or leave it out; nothing was sent.",
+        problem.filled(allowed=allowed, given=quote(arguments[name])),
+        Text(f"Send {{{name}}} as {{allowed}}, or leave it out; nothing was sent.").filled(allowed=allowed),
         **correction("TOOL_CALL", arguments, name),
     )
 

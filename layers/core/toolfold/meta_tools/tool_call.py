@@ -46,10 +46,9 @@ def tool_call(request: MetaRequest) -> Result:
     try:
         return _tool_call(request)
     except InvalidArguments as error:
-        from toolfold.meta_tools.next_steps import add_next_call
+        from toolfold.meta_tools.next_steps import with_next_call
 
-        add_next_call(request.catalog, request.arguments, error)
-        raise
+        raise with_next_call(request.catalog, request.arguments, error) from error.__cause__
 
 
 def _tool_call(request: MetaRequest) -> Result:
