@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.sources.questions import QUESTIONS
+from benchmarks.sources import QUESTIONS
 from tests.support.five_sources import FiveSources, five_sources
 from toolfold.catalog.entries import name_key
 from toolfold.meta_tools.result import Result

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.fleet.environments import new_environment, running_fleet
-from benchmarks.fleet.measure import Load, measure
+from benchmarks.fleet import Load, measure, new_environment, running_fleet
 from tests.support.built_function import NEEDS_BUILD
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]

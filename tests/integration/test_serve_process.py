@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.integration.test_local_http_limits import calling
+from tests.support import processes
+from tests.support.processes import TOOLFOLD, announced_url
 from tests.support.raw_http import PING, answers_honestly, connect, post, read_all
 from toolfold.cli.environment import install_command
 from toolfold.mock_api.server import MockApi
 
-COMMAND = [sys.executable, "-m", "toolfold", "serve"]
+COMMAND = [*TOOLFOLD, "serve"]
 
 
-@contextmanager
-def serving(*options: str, **environment: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+def serving(*options: str, **environment: str) -> AbstractContextManager[tuple[subprocess.Popen[bytes], str]]:
     """Start the command, and yield the process and the URL that it prints."""
-    process = subprocess.Popen(
-        [*COMMAND, "--port", "0", *options],
-        env={**os.environ, **environment},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    with process:
-        assert process.stderr
-        url = re.search(rb"http://\S+", process.stderr.readline())
-        assert url
-        try:
-            yield process, url[0].decode()
-        finally:
-            process.kill()
+    return processes.serving("serve", *options, **environment)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
@@ -69,12 +54,11 @@ def test_requests_in_flight_are_answered_when_it_is_stopped(mock_api: MockApi, s
 
 
 def test_the_mock_api_ends_without_an_error_when_it_is_interrupted() -> None:
-    command = [sys.executable, "-m", "toolfold", "mock-api", "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        assert process.stderr
-        process.stderr.readline()
+    with processes.serving("mock-api") as (process, _):
         process.send_signal(signal.SIGINT)
+        assert process.stderr
         printed = process.stderr.read()
+        process.wait()
     assert process.returncode == 0
     assert b"Traceback" not in printed
 
@@ -142,14 +126,13 @@ def test_log_whose_reader_is_gone_stops_nothing() -> None:
         assert process.stdout
         assert process.stderr
         process.stdout.close()
-        url = re.search(r"http://\S+", process.stderr.readline().decode())
-        assert url
-        threads = [threading.Thread(target=answers_honestly, args=(url[0],)) for _ in range(20)]
+        url = announced_url(process)
+        threads = [threading.Thread(target=answers_honestly, args=(url,)) for _ in range(20)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert answers_honestly(url[0])
+        assert answers_honestly(url)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
         assert process.stderr.read() == b""
@@ -159,9 +142,7 @@ def test_log_that_is_not_read_stops_nothing() -> None:
     process = subprocess.Popen([*COMMAND, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with process:
         assert process.stderr
-        found = re.search(r"http://\S+", process.stderr.readline().decode())
-        assert found
-        url = found[0]
+        url = announced_url(process)
         body = post(url, PING)
         with connect(url) as client:  # each request logs some 150 bytes: more than a pipe holds
             for _ in range(20):
@@ -181,11 +162,10 @@ def test_few_open_files_are_enough() -> None:
     with process, ExitStack() as open_connections:
         open_connections.callback(process.kill)
         assert process.stderr
-        found = re.search(r"http://\S+", process.stderr.readline().decode())
-        assert found
+        url = announced_url(process)
         for _ in range(150):
-            open_connections.enter_context(connect(found[0]))
-        assert answers_honestly(found[0])
+            open_connections.enter_context(connect(url))
+        assert answers_honestly(url)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
         assert process.stderr.read() == b""

@@ -41,12 +41,17 @@ def serving() -> Iterator[str]:
     server.stop()
 
 
-def use_aws_endpoint(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send all requests of this process to AWS to ``endpoint``."""
-    for name, value in {
+def variables(endpoint: str) -> dict[str, str]:
+    """Return the environment variables that send all requests of a process to AWS to ``endpoint``."""
+    return {
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
         "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
+    }
+
+
+def use_aws_endpoint(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send all requests of this process to AWS to ``endpoint``."""
+    for name, value in variables(endpoint).items():
         monkeypatch.setenv(name, value)

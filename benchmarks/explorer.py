@@ -9,10 +9,9 @@ request to its response, without sockets.
 
 from __future__ import annotations
 
+import argparse
 import gzip
-import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -20,9 +19,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from benchmarks.cold.services import described, machine
+from benchmarks import harness
 from benchmarks.scale import generate
-from scripts import measured_tables
+from benchmarks.timing import percentile, timed
 from scripts.measured_tables import markdown_table
 from tests.support.explorer import ask, make_router
 from toolfold.app import build_app
@@ -32,8 +31,6 @@ from toolfold.explorer.feed import MAX_ENTRIES, CallFeed
 from toolfold.explorer.router import Router
 from toolfold.settings import Settings
 
-PAGE = Path("docs/reference/explorer-api.md")
-COMMAND = "make bench-explorer ARGS=--write"
 FOLDER = Path("build/explorer")
 SIZES = (129, 10_000)
 QUERIES, TYPED = 200, 40
@@ -64,28 +61,19 @@ print(sum(name.startswith(("toolfold.explorer", "toolfold.log_analysis")) for na
 """
 
 
-def main() -> int:
-    """Print or write the tables; return 1 where a search takes longer than it may."""
-    if len(sys.argv) == 3 and sys.argv[1] == "--size":
-        print(json.dumps(measure(int(sys.argv[2]))))
-        return 0
-    options = measured_tables.parse_options(__doc__, "--write")
-    found = {size: _in_a_process(size) for size in progress.track(SIZES, lambda size: f"{size:,} tools")}
-    measured = "\n".join((_resources(found), _first_response(), f"Measured on {described(machine())}\n"))
-    measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
-    slow = [size for size, figures in found.items() if figures["search, new"][0] > LIMITS_MS[size]]
-    for size in slow:
-        print(f"A search in {size:,} tools takes longer than {LIMITS_MS[size]:g} ms.", file=sys.stderr)
-    return 1 if slow else 0
+def measure(_: argparse.Namespace) -> harness.Measured:
+    """Return the tables, and the sizes at which a search takes longer than it may."""
+    sizes = progress.track(SIZES, lambda size: f"{size:,} tools")
+    found = {size: harness.in_process("benchmarks.explorer:measure_size", size) for size in sizes}
+    slow = [
+        f"A search in {size:,} tools takes longer than {LIMITS_MS[size]:g} ms."
+        for size, figures in found.items()
+        if figures["search, new"][0] > LIMITS_MS[size]
+    ]
+    return "\n".join((_resources(found), _first_response(), harness.measured_on())), slow
 
 
-def _in_a_process(size: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.explorer", "--size", str(size)]
-    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    return found
-
-
-def measure(size: int) -> dict[str, list[float]]:
+def measure_size(size: int) -> dict[str, list[float]]:
     """Return the resource → median and 99th percentile of its time, and the bytes of its answer."""
     router, names, queries = _serve(size)
     found: dict[str, list[float]] = {}
@@ -125,13 +113,11 @@ def _serve(size: int) -> tuple[Router, Sequence[str], Sequence[str]]:
 def _timed(router: Router, targets: Sequence[str]) -> list[float]:
     times, size = [], 0
     for target in targets:
-        began = time.process_time()
-        response = ask(router, f"/ui/api/{target}")
-        times.append((time.process_time() - began) * 1000)
+        response, took = timed(ask, router, f"/ui/api/{target}", clock=time.process_time)
+        times.append(took)
         assert response.status == 200, response.body
         size = max(size, len(response.body))
-    times.sort()
-    return [statistics.median(times), times[int(0.99 * (len(times) - 1))], size]
+    return [statistics.median(times), percentile(times, 99), size]
 
 
 def _resources(found: dict[int, dict[str, Any]]) -> str:
@@ -148,9 +134,9 @@ def _resources(found: dict[int, dict[str, Any]]) -> str:
 
 def _first_response() -> str:
     """Return a sentence about what the explorer adds to the first response of a gateway."""
-    found = subprocess.run([sys.executable, "-c", FIRST_RESPONSE], check=True, capture_output=True).stdout
-    return f"Modules of the explorer that the first response of a gateway imports: {int(found)}.\n"
+    found = int(harness.run_program(FIRST_RESPONSE))
+    return f"Modules of the explorer that the first response of a gateway imports: {found}.\n"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run(__doc__, "make bench-explorer", measure, "docs/reference/explorer-api.md"))

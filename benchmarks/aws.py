@@ -8,15 +8,14 @@ writes the .pyc files.
 
 from __future__ import annotations
 
-import os
+import argparse
 import statistics
-import subprocess
 import sys
-import time
 
 import boto3
 
-from scripts import measured_tables
+from benchmarks import harness, timing
+from scripts.measured_tables import markdown_table
 from tests.support import aws_services
 
 PROCESSES = 15
@@ -53,27 +52,19 @@ OURS = {
 }
 
 
-def main() -> None:
-    """Print the table."""
+def measure(_: argparse.Namespace) -> str:
+    """Return the table."""
     with aws_services.serving() as endpoint:
-        environment = {
-            **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
-            "AWS_ENDPOINT_URL": endpoint,
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }
+        environment = harness.environment(**aws_services.variables(endpoint))
         create_resources(endpoint)
-        programs = {"": "pass", **LIBRARIES, **OURS}
-        times: dict[str, list[float]] = {name: [] for name in programs}
-        for measured in (False, *[True] * PROCESSES):
-            for name, program in programs.items():
-                elapsed_ms = run(program, environment)
-                if measured:
-                    times[name].append(elapsed_ms)
+        programs = {
+            name: lambda program=program: timing.timed(lambda: harness.run_program(program, env=environment))[1]
+            for name, program in {"": "pass", **LIBRARIES, **OURS}.items()
+        }
+        times = timing.in_turn(programs, range(PROCESSES + 1), warm_up=1)
     empty_ms = statistics.median(times.pop(""))
     rows = [(name, f"{statistics.median(found) - empty_ms:.0f}") for name, found in times.items()]
-    print(measured_tables.markdown_table(("first request of a process", "ms"), rows))
+    return markdown_table(("first request of a process", "ms"), rows)
 
 
 def create_resources(endpoint: str) -> None:
@@ -92,12 +83,5 @@ def create_resources(endpoint: str) -> None:
     boto3.client("secretsmanager", **known).create_secret(Name="bench", SecretString="key")
 
 
-def run(program: str, environment: dict[str, str]) -> float:
-    """Return the milliseconds that a fresh interpreter takes for ``program``."""
-    started = time.perf_counter()
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, check=True, capture_output=True)
-    return (time.perf_counter() - started) * 1000
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(harness.run(__doc__, "python -m benchmarks.aws", measure))

@@ -10,6 +10,7 @@ at `toolfold serve`.
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import json
 import logging
@@ -17,19 +18,14 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.parse
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import bpe_openai
-
-from benchmarks.cold.services import described, machine
-from scripts import measured_tables
+from benchmarks import harness, servers
+from benchmarks.timing import each_ms, elapsed_ms, in_turn, repeated_ms, timed
 from scripts.measured_tables import markdown_table
-from tests.conformance.helpers import start_server
+from tests.support.meta_tools import tokens
 from toolfold.app import build_app
 from toolfold.cli import progress
 from toolfold.mock_api.server import MockApi
@@ -37,8 +33,6 @@ from toolfold.settings import Settings
 from toolfold.telemetry import configure
 from toolfold.transports.lambda_handler import LambdaHandler
 
-PAGE = Path(__file__).parents[2] / "docs/reference/measurements-combined.md"
-COMMAND = "make bench-combined ARGS=--write"
 SYMBOLS = ["AAPL", "MSFT", "IBM", "KO", "PEP", "JNJ", "WMT", "DIS", "NVDA", "TSLA"]
 LATENCY_S = 0.2
 """Of a data service on the internet."""
@@ -51,11 +45,6 @@ SCRIPT = (
     "best = max(quotes, key=lambda q: q['changePercent'])\n"
     "{'symbol': best['symbol'], 'changePercent': best['changePercent']}"
 )
-encode: Callable[[str], Any] = bpe_openai.get_encoding("o200k_base").encode
-
-
-def tokens(value: Any) -> int:
-    return len(encode(value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))))
 
 
 class Client:
@@ -81,19 +70,11 @@ class Client:
 
     def processor_ms(self, arguments: dict[str, Any], repeated: int = 10 * REPEATED) -> float:
         """Return the mean processor time of a call, in milliseconds: other processes share the machine."""
-        began = time.process_time()
-        for _ in range(repeated):
-            self.call(arguments)
-        return (time.process_time() - began) * 1000 / repeated
+        return statistics.fmean(repeated_ms(lambda: self.call(arguments), repeated, time.process_time))
 
     def timed(self, arguments: dict[str, Any], repeated: int = REPEATED) -> float:
         """Return the median time of a call, in milliseconds."""
-        times = []
-        for _ in range(repeated):
-            began = time.perf_counter()
-            self.call(arguments)
-            times.append((time.perf_counter() - began) * 1000)
-        return statistics.median(times)
+        return statistics.median(repeated_ms(lambda: self.call(arguments), repeated))
 
 
 def request_body(arguments: dict[str, Any]) -> str:
@@ -123,24 +104,24 @@ def served(url: str) -> tuple[float, float]:
 
     Each is measured in turn with the other, over one connection.
     """
-    times: dict[str, list[float]] = {"one": [], "ten": []}
-    requests = {"one": request_body(quote("AAPL")), "ten": request_body(batch(SYMBOLS))}
-    environment = {"PATH": os.environ["PATH"], "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_CACHE": "memory"}
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "toolfold", "serve", "--port", "0"]
-        with start_server(command, env={**environment, "HOME": folder}, log=Path(folder) / "log") as endpoint:
-            address = urllib.parse.urlsplit(endpoint)
-            connection = http.client.HTTPConnection(address.hostname or "", address.port)
-            for number in range(-2, SERVED):
-                for name, body in requests.items():
-                    began = time.perf_counter()
-                    connection.request("POST", address.path, body, HEADERS)
-                    answer = json.loads(connection.getresponse().read())
-                    if number >= 0:
-                        times[name].append((time.perf_counter() - began) * 1000)
-                    if answer["result"]["isError"]:
-                        raise SystemExit(answer["result"]["content"][0]["text"])
-            connection.close()
+    with servers.gateway(url, TOOLFOLD_CACHE="memory") as (endpoint, _):
+        address = urllib.parse.urlsplit(endpoint)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port)
+
+        def send(body: str) -> Any:
+            connection.request("POST", address.path, body, HEADERS)
+            return json.loads(connection.getresponse().read())
+
+        def send_timed(body: str) -> float:
+            answer, took = timed(send, body)
+            if answer["result"]["isError"]:
+                raise SystemExit(answer["result"]["content"][0]["text"])
+            return took
+
+        one, ten = request_body(quote("AAPL")), request_body(batch(SYMBOLS))
+        actions = {"one": lambda: send_timed(one), "ten": lambda: send_timed(ten)}
+        times = in_turn(actions, range(SERVED + 2), warm_up=2)
+        connection.close()
     return statistics.median(times["one"]), statistics.median(times["ten"])
 
 
@@ -171,16 +152,11 @@ def times(url: str, slow_url: str) -> str:
 def scripts(url: str) -> str:
     client = Client(url)
     client.call(quote("AAPL"))
-    began = time.perf_counter()
-    client.call(script("1"))
-    first = (time.perf_counter() - began) * 1000
+    first = timed(client.call, script("1"))[1]
     empty, one = client.timed(script("1")), client.timed(quote("AAPL"))
     client.call(script())
     as_script = client.timed(script())
-    began = time.perf_counter()
-    for symbol in SYMBOLS:
-        client.call(quote(symbol))
-    as_calls = (time.perf_counter() - began) * 1000
+    as_calls = sum(each_ms(client.call, map(quote, SYMBOLS)))
     called = [(quote(symbol), client.call(quote(symbol))["content"][0]["text"]) for symbol in SYMBOLS]
     read = sum(tokens(arguments) + tokens(text) for arguments, text in called)
     answer = client.call(script())["content"][0]["text"]
@@ -227,7 +203,7 @@ def limits(client: Client) -> str:
                 try:
                     client.call(script(text))
                 except SystemExit:
-                    over.append((time.perf_counter() - began - 1.0) * 1000)
+                    over.append(elapsed_ms(began + 1.0))
             rows.append((name, f"{statistics.median(over):.1f} ms", f"{max(over):.1f} ms"))
     finally:
         interpreter.MAX_SCRIPT_S = limit_s
@@ -244,18 +220,14 @@ def _worker_mb() -> float:
     )
 
 
-def measure() -> str:
+def measure(_: argparse.Namespace) -> str:
+    """Return the tables."""
     logging.getLogger("toolfold").setLevel(logging.WARNING)
     with MockApi() as quick, MockApi(latency_s=LATENCY_S) as slow:
         measured = (("Batches", lambda: times(quick.url, slow.url)), ("Scripts", lambda: scripts(quick.url)))
         parts = [run() for _, run in progress.track(measured, lambda part: part[0])]
-    return "\n".join([*parts, f"Measured on {described(machine())}\n"])
-
-
-def main() -> int:
-    options = measured_tables.parse_options(__doc__, "--write")
-    return measured_tables.update_page(PAGE if options.write else None, COMMAND, measure())
+    return "\n".join([*parts, harness.measured_on()])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run(__doc__, "make bench-combined", measure, "docs/reference/measurements-combined.md"))

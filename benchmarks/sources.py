@@ -5,28 +5,21 @@ Prints a session, the tokens of ``tools/list``, the search across sources and wh
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import bpe_openai
-
-from benchmarks.sources.questions import QUESTIONS
-from scripts import measured_tables
+from benchmarks import harness
+from scripts.measured_tables import markdown_table
 from tests.support.five_sources import FiveSources, five_sources
+from tests.support.meta_tools import tokens
 from toolfold.app import App
 from toolfold.cli import progress
 from toolfold.sources.registry import BUILT_IN
-
-PAGE = Path("docs/reference/many-sources.md")
-COMMAND = "make bench-sources ARGS=--write"
-FOUND = 5
-RUNS = 5
-_ENCODING = bpe_openai.get_encoding("o200k_base")
 
 SQL = "select name, symbol, shares from customers join holdings on customers.id = customer_id"
 SESSION: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -40,8 +33,34 @@ SESSION: tuple[tuple[str, dict[str, Any]], ...] = (
 """What a model calls for "What are the shares of each customer worth?"."""
 
 
-def main() -> int:
-    options = measured_tables.parse_options(__doc__, "--write")
+class Question(NamedTuple):
+    """A request in a user's words, and the tools of which one must be found."""
+
+    text: str
+    tools: tuple[str, ...]
+
+
+QUESTIONS = (
+    Question("what time is it in Tokyo", ("clock__get_current_time",)),
+    Question("convert 3 pm New York time to Vienna", ("clock__convert_time",)),
+    Question("which customers live in London", ("crm__query",)),
+    Question("how many shares does each customer hold", ("crm__query",)),
+    Question("columns of the table with the holdings", ("crm__describe_table",)),
+    Question("what tables does the customer database have", ("crm__list_tables",)),
+    Question("list the animals in the shelter", ("shelter__list_pets",)),
+    Question("add a new dog to the shelter", ("shelter__add_pet",)),
+    Question("cities of Norway and their people", ("cities__cities", "cities__cities_as_text")),
+    Question("latest price of a stock", ("GLOBAL_QUOTE",)),
+    Question("dividends a company has paid", ("DIVIDENDS",)),
+    Question("price of gold today", ("GOLD_SILVER_SPOT",)),
+    Question("exchange rate from euro to dollar", ("CURRENCY_EXCHANGE_RATE",)),
+    Question("news about a company", ("NEWS_SENTIMENT",)),
+)
+"""Written before the search was tried with them."""
+
+
+def measure(_: argparse.Namespace) -> str:
+    """Return the session and the tables."""
     logging.getLogger("toolfold").setLevel(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder, five_sources(Path(folder)) as sources:
         parts = (
@@ -50,8 +69,7 @@ def main() -> int:
             ("Requests", lambda: _search(sources)),
             ("Imports", _imports),
         )
-        measured = "\n".join(measure() for _, measure in progress.track(parts, lambda part: part[0]))
-    return measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
+        return "\n".join(make() for _, make in progress.track(parts, lambda part: part[0]))
 
 
 def _session(sources: FiveSources) -> str:
@@ -75,12 +93,11 @@ def _tokens(sources: FiveSources) -> str:
         for all_ in [app.catalog_store().definition_tokens]
     ]
     head = ["catalog", "sources", "tools", "tokens of `tools/list`", "tokens with a definition for each tool"]
-    return measured_tables.markdown_table(head, rows)
+    return markdown_table(head, rows)
 
 
 def _listed(app: App) -> int:
-    definitions = app.server.tools.definitions()
-    return len(_ENCODING.encode(json.dumps(definitions, ensure_ascii=False, separators=(",", ":"))))
+    return tokens(json.dumps(app.server.tools.definitions(), ensure_ascii=False, separators=(",", ":")))
 
 
 def _search(sources: FiveSources) -> str:
@@ -91,25 +108,19 @@ def _search(sources: FiveSources) -> str:
         ranks = [names.index(name) + 1 for name in question.tools if name in names]
         first += ranks[:1] == [1] or 1 in ranks
         rows.append([question.text, f"`{question.tools[0]}`", str(min(ranks)) if ranks else "not found"])
-    table = measured_tables.markdown_table(["request", "tool", "rank"], rows, left=2)
+    table = markdown_table(["request", "tool", "rank"], rows, left=2)
     return f"{table}\nFirst: {first} of {len(QUESTIONS)}.\n"
 
 
 def _imports() -> str:
     """Return the processor time that importing each adapter takes, beside what a first call has imported already."""
-    rows = [[f"`{kind}`", f"{_import_ms(path.partition(':')[0]):.0f}"] for kind, path in sorted(BUILT_IN.items())]
-    return measured_tables.markdown_table(["kind of source", "import, ms"], rows)
-
-
-def _import_ms(module: str) -> float:
-    program = (
-        "import time, toolfold.execution.cached_executor, toolfold.network.session;"
-        f"started = time.process_time(); import {module}; print(time.process_time() - started)"
-    )
-    command = [sys.executable, "-c", program]
-    found = [float(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(RUNS)]
-    return 1000 * min(found)
+    imported = "toolfold.execution.cached_executor, toolfold.network.session"
+    rows = [
+        [f"`{kind}`", f"{harness.import_ms(path.partition(':')[0], imported, 'process_time'):.0f}"]
+        for kind, path in sorted(BUILT_IN.items())
+    ]
+    return markdown_table(["kind of source", "import, ms"], rows)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run(__doc__, "make bench-sources", measure, "docs/reference/many-sources.md"))

@@ -1,1 +1,0 @@
-"""What several calls in one cost: batches, pipes and scripts."""

@@ -1,1 +1,0 @@
-"""What the JSON resources of the explorer cost."""

@@ -1,0 +1,319 @@
+"""Measure several environments of the built function under 200 requests a second: ``make load-lambda``.
+
+python -m benchmarks.fleet            print the table; two minutes
+python -m benchmarks.fleet --write    put it into docs/reference/load.md
+python -m benchmarks.fleet --quick    a few seconds; not to be written
+
+Processes of clients send requests at a fixed rate, whether or not earlier ones were answered. A latency counts from the
+moment at which the request was due, so that waiting for a busy server is part of it. What the environments logged is in
+build/fleet/log.jsonl afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import queue
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any
+from urllib.parse import urlsplit
+
+from benchmarks import harness
+from benchmarks.harness import ROOT
+from benchmarks.load import TIMEOUT_S, Outcome, read_answer
+from benchmarks.timing import elapsed_ms, percentile
+from scripts.measured_tables import markdown_table
+from tests.support import http_api
+from tests.support.deployment import Deployment, event
+from tests.support.lambda_runtime import FunctionError, LambdaRuntime
+from tests.support.mcp_requests import message
+from tests.support.raw_http import post
+from toolfold.build.publisher import publish
+from toolfold.catalog.store import bundled_path
+
+LOG = ROOT / "build/fleet/log.jsonl"
+ENVIRONMENTS = 4
+KEY = "LOADKEY000000001"
+
+SYMBOLS = ("AAPL", "AMZN", "GOOGL", "IBM", "META", "MSFT", "NFLX", "NVDA", "ORCL", "TSLA")
+CALLS: tuple[tuple[str, dict[str, str]], ...] = (
+    *(("TIME_SERIES_DAILY", {"symbol": symbol}) for symbol in SYMBOLS),
+    *(("COMPANY_OVERVIEW", {"symbol": symbol}) for symbol in SYMBOLS),
+    *(("GLOBAL_QUOTE", {"symbol": symbol}) for symbol in SYMBOLS),
+    *((name, {}) for name in ("CPI", "WTI", "BRENT", "COPPER", "INFLATION", "TREASURY_YIELD")),
+)
+"""The different calls, which are repeated: a team follows the same few companies."""
+
+SEARCHES = ("price of a share", "inflation", "exchange rate of two currencies", "earnings calendar", "oil price")
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A request: a name that equal ones share, and its body."""
+
+    name: str
+    body: bytes
+
+
+def planned_requests(seed: int) -> Iterator[Planned]:
+    """Return requests without end: of ten, seven call a tool, two search, and one describes a tool."""
+    draw = random.Random(seed)
+    while True:
+        kind = draw.randrange(10)
+        tool, arguments = draw.choice(CALLS)
+        if kind < 7:
+            yield _call("TOOL_CALL", {"tool_name": tool, "arguments": arguments, "max_tokens": 2000})
+        elif kind < 9:
+            yield _call("TOOL_LIST", {"query": draw.choice(SEARCHES)})
+        else:
+            yield _call("TOOL_GET", {"tool_name": tool})
+
+
+def _call(name: str, arguments: dict[str, Any]) -> Planned:
+    asked = {"name": name, "arguments": arguments}
+    return Planned(json.dumps(asked), json.dumps(message("tools/call", asked)).encode())
+
+
+def digest(content: Mapping[str, Any]) -> str:
+    """Return a hash of what equal requests have in common in their answers: not the age of a cached answer."""
+    preview = {name: value for name, value in content.get("preview", {}).items() if name != "full"}
+    common = content.get("result", preview or content)
+    return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()[:16]
+
+
+CONNECTIONS = 16
+"""Connections of one process. Requests wait for one only while the server is slower than the rate."""
+
+
+@dataclass
+class Seen(Outcome):
+    """What the clients saw, with the digests of answers to equal requests."""
+
+    answers: dict[str, list[str]] = field(default_factory=dict)
+
+
+def send_requests(url: str, rate: float, seconds: float, seed: int) -> dict[str, Any]:
+    """Send ``rate`` requests a second for ``seconds``; return a :class:`Seen` as a dictionary."""
+    return asdict(asyncio.run(_send_requests(url, rate, seconds, seed)))
+
+
+async def _send_requests(url: str, rate: float, seconds: float, seed: int) -> Seen:
+    outcome = Seen()
+    planned = islice(planned_requests(seed), int(rate * seconds))
+    started = time.perf_counter()
+    due = _due(started, rate, planned)
+    await asyncio.gather(*(_Connection(url, outcome).run(due) for _ in range(CONNECTIONS)))
+    outcome.elapsed_s = time.perf_counter() - started
+    return outcome
+
+
+def _due(started: float, rate: float, planned: Iterator[Planned]) -> Iterator[tuple[float, Planned]]:
+    return ((started + number / rate, request) for number, request in enumerate(planned))
+
+
+class _Connection:
+    def __init__(self, url: str, outcome: Seen) -> None:
+        self._url, self._outcome = url, outcome
+
+    async def run(self, due: Iterator[tuple[float, Planned]]) -> None:
+        """Send the requests that no other connection has taken, each when it is due."""
+        parts = urlsplit(self._url)
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        for at, request in due:
+            await asyncio.sleep(at - time.perf_counter())
+            try:
+                writer.write(post(self._url, request.body, f"X-API-Key: {KEY}"))
+                found = await asyncio.wait_for(read_answer(reader), TIMEOUT_S)
+            except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+                self._outcome.failures.append(type(error).__name__)
+                writer.close()
+                reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+                continue
+            self._outcome.latencies_ms.append(elapsed_ms(at))
+            known = self._outcome.answers.setdefault(request.name, [])
+            if isinstance(found, str):
+                self._outcome.failures.append(found)
+            elif (seen := digest(found)) not in known:
+                known.append(seen)
+        writer.close()
+
+
+class Fleet:
+    """``size`` environments that share the table, the buckets and the upstream of ``deployment``.
+
+    An environment answers one request at a time; a request waits until one is free. Lambda would start another.
+    """
+
+    def __init__(self, deployment: Deployment, size: int) -> None:
+        self.deployment, self.size = deployment, size
+        self.environments: list[LambdaRuntime] = []
+        self._idle: queue.LifoQueue[LambdaRuntime] = queue.LifoQueue()
+
+    def add(self, environment: LambdaRuntime) -> None:
+        """Start an environment and let it answer requests."""
+        environment.invoke(event("TOOL_LIST"))
+        self.environments.append(environment)
+        self._idle.put(environment)
+
+    def answer(self, asked: Mapping[str, Any]) -> Any:
+        """Return the result of an idle environment for an event."""
+        environment = self._idle.get()
+        try:
+            return environment.invoke(asked)
+        except FunctionError:
+            return http_api.INTERNAL_ERROR
+        finally:
+            self._idle.put(environment)
+
+    def upstream_requests(self) -> Counter[str]:
+        """Return how often the upstream was sent each request."""
+        sent = self.deployment.mock_api.requests
+        return Counter("&".join(f"{name}={value}" for name, value in sorted(query)) for query in sent)
+
+    def crashes(self) -> int:
+        """Return how many environments had to be started again."""
+        return sum(len(environment.init_times_s) - 1 for environment in self.environments)
+
+
+@contextmanager
+def running_fleet(size: int) -> Iterator[tuple[Fleet, str]]:
+    """Start a deployment with ``size`` environments; yield it and the URL of its endpoint."""
+    with ExitStack() as running:
+        deployment = running.enter_context(Deployment())
+        publish(bundled_path().read_bytes(), deployment.catalog_location, deployment.s3)
+        fleet = Fleet(deployment, size)
+        for _ in range(size):
+            fleet.add(running.enter_context(new_environment(deployment)))
+        yield fleet, running.enter_context(http_api.serve(fleet.answer))
+
+
+def new_environment(deployment: Deployment) -> LambdaRuntime:
+    """Return an environment that reaches AWS directly: the proxy would record thousands of requests.
+
+    It checks no caller: the clients sign nothing.
+    """
+    return deployment.runtime(AWS_ENDPOINT_URL=deployment.endpoint, TOOLFOLD_ACCESS="")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much is sent: requests a second in all, for how many seconds, from how many processes."""
+
+    rate: float
+    seconds: float
+    processes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The outcome of a run.
+
+    Attributes:
+        latencies_ms: Milliseconds of each request that was answered, in ascending order.
+        failures: What was wrong with others.
+        different: Requests to which not all answers were equal.
+        elapsed_s: Seconds from the first request to the last answer.
+        upstream: Requests that the upstream received.
+        most_equal: How many of those were equal, at most.
+    """
+
+    latencies_ms: list[float]
+    failures: list[str]
+    different: list[str]
+    elapsed_s: float
+    upstream: int
+    most_equal: int
+
+    @property
+    def rate(self) -> float:
+        """Answers a second."""
+        return len(self.latencies_ms) / self.elapsed_s
+
+
+def measure(fleet: Fleet, url: str, load: Load, seed: int) -> Measured:
+    """Send the load to ``url`` and return what happened."""
+    fleet.deployment.mock_api.clear_requests()
+    clients = [
+        harness.start("benchmarks.fleet:send_requests", url, load.rate / load.processes, load.seconds, seed + number)
+        for number in range(load.processes)
+    ]
+    outcomes: list[dict[str, Any]] = [harness.result(client) for client in clients]
+    upstream = fleet.upstream_requests()
+    return Measured(
+        latencies_ms=sorted(latency for outcome in outcomes for latency in outcome["latencies_ms"]),
+        failures=[failure for outcome in outcomes for failure in outcome["failures"]],
+        different=_different(outcomes),
+        elapsed_s=max(outcome["elapsed_s"] for outcome in outcomes),
+        upstream=upstream.total(),
+        most_equal=max(upstream.values(), default=0),
+    )
+
+
+def _different(outcomes: list[dict[str, Any]]) -> list[str]:
+    answers: dict[str, set[str]] = {}
+    for outcome in outcomes:
+        for name, digests in outcome["answers"].items():
+            answers.setdefault(name, set()).update(digests)
+    return sorted(name for name, digests in answers.items() if len(digests) > 1)
+
+
+FULL, QUICK = Load(200, 30, 4), Load(200, 4, 2)
+
+
+def run(options: argparse.Namespace) -> harness.Measured:
+    """Return the table, and what must not happen."""
+    load = QUICK if options.quick else FULL
+    with running_fleet(ENVIRONMENTS) as (fleet, url):
+        parts = [
+            ("empty cache, no call made before", ENVIRONMENTS, measure(fleet, url, load, seed=1)),
+            ("the same environments afterwards", ENVIRONMENTS, measure(fleet, url, load, seed=11)),
+        ]
+        with new_environment(fleet.deployment) as started:
+            fleet.add(started)
+            parts.append(("another environment started", ENVIRONMENTS + 1, measure(fleet, url, load, seed=21)))
+            write_log(fleet)
+    return table(load, parts), [problem for *_, one in parts for problem in (*one.failures, *one.different)]
+
+
+def write_log(fleet: Fleet) -> None:
+    """Write the log of all environments."""
+    LOG.parent.mkdir(parents=True, exist_ok=True)
+    LOG.write_text("".join(f"{line}\n" for one in fleet.environments for line in one.log), encoding="utf-8")
+
+
+def table(load: Load, parts: list[tuple[str, int, Measured]]) -> str:
+    """Return the table of the page."""
+    rows = [
+        [
+            name,
+            f"{environments}",
+            f"{len(measured.latencies_ms) + len(measured.failures):,}",
+            f"{len(measured.failures)}",
+            f"{len(measured.different)}",
+            f"{measured.rate:,.0f}",
+            *(f"{percentile(measured.latencies_ms, percent):,.0f} ms" for percent in (50, 99)),
+            f"{measured.upstream}",
+            f"{measured.most_equal}",
+        ]
+        for name, environments, measured in parts
+    ]
+    columns = ("part", "environments", "requests", "failed", "different answers", "per second", "p50", "p99")
+    columns += ("upstream requests", "of which equal, at most")
+    return (
+        f"{markdown_table(columns, rows)}\n"
+        f"{load.rate:.0f} requests a second from {load.processes} processes of clients, {load.seconds:.0f} s for "
+        f"each part, with {len(CALLS)} different calls.\n{harness.measured_on()}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(harness.run(__doc__, "make load-lambda", run, "docs/reference/load.md", "--quick"))

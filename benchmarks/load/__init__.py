@@ -1,1 +1,0 @@
-"""The local server under load, with clients that stall (``make load``)."""

@@ -1,1 +1,0 @@
-"""What the first tools/list costs a new process in each mode, and each further one."""

@@ -1,1 +1,0 @@
-"""One catalog of five sources, measured: ``make bench-sources``."""

@@ -1,0 +1,78 @@
+"""Times and memory, and how they are summed up. Imports little: it is part of processes that are measured."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Clock = Callable[[], float]
+
+
+def elapsed_ms(started: float, clock: Clock = time.perf_counter) -> float:
+    """Return the milliseconds since ``started``."""
+    return (clock() - started) * 1000
+
+
+def timed(do: Callable[..., T], *arguments: Any, clock: Clock = time.perf_counter) -> tuple[T, float]:
+    """Return what ``do`` returns, and the milliseconds that it takes."""
+    started = clock()
+    done = do(*arguments)
+    return done, elapsed_ms(started, clock)
+
+
+def each_ms(do: Callable[[Any], Any], arguments: Iterable[Any], clock: Clock = time.perf_counter) -> list[float]:
+    """Return the milliseconds of ``do`` for each of ``arguments``."""
+    return [timed(do, argument, clock=clock)[1] for argument in arguments]
+
+
+def repeated_ms(do: Callable[[], Any], times: int, clock: Clock = time.perf_counter) -> list[float]:
+    """Return the milliseconds of each of so many calls."""
+    return [timed(do, clock=clock)[1] for _ in range(times)]
+
+
+def in_turn(actions: Mapping[str, Callable[[], T]], rounds: Iterable[Any], warm_up: int = 0) -> dict[str, list[T]]:
+    """Return what each action returns in each of ``rounds`` but the first ``warm_up``.
+
+    The actions take turns, so that other load of the machine affects all of them.
+    """
+    found: dict[str, list[T]] = {name: [] for name in actions}
+    for number, _ in enumerate(rounds):
+        for name, act in actions.items():
+            result = act()
+            if number >= warm_up:
+                found[name].append(result)
+    return found
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Return a percentile of the values, which is one of them."""
+    return sorted(values)[int((len(values) - 1) * percent / 100)]
+
+
+def middle(runs: Iterable[Mapping[str, Any]], figure: str) -> float:
+    """Return the median of a figure of several runs."""
+    return statistics.median(run[figure] for run in runs)
+
+
+def spread(values: Sequence[float]) -> str:
+    """Return the median, with the quartiles in brackets."""
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return f"{median:,.0f} ({low:,.0f}–{high:,.0f})"
+
+
+def short(value: float) -> str:
+    """Return three digits, or all of a large number."""
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+
+
+def memory_mb(pid: int | str = "self", field: str = "VmHWM") -> float:
+    """Return the memory of a process: ``VmHWM`` at most, ``VmRSS`` now.
+
+    Not by ``getrusage``: its figure starts with that of the process which started this one.
+    """
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(status.partition(f"{field}:")[2].split()[0]) / 1024
