@@ -12,8 +12,6 @@ import argparse
 import statistics
 import sys
 
-import boto3
-
 from benchmarks import harness, timing
 from scripts.measured_tables import markdown_table
 from tests.support import aws_services
@@ -69,9 +67,7 @@ def measure(_: argparse.Namespace) -> str:
 
 def create_resources(endpoint: str) -> None:
     """Create the table, bucket, object and secret that the programs read."""
-    known = {"endpoint_url": endpoint, "region_name": "us-east-1"}
-    known |= {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-    s3, dynamodb = boto3.client("s3", **known), boto3.client("dynamodb", **known)
+    s3, dynamodb = (aws_services.client(service, endpoint) for service in ("s3", "dynamodb"))
     s3.create_bucket(Bucket="bench")
     s3.put_object(Bucket="bench", Key="a", Body=b"{}")
     dynamodb.create_table(
@@ -80,7 +76,7 @@ def create_resources(endpoint: str) -> None:
         AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
         BillingMode="PAY_PER_REQUEST",
     )
-    boto3.client("secretsmanager", **known).create_secret(Name="bench", SecretString="key")
+    aws_services.client("secretsmanager", endpoint).create_secret(Name="bench", SecretString="key")
 
 
 if __name__ == "__main__":

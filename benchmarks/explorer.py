@@ -15,7 +15,6 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -25,14 +24,12 @@ from benchmarks.timing import percentile, timed
 from scripts.measured_tables import markdown_table
 from tests.support.explorer import ask, make_router
 from toolfold.app import build_app
-from toolfold.catalog.store import bundled_path
 from toolfold.cli import progress
 from toolfold.explorer.feed import MAX_ENTRIES, CallFeed
 from toolfold.explorer.router import Router
 from toolfold.settings import Settings
 
-FOLDER = Path("build/explorer")
-SIZES = (129, 10_000)
+SIZES = (generate.BUNDLED, 10_000)
 QUERIES, TYPED = 200, 40
 """Requests that are searched, and how many of them are typed letter by letter."""
 
@@ -94,14 +91,8 @@ def measure_size(size: int) -> dict[str, list[float]]:
 
 
 def _serve(size: int) -> tuple[Router, Sequence[str], Sequence[str]]:
-    if size == SIZES[0]:
-        path, environment = bundled_path(), {}
-    else:
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        path = FOLDER / f"{size}.json"
-        generate.write(size, path)
-        environment = {"TOOLFOLD_CATALOG": str(path), "TOOLFOLD_ALLOWED_HOSTS": "platform.example.org"}
-    app = build_app(Settings.from_environment(environment))
+    variables = {"TOOLFOLD_CATALOG": str(generate.catalog(size)), "TOOLFOLD_ALLOWED_HOSTS": "platform.example.org"}
+    app = build_app(Settings.from_environment({} if size == generate.BUNDLED else variables))
     feed = CallFeed()
     for _ in range(MAX_ENTRIES):
         feed.add_line(CALL)

@@ -19,6 +19,7 @@ from scripts import measured_tables
 
 ROOT = Path(__file__).parents[1]
 PLOTTER = ROOT / ".venv-bench/bin/python"
+IMAGES = ROOT / "docs/images"
 _SHOWN = 10
 """Problems that are printed."""
 
@@ -110,9 +111,18 @@ def result(process: subprocess.Popen[str]) -> Any:
     return json.loads(printed.splitlines()[-1])
 
 
-def draw(plot: str, results: Path, folder: Path) -> None:
-    """Draw the pictures of a run into ``folder``, in the environment that has matplotlib."""
-    subprocess.run([PLOTTER, "-P", ROOT / "benchmarks/plots.py", plot, results, folder], check=True)
+def keep(results: Any, name: str, plot: str, options: argparse.Namespace) -> None:
+    """Keep the results of a run in build/NAME/results.json; draw their pictures where the tables are written.
+
+    The pictures are drawn in an environment of its own, which has matplotlib.
+    """
+    folder = ROOT / "build" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / "results.json"
+    kept.write_text(json.dumps(results), encoding="utf-8")
+    if options.write:
+        IMAGES.mkdir(exist_ok=True)
+        subprocess.run([PLOTTER, "-P", ROOT / "benchmarks/plots.py", plot, kept, IMAGES], check=True)
 
 
 def machine() -> Mapping[str, Any]:

@@ -16,10 +16,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.scale.vocabulary import ASKS, DETAILS, DOMAINS, PARAMETERS, QUALITIES, VERBS
+import yaml
+
 from toolfold.build import search_index, writer
+from toolfold.catalog.layout import FORMAT
 from toolfold.catalog.store import bundled_path
 
+_WORDS = yaml.safe_load(Path(__file__).with_name("vocabulary.yaml").read_text(encoding="utf-8"))
+DOMAINS = {name: words.split() for name, words in _WORDS["domains"].items()}
+VERBS, QUALITIES, PARAMETERS = _WORDS["verbs"], _WORDS["qualities"].split(), _WORDS["parameters"]
+ASKS, DETAILS = _WORDS["asks"], _WORDS["details"]
+
+BUNDLED = 129
+"""Tools of the catalog in the package."""
+
+FOLDER = Path("build/scale")
 SEED = 20260731
 NOUNS = [(domain, noun) for domain, nouns in DOMAINS.items() for noun in nouns]
 MOST = len(NOUNS) * len(VERBS) * len(QUALITIES)
@@ -100,6 +111,16 @@ def write(size: int, path: Path) -> None:
     }
     with path.open("wb") as out, tempfile.TemporaryFile(dir=path.parent) as scratch:
         writer.write(out, scratch, head, tools.entries(), sections)
+
+
+def catalog(size: int) -> Path:
+    """Return a catalog of that size: the one in the package, or a synthetic one, which is made."""
+    if size == BUNDLED:
+        return bundled_path()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"{size}-format-{FORMAT}.json"  # a file of another layout is not used again
+    write(size, path)
+    return path
 
 
 def request(number: int) -> str:

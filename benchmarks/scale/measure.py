@@ -1,7 +1,6 @@
-"""One process that serves one catalog, measured: ``python -m benchmarks.scale.measure PLACE [MEGABYTES]``.
+"""One process that serves one catalog, measured.
 
-Reads ``{"names", "queries"}`` as JSON; prints JSON: times in milliseconds, memory in MB. With MEGABYTES the process may
-have no more address space than that. Imports nothing of the generator's, which would count as memory of the server.
+Imports nothing of the generator's, which would count as memory of the server.
 """
 
 from __future__ import annotations
@@ -9,18 +8,24 @@ from __future__ import annotations
 import json
 import resource
 import statistics
-import sys
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.timing import each_ms, memory_mb, percentile, timed
 
-def main() -> None:
-    place = sys.argv[1]
-    if len(sys.argv) > 2:
-        bytes_ = int(sys.argv[2]) << 20
-        resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
+
+def measure(place: str, names: Sequence[str], queries: Sequence[str], megabytes: int) -> dict[str, Any]:
+    """Return times in milliseconds, and memory in MB.
+
+    Args:
+        place: The location of the catalog.
+        names: Names of tools to get.
+        queries: Requests to search for.
+        megabytes: The most address space that the process may have; 0 is no limit.
+    """
+    if megabytes:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 
     from toolfold.app import build_app
     from toolfold.catalog.search import search
@@ -37,13 +42,11 @@ def main() -> None:
             "TOOLFOLD_KEY_VARIABLES": "PLATFORM_API_KEY",
         }
     )
-    asked = json.load(sys.stdin)
-    names, queries = asked["names"], asked["queries"]
-    figures: dict[str, Any] = {"memory_before": _peak()}
+    figures: dict[str, Any] = {"memory_before": memory_mb()}
     store = open_store(settings)
-    catalog, figures["open"] = _timed(store)
-    figures["first_get"] = _timed(lambda: catalog.get(names[0]))[1]
-    figures["first_query"] = _timed(lambda: search(catalog, queries[0]))[1]
+    catalog, figures["open"] = timed(store)
+    figures["first_get"] = timed(catalog.get, names[0])[1]
+    figures["first_query"] = timed(search, catalog, queries[0])[1]
     figures["get"] = _round(catalog.get, names)
     figures["query"] = _round(lambda query: search(catalog, query), queries)
 
@@ -62,32 +65,10 @@ def main() -> None:
     figures["TOOL_LIST"] = _round(lambda query: call("TOOL_LIST", {"query": query}), queries)
     found = [call("TOOL_GET", {"tool_name": name})["tools"][0] for name in names]
     assert [entry["name"] for entry in found] == names
-    figures["memory"] = _peak()
-    print("figures:" + json.dumps(figures))
+    return {**figures, "memory": memory_mb()}
 
 
-def _timed(do: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.perf_counter()
-    done = do()
-    return done, (time.perf_counter() - start) * 1000
-
-
-def _round(do: Callable[[Any], Any], arguments: Iterable[Any]) -> dict[str, float]:
+def _round(do: Callable[[Any], Any], arguments: Sequence[Any]) -> dict[str, float]:
     """Median and 99th percentile of a second round over ``arguments``, after a first; and the median of the first."""
-    first = [_timed(lambda argument=argument: do(argument))[1] for argument in arguments]
-    second = [_timed(lambda argument=argument: do(argument))[1] for argument in arguments]
-    return {
-        "new": statistics.median(first),
-        "p50": statistics.median(second),
-        "p99": statistics.quantiles(second, n=100)[98],
-    }
-
-
-def _peak() -> float:
-    # Not getrusage: its figure starts with that of the process which started this one.
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
-
-
-if __name__ == "__main__":
-    main()
+    first, second = each_ms(do, arguments), each_ms(do, arguments)
+    return {"new": statistics.median(first), "p50": statistics.median(second), "p99": percentile(second, 99)}

@@ -51,6 +51,14 @@ def variables(endpoint: str) -> dict[str, str]:
     }
 
 
+def client(service: str, endpoint: str) -> Any:
+    """Return a client of boto3 for a service at ``endpoint``."""
+    import boto3
+
+    known = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": "us-east-1"}
+    return boto3.client(service, endpoint_url=endpoint, **known)  # type: ignore[call-overload]
+
+
 def use_aws_endpoint(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Send all requests of this process to AWS to ``endpoint``."""
     for name, value in variables(endpoint).items():

@@ -4,33 +4,30 @@ python -m benchmarks.growth            print the table; some four minutes
 python -m benchmarks.growth --write    write it into docs/reference/answer-size.md, with a plot
 python -m benchmarks.growth --quick    up to 1 MB; cannot be written
 
-Fails when a time or a memory grows faster than the answer, or is over its limit.
+The shapes are those of real tools, and those that a table or a preview is worst at. The command fails when a time or a
+memory grows faster than the answer, or is over its limit.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
 import math
-import shutil
 import statistics
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from benchmarks.growth.measure import DEADLINE_S
-from benchmarks.growth.shapes import SHAPES
-from scripts import measured_tables
+from benchmarks import harness
+from benchmarks.timing import memory_mb
 from scripts.measured_tables import markdown_table
+from tests.support.rendering import render_result
+from toolfold.budget import WorkBudget
 from toolfold.cli import progress
-
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/reference/answer-size.md"
-PICTURE = ROOT / "docs/images/answer-growth.png"
-FOLDER = ROOT / "build/growth"
-COMMAND = "make bench-growth ARGS=--write"
-PLOTTER = ROOT / ".venv-bench/bin/python"
+from toolfold.errors import CallError
+from toolfold.results.output import OutputOptions
+from toolfold.results.select.parser import parse_select
 
 SIZES = (10_000, 100_000, 1_000_000, 5_000_000, 25_000_000)
 SELECTED = (
@@ -47,7 +44,7 @@ MAX_EXPONENT = 1.25
 """Time and memory in proportion to size ** exponent: 1 is linear, 2 quadratic; the rest is noise and caches."""
 
 MAX_MB = 512
-GRACE_S = 1
+DEADLINE_S, GRACE_S = 25, 1
 """What the transports keep back for sending the response."""
 
 MIN_S, MIN_MB = 0.05, 10
@@ -56,23 +53,62 @@ MIN_S, MIN_MB = 0.05, 10
 Figures = dict[str, Any]
 
 
-def main() -> int:
-    options = measured_tables.parse_options(__doc__, "--write", "--quick")
+class Answer(NamedTuple):
+    """The text of an upstream, and its kind: ``json`` or ``csv``."""
+
+    kind: str
+    body: str
+
+
+def _filled(line: Callable[[int], str], size: int, separator: str) -> str:
+    """Return lines of about ``size`` characters together."""
+    lines, length, number = [], 0, 0
+    while length < size:
+        lines.append(line(number))
+        length += len(lines[-1]) + len(separator)
+        number += 1
+    return separator.join(lines)
+
+
+def _csv(header: str, line: Callable[[int], str]) -> Callable[[int], Answer]:
+    return lambda size: Answer("csv", f"{header}\n{_filled(line, size, chr(10))}")
+
+
+def _json(before: str, item: Callable[[int], str], after: str) -> Callable[[int], Answer]:
+    return lambda size: Answer("json", before + _filled(item, size, ",") + after)
+
+
+def _day(number: int) -> str:
+    return f"{1000 + number // 336 % 9000}-{number // 28 % 12 + 1:02}-{number % 28 + 1:02}"
+
+
+_MEMBERS = '"open":"{0}.25","high":"{0}.75","low":"{0}.00","volume":{0}'
+
+SHAPES: Mapping[str, Callable[[int], Answer]] = {
+    "flat CSV": _csv("timestamp,open,high,low,volume", lambda n: f"{_day(n)},{n}.2500,{n}.7500,{n}.0000,{n * 1000}"),
+    "wide CSV": _csv(
+        ",".join(f"c{n}" for n in range(500)), lambda n: ",".join(f"{n + column}.5000" for column in range(500))
+    ),
+    "ragged CSV": _csv("a,b", lambda n: "x" + ",y" * (n % 500)),
+    "list of objects": _json("[", lambda n: f'{{"date":"{_day(n)}",{_MEMBERS.format(n)}}}', "]"),
+    "disjoint objects": _json("[", lambda n: f'{{"key{n}":"word {n}","other{n}":{n}.5}}', "]"),
+    "date map": _json('{"series":{', lambda n: f'"{_day(n)}":{{{_MEMBERS.format(n)}}}', "}}"),
+    "nested objects": _json("[", lambda n: f'{{"a":{{"b":{{"c":{{"name":"word {n}","text":"{"x" * 80}"}}}}}}}}', "]"),
+    "nested lists": _json("[", lambda n: f'[[{n},[{n}.5,["word {n}","{"x" * 80}"]]]]', "]"),
+    "one long text": _json('{"text":"', lambda n: f"lorem ipsum {n}", '"}'),
+    "many keys": _json("{", lambda n: f'"{n}. name":"{n}.5"', "}"),
+}
+
+
+def measure(options: argparse.Namespace) -> harness.Measured:
+    """Return the table, and what grows too fast; draw the plot."""
     sizes = SIZES[:3] if options.quick else SIZES
     cases = [(shape, size, select) for shape, select in _cases() for size in sizes]
     measured = [
         _measure(*case) for case in progress.track(cases, lambda case: f"{case[0]}, {_size(case[1])} {case[2]}")
     ]
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    results = FOLDER / "results.json"
-    results.write_text(json.dumps(measured), encoding="utf-8")
-    if options.write:
-        subprocess.run([PLOTTER, "-P", Path(__file__).with_name("plots.py"), results, FOLDER], check=True)
-        shutil.copy(FOLDER / PICTURE.name, PICTURE)
-    measured_tables.update_page(PAGE if options.write else None, COMMAND, _table(measured, sizes))
-    problems = list(_problems(measured))
-    print("\n".join(problems), file=sys.stderr, end="\n" if problems else "")
-    return 1 if problems else 0
+    harness.keep(measured, "growth", "answer_growth", options)
+    return _table(measured, sizes), list(_problems(measured))
 
 
 def _cases() -> Iterator[tuple[str, str]]:
@@ -82,15 +118,33 @@ def _cases() -> Iterator[tuple[str, str]]:
 
 def _measure(shape: str, size: int, select: str) -> Figures:
     """Return the least figures of some fresh processes: what else runs on the machine can only add to them."""
-    command = [sys.executable, "-m", "benchmarks.growth.measure", shape, str(size), select]
-    runs = [
-        json.loads(subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout)
-        for _ in range(3 if size <= SIZES[2] else 2)
-    ]
-    figures: Figures = {**runs[0]}
-    for name in ("seconds", "cpu_s", "mb"):
-        figures[name] = min(run[name] for run in runs)
-    return figures
+    count = 3 if size <= SIZES[2] else 2
+    runs = [harness.in_process("benchmarks.growth:shape_answer", shape, size, select) for _ in range(count)]
+    return runs[0] | {name: min(run[name] for run in runs) for name in ("seconds", "cpu_s", "mb")}
+
+
+def shape_answer(shape: str, size: int, select: str) -> Figures:
+    """Shape one answer in this process, and return what it took."""
+    selection = parse_select(select) if select else None
+    render_result("a,b\n1,2", "csv", {}, OutputOptions(select=parse_select("a")))  # imports what is needed
+    before = memory_mb(field="VmRSS")
+    kind, body = SHAPES[shape](size)
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak of memory is that of making the answer
+    started, cpu = time.monotonic(), time.thread_time()
+    try:
+        result = render_result(body, kind, {}, OutputOptions(select=selection), budget=WorkBudget(started + DEADLINE_S))
+        outcome = "preview" if "preview" in result.structured else "whole"
+    except CallError as error:
+        outcome = error.code
+    return {
+        "shape": shape,
+        "select": select,
+        "bytes": len(body.encode()),
+        "outcome": outcome,
+        "seconds": time.monotonic() - started,
+        "cpu_s": time.thread_time() - cpu,
+        "mb": memory_mb() - before,
+    }
 
 
 def _name(figures: Figures) -> str:
@@ -149,4 +203,4 @@ def _cell(figures: Figures) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run(__doc__, "make bench-growth", measure, "docs/reference/answer-size.md", "--quick"))

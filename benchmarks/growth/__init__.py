@@ -1,1 +1,0 @@
-"""Time and memory of shaping an answer, by its shape and size."""
