@@ -70,12 +70,7 @@ def create_resources(endpoint: str) -> None:
     s3, dynamodb = (aws_services.client(service, endpoint) for service in ("s3", "dynamodb"))
     s3.create_bucket(Bucket="bench")
     s3.put_object(Bucket="bench", Key="a", Body=b"{}")
-    dynamodb.create_table(
-        TableName="bench",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
+    aws_services.create_table(dynamodb, "bench")
     aws_services.client("secretsmanager", endpoint).create_secret(Name="bench", SecretString="key")
 
 

@@ -112,7 +112,7 @@ def result(process: subprocess.Popen[str]) -> Any:
 
 
 def keep(results: Any, name: str, plot: str, options: argparse.Namespace) -> None:
-    """Keep the results of a run in build/NAME/results.json; draw their pictures where the tables are written.
+    """Keep the results of a run in build/NAME/results.json, and draw them: for the page where it is written.
 
     The pictures are drawn in an environment of its own, which has matplotlib.
     """
@@ -120,9 +120,9 @@ def keep(results: Any, name: str, plot: str, options: argparse.Namespace) -> Non
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "results.json"
     kept.write_text(json.dumps(results), encoding="utf-8")
-    if options.write:
-        IMAGES.mkdir(exist_ok=True)
-        subprocess.run([PLOTTER, "-P", ROOT / "benchmarks/plots.py", plot, kept, IMAGES], check=True)
+    if options.write or PLOTTER.exists():
+        pictures = IMAGES if options.write else folder
+        subprocess.run([PLOTTER, "-P", ROOT / "benchmarks/plots.py", plot, kept, pictures], check=True)
 
 
 def machine() -> Mapping[str, Any]:

@@ -9,29 +9,21 @@ All figures are in build/cold/results.json afterwards, and the plots beside it.
 
 from __future__ import annotations
 
-import json
+import argparse
 import logging
-import shutil
-import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.cold import cost, growth, packages, services, tables, traffic
+from benchmarks import harness
+from benchmarks.cold import cost, growth, servers, services, tables, traffic
 from benchmarks.cold.events import request_sets
-from benchmarks.cold.measured_servers import AS_DEPLOYED, EMBEDDED, ROOT, measured_servers
 from benchmarks.cold.measuring import Bench
-from benchmarks.cold.packages import COMPILED, FOLDER, PLAIN
-from benchmarks.cold.targets import targets
-from scripts import measured_tables
+from benchmarks.cold.servers import AS_DEPLOYED, COMPILED, EMBEDDED, PLAIN, measured_servers
 from toolfold import __version__
 from toolfold.catalog.store import bundled_path
 
-PAGE = ROOT / "docs/reference/measurements.md"
-COSTS = ROOT / "docs/reference/cost.md"
-IMAGES = ROOT / "docs/images"
-COMMAND = "make bench-lambda ARGS=--write"
-PLOTTER = ROOT / ".venv-bench/bin/python"
+COMMAND = "make bench-lambda"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,31 +49,22 @@ FULL = Amount({COMPILED: 20, PLAIN: 20}, 2_000, 129, (129, 1_000, 10_000, 100_00
 QUICK = Amount({COMPILED: 5, PLAIN: 2}, 100, 10, (129, 1_000), 2)
 
 
-def main() -> int:
-    options = measured_tables.parse_options(__doc__, "--write", "--quick")
+def run(options: argparse.Namespace) -> str:
+    """Print or write the costs, draw the plots, and return the tables of the other page."""
     logging.getLogger("toolfold").setLevel(logging.ERROR)
     results = measure(QUICK if options.quick else FULL)
-    kept = FOLDER / "results.json"
-    kept.write_text(json.dumps(results), encoding="utf-8")
-    subprocess.run([PLOTTER, "-P", ROOT / "benchmarks/cold/plots.py", kept, FOLDER], check=True)
-    measured = tables.page(results)
-    costs = cost.page(results, results["memory_mb"])
-    for target in targets(results):
+    harness.keep(results, "cold", "cold", options)
+    for target in tables.targets(results):
         if not target.is_met:
             print(f"missed: {target.title}: {target.measured:.3g}{target.unit}", file=sys.stderr)
-    if options.write:
-        IMAGES.mkdir(exist_ok=True)
-        for picture in ("cold-start.png", "growth.png"):
-            shutil.copy(FOLDER / picture, IMAGES / picture)
-    for page, tables_of_it in ((PAGE, measured), (COSTS, costs)):
-        measured_tables.update_page(page if options.write else None, COMMAND, tables_of_it)
-    return 0
+    harness.finish(options, COMMAND, cost.page(results, results["memory_mb"]), "docs/reference/cost.md")
+    return tables.page(results)
 
 
 def measure(amount: Amount) -> dict[str, Any]:
     """Return all figures of a run."""
     everyone = measured_servers()
-    built = packages.build(everyone)
+    built = servers.build(everyone)
     grown = growth.measure(built["toolfold"], amount.sizes, amount.grown)
     with services.running() as running:
         bench = Bench(everyone, built, running, request_sets(amount.tools))
@@ -92,9 +75,9 @@ def measure(amount: Amount) -> dict[str, Any]:
         sent = traffic.count(built["toolfold"], ours[AS_DEPLOYED], running, request_sets())
     return {
         "toolfold": __version__,
-        "python": packages.python_version(),
-        "awslambdaric": packages.runtime_client(),
-        "machine": services.machine(),
+        "python": servers.python_version(),
+        "awslambdaric": servers.runtime_client(),
+        "machine": harness.machine(),
         "tools": amount.tools,
         "servers": [
             {"name": one.name, "title": one.title, "short": one.short, "kind": one.kind, "package": one.package}
@@ -112,4 +95,4 @@ def measure(amount: Amount) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run(__doc__, COMMAND, run, "docs/reference/measurements.md", "--quick"))

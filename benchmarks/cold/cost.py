@@ -7,9 +7,9 @@ from statistics import median
 from typing import Any
 
 from benchmarks.cold.events import CACHED, FRESH, GET, LISTING, SEARCH
-from benchmarks.cold.measured_servers import AS_DEPLOYED, AWSLABS, FASTMCP, IN_S3, SDK
-from benchmarks.cold.packages import COMPILED
+from benchmarks.cold.servers import AS_DEPLOYED, AWSLABS, COMPILED, FASTMCP, IN_S3, SDK
 from benchmarks.cold.traffic import FROM_MEMORY, FROM_TABLE, MISSED, START
+from benchmarks.timing import middle
 from scripts.measured_tables import markdown_table
 
 MILLION = 1_000_000
@@ -80,7 +80,7 @@ def _prices() -> str:
 
 def _of_requests(results: Mapping[str, Any], memory_mb: int) -> str:
     times, traffic = results["warm"][IN_S3]["times"], results["traffic"]
-    start = median(one[LISTING] for one in results["cold"][COMPILED][AS_DEPLOYED])
+    start = middle(results["cold"][COMPILED][AS_DEPLOYED], LISTING)
     kinds = {
         "`tools/list`": (LISTING, median(times[LISTING]), 0.0),
         "`TOOL_LIST(query)`": (SEARCH, median(times[SEARCH]), 0.0),
@@ -118,9 +118,8 @@ def _beside(results: Mapping[str, Any], memory_mb: int) -> str:
         ours = one["name"] == AS_DEPLOYED
         times = results["warm"][IN_S3 if ours else one["name"]]["times"]
         waiting = UPSTREAM_S + (TABLE_S * (missed["reads"] + missed["writes"]) if ours else 0.0)
-        starts = results["cold"][COMPILED][one["name"]]
         computing = 2 * median(times[LISTING]) + median(times[SEARCH]) + median(times[FRESH])
-        beginning = median(start[LISTING] for start in starts)
+        beginning = middle(results["cold"][COMPILED][one["name"]], LISTING)
         warm = of_duration(computing, waiting, memory_mb)
         cold = of_duration(beginning, 0.0, memory_mb)
         rows.append(

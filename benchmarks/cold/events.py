@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.cold.measured_servers import ROOT
+from benchmarks.harness import ROOT
+from benchmarks.peers import WrongResponse
 from toolfold.catalog.store import bundled_path
 
 Event = Mapping[str, Any]
@@ -19,10 +20,6 @@ METHODS = (LISTING, SEARCH, WHOLE, GET, FRESH, CACHED)
 
 NAMES = ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"]
 SYMBOL = "IBM"
-
-
-class WrongResponse(Exception):
-    """A server returned a wrong response, so its times have no meaning."""
 
 
 def event(method: str, params: Mapping[str, Any]) -> Event:

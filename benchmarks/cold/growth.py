@@ -1,31 +1,25 @@
 """Measure cold start, memory, search and get of toolfold for catalogs of several sizes, in the real runtime client.
 
-The catalogs are those of ``benchmarks.scale``. S3 is the server of that benchmark, which delays each
-response about as long as S3 does. moto copies a whole catalog for each range request, which would be measured instead.
+The catalogs are those of ``benchmarks.scale``, and S3 is the slow server of that benchmark.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks import servers
 from benchmarks.cold import events
-from benchmarks.cold.measured_servers import ROOT
-from benchmarks.cold.measuring import elapsed_ms, peak_memory
-from benchmarks.cold.packages import COMPILED, FOLDER, Package
+from benchmarks.cold.servers import COMPILED, FOLDER, Package
+from benchmarks.harness import ROOT
 from benchmarks.scale import generate
-from benchmarks.scale.__main__ import catalog
-from benchmarks.scale.slow_s3 import FolderClient, SlowS3
+from benchmarks.timing import elapsed_ms, memory_mb
 from tests.support.lambda_runtime import LambdaRuntime
-from toolfold.build.publisher import publish
 from toolfold.cli import progress
 
-DELAY_S = 0.02
 FILE, S3 = "file", "S3"
 _SETTINGS = {"TOOLFOLD_CACHE": "memory", "TOOLFOLD_ALLOWED_HOSTS": "platform.example.org"}
 """What a gateway needs to serve the generated source (``scale.generate``)."""
@@ -37,30 +31,16 @@ WARM = 100
 def measure(package: Package, sizes: Sequence[int], starts: int) -> list[dict[str, Any]]:
     """Return ``tools``, ``place`` and the figures of each start, for each size and place."""
     found: dict[tuple[int, str], list[dict[str, float]]] = {(size, place): [] for size in sizes for place in (FILE, S3)}
-    with _places(sizes) as variables:
+    paths = {size: ROOT / generate.catalog(size) for size in sizes}
+    with servers.slow_s3(FOLDER / "bucket", paths) as (endpoint, places):
+        variables = {(size, FILE): {"TOOLFOLD_CATALOG": str(path)} for size, path in paths.items()} | {
+            (size, S3): {"TOOLFOLD_CATALOG": place, "AWS_ENDPOINT_URL": endpoint} for size, place in places.items()
+        }
         requests = {size: generate.requests_of(size, WARM + 1) for size in sizes}
         for _ in progress.track(range(starts), lambda number: f"Starts with large catalogs, round {number + 1}"):
             for (size, place), figures in found.items():
                 figures.append(_start(package, variables[size, place], *requests[size]))
     return [{"tools": size, "place": place, "starts": figures} for (size, place), figures in found.items()]
-
-
-@contextmanager
-def _places(sizes: Sequence[int]) -> Iterator[dict[tuple[int, str], Mapping[str, str]]]:
-    """Make and publish the catalogs; yield the environment variables for each."""
-    bucket = FOLDER / "bucket"
-    shutil.rmtree(bucket, ignore_errors=True)
-    paths = {size: ROOT / catalog(size) for size in sizes}
-    for size, path in paths.items():
-        publish(path.read_bytes(), f"s3://growth/{size}", FolderClient(bucket))
-    with SlowS3(bucket, DELAY_S) as server:
-        yield {
-            **{(size, FILE): {"TOOLFOLD_CATALOG": str(path)} for size, path in paths.items()},
-            **{
-                (size, S3): {"TOOLFOLD_CATALOG": f"s3://growth/{size}", "AWS_ENDPOINT_URL": server.address}
-                for size in sizes
-            },
-        }
 
 
 def _start(
@@ -84,7 +64,7 @@ def _start(
             listed.append(elapsed_ms(started))
             first, *others = [_timed(runtime, event, word) for event, word in sent]
             found |= {f"first {kind}": first, kind: statistics.median(others)}
-            memory.append(peak_memory(runtime.pid))
+            memory.append(memory_mb(runtime.pid))
     return {"listed": statistics.mean(listed), **found, "memory": max(memory)}
 
 

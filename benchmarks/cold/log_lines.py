@@ -6,14 +6,15 @@ counts the same of the built function.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import os
 import sys
 import uuid
 from types import SimpleNamespace
-from typing import Any
 
+from benchmarks import harness
 from benchmarks.cold.cost import MILLION, OTHER_LOG, dollars
 from benchmarks.cold.events import CACHED, FRESH, GET, LISTING, SEARCH, request_sets
 from scripts.measured_tables import markdown_table
@@ -26,17 +27,14 @@ from toolfold.mock_api.server import MockApi
 KINDS = {"a cold start": LISTING, LISTING: LISTING, SEARCH: SEARCH, GET: GET, FRESH: FRESH, CACHED: CACHED}
 
 
-def main() -> int:
-    """Print the table."""
+def measure(_: argparse.Namespace) -> str:
+    """Return the table."""
     with aws_services.serving() as url, MockApi() as mock_api:
-        os.environ |= {
-            "AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
+        os.environ |= aws_services.variables(url) | {
             "AWS_REGION": "eu-central-1", "AWS_DEFAULT_REGION": "eu-central-1", "TOOLFOLD_CATALOG": "s3://catalogs/catalog",
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "POWERTOOLS_SERVICE_NAME": "toolfold",
         }  # fmt: skip
-        import boto3
-
-        s3: Any = boto3.client("s3", region_name="us-east-1")
+        s3 = aws_services.client("s3", url)
         s3.create_bucket(Bucket="catalogs")
         publish(bundled_path().read_bytes(), "s3://catalogs/catalog", s3)
         gateway = load_gateway()
@@ -49,9 +47,8 @@ def main() -> int:
             cost = dollars("Logs", len(log) + OTHER_LOG) * MILLION
             rows.append((title, str(log.count("\n")), f"{len(log):,}", f"{cost:.2f}"))
     head = ("request", "lines", "bytes", f"$ a million, with {OTHER_LOG} bytes of the access log")
-    sys.stdout.write(markdown_table(head, rows) + "\n")
-    return 0
+    return markdown_table(head, rows)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run(__doc__, "python -m benchmarks.cold.log_lines", measure))

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cold.events import CACHED, LISTING, METHODS, SEARCH, RequestSet
-from benchmarks.cold.measured_servers import MeasuredServer
-from benchmarks.cold.packages import COMPILED, Package
+from benchmarks.cold.servers import COMPILED, MeasuredServer, Package
 from benchmarks.cold.services import Services
+from benchmarks.timing import elapsed_ms, memory_mb
 from tests.support.built_function import LAMBDA_PYTHON
 from tests.support.lambda_runtime import LambdaRuntime
 from toolfold.cli import progress
@@ -72,7 +72,7 @@ class Bench:
             for method in methods:
                 answers.append(runtime.invoke(self._request_sets[method].at(0)))
                 figures[method] = elapsed_ms(started)
-            figures["memory"] = peak_memory(runtime.pid)
+            figures["memory"] = memory_mb(runtime.pid)
         if server.kind != "floor":
             for method, answer in zip(methods, answers, strict=True):
                 self._request_sets[method].check(0, answer)
@@ -92,7 +92,7 @@ class Bench:
                     for server in self.servers:
                         block = range(first, min(first + BLOCK, invocations))
                         times[server.name][method] += self._round(server, runtimes[server.name], method, block)
-            memory = {name: peak_memory(runtime.pid) for name, runtime in runtimes.items()}
+            memory = {name: memory_mb(runtime.pid) for name, runtime in runtimes.items()}
         return {name: {"times": times[name], "memory": memory[name]} for name in times}
 
     def _round(self, server: MeasuredServer, runtime: LambdaRuntime, method: str, block: range) -> list[float]:
@@ -118,14 +118,3 @@ class Bench:
                     [LAMBDA_PYTHON, "-P", script, task, times], env=dict(runtime.variables), stdout=log, check=True
                 )
             return dict(json.loads(times.read_text()))
-
-
-def peak_memory(pid: int) -> float:
-    """Return the peak memory of the process, in MB."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
-
-
-def elapsed_ms(started: float) -> float:
-    """Return the milliseconds since ``started``, by ``time.perf_counter``."""
-    return (time.perf_counter() - started) * 1000

@@ -1,17 +1,17 @@
-"""Make the Markdown tables of docs/reference/measurements.md from the figures of a run."""
+"""Make the Markdown tables of docs/reference/measurements.md from the figures of a run, and compare the targets."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.cold.events import CACHED, LISTING, METHODS, SEARCH
+from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH
 from benchmarks.cold.growth import FILE, S3
-from benchmarks.cold.measured_servers import FLOOR
-from benchmarks.cold.packages import COMPILED, PLAIN
-from benchmarks.cold.services import described
-from benchmarks.cold.targets import Target, targets
+from benchmarks.cold.servers import AS_DEPLOYED, AWSLABS, COMPILED, EMBEDDED, FASTMCP, FLOOR, IN_S3, PLAIN
+from benchmarks.harness import describe
+from benchmarks.timing import middle, percentile, short, spread
 from scripts.measured_tables import markdown_table
 
 COLD_NOTE = """\
@@ -55,6 +55,56 @@ in ms; memory in MB, the larger peak of the two environments.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One target.
+
+    Attributes:
+        title: What is measured.
+        limit: The largest value that meets the target.
+        measured: The value of the run.
+        unit: ``×`` for a ratio to what the title names, or `` ms``.
+    """
+
+    title: str
+    limit: float
+    measured: float
+    unit: str
+
+    @property
+    def is_met(self) -> bool:
+        """Return whether the run meets the target."""
+        return self.measured <= self.limit
+
+
+def targets(results: Mapping[str, Any]) -> list[Target]:
+    """Return all targets with the values of the run ``results``."""
+
+    def cold(name: str, until: str) -> float:
+        return middle(results["cold"][COMPILED][name], until)
+
+    def ratio(title: str, limit: float, ours: float, theirs: float) -> Target:
+        return Target(title, limit, ours / theirs, "×")
+
+    def alone(method: str, limit: float) -> Target:
+        return Target(f"`{method}`, handler alone", limit, statistics.median(results["handler"][method]), " ms")
+
+    listed, call = "first `tools/list`", "first `TOOL_CALL`"
+    in_package, in_s3, deployed = "catalog in the package", "catalog in S3", "as deployed"
+    empty, awslabs, fastmcp = "empty handler", "awslabs.mcp-lambda-handler", "FastMCP + Mangum"
+    return [
+        ratio(f"{listed}, {in_package} / {empty}", 2.5, cold(EMBEDDED, LISTING), cold(FLOOR, LISTING)),
+        ratio(f"{listed}, {in_package} / {awslabs}", 0.4, cold(EMBEDDED, LISTING), cold(AWSLABS, LISTING)),
+        ratio(f"{listed}, {in_package} / {fastmcp}", 0.1, cold(EMBEDDED, LISTING), cold(FASTMCP, LISTING)),
+        ratio(f"{listed}, {in_s3} / {awslabs}", 0.5, cold(IN_S3, LISTING), cold(AWSLABS, LISTING)),
+        ratio(f"{call}, {in_package} / {awslabs}", 1.0, cold(EMBEDDED, CACHED), cold(AWSLABS, CACHED)),
+        ratio(f"{call}, {deployed} / {awslabs}", 1.4, cold(AS_DEPLOYED, CACHED), cold(AWSLABS, CACHED)),
+        alone(LISTING, 0.3),
+        alone(SEARCH, 1.0),
+        alone(GET, 0.3),
+    ]
+
+
 def page(results: Mapping[str, Any]) -> str:
     """Return the tables and their notes."""
     parts = [
@@ -87,13 +137,13 @@ def about(results: Mapping[str, Any]) -> str:
         f"awslambdaric {results['awslambdaric']} on Python {results['python']}; toolfold {results['toolfold']}, "
         f"{', '.join(titles)}. {len(starts)} cold starts of each ({len(plain)} without `.pyc`), "
         f"{len(invocations):,} invocations of each method, about {results['tools']} tools in turn. "
-        f"{described(results['machine'])}\n"
+        f"{describe(results['machine'])}\n"
     )
 
 
 def cold(results: Mapping[str, Any], variant: str, title: str) -> str:
     starts = results["cold"][variant]
-    floor = _middle(starts[FLOOR], LISTING)
+    floor = middle(starts[FLOOR], LISTING)
     rows = []
     for one in results["servers"]:
         of_one = starts[one["name"]]
@@ -102,9 +152,9 @@ def cold(results: Mapping[str, Any], variant: str, title: str) -> str:
                 one["title"],
                 _spread(of_one, "init"),
                 _spread(of_one, LISTING),
-                f"{_middle(of_one, LISTING) / floor:.1f}",
+                f"{middle(of_one, LISTING) / floor:.1f}",
                 "–" if one["kind"] == "floor" else _spread(of_one, CACHED),
-                "–" if one["kind"] == "floor" else f"{_middle(of_one, CACHED) / floor:.1f}",
+                "–" if one["kind"] == "floor" else f"{middle(of_one, CACHED) / floor:.1f}",
                 _spread(of_one, SEARCH) if SEARCH in of_one[0] else "–",
             )
         )
@@ -127,7 +177,7 @@ def sizes(results: Mapping[str, Any]) -> str:
     rows = []
     for one in results["servers"]:
         size = results["sizes"][one["package"]]
-        after = _middle(results["cold"][COMPILED][one["name"]], "memory")
+        after = middle(results["cold"][COMPILED][one["name"]], "memory")
         rows.append(
             (
                 one["title"],
@@ -146,7 +196,7 @@ def growth(results: Mapping[str, Any]) -> str:
     figures = ("listed", "first search", "search", "first get", "get", "memory")
     found = {(one["tools"], one["place"]): one["starts"] for one in results["growth"]}
     rows = [
-        (f"{size:,}", place, *(_short(_middle(found[size, place], figure)) for figure in figures))
+        (f"{size:,}", place, *(short(middle(found[size, place], figure)) for figure in figures))
         for size in sorted({size for size, _ in found})
         for place in (FILE, S3)
     ]
@@ -159,8 +209,8 @@ def wanted(found: Sequence[Target]) -> str:
     rows = [
         (
             target.title,
-            f"≤ {_short(target.limit)}{target.unit}",
-            f"{_short(target.measured)}{target.unit}",
+            f"≤ {short(target.limit)}{target.unit}",
+            f"{short(target.measured)}{target.unit}",
             "met" if target.is_met else "**missed**",
         )
         for target in found
@@ -168,23 +218,9 @@ def wanted(found: Sequence[Target]) -> str:
     return "#### Targets\n\n" + markdown_table(("", "target", "measured", ""), rows)
 
 
-def spread(values: Sequence[float]) -> str:
-    """Return the median, with the quartiles in brackets."""
-    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
-    return f"{middle:,.0f} ({low:,.0f}–{high:,.0f})"
-
-
-def _middle(starts: Sequence[Mapping[str, float]], figure: str) -> float:
-    return statistics.median(start[figure] for start in starts)
-
-
 def _spread(starts: Sequence[Mapping[str, float]], figure: str) -> str:
     return spread([start[figure] for start in starts])
 
 
 def _percentiles(times: Sequence[float]) -> str:
-    return f"{_short(statistics.median(times))} / {_short(statistics.quantiles(times, n=100, method='inclusive')[98])}"
-
-
-def _short(value: float) -> str:
-    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+    return f"{short(statistics.median(times))} / {short(percentile(times, 99))}"

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from benchmarks.cold.events import CACHED, GET, LISTING, SEARCH, Event, RequestSet, event
-from benchmarks.cold.measured_servers import MeasuredServer
-from benchmarks.cold.packages import COMPILED, Package
+from benchmarks.cold.servers import COMPILED, MeasuredServer, Package
 from benchmarks.cold.services import Services
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.lambda_runtime import LambdaRuntime

@@ -22,7 +22,7 @@ def measure(place: str, names: Sequence[str], queries: Sequence[str], megabytes:
         place: The location of the catalog.
         names: Names of tools to get.
         queries: Requests to search for.
-        megabytes: The most address space that the process may have; 0 is no limit.
+        megabytes: The most address space that the process may have; 0: any.
     """
     if megabytes:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))

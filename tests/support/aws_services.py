@@ -51,12 +51,22 @@ def variables(endpoint: str) -> dict[str, str]:
     }
 
 
-def client(service: str, endpoint: str) -> Any:
+def client(service: str, endpoint: str, region: str = "us-east-1") -> Any:
     """Return a client of boto3 for a service at ``endpoint``."""
     import boto3
 
-    known = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": "us-east-1"}
+    known = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": region}
     return boto3.client(service, endpoint_url=endpoint, **known)  # type: ignore[call-overload]
+
+
+def create_table(dynamodb: Any, name: str) -> None:
+    """Create a table as the shared cache has it."""
+    dynamodb.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
 
 
 def use_aws_endpoint(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:

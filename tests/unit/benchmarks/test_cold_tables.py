@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.cold import tables
 from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH, WrongResponse, request_sets
-from benchmarks.cold.measured_servers import AWSLABS, FASTMCP, ROOT, measured_servers
-from benchmarks.cold.packages import COMPILED, PLAIN
-from benchmarks.cold.targets import targets
+from benchmarks.cold.servers import AWSLABS, COMPILED, FASTMCP, PLAIN, measured_servers
+from benchmarks.cold.tables import targets
+from benchmarks.harness import ROOT
 
 
 @pytest.fixture

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.stdio.__main__ import page
-from benchmarks.stdio.environments import FLOOR, TOOLFOLD, measured_servers
-from benchmarks.stdio.measuring import INITIALIZE, LIST, TOOL_CALL, TOOL_LIST, Start
+from benchmarks.stdio import (
+    FLOOR,
+    INITIALIZE,
+    LIST,
+    TOOL_CALL,
+    TOOL_LIST,
+    TOOLFOLD,
+    Start,
+    measured_servers,
+    page,
+)
 
 ABOUT = {"python": "3.13.0", "processor": "a processor", "cores": 2, "system": "Linux"}
 
 
 def test_each_contender_has_a_row_with_medians_and_its_ratio_to_the_floor() -> None:
     def start(answered: Mapping[str, float]) -> Start:
-        return Start(answered, memory_started=9_000_000, memory_in_the_end=26_000_000)
+        return Start(answered, memory_started=9, memory_in_the_end=26)
 
     everyone, times = measured_servers(), (10, 20, 60)
     starts = {one.name: [start({INITIALIZE: 3 * ms, LIST: 40, TOOL_LIST: 50}) for ms in times] for one in everyone}

@@ -7,26 +7,27 @@ python -m benchmarks.memory --quick    two starts of each size instead of five; 
 
 from __future__ import annotations
 
+import argparse
+import os
+import signal
 import statistics
+import sys
+import threading
 import time
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 
-from benchmarks.cold import measured_servers, packages, services
+from benchmarks import harness
+from benchmarks.cold import servers, services
 from benchmarks.cold.cost import CORE_MB, MILLION, UPSTREAM_S, of_duration
 from benchmarks.cold.events import CACHED, FRESH, LISTING, RequestSet, request_sets, tool
-from benchmarks.cold.measured_servers import MeasuredServer
-from benchmarks.cold.measuring import elapsed_ms, peak_memory
-from benchmarks.cold.packages import COMPILED, Package
+from benchmarks.cold.servers import COMPILED, MeasuredServer, Package
 from benchmarks.cold.services import Services
-from benchmarks.memory.cpu import capped
-from scripts import measured_tables
+from benchmarks.timing import elapsed_ms, memory_mb, repeated_ms, timed
+from scripts.measured_tables import markdown_table
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.upstream import Upstream
 from toolfold.cli import progress
-
-PAGE = Path("docs/explanation/decisions/memory-size.md")
-COMMAND = "make bench-memory ARGS=--write"
 
 SIZES = (128, 256, 512, 768, 1024, CORE_MB)
 ANSWERS = (1, 5, 24)
@@ -35,10 +36,10 @@ ANSWERS = (1, 5, 24)
 Figures = dict[str, list[float]]
 
 
-def main() -> int:
-    options = measured_tables.parse_options(__doc__, "--write", "--quick")
-    [ours] = [one for one in measured_servers.measured_servers() if one.name == measured_servers.AS_DEPLOYED]
-    package = packages.build([ours])[ours.package]
+def measure(options: argparse.Namespace) -> str:
+    """Return the tables."""
+    [ours] = [one for one in servers.measured_servers() if one.name == servers.AS_DEPLOYED]
+    package = servers.build([ours])[ours.package]
     found: dict[int, Figures] = {size: {} for size in SIZES}
     with services.running() as running:
         rounds = [(number, size) for number in range(2 if options.quick else 5) for size in SIZES]
@@ -48,7 +49,7 @@ def main() -> int:
         answers = [(kind, megabytes) for kind in ("csv", "json") for megabytes in ANSWERS]
         shown = progress.track(answers, lambda one: f"An answer of {one[1]} MB of {one[0]}")
         peaks = {(kind, megabytes): _peak(package, kind, megabytes) for kind, megabytes in shown}
-    return measured_tables.update_page(PAGE if options.write else None, COMMAND, _page(found, peaks))
+    return f"On {harness.describe(harness.machine())}\n\n{_by_size(found)}\n{_by_answer(peaks)}"
 
 
 def _one(
@@ -65,19 +66,13 @@ def _one(
         for method in (LISTING, CACHED):
             _checked(runtime, events[method])
             figures[method] = elapsed_ms(started)
-        figures["warm"] = statistics.median(_timed(runtime, events[FRESH]) for _ in range(15))
+        figures["warm"] = statistics.median(repeated_ms(lambda: _checked(runtime, events[FRESH]), 15))
     running.clear_table()
     snapshot = {**environment, "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
     with package.runtime(COMPILED, snapshot) as runtime, capped(runtime, size):
         runtime.start()
-        figures["restored"] = _timed(runtime, events[CACHED])
+        figures["restored"] = timed(_checked, runtime, events[CACHED])[1]
     return figures
-
-
-def _timed(runtime: LambdaRuntime, events: RequestSet) -> float:
-    started = time.perf_counter()
-    _checked(runtime, events)
-    return elapsed_ms(started)
 
 
 def _checked(runtime: LambdaRuntime, events: RequestSet) -> None:
@@ -108,12 +103,61 @@ def _peak(package: Package, kind: str, megabytes: int) -> float:
             call = tool("TOOL_CALL", tool_name="TIME_SERIES_DAILY", arguments={"symbol": "IBM"})
             answer = runtime.invoke(call)
             assert '"isError":true' not in answer["body"], answer["body"][:300]
-            return peak_memory(runtime.pid)
+            return memory_mb(runtime.pid)
 
 
-def _page(found: Mapping[int, Figures], peaks: Mapping[tuple[str, int], float]) -> str:
-    """Everything between the marks."""
-    return f"On {services.described(services.machine())}\n\n{_by_size(found)}\n{_by_answer(peaks)}"
+_PERIOD_S = 0.02
+_LOOK_S = 0.001
+
+
+@contextmanager
+def capped(runtime: LambdaRuntime, memory_mb: int) -> Iterator[None]:
+    """Within, the one process that ``runtime`` starts has the CPU of ``memory_mb``: it is stopped when that is used up.
+
+    Linux does the same for Lambda by its CFS quota, which needs rights; this needs none. What the process waits is not
+    used up, and what it does not use is not saved up.
+    """
+    over = threading.Event()
+    thread = threading.Thread(target=_cap, args=(runtime, memory_mb / CORE_MB, over), daemon=True)
+    if memory_mb < CORE_MB:
+        thread.start()
+    yield
+    over.set()
+    if memory_mb < CORE_MB:
+        thread.join()
+
+
+def _cap(runtime: LambdaRuntime, share: float, over: threading.Event) -> None:
+    while not over.is_set():
+        with suppress(RuntimeError):
+            pid = runtime.pid
+            break
+        time.sleep(_LOOK_S / 4)
+    else:
+        return
+    left_s = quota_s = _PERIOD_S * share
+    used_s, period_ends, stopped = 0.0, time.perf_counter() + _PERIOD_S, False
+    with suppress(ProcessLookupError, FileNotFoundError):
+        while not over.is_set():
+            time.sleep(_LOOK_S)
+            used_s, before_s = _cpu_s(pid), used_s
+            left_s -= used_s - before_s
+            while time.perf_counter() >= period_ends:
+                period_ends += _PERIOD_S
+                left_s = min(left_s + quota_s, quota_s)
+            if stopped != (left_s <= 0):
+                stopped = not stopped
+                os.kill(pid, signal.SIGSTOP if stopped else signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
+
+
+def _cpu_s(pid: int) -> float:
+    """CPU time of all threads so far."""
+    total = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with suppress(FileNotFoundError), open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
+            total += int(file.read().split()[0])
+    return total / 1e9
 
 
 def _by_size(found: Mapping[int, Figures]) -> str:
@@ -126,15 +170,16 @@ def _by_size(found: Mapping[int, Figures]) -> str:
         row = [f"{size:,}", f"{min(1.0, size / CORE_MB):.2f}", *(f"{one:,.0f}" for one in (init, listing, call))]
         rows.append([*row, f"{restored:,.0f}", f"{warm:,.1f}", f"{cold:,.2f}", f"{each:,.2f}"])
     head = ["MB", "vCPU", "init", "`tools/list`", "`TOOL_CALL`", "restored", "warm", "$ cold", "$ warm"]
-    return measured_tables.markdown_table(head, rows, left=0)
+    return markdown_table(head, rows, left=0)
 
 
 def _by_answer(peaks: Mapping[tuple[str, int], float]) -> str:
     rows = [
         [f"{megabytes}", f"{peaks['csv', megabytes]:,.0f}", f"{peaks['json', megabytes]:,.0f}"] for megabytes in ANSWERS
     ]
-    return measured_tables.markdown_table(["answer, MB", "CSV", "JSON"], rows, left=0)
+    return markdown_table(["answer, MB", "CSV", "JSON"], rows, left=0)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    page = "docs/explanation/decisions/memory-size.md"
+    sys.exit(harness.run(__doc__, "make bench-memory", measure, page, "--quick"))

@@ -1,5 +1,7 @@
-"""Deployment packages, each in a folder of its own: once compiled like the layers of toolfold, once without compiled
-files.
+"""The measured servers, and their deployment packages.
+
+The servers are toolfold in three set-ups, its peers with the same three tools, and an empty handler. Each package has a
+folder of its own, once compiled like the layers of toolfold, once without compiled files:
 
     build/cold/compiled/toolfold/{GatewayFunction,CoreLayer,DependenciesLayer}     made by `make build-e2e`
     build/cold/compiled/<peer>/function                                            its libraries and its handler
@@ -10,19 +12,16 @@ files.
 
 from __future__ import annotations
 
-import hashlib
 import io
-import os
 import shutil
-import subprocess
-import sys
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from benchmarks.cold.measured_servers import EMPTY, PEERS, ROOT, MeasuredServer
+from benchmarks import peers
+from benchmarks.harness import ROOT
 from scripts.peers.hosting import write_meta_tools
 from tests.support import built_function
 from tests.support.built_function import LAMBDA_PYTHON, LOCAL_BUILD
@@ -30,8 +29,86 @@ from tests.support.lambda_runtime import LambdaRuntime
 
 FOLDER = ROOT / "build/cold"
 MANAGED = FOLDER / "managed"
-UV = ROOT / ".venv/bin/uv"
 COMPILED, PLAIN = "compiled", "plain"
+BUCKET, TABLE = "catalog", "answers"
+
+FLOOR = "floor"
+EMBEDDED, IN_S3, AS_DEPLOYED = "embedded", "s3", "deployed"
+AWSLABS, FASTMCP, SDK = "awslabs_handler", "fastmcp_mangum", "mcp_sdk"
+
+EMPTY = """\
+import json
+
+ANSWER = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {}})
+
+
+def handler(event, context):
+    return {"statusCode": 200, "headers": {"content-type": "application/json"}, "body": ANSWER}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredServer:
+    """One measured server.
+
+    Attributes:
+        name: Its key in the results; also the name of the file of a peer in scripts/peers.
+        title: Its name in tables.
+        short: Its name in plots.
+        kind: What it is.
+        package: The name of its deployment package, which several set-ups may share.
+        environment: Environment variables beside those of all servers.
+        modules: Modules beside the file of a peer that it imports.
+    """
+
+    name: str
+    title: str
+    short: str
+    kind: Literal["toolfold", "peer", "floor"]
+    package: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
+
+    @property
+    def requirements(self) -> Path:
+        """Return the file with the pinned packages of a peer."""
+        return peers.requirements(self.name)
+
+
+def measured_servers() -> list[MeasuredServer]:
+    """Return all of them, in the order of the tables."""
+    memory = {"TOOLFOLD_CATALOG": "", "TOOLFOLD_CACHE": "memory"}
+    in_s3 = {**memory, "TOOLFOLD_CATALOG": f"s3://{BUCKET}/catalog"}
+    deployed = {
+        **in_s3,
+        "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
+        "TOOLFOLD_CACHE_BUCKET": f"s3://{BUCKET}/cache",
+        "TOOLFOLD_OFFLOAD": f"s3://{BUCKET}/offload",
+        "TOOLFOLD_KEY_SALT": "benchmark",
+    }
+    return [
+        MeasuredServer(FLOOR, "an empty handler", "empty handler", "floor", FLOOR),
+        _ours(EMBEDDED, "catalog in the package", memory),
+        _ours(IN_S3, "catalog in S3", in_s3),
+        _ours(AS_DEPLOYED, "as deployed: S3, DynamoDB", deployed),
+        _peer(AWSLABS, "awslabs.mcp-lambda-handler", ("awslabs-mcp-lambda-handler",), memory),
+        _peer(FASTMCP, "FastMCP", ("fastmcp", "mangum"), memory, "fastmcp_tools"),
+        _peer(SDK, "`mcp` SDK", ("mcp", "mangum"), memory, "sdk_tools"),
+    ]
+
+
+def _ours(name: str, setup: str, environment: Mapping[str, str]) -> MeasuredServer:
+    return MeasuredServer(name, f"toolfold, {setup}", f"toolfold\n{setup}", "toolfold", "toolfold", environment)
+
+
+def _peer(
+    name: str, title: str, packages: tuple[str, ...], environment: Mapping[str, str], *modules: str
+) -> MeasuredServer:
+    """Return a peer; ``packages`` are the library and, if there is one, its adapter for Lambda events."""
+    first, *others = [peers.version(name, package) for package in packages]
+    title = f"{title} {first}" + "".join(f" + Mangum {version}" for version in others)
+    short = title.replace("`", "").replace(f" {first}", f"\n{first}", 1)
+    return MeasuredServer(name, title, short, "peer", name, environment, ("meta_tools", *modules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +169,10 @@ def build(servers: Sequence[MeasuredServer]) -> dict[str, Package]:
     for server in servers:
         path = f"{server.package}/function"
         if server.kind == "peer":
-            _peer(server, path)
+            _install_peer(server, path)
             packages[server.package] = Package(path, layers, f"{server.name}.handler", (path,), **common)
         elif server.kind == "floor":
-            _floor(path)
+            _install_floor(path)
             packages[server.package] = Package(path, (), "app.handler", (path,), **common)
     for file in FOLDER.rglob("*"):  # fill the page cache, so that no start waits for the disk
         if file.is_file():
@@ -103,28 +180,28 @@ def build(servers: Sequence[MeasuredServer]) -> dict[str, Package]:
     return packages
 
 
-def _peer(server: MeasuredServer, path: str) -> None:
+def _install_peer(server: MeasuredServer, path: str) -> None:
     """Write its pinned packages, its handler and the definitions of the three tools."""
     given = FOLDER / "meta_tools.json"
     FOLDER.mkdir(parents=True, exist_ok=True)
     write_meta_tools(given)
-    sources = [*(PEERS / f"{name}.py" for name in (server.name, *server.modules)), given]
-    with _unless_done(FOLDER / f"{server.name}.done", [server.requirements, *sources]) as to_do:
+    sources = [*(peers.FOLDER / f"{name}.py" for name in (server.name, *server.modules)), given]
+    made_of = [server.requirements, *sources, Path(__file__)]
+    with peers.unless_done(FOLDER / f"{server.name}.done", made_of, server.title) as to_do:
         if to_do:
-            print(f"installing {server.title}", file=sys.stderr)
             target = FOLDER / COMPILED / path
             shutil.rmtree(target, ignore_errors=True)
-            _run(UV, "pip", "install", "--quiet", "--python", LAMBDA_PYTHON, "--only-binary", ":all:",
+            peers.run(peers.UV, "pip", "install", "--quiet", "--python", LAMBDA_PYTHON, "--only-binary", ":all:",
                  "--require-hashes", "--no-deps", "--link-mode", "copy", "--target", target,
                  "-r", server.requirements)  # fmt: skip
-            _run("rm", "-rf", target / "bin", target / ".lock")
+            peers.run("rm", "-rf", target / "bin", target / ".lock")
             for source in sources:
                 shutil.copy(source, target / source.name)
             _compile(target)
             _refill(FOLDER / PLAIN / path, target, without_compiled=True)
 
 
-def _floor(path: str) -> None:
+def _install_floor(path: str) -> None:
     for variant in (COMPILED, PLAIN):
         target = FOLDER / variant / path
         target.mkdir(parents=True, exist_ok=True)
@@ -134,32 +211,16 @@ def _floor(path: str) -> None:
 
 def _managed() -> None:
     """Copy and compile the packages of the managed runtime; those of the stand-in are not compiled."""
-    with _unless_done(FOLDER / "managed.done", [ROOT / "requirements/runtime.txt"]) as to_do:
+    made_of = [ROOT / "requirements/runtime.txt", Path(__file__)]
+    with peers.unless_done(FOLDER / "managed.done", made_of, "the packages of the managed runtime") as to_do:
         if to_do:
             minor = python_version().rpartition(".")[0]
             _refill(MANAGED, LAMBDA_PYTHON.parents[1] / f"lib/python{minor}/site-packages")
             _compile(MANAGED)
 
 
-@contextmanager
-def _unless_done(mark: Path, sources: Sequence[Path]) -> Iterator[bool]:
-    """Yield whether ``sources`` or this file have changed since ``mark`` was written; write ``mark`` afterwards."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    state = hashlib.sha256(b"".join(source.read_bytes() for source in (*sources, Path(__file__)))).hexdigest()
-    to_do = not mark.exists() or mark.read_text() != state
-    if to_do:
-        mark.unlink(missing_ok=True)
-    yield to_do
-    mark.write_text(state)
-
-
 def _compile(folder: Path) -> None:
-    _run(LAMBDA_PYTHON, "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", folder)
-
-
-def _run(*command: str | Path) -> None:
-    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPYCACHEPREFIX", "VIRTUAL_ENV")}
-    subprocess.run(command, env=environment, check=True)
+    peers.run(LAMBDA_PYTHON, "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", folder)
 
 
 def _refill(target: Path, source: Path, *, without_compiled: bool = False) -> None:
@@ -184,4 +245,4 @@ def runtime_client() -> str:
 
 def python_version() -> str:
     """Return the version of the Python that runs all servers."""
-    return subprocess.run([LAMBDA_PYTHON, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
+    return peers.run(LAMBDA_PYTHON, "-V").split()[1]
