@@ -6,29 +6,26 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
+from benchmarks import harness
 from benchmarks.agent.client import over_mock_api
 from benchmarks.agent.journey import Journey, answer
 from benchmarks.agent.misuse import Outcome, judge
 from benchmarks.agent.probes import PROBES
 from benchmarks.agent.questions import QUESTIONS
-from benchmarks.agent.report import PAGE, Figures, figures, tables, write_page
+from benchmarks.agent.report import PAGE, figures, tables
 
 
-def main() -> int:
-    """Print the tables; return 0 when every target is met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", action="store_true", help="print the calls of what did not go well")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE}")
-    options = parser.parse_args()
+def measure(options: argparse.Namespace) -> harness.Measured:
+    """Return the tables, and the targets that are missed."""
     journeys, outcomes = run()
     measured = figures(journeys, outcomes)
     if options.steps:
         _print_steps(journeys, outcomes)
-    print(tables(measured))
-    if options.write:
-        write_page(measured)
-    return _exit_code(measured)
+    missed = [f"MISSED  {row.name}: {row.shown}, wanted {row.wanted}" for row in measured.rows if not row.is_met]
+    print("" if missed else "All targets are met.", file=sys.stderr)
+    return tables(measured), missed
 
 
 def run() -> tuple[list[Journey], list[Outcome]]:
@@ -49,11 +46,5 @@ def _print_steps(journeys: list[Journey], outcomes: list[Outcome]) -> None:
                 print(f"      {outcome.proposal}\n      {outcome.followed.text[:200]!r}")
 
 
-def _exit_code(measured: Figures) -> int:
-    missed = [f"{row.name}: {row.shown}, wanted {row.wanted}" for row in measured.rows if not row.is_met]
-    print("\n".join(["", *(f"MISSED  {line}" for line in missed)]) if missed else "\nAll targets are met.")
-    return 1 if missed else 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(harness.run(__doc__, "make eval-agent", measure, PAGE, flags=["--steps"]))

@@ -7,21 +7,18 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import bpe_openai
-
 from benchmarks.agent.client import Answer, Client
 from benchmarks.agent.next_call import Proposal, proposed_call
 from benchmarks.agent.questions import Call as Guess
 from benchmarks.agent.questions import Question
-from benchmarks.agent.raw_data import RawData
-from benchmarks.agent.values import holds, values_of
+from benchmarks.agent.raw_data import RawData, holds, values_of
+from tests.support.meta_tools import tokens
 
 MAX_VALUES = 120
 """Values of an answer in which a model still sees the ones that it looks for."""
 
 _MOST_CALLS = 8
 _EXAMPLE = re.compile(r"\b(is an example|are examples)\b")
-_encode = bpe_openai.get_encoding("o200k_base").encode
 
 
 @dataclass
@@ -87,7 +84,7 @@ def _of_guess(tool: str, guess: Guess | None) -> Proposal | None:
 def _call(journey: Journey, client: Client, name: str, arguments: dict[str, Any]) -> Answer:
     result = client.call(name, arguments)
     journey.calls += 1
-    journey.tokens += len(_encode(json.dumps(arguments))) + len(_encode(result.text))
+    journey.tokens += tokens(json.dumps(arguments)) + tokens(result.text)
     shown = f"{name} {json.dumps(arguments)}"
     if result.is_error:
         shown += f" → {result.structured['error'].get('code')}: {result.advice}"

@@ -9,8 +9,7 @@ from typing import Literal
 from benchmarks.agent.client import Answer, Client
 from benchmarks.agent.next_call import Proposal, proposed_call
 from benchmarks.agent.probes import Probe
-from benchmarks.agent.raw_data import RawData
-from benchmarks.agent.values import holds, values_of
+from benchmarks.agent.raw_data import RawData, holds, values_of
 
 Verdict = Literal["works", "leads", "lost", "wrong"]
 

@@ -1,4 +1,4 @@
-"""Read the mock API directly, and compute what an answer should say: with plain Python, and nothing of toolfold."""
+"""Read the mock API directly, and compute what an answer should hold: with plain Python, and nothing of toolfold."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import csv
 import functools
 import io
 import json
+import math
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 Row = dict[str, Any]
+
+_RELATIVE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -83,3 +87,30 @@ def mean(values: list[Any]) -> float:
 def within(rows: list[Row], begin: str, end: str = "9999", by: str = "date") -> list[Row]:
     """Return the rows with ``begin <= date < end``."""
     return [row for row in rows if begin <= str(row[by])[:10] < end]
+
+
+def values_of(value: Any) -> Iterator[Any]:
+    """Yield all single values in an answer, which may be CSV."""
+    if isinstance(value, str) and "\n" in value:
+        value = [row.split(",") for row in value.splitlines()]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from values_of(item)
+    else:
+        yield value
+
+
+def holds(found: list[Any], wanted: list[Any]) -> bool:
+    """Return whether all of ``wanted`` are among ``found``; numbers to three digits, since models round."""
+    return all(any(_is_same(one, other) for other in found) for one in wanted)
+
+
+def _is_same(wanted: Any, found: Any) -> bool:
+    if isinstance(wanted, float | int) and isinstance(found, float | int | str):
+        try:
+            return math.isclose(wanted, float(found), rel_tol=_RELATIVE_TOLERANCE)
+        except ValueError:
+            return False
+    return str(wanted).lower() == str(found).lower()

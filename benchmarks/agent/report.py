@@ -1,23 +1,21 @@
-"""The figures of a run beside their targets, and the page of the documentation that has them."""
+"""The figures of a run beside their targets."""
 
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.agent.journey import Journey
 from benchmarks.agent.misuse import Outcome
+from scripts.measured_tables import markdown_table
 
 PAGE = "docs/reference/measurements-agent.md"
 
-_BEGIN, _END = "<!-- begin: make eval-agent -->", "<!-- end -->"
 _PERCENT_LED = {"TOOL_LIST": 95, "TOOL_GET": 95, "TOOL_CALL": 95, "select": 85}
 _PERCENT_NATURAL, _PERCENT_SOLVED, _MEAN_CALLS = 70, 95, 2.2
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A figure and its target, both as a reader sees them."""
 
     name: str
@@ -26,8 +24,7 @@ class Row:
     is_met: bool
 
 
-@dataclass(frozen=True)
-class Area:
+class Area(NamedTuple):
     """Counts of the probes of one area."""
 
     name: str
@@ -38,8 +35,7 @@ class Area:
     wrong: int
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(NamedTuple):
     """What a run measured: ``rows`` with targets, ``areas`` of the probes."""
 
     rows: tuple[Row, ...]
@@ -78,26 +74,14 @@ def figures(journeys: list[Journey], outcomes: list[Outcome]) -> Figures:
 
 def tables(measured: Figures) -> str:
     """Return the figures as two tables."""
-    lines = ["| figure | measured | target |", "|---|---|---|"]
-    lines += [f"| {row.name} | {row.shown} | {row.wanted} |" for row in measured.rows]
-    lines += [
-        "",
-        "| misused | probes | answered | error leads on | error is a dead end | wrong |",
-        "|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {area.name} | {area.probes} | {area.works} | {area.leads} | {area.lost} | {area.wrong} |"
-        for area in measured.areas
-    ]
-    return "\n".join(lines)
-
-
-def write_page(measured: Figures) -> None:
-    """Write the tables between the marks of the page."""
-    page = Path(PAGE)
-    before, _, rest = page.read_text().partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    page.write_text(f"{before}{_BEGIN}\n{tables(measured)}\n{_END}{after}")
+    areas = [[area.name, *map(str, area[1:])] for area in measured.areas]
+    misused = ("misused", "probes", "answered", "error leads on", "error is a dead end", "wrong")
+    return "\n".join(
+        [
+            markdown_table(("figure", "measured", "target"), [row[:3] for row in measured.rows]),
+            markdown_table(misused, areas),
+        ]
+    )
 
 
 def _area(name: str, outcomes: list[Outcome]) -> Area:

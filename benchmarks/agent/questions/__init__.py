@@ -4,16 +4,9 @@ The questions and the guesses were written down before it was tried which of the
 of the mock API is 2026-01-13; a model knows the date from its own context.
 """
 
-from benchmarks.agent.questions import companies, comparisons, markets, missing, others, prices
+from benchmarks.agent.questions import comparisons, markets, others, stocks
 from benchmarks.agent.questions.model import Call, Question
 
 __all__ = ["QUESTIONS", "Call", "Question"]
 
-QUESTIONS = (
-    *prices.QUESTIONS,
-    *companies.QUESTIONS,
-    *markets.QUESTIONS,
-    *comparisons.QUESTIONS,
-    *others.QUESTIONS,
-    *missing.QUESTIONS,
-)
+QUESTIONS = (*stocks.QUESTIONS, *markets.QUESTIONS, *comparisons.QUESTIONS, *others.QUESTIONS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.agent.questions.model import Call, Question, annual, daily, monthly, year
+from benchmarks.agent.questions.model import Call, Question, annual, calls, daily, monthly, year
 from benchmarks.agent.raw_data import mean, within
 
 _YIELDS = ("2year", "10year")
@@ -26,13 +26,11 @@ QUESTIONS = (
     Question(
         "in which month of 2025 was the gap between the 2 year and the 10 year treasury yield the smallest",
         ("TREASURY_YIELD",),
-        (
-            Call(
-                {"interval": "monthly", "maturity": ["2year", "10year"]},
-                "select a.date, b.value - a.value as gap from data a join data b on a.date = b.date "
-                "where a.maturity = '2year' and b.maturity = '10year' and a.date >= '2025' order by gap limit 1",
-            ),
-            Call({"interval": "monthly", "maturity": ["2year", "10year"]}, "2025"),
+        calls(
+            {"interval": "monthly", "maturity": ["2year", "10year"]},
+            "select a.date, b.value - a.value as gap from data a join data b on a.date = b.date "
+            "where a.maturity = '2year' and b.maturity = '10year' and a.date >= '2025' order by gap limit 1",
+            "2025",
         ),
         lambda data: [
             min(
@@ -64,19 +62,17 @@ QUESTIONS = (
     Question(
         "net income of Apple and of Microsoft in their latest fiscal year",
         ("INCOME_STATEMENT",),
-        (
-            Call({"symbol": ["AAPL", "MSFT"]}, "from annualReports; symbol, fiscalDateEnding, netIncome; last 1"),
-            Call({"symbol": ["AAPL", "MSFT"]}, "annualReports[0].netIncome"),
+        calls(
+            {"symbol": ["AAPL", "MSFT"]},
+            "from annualReports; symbol, fiscalDateEnding, netIncome; last 1",
+            "annualReports[0].netIncome",
         ),
         lambda data: [annual(data, "INCOME_STATEMENT", symbol)[0]["netIncome"] for symbol in _PRICES],
     ),
     Question(
         "euro and pound against the dollar: compare the monthly closes of the last 3 months",
         ("FX_MONTHLY",),
-        (
-            Call({"from_symbol": ["EUR", "GBP"], "to_symbol": "USD"}, "last 3 months"),
-            Call({"from_symbol": ["EUR", "GBP"], "to_symbol": "USD"}, "date,close; last 3"),
-        ),
+        calls({"from_symbol": ["EUR", "GBP"], "to_symbol": "USD"}, "last 3 months", "date,close; last 3"),
         lambda data: [
             row["close"]
             for symbol in ("EUR", "GBP")
@@ -86,13 +82,10 @@ QUESTIONS = (
     Question(
         "20, 50 and 100 day exponential moving averages of Microsoft today",
         ("EMA",),
-        (
-            Call(
-                {"symbol": "MSFT", "interval": "daily", "time_period": [20, 50, 100], "series_type": "close"}, "latest"
-            ),
-            Call(
-                {"symbol": "MSFT", "interval": "daily", "time_period": [20, 50, 100], "series_type": "close"}, "last 1"
-            ),
+        calls(
+            {"symbol": "MSFT", "interval": "daily", "time_period": [20, 50, 100], "series_type": "close"},
+            "latest",
+            "last 1",
         ),
         lambda data: [
             data.rows("EMA", symbol="MSFT", interval="daily", series_type="close", time_period=period)[0]["EMA"]
@@ -115,10 +108,7 @@ QUESTIONS = (
     Question(
         "total trading volume of IBM in each month of the fourth quarter of 2025",
         ("TIME_SERIES_DAILY", "TIME_SERIES_MONTHLY", "TIME_SERIES_MONTHLY_ADJUSTED"),
-        (
-            Call({"symbol": "IBM"}, "2025-10..2025-12; group by month: sum(volume)"),
-            Call({"symbol": "IBM"}, "date,volume; 2025-10..2025-12"),
-        ),
+        calls({"symbol": "IBM"}, "2025-10..2025-12; group by month: sum(volume)", "date,volume; 2025-10..2025-12"),
         lambda data: [
             sum(row["volume"] for row in year(daily(data, "IBM"), month)) for month in ("2025-10", "2025-11", "2025-12")
         ],
@@ -126,12 +116,10 @@ QUESTIONS = (
     Question(
         "average federal funds rate in each year since 2020",
         ("FEDERAL_FUNDS_RATE",),
-        (
-            Call({"interval": "monthly"}, "since 2020; group by year: avg(value)"),
-            Call(
-                {"interval": "monthly"},
-                "select substr(date,1,4) as year, avg(value) from data where date >= '2020' group by year",
-            ),
+        calls(
+            {"interval": "monthly"},
+            "since 2020; group by year: avg(value)",
+            "select substr(date,1,4) as year, avg(value) from data where date >= '2020' group by year",
         ),
         lambda data: [
             mean([row["value"] for row in year(data.rows("FEDERAL_FUNDS_RATE", interval="monthly"), number)])
@@ -141,12 +129,10 @@ QUESTIONS = (
     Question(
         "gross margin of Microsoft in percent for the last 5 fiscal years",
         ("INCOME_STATEMENT",),
-        (
-            Call(
-                {"symbol": "MSFT"},
-                "from annualReports; fiscalDateEnding, grossProfit / totalRevenue * 100 as margin; last 5",
-            ),
-            Call({"symbol": "MSFT"}, "from annualReports; fiscalDateEnding, grossProfit, totalRevenue; last 5"),
+        calls(
+            {"symbol": "MSFT"},
+            "from annualReports; fiscalDateEnding, grossProfit / totalRevenue * 100 as margin; last 5",
+            "from annualReports; fiscalDateEnding, grossProfit, totalRevenue; last 5",
         ),
         lambda data: [
             100 * row["grossProfit"] / row["totalRevenue"] for row in annual(data, "INCOME_STATEMENT", "MSFT")[:5]
@@ -160,12 +146,10 @@ QUESTIONS = (
     Question(
         "current ratio of Apple in the latest quarter: current assets over current liabilities",
         ("BALANCE_SHEET",),
-        (
-            Call(
-                {"symbol": "AAPL"},
-                "quarterlyReports; totalCurrentAssets / totalCurrentLiabilities as current_ratio; last 1",
-            ),
-            Call({"symbol": "AAPL"}, "from quarterlyReports; totalCurrentAssets,totalCurrentLiabilities; last 1"),
+        calls(
+            {"symbol": "AAPL"},
+            "quarterlyReports; totalCurrentAssets / totalCurrentLiabilities as current_ratio; last 1",
+            "from quarterlyReports; totalCurrentAssets,totalCurrentLiabilities; last 1",
         ),
         lambda data: [
             row["totalCurrentAssets"] / row["totalCurrentLiabilities"]
@@ -179,9 +163,10 @@ QUESTIONS = (
     Question(
         "best and worst month of IBM stock in 2024 by monthly close minus open",
         ("TIME_SERIES_MONTHLY", "TIME_SERIES_MONTHLY_ADJUSTED"),
-        (
-            Call({"symbol": "IBM"}, "2024; close - open as gain; max(gain), min(gain)"),
-            Call({"symbol": "IBM"}, "select max(close - open), min(close - open) from data where date like '2024%'"),
+        calls(
+            {"symbol": "IBM"},
+            "2024; close - open as gain; max(gain), min(gain)",
+            "select max(close - open), min(close - open) from data where date like '2024%'",
         ),
         lambda data: [
             pick(row["close"] - row["open"] for row in year(monthly(data, "IBM"), "2024")) for pick in (max, min)
@@ -190,30 +175,26 @@ QUESTIONS = (
     Question(
         "how many months since 2020 had a US unemployment rate above 6 percent",
         ("UNEMPLOYMENT",),
-        (
-            Call({}, "count(*) where value > 6 and date >= 2020-01-01"),
-            Call({}, "value > 6; since 2020; count(value)"),
-        ),
+        calls({}, "count(*) where value > 6 and date >= 2020-01-01", "value > 6; since 2020; count(value)"),
         lambda data: [sum((row["value"] or 0) > 6 for row in within(data.rows("UNEMPLOYMENT"), "2020"))],
     ),
     Question(
         "total US retail sales in the last quarter of 2025",
         ("RETAIL_SALES",),
-        (Call({}, "sum(value); 2025-10..2025-12"),),
+        calls({}, "sum(value); 2025-10..2025-12"),
         lambda data: [sum(row["value"] for row in within(data.rows("RETAIL_SALES"), "2025-10", "2026"))],
     ),
     Question(
         "closing prices of IBM this month so far",
         ("TIME_SERIES_DAILY",),
-        (Call({"symbol": "IBM"}, "date,close; mtd"), Call({"symbol": "IBM"}, "date,close; this month")),
+        calls({"symbol": "IBM"}, "date,close; mtd", "date,close; this month"),
         lambda data: [row["close"] for row in within(daily(data, "IBM"), "2026-01-01")],
     ),
     Question(
         "closes of Apple for the week from January 5 to January 9 2026",
         ("TIME_SERIES_DAILY",),
-        (
-            Call({"symbol": "AAPL"}, "date,close; between 2026-01-05 and 2026-01-09"),
-            Call({"symbol": "AAPL"}, "date,close; 2026-01-05 to 2026-01-09"),
+        calls(
+            {"symbol": "AAPL"}, "date,close; between 2026-01-05 and 2026-01-09", "date,close; 2026-01-05 to 2026-01-09"
         ),
         lambda data: [row["close"] for row in within(daily(data, "AAPL"), "2026-01-05", "2026-01-10")],
     ),

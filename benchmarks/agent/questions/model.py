@@ -40,6 +40,11 @@ class Question:
     outcome: Literal["values", "nothing"] = "values"
 
 
+def calls(arguments: Mapping[str, Any], *selects: str | None) -> tuple[Call, ...]:
+    """Return the calls with the same arguments and each of ``selects``, or the one without."""
+    return tuple(Call(arguments, select) for select in selects or (None,))
+
+
 def daily(data: RawData, symbol: str, full: bool = False) -> list[dict[str, Any]]:
     return data.rows("TIME_SERIES_DAILY", symbol=symbol, outputsize="full" if full else "compact")
 

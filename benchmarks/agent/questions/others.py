@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.agent.questions.model import Call, Question, year
+from benchmarks.agent.questions.model import Call, Question, calls, year
 from benchmarks.agent.raw_data import mean, within
 
 _CHAIN = {"symbol": "IBM", "date": "2025-06-16"}
@@ -11,9 +11,10 @@ QUESTIONS = (
     Question(
         "open interest of the Apple put option with strike 250 that expires on 2026-02-20",
         ("REALTIME_OPTIONS", "HISTORICAL_OPTIONS"),
-        (
-            Call({"symbol": "AAPL"}, "type=put; expiration=2026-02-20; strike=250; open_interest"),
-            Call({"symbol": "AAPL"}, "open_interest where type = 'put' and strike = 250 and expiration = '2026-02-20'"),
+        calls(
+            {"symbol": "AAPL"},
+            "type=put; expiration=2026-02-20; strike=250; open_interest",
+            "open_interest where type = 'put' and strike = 250 and expiration = '2026-02-20'",
         ),
         lambda data: [
             row["open_interest"]
@@ -24,15 +25,16 @@ QUESTIONS = (
     Question(
         "put call ratio of IBM options right now",
         ("REALTIME_PUT_CALL_RATIO",),
-        (Call({"symbol": "IBM"}, "put_call_ratio_full_chain"), Call({"symbol": "IBM"})),
+        calls({"symbol": "IBM"}, "put_call_ratio_full_chain", None),
         lambda data: [float(data.record("REALTIME_PUT_CALL_RATIO", symbol="IBM")["put_call_ratio_full_chain"])],
     ),
     Question(
         "the five IBM option contracts with the largest open interest",
         ("REALTIME_OPTIONS", "HISTORICAL_OPTIONS"),
-        (
-            Call({"symbol": "IBM"}, "contractID, open_interest; top 5 by open interest"),
-            Call({"symbol": "IBM"}, "contractID, open_interest; order by open_interest desc; limit 5"),
+        calls(
+            {"symbol": "IBM"},
+            "contractID, open_interest; top 5 by open interest",
+            "contractID, open_interest; order by open_interest desc; limit 5",
         ),
         lambda data: sorted(
             (row["open_interest"] for row in data.rows("REALTIME_OPTIONS", symbol="IBM")), reverse=True
@@ -41,9 +43,10 @@ QUESTIONS = (
     Question(
         "average implied volatility on 2025-06-16 of the IBM calls that expire on 2025-06-20",
         ("HISTORICAL_OPTIONS",),
-        (
-            Call(_CHAIN, "type=call and expiration=2025-06-20; avg(implied_volatility)"),
-            Call(_CHAIN, "select avg(implied_volatility) from data where type='call' and expiration='2025-06-20'"),
+        calls(
+            _CHAIN,
+            "type=call and expiration=2025-06-20; avg(implied_volatility)",
+            "select avg(implied_volatility) from data where type='call' and expiration='2025-06-20'",
         ),
         lambda data: [
             mean(
@@ -58,9 +61,10 @@ QUESTIONS = (
     Question(
         "the most positive news article about Microsoft",
         ("NEWS_SENTIMENT",),
-        (
-            Call({"tickers": "MSFT"}, "title; top 1 by overall_sentiment_score"),
-            Call({"tickers": "MSFT"}, "title, overall_sentiment_score; order by overall_sentiment_score desc; limit 1"),
+        calls(
+            {"tickers": "MSFT"},
+            "title; top 1 by overall_sentiment_score",
+            "title, overall_sentiment_score; order by overall_sentiment_score desc; limit 1",
         ),
         lambda data: [
             max(data.rows("NEWS_SENTIMENT", tickers="MSFT"), key=lambda row: row["overall_sentiment_score"])["title"]
@@ -78,10 +82,7 @@ QUESTIONS = (
     Question(
         "which insiders of Apple acquired shares in December 2025",
         ("INSIDER_TRANSACTIONS",),
-        (
-            Call({"symbol": "AAPL"}, "executive, shares; acquisition_or_disposal = A; 2025-12"),
-            Call({"symbol": "AAPL"}, "executive; 2025-12"),
-        ),
+        calls({"symbol": "AAPL"}, "executive, shares; acquisition_or_disposal = A; 2025-12", "executive; 2025-12"),
         lambda data: [
             row["executive"]
             for row in year(data.rows("INSIDER_TRANSACTIONS", symbol="AAPL"), "2025-12", "transaction_date")
@@ -91,16 +92,17 @@ QUESTIONS = (
     Question(
         "three largest institutional holders of IBM with their shares",
         ("INSTITUTIONAL_HOLDINGS",),
-        (
-            Call({"symbol": "IBM"}, "holdings; top 3 by shares_held"),
-            Call({"symbol": "IBM"}, "from holdings; holder_name,shares_held; top 3 by shares_held"),
+        calls(
+            {"symbol": "IBM"},
+            "holdings; top 3 by shares_held",
+            "from holdings; holder_name,shares_held; top 3 by shares_held",
         ),
         lambda data: sorted(row["shares_held"] for row in data.rows("INSTITUTIONAL_HOLDINGS", symbol="IBM"))[-3:],
     ),
     Question(
         "US real GDP in 2023 and 2024",
         ("REAL_GDP",),
-        (Call({"interval": "annual"}, "2023..2024"), Call({"interval": "annual"}, "2023 to 2024")),
+        calls({"interval": "annual"}, "2023..2024", "2023 to 2024"),
         lambda data: [row["value"] for row in within(data.rows("REAL_GDP", interval="annual"), "2023", "2025")],
     ),
     Question(
@@ -130,10 +132,7 @@ QUESTIONS = (
     Question(
         "price of ethereum in dollars on January 13 2025",
         ("DIGITAL_CURRENCY_DAILY",),
-        (
-            Call({"symbol": "ETH", "market": "USD"}, "close; on January 13 2025"),
-            Call({"symbol": "ETH", "market": "USD"}, "date,close; 2025-01-13"),
-        ),
+        calls({"symbol": "ETH", "market": "USD"}, "close; on January 13 2025", "date,close; 2025-01-13"),
         lambda data: [
             row["close"]
             for row in data.rows("DIGITAL_CURRENCY_DAILY", symbol="ETH", market="USD")
@@ -166,7 +165,7 @@ QUESTIONS = (
     Question(
         "peak of the natural gas price in 2022: month and price",
         ("NATURAL_GAS",),
-        (Call({"interval": "monthly"}, "2022; top 1 by value"), Call({"interval": "monthly"}, "2022; max(value)")),
+        calls({"interval": "monthly"}, "2022; top 1 by value", "2022; max(value)"),
         lambda data: [
             max(row["value"] for row in year(data.rows("NATURAL_GAS", interval="monthly"), "2022") if row["value"])
         ],
@@ -174,7 +173,7 @@ QUESTIONS = (
     Question(
         "MACD of Apple: newest line and signal",
         ("MACD", "MACDEXT"),
-        (Call({"symbol": "AAPL", "interval": "daily", "series_type": "close"}, "MACD, MACD_Signal; latest"),),
+        calls({"symbol": "AAPL", "interval": "daily", "series_type": "close"}, "MACD, MACD_Signal; latest"),
         lambda data: [
             data.rows("MACD", symbol="AAPL", interval="daily", series_type="close")[0][name]
             for name in ("MACD", "MACD_Signal")
@@ -199,7 +198,7 @@ QUESTIONS = (
     Question(
         "weekly average true range of IBM over 14 weeks, newest value",
         ("ATR",),
-        (Call({"symbol": "IBM", "interval": "weekly", "time_period": "14"}, "latest"),),
+        calls({"symbol": "IBM", "interval": "weekly", "time_period": "14"}, "latest"),
         lambda data: [data.rows("ATR", symbol="IBM", interval="weekly", time_period="14")[0]["ATR"]],
     ),
     Question(
@@ -214,7 +213,7 @@ QUESTIONS = (
     Question(
         "which companies go public on NASDAQ in February 2026",
         ("IPO_CALENDAR",),
-        (Call({}, "name, ipoDate; exchange=NASDAQ; 2026-02"), Call({}, "exchange=nasdaq; February 2026")),
+        calls({}, "name, ipoDate; exchange=NASDAQ; 2026-02", "exchange=nasdaq; February 2026"),
         lambda data: [
             row["name"] for row in year(data.rows("IPO_CALENDAR"), "2026-02", "ipoDate") if row["exchange"] == "NASDAQ"
         ],
@@ -228,15 +227,16 @@ QUESTIONS = (
     Question(
         "which sector has the largest weight in SPY",
         ("ETF_PROFILE",),
-        (Call({"symbol": "SPY"}, "sectors; top 1 by weight"), Call({"symbol": "SPY"}, "from sectors; max(weight)")),
+        calls({"symbol": "SPY"}, "sectors; top 1 by weight", "from sectors; max(weight)"),
         lambda data: [max(data.lists("ETF_PROFILE", symbol="SPY")["sectors"], key=lambda row: row["weight"])["weight"]],
     ),
     Question(
         "which members of Congress bought Nvidia stock",
         ("CONGRESS_TRADES",),
-        (
-            Call({"symbol": "NVDA"}, "politician, transaction_date; transaction_type = purchase"),
-            Call({"symbol": "NVDA"}, "politician, transaction_date; transaction_type = buy"),
+        calls(
+            {"symbol": "NVDA"},
+            "politician, transaction_date; transaction_type = purchase",
+            "politician, transaction_date; transaction_type = buy",
         ),
         lambda data: [
             row["politician"] for row in data.rows("CONGRESS_TRADES", symbol="NVDA") if row["transaction_type"] == "BUY"
@@ -245,10 +245,7 @@ QUESTIONS = (
     Question(
         "close of the S&P 500 index on the last day of 2025",
         ("INDEX_DATA",),
-        (
-            Call({"symbol": "SPX", "interval": "daily"}, "close; on 2025-12-31"),
-            Call({"symbol": "SPX", "interval": "daily"}, "until 2025-12-31; last 1"),
-        ),
+        calls({"symbol": "SPX", "interval": "daily"}, "close; on 2025-12-31", "until 2025-12-31; last 1"),
         lambda data: [
             row["close"]
             for row in data.rows("INDEX_DATA", symbol="SPX", interval="daily")
@@ -258,10 +255,7 @@ QUESTIONS = (
     Question(
         "sentiment of what the chief executive said in IBM's earnings call for the first quarter of 2024",
         ("EARNINGS_CALL_TRANSCRIPT",),
-        (
-            Call({"symbol": "IBM", "quarter": "2024Q1"}, "title ~ Chief Executive; sentiment"),
-            Call({"symbol": "IBM", "quarter": "2024Q1"}, "speaker,title,sentiment"),
-        ),
+        calls({"symbol": "IBM", "quarter": "2024Q1"}, "title ~ Chief Executive; sentiment", "speaker,title,sentiment"),
         lambda data: [
             row["sentiment"]
             for row in data.rows("EARNINGS_CALL_TRANSCRIPT", symbol="IBM", quarter="2024Q1")
@@ -277,9 +271,10 @@ QUESTIONS = (
     Question(
         "analyst estimate of IBM's earnings per share for fiscal 2026",
         ("EARNINGS_ESTIMATES",),
-        (
-            Call({"symbol": "IBM"}, "horizon = fiscal year; 2026; eps_estimate_average"),
-            Call({"symbol": "IBM"}, "date,horizon,eps_estimate_average; 2026"),
+        calls(
+            {"symbol": "IBM"},
+            "horizon = fiscal year; 2026; eps_estimate_average",
+            "date,horizon,eps_estimate_average; 2026",
         ),
         lambda data: [
             row["eps_estimate_average"]
