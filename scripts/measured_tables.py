@@ -16,11 +16,11 @@ def parse_options(about: str | None, *modes: str, flags: Sequence[str] = ()) -> 
     Args:
         about: The text of ``--help``, with its lines as they are.
         modes: Options of which at most one may be given; ``--write FILE`` is one that takes a path.
-        flags: Options that can be combined with each of them.
+        flags: Options that can be combined with each of them, and names of required paths.
     """
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     for flag in flags:
-        parser.add_argument(flag, action="store_true")
+        parser.add_argument(flag, **({"action": "store_true"} if flag.startswith("--") else {"type": Path}))
     exclusive = parser.add_mutually_exclusive_group()
     for mode in modes:
         name, _, path = mode.partition(" ")

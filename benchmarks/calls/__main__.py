@@ -7,12 +7,14 @@ python -m benchmarks.calls --quick    200 calls; not to be written
 
 from __future__ import annotations
 
+import argparse
 import logging
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from benchmarks import harness
 from benchmarks.calls import report
 from benchmarks.calls.replay import (
     DAY,
@@ -27,13 +29,10 @@ from benchmarks.calls.replay import (
     serve_mock_api,
 )
 from benchmarks.calls.workload import CALLS, Call, generate_calls
-from scripts import measured_tables
 from tests.support.clocks import Clock
 from toolfold.cli import progress
 from toolfold.cli.progress import Steps
 
-PAGE = Path("docs/reference/measurements-calls.md")
-COMMAND = "make bench-calls ARGS=--write"
 QUICK = 200
 PROCESSES = 4
 DAYS = 11
@@ -42,13 +41,12 @@ DAYS = 11
 Make = Callable[[str, Clock], Toolfold | PassThrough]
 
 
-def main() -> int:
-    options = measured_tables.parse_options(__doc__, "--write", "--quick")
+def run(options: argparse.Namespace) -> str:
+    """Return the tables."""
     # Refusals of the day are expected here, and are counted.
     logging.getLogger("toolfold").setLevel(logging.ERROR)
     with memoized_responses(), progress.steps(DAYS, has_lines=True, is_animated=False) as steps:
-        measured = measure(generate_calls(QUICK if options.quick else CALLS), steps)
-    return measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
+        return measure(generate_calls(QUICK if options.quick else CALLS), steps)
 
 
 def measure(calls: Sequence[Call], steps: Steps) -> str:
@@ -85,4 +83,4 @@ def measure(calls: Sequence[Call], steps: Steps) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run(__doc__, "make bench-calls", run, "docs/reference/measurements-calls.md", "--quick"))

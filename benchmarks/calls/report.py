@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.calls.replay import CallResult, as_compact_json, tokens
 from benchmarks.calls.workload import Call
+from benchmarks.timing import percentile
 from scripts.measured_tables import markdown_table
 
 LONG = 25_000
@@ -127,5 +128,4 @@ def _long(day: Day) -> int:
 
 
 def _ms(day: Day, share: float) -> str:
-    times = sorted(one.seconds for one in day)
-    return f"{times[min(len(times) - 1, int(len(times) * share))] * 1000:,.1f} ms"
+    return f"{percentile([one.seconds for one in day], 100 * share) * 1000:,.1f} ms"

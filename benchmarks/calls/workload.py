@@ -2,7 +2,8 @@
 
 Users come in sessions. A session has one subject with a Zipf distribution and one or a few topics, mostly several
 questions about the same series, sometimes the same for other symbols at once. Prices are requested again minutes later.
-Some sessions repeat those of another user. A model gets some arguments wrong, and then right.
+Some sessions repeat those of another user. A model gets some arguments wrong, and then right. ``request_mix.yaml`` has
+the possible requests.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from benchmarks.calls.request_mix import REQUEST_MIX, SUBJECTS, WRONG_ARGUMENTS, RequestPattern
+import yaml
 
 SEED, CALLS, USERS = 20260114, 2000, 40
 HOURS: Mapping[int, float] = {
@@ -35,6 +37,38 @@ MISTAKE_SHARE, UNKNOWN_SYMBOL_SHARE = 0.1, 0.02  # arguments that are wrong, the
 LIVE_PRICES = frozenset({"GLOBAL_QUOTE", "CURRENCY_EXCHANGE_RATE", "GOLD_SILVER_SPOT"})
 
 Kind = Literal["data", "premium", "wrong", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPattern:
+    """One kind of question: ``request_mix.yaml`` describes its members."""
+
+    weight: float
+    tool: str
+    subject: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    selects: tuple[str, ...] = ()
+    premium: bool = False
+
+
+_MIX = yaml.safe_load(Path(__file__).with_name("request_mix.yaml").read_text(encoding="utf-8"))
+_FUNDS, _STOCKS = _MIX["funds"].split(), tuple(_MIX["stocks"].split())
+SUBJECTS: Mapping[str, tuple[str, ...]] = {
+    "stock": _STOCKS,
+    "company": tuple(symbol for symbol in _STOCKS if symbol not in _FUNDS and "." not in symbol),
+    "fund": tuple(symbol for symbol in _STOCKS if symbol in _FUNDS),
+    **{kind: tuple(names.split()) for kind, names in _MIX["subjects"].items()},
+    "": ("",),
+}
+WRONG_ARGUMENTS: Mapping[str, list[Mapping[str, Any]]] = _MIX["mistakes"]
+
+
+def _pattern(given: dict[str, Any]) -> RequestPattern:
+    selects = given.pop("selects", ())
+    return RequestPattern(**given, selects=tuple(_MIX["selects"][selects] if isinstance(selects, str) else selects))
+
+
+REQUEST_MIX = tuple(map(_pattern, _MIX["patterns"]))
 
 
 @dataclass(frozen=True, slots=True)

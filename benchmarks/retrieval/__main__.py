@@ -8,31 +8,26 @@ python -m benchmarks.retrieval --misses         print what toolfold's search got
 
 from __future__ import annotations
 
+import argparse
 import sys
 from contextlib import closing
-from pathlib import Path
 
-from benchmarks.retrieval.fastmcp_rankers import fastmcp_rankers
+from benchmarks import harness
 from benchmarks.retrieval.metrics import DEPTH
-from benchmarks.retrieval.rankers import EveryWord, FullText, Ranker, Toolfold, descriptions
+from benchmarks.retrieval.rankers import EveryWord, FullText, Ranker, Toolfold, descriptions, fastmcp_rankers
 from benchmarks.retrieval.report import answers, misses, tables, times
 from benchmarks.retrieval.request_set import load
-from scripts import measured_tables
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.cli import progress
 
-PAGE = Path("docs/reference/retrieval.md")
-COMMAND = "make bench-retrieval ARGS=--write"
 
-
-def main() -> int:
-    options = measured_tables.parse_options(__doc__, "--write", "--check", "--misses")
+def measure(options: argparse.Namespace) -> str:
+    """Return the tables, or with ``--misses`` what was wrong."""
     requests = load()
     catalog = FileStore(bundled_path())()
     own = Toolfold(catalog)
     if options.misses:
-        print(misses(answers(own, requests)), end="")
-        return 0
+        return misses(answers(own, requests))
     texts = descriptions(catalog)
     with closing(FullText(texts)) as full_text:
         here: dict[str, Ranker] = {
@@ -43,11 +38,10 @@ def main() -> int:
         there = fastmcp_rankers(texts, [request.text for request in requests], DEPTH)
         rankers = progress.track({**here, **there}.items(), lambda ranker: f"Ranking: {ranker[0]}")
         measured = tables({title: answers(ranker, requests) for title, ranker in rankers})
-        if not (options.write or options.check):
-            print(measured, times(here, requests), sep="\n", end="")
-            return 0
-    return measured_tables.update_page(PAGE, COMMAND, measured, write=options.write)
+        return measured if options.write or options.check else f"{measured}\n{times(here, requests)}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(
+        harness.run(__doc__, "make bench-retrieval", measure, "docs/reference/retrieval.md", "--check", "--misses")
+    )

@@ -9,18 +9,18 @@ ranks, the score of an outside topic from which nothing fits) are chosen in each
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
 import itertools
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks import harness
 from benchmarks.retrieval import metrics
 from benchmarks.retrieval.report import Answers, table
 from benchmarks.retrieval.request_set import HELD_OUT, TUNING, Request, load
@@ -36,15 +36,13 @@ from benchmarks.retrieval.scorers import (
     weighted_sum,
 )
 from benchmarks.retrieval.vectors import DIMENSIONS, ByVectors, InPlainPython, model_bytes, static, transformer
-from scripts import measured_tables
+from benchmarks.timing import each_ms
 from toolfold.build.writer import blocks
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import _OUT_OF_SCOPE_RATIO
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.cli import progress
 
-PAGE = Path("docs/explanation/decisions/ranking.md")
-COMMAND = "make bench-rankers ARGS=--write"
 CATALOG = Path("catalog")
 
 SHARES = (0.1, 0.2, 0.4, 0.8, 1.6)
@@ -214,12 +212,7 @@ def _written(lines: Iterable[tuple[str, Any]]) -> int:
 
 
 def _median_ms(scorer: Scorer, texts: Iterable[str]) -> float:
-    took = []
-    for text in texts:
-        start = time.perf_counter()
-        scorer(text)
-        took.append((time.perf_counter() - start) * 1000)
-    return statistics.median(took)
+    return statistics.median(each_ms(scorer, texts))
 
 
 def imports() -> str:
@@ -231,11 +224,8 @@ def imports() -> str:
         "torch and transformers": ("transformers", "torch", "tokenizers", "numpy"),
     }.items():
         megabytes = sum(map(_installed, packages)) / 1e6
-        wanted = module.replace(" and", ",")
-        code = f"import time; start = time.perf_counter(); import {wanted}; print(time.perf_counter() - start)"
-        # The first one reads the files from the disk; the best is what a quiet machine would need.
-        took = min(float(subprocess.check_output([sys.executable, "-c", code], text=True)) for _ in range(4))
-        rows.append((module, f"{megabytes:.0f}", f"{took * 1000:.0f}"))
+        took = harness.import_ms(module.replace(" and", ","))
+        rows.append((module, f"{megabytes:.0f}", f"{took:.0f}"))
     return f"### What would be imported\n\n{table(('', 'MB', 'ms'), rows)}"
 
 
@@ -245,12 +235,11 @@ def _installed(package: str) -> int:
     return sum(Path(file.locate()).stat().st_size for file in files if Path(file.locate()).exists())
 
 
-def main() -> int:
-    options = measured_tables.parse_options(__doc__, "--write")
+def measure(_: argparse.Namespace) -> str:
+    """Return the tables."""
     bench = Bench(FileStore(bundled_path())(), load())
-    measured = "\n".join((bench.quality(), bench.costs(), imports()))
-    return measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
+    return "\n".join((bench.quality(), bench.costs(), imports()))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run(__doc__, "make bench-rankers", measure, "docs/explanation/decisions/ranking.md"))

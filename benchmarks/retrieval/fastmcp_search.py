@@ -1,4 +1,4 @@
-"""Runs FastMCP's tool searches on tools and queries from stdin. Needs fastmcp alone; ``fastmcp_rankers.py`` starts it.
+"""Runs FastMCP's tool searches on tools and queries from stdin. Needs fastmcp alone; ``rankers.py`` starts it.
 
 In: ``{"tools": {name: description}, "queries": [text], "limit": n}``; out: ``{"bm25" | "regex" | "regex_words":
 {query: [names]}}``. The searches are used as a client uses them: by calling the tool that the transform adds.

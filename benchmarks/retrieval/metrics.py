@@ -6,6 +6,7 @@ Every function takes the ranked names, best first, and the right ones.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -76,6 +77,12 @@ def score(answers: Iterable[tuple[Request, Sequence[str]]]) -> Score:
         needed=_mean(found(ranked, right, 5) for ranked, right in several),
         silent=_mean(float(not ranked) for _, ranked in answers),
     )
+
+
+def with_error(values: Sequence[float]) -> str:
+    """Return the mean of ``values`` and its standard error, in hundredths."""
+    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return f"{100 * statistics.fmean(values):.1f} ± {100 * error:.1f}"
 
 
 def _mean(values: Iterable[float]) -> float | None:

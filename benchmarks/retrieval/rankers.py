@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
+import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from toolfold.catalog.model import Catalog
@@ -81,3 +84,37 @@ class Recorded:
 
     def rank(self, query: str, limit: int) -> list[str]:
         return list(self._answers[query][:limit])
+
+
+PYTHON = Path(".venv-clients/bin/python")
+SCRIPT = Path(__file__).with_name("fastmcp_search.py")
+
+TITLES = {
+    "bm25": "FastMCP BM25",
+    "regex": "FastMCP regex: the request as the pattern",
+    "regex_words": "FastMCP regex: any of the words",
+}
+
+
+def fastmcp_rankers(texts: Mapping[str, str], queries: Sequence[str], limit: int) -> dict[str, Ranker]:
+    """Title → ranker of FastMCP's tool searches, for ``queries`` alone, at most ``limit`` deep.
+
+    They run in an environment of their own (``make clients`` fills it), on the same names and texts.
+
+    Raises:
+        FileNotFoundError: FastMCP's environment is not there.
+        subprocess.CalledProcessError: the search failed; its last words are on stderr.
+    """
+    if not PYTHON.exists():
+        raise FileNotFoundError(f"{PYTHON} is not there: make clients")
+    # Isolated: no module of this folder may stand in for one of FastMCP's.
+    done = subprocess.run(
+        [str(PYTHON), "-I", str(SCRIPT)],
+        input=json.dumps({"tools": dict(texts), "queries": list(queries), "limit": limit}),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=1800,
+    )
+    answers = json.loads(done.stdout)
+    return {title: Recorded(answers[search]) for search, title in TITLES.items()}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.retrieval.metrics import DEPTH, Score, score
 from benchmarks.retrieval.rankers import Ranker
 from benchmarks.retrieval.request_set import HELD_OUT, KINDS, TUNING, Request
+from benchmarks.timing import each_ms, percentile
 
 HEAD = ("", "", "n", "R@1", "R@3", "R@5", "MRR", "nDCG@10", "needed@5", "silent")
 
@@ -64,12 +64,8 @@ def times(rankers: Mapping[str, Ranker], requests: Sequence[Request]) -> str:
     """How long one query takes in this process, on this machine, now: a table for the screen."""
     rows = []
     for title, ranker in rankers.items():
-        took = []
-        for request in requests:
-            start = time.perf_counter()
-            ranker.rank(request.text, DEPTH)
-            took.append((time.perf_counter() - start) * 1000)
-        rows.append((title, f"{statistics.median(took):.2f}", f"{statistics.quantiles(took, n=100)[98]:.2f}"))
+        took = each_ms(lambda text, ranker=ranker: ranker.rank(text, DEPTH), [request.text for request in requests])
+        rows.append((title, f"{statistics.median(took):.2f}", f"{percentile(took, 99):.2f}"))
     return "### Milliseconds for one query\n\n" + table(("", "median", "p99"), rows)
 
 

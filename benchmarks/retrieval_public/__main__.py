@@ -20,21 +20,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from benchmarks.retrieval.fastmcp_rankers import fastmcp_rankers
-from benchmarks.retrieval.metrics import DEPTH, found, hit, ndcg
-from benchmarks.retrieval.rankers import FullText, Ranker, Recorded
+from benchmarks import harness
+from benchmarks.retrieval.metrics import DEPTH, found, hit, ndcg, with_error
+from benchmarks.retrieval.rankers import FullText, Ranker, Recorded, fastmcp_rankers
 from benchmarks.retrieval_public import steps
 from benchmarks.retrieval_public.catalogs import compile_tools, name_of
 from benchmarks.retrieval_public.public_sets import PublicRequest, PublicSet, PublicTool, load_all
-from benchmarks.retrieval_public.standard_error import with_error
-from scripts import measured_tables
+from benchmarks.timing import timed
+from scripts.measured_tables import markdown_table
 from toolfold.build import semantic_index
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
 from toolfold.cli import progress
 
-PAGE = Path("docs/reference/retrieval-public.md")
-COMMAND = "make bench-retrieval-public DATA=FOLDER ARGS=--write"
 STORED = Path("build/retrieval-public")
 HEAD = ("set", "requests", "search", "n", "hit@1", "R@5", "C@5", "nDCG@10")
 COST_HEAD = ("set", "search", "tools", "index, MB", "up to 20 words, ms", "50 to 70 words, ms")
@@ -45,9 +43,8 @@ TIMES = 3
 """Runs of each request, of which the fastest counts: the others were disturbed by other processes."""
 
 
-def main() -> int:
-    """Run the command."""
-    options = _parse_options()
+def measure(options: argparse.Namespace) -> str:
+    """Return the tables."""
     rows, costs, listed = [], [], []
     for public_set in progress.track(load_all(options.folder), lambda one: f"Searching {one.name}"):
         reported = _reported(public_set)
@@ -68,28 +65,18 @@ def main() -> int:
             rows += [_row(public_set.name, part, title, ranker, own) for part, own in reported.items()]
     rows.sort(key=lambda row: row[:2])
     listed.sort(key=lambda row: row[:2])
-    measured = "\n".join(
+    return "\n".join(
         (
-            measured_tables.markdown_table(HEAD, rows, left=3),
+            markdown_table(HEAD, rows, left=3),
             "The sentences of a request as a list, for requests of several sentences that need several tools:\n",
-            measured_tables.markdown_table(steps.HEAD, listed, left=3),
-            measured_tables.markdown_table(COST_HEAD, costs, left=2),
+            markdown_table(steps.HEAD, listed, left=3),
+            markdown_table(COST_HEAD, costs, left=2),
         )
     )
-    return measured_tables.update_page(PAGE if options.write else None, COMMAND, measured)
 
 
 def _reported(public_set: PublicSet) -> dict[str, tuple[PublicRequest, ...]]:
     return {part: asked for part, asked in public_set.requests.items() if not part.endswith("tuning")}
-
-
-def _parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    modes = parser.add_mutually_exclusive_group()
-    modes.add_argument("--own", action="store_true")
-    modes.add_argument("--write", action="store_true")
-    return parser.parse_args()
 
 
 def _other_rankers(public_set: PublicSet) -> list[tuple[Ranker, str]]:
@@ -149,13 +136,13 @@ def _milliseconds(ranker: Ranker, asked: Sequence[PublicRequest]) -> Iterator[st
     took: dict[str, float] = {}
     for _ in range(TIMES):
         for text in {request.text for request in asked}:
-            start = time.thread_time()
-            ranker.rank(text, DEPTH)
-            took[text] = min(took.get(text, math.inf), (time.thread_time() - start) * 1000)
+            _, took_ms = timed(ranker.rank, text, DEPTH, clock=time.thread_time)
+            took[text] = min(took.get(text, math.inf), took_ms)
     for lengths in (ORDINARY, LONG):
-        found = [took_ms for text, took_ms in took.items() if len(text.split()) in lengths]
+        found = [each_ms for text, each_ms in took.items() if len(text.split()) in lengths]
         yield f"{statistics.median(found):.2f}" if found else ""
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command, page = "make bench-retrieval-public DATA=FOLDER", "docs/reference/retrieval-public.md"
+    sys.exit(harness.run(__doc__, command, measure, page, "--own", flags=["folder"]))

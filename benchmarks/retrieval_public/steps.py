@@ -6,10 +6,9 @@ import re
 import statistics
 from collections.abc import Sequence
 
-from benchmarks.retrieval.metrics import DEPTH, found
+from benchmarks.retrieval.metrics import DEPTH, found, with_error
 from benchmarks.retrieval_public.catalogs import name_of
 from benchmarks.retrieval_public.public_sets import PublicRequest
-from benchmarks.retrieval_public.standard_error import with_error
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.tokenizer import words
 from toolfold.meta_tools.list_request import MAX_QUERIES, MAX_QUERY_LENGTH

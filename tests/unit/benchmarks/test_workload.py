@@ -12,8 +12,16 @@ import pytest
 
 from benchmarks.calls import replay, report
 from benchmarks.calls.replay import PassThrough, Toolfold, one_key
-from benchmarks.calls.request_mix import REQUEST_MIX, SUBJECTS, WRONG_ARGUMENTS
-from benchmarks.calls.workload import LIVE_PRICES, Call, fill, generate_calls, zipf
+from benchmarks.calls.workload import (
+    LIVE_PRICES,
+    REQUEST_MIX,
+    SUBJECTS,
+    WRONG_ARGUMENTS,
+    Call,
+    fill,
+    generate_calls,
+    zipf,
+)
 from tests.support.clocks import Clock
 from toolfold.catalog.model import Catalog
 from toolfold.execution import validation
