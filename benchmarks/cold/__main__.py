@@ -16,9 +16,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks import harness
-from benchmarks.cold import cost, growth, servers, services, tables, traffic
+from benchmarks.cold import cost, measuring, servers, services, tables
 from benchmarks.cold.events import request_sets
-from benchmarks.cold.measuring import Bench
 from benchmarks.cold.servers import AS_DEPLOYED, COMPILED, EMBEDDED, PLAIN, measured_servers
 from toolfold import __version__
 from toolfold.catalog.store import bundled_path
@@ -65,14 +64,14 @@ def measure(amount: Amount) -> dict[str, Any]:
     """Return all figures of a run."""
     everyone = measured_servers()
     built = servers.build(everyone)
-    grown = growth.measure(built["toolfold"], amount.sizes, amount.grown)
+    grown = measuring.grow(built["toolfold"], amount.sizes, amount.grown)
     with services.running() as running:
-        bench = Bench(everyone, built, running, request_sets(amount.tools))
+        bench = measuring.Bench(everyone, built, running, request_sets(amount.tools))
         cold = bench.cold(amount.starts)
         warm = bench.warm(amount.invocations)
         ours = {one.name: one for one in everyone}
         handler = bench.handler(ours[EMBEDDED], amount.invocations)
-        sent = traffic.count(built["toolfold"], ours[AS_DEPLOYED], running, request_sets())
+        sent = measuring.count(built["toolfold"], ours[AS_DEPLOYED], running, request_sets())
     return {
         "toolfold": __version__,
         "python": servers.python_version(),

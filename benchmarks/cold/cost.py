@@ -7,8 +7,8 @@ from statistics import median
 from typing import Any
 
 from benchmarks.cold.events import CACHED, FRESH, GET, LISTING, SEARCH
+from benchmarks.cold.measuring import FROM_MEMORY, FROM_TABLE, MISSED, START
 from benchmarks.cold.servers import AS_DEPLOYED, AWSLABS, COMPILED, FASTMCP, IN_S3, SDK
-from benchmarks.cold.traffic import FROM_MEMORY, FROM_TABLE, MISSED, START
 from benchmarks.timing import middle
 from scripts.measured_tables import markdown_table
 

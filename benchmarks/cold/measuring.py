@@ -1,21 +1,32 @@
-"""Measure cold starts, warm invocations, memory and the handler alone. Times in milliseconds, memory in MB."""
+"""Measure cold starts, warm invocations, memory and the handler alone; catalogs of several sizes; and what is sent.
+
+Times in milliseconds, memory in MB. The catalogs of several sizes are those of ``benchmarks.scale``, and so is their
+slow S3. What is sent are the requests of a deployment to S3 and DynamoDB, and the bytes of its responses and log.
+"""
 
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cold.events import CACHED, LISTING, METHODS, SEARCH, RequestSet
-from benchmarks.cold.servers import COMPILED, MeasuredServer, Package
+from benchmarks import servers
+from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH, Event, RequestSet, WrongResponse, event, tool
+from benchmarks.cold.servers import COMPILED, FOLDER, MeasuredServer, Package
 from benchmarks.cold.services import Services
+from benchmarks.harness import ROOT
+from benchmarks.scale import generate
 from benchmarks.timing import elapsed_ms, memory_mb
 from tests.support.built_function import LAMBDA_PYTHON
+from tests.support.faulty_proxy import FaultyProxy
 from tests.support.lambda_runtime import LambdaRuntime
 from toolfold.cli import progress
 
@@ -118,3 +129,115 @@ class Bench:
                     [LAMBDA_PYTHON, "-P", script, task, times], env=dict(runtime.variables), stdout=log, check=True
                 )
             return dict(json.loads(times.read_text()))
+
+
+FILE, S3 = "file", "S3"
+_SETTINGS = {"TOOLFOLD_CACHE": "memory", "TOOLFOLD_ALLOWED_HOSTS": "platform.example.org"}
+"""What a gateway needs to serve the generated source (``scale.generate``)."""
+
+WARM = 100
+"""Searches after the first one, and as many gets of different tools."""
+
+
+def grow(package: Package, sizes: Sequence[int], starts: int) -> list[dict[str, Any]]:
+    """Return ``tools``, ``place`` and the figures of each start, for each size and place."""
+    found: dict[tuple[int, str], list[dict[str, float]]] = {(size, place): [] for size in sizes for place in (FILE, S3)}
+    paths = {size: ROOT / generate.catalog(size) for size in sizes}
+    with servers.slow_s3(FOLDER / "bucket", paths) as (endpoint, places):
+        variables = {(size, FILE): {"TOOLFOLD_CATALOG": str(path)} for size, path in paths.items()} | {
+            (size, S3): {"TOOLFOLD_CATALOG": place, "AWS_ENDPOINT_URL": endpoint} for size, place in places.items()
+        }
+        requests = {size: generate.requests_of(size, WARM + 1) for size in sizes}
+        for _ in progress.track(range(starts), lambda number: f"Starts with large catalogs, round {number + 1}"):
+            for (size, place), figures in found.items():
+                figures.append(_start_grown(package, variables[size, place], *requests[size]))
+    return [{"tools": size, "place": place, "starts": figures} for (size, place), figures in found.items()]
+
+
+def _start_grown(
+    package: Package, variables: Mapping[str, str], names: Sequence[str], queries: Sequence[str]
+) -> dict[str, float]:
+    """Return the figures of two environments, one that searches and one that gets.
+
+    The figures are the mean time to ``tools/list``, the time of the first request of each kind, the median of the
+    others, and the larger peak of memory.
+    """
+    requests = {
+        "search": [(tool("TOOL_LIST", query=query), "") for query in queries],
+        "get": [(tool("TOOL_GET", tool_name=name), name) for name in names],
+    }
+    found: dict[str, float] = {}
+    listed, memory = [], []
+    for kind, sent in requests.items():
+        with package.runtime(COMPILED, {**variables, **_SETTINGS}) as runtime:
+            started = time.perf_counter()
+            runtime.invoke(event("tools/list", {}))
+            listed.append(elapsed_ms(started))
+            first, *others = [_timed(runtime, one, word) for one, word in sent]
+            found |= {f"first {kind}": first, kind: statistics.median(others)}
+            memory.append(memory_mb(runtime.pid))
+    return {"listed": statistics.mean(listed), **found, "memory": max(memory)}
+
+
+def _timed(runtime: LambdaRuntime, sent: Event, word: str) -> float:
+    """Return the milliseconds of an invocation, after checking that its response contains ``word``."""
+    answer = runtime.invoke(sent)
+    text = json.loads(answer["body"])["result"]["content"][0]["text"]
+    if word not in text:
+        raise WrongResponse(f"{sent['body'][:200]} was answered with {text[:600]}")
+    return runtime.duration_s * 1000
+
+
+START, MISSED, FROM_TABLE, FROM_MEMORY = "the first request", "fetched", "cached in the table", "cached in memory"
+
+
+@dataclass
+class Traffic:
+    """The traffic of one invocation.
+
+    ``s3`` counts GET requests, ``reads`` and ``writes`` DynamoDB items; ``answer`` and ``log`` are bytes.
+    """
+
+    s3: int = 0
+    reads: int = 0
+    writes: int = 0
+    answer: int = 0
+    log: int = 0
+
+
+def count(
+    package: Package, ours: MeasuredServer, services: Services, request_sets: Mapping[str, RequestSet]
+) -> dict[str, dict[str, int]]:
+    """Return the :class:`Traffic` of each kind of invocation, as a dictionary."""
+    services.clear_table()
+    with FaultyProxy(services.variables["AWS_ENDPOINT_URL"]) as proxy:
+        variables = {**services.variables, **ours.environment, "AWS_ENDPOINT_URL": proxy.url}
+
+        def invoke(runtime: LambdaRuntime, sent: Event) -> Traffic:
+            before, lines = len(proxy.requests), len(runtime.log)
+            answer = runtime.invoke(sent)
+            return _of(proxy.requests[before:], answer["body"], runtime.log[lines:])
+
+        found: dict[str, Traffic] = {}
+        with package.runtime(COMPILED, variables) as runtime:
+            found[START] = invoke(runtime, request_sets[LISTING].at(0))
+            for method in (LISTING, SEARCH, GET):
+                found[method] = invoke(runtime, request_sets[method].at(0))
+            found["initialize"] = invoke(runtime, event("initialize", {"protocolVersion": "2025-11-25"}))
+            found[MISSED] = invoke(runtime, request_sets[CACHED].at(0))
+            found[FROM_MEMORY] = invoke(runtime, request_sets[CACHED].at(0))
+        with package.runtime(COMPILED, variables) as runtime:
+            runtime.invoke(request_sets[LISTING].at(0))
+            found[FROM_TABLE] = invoke(runtime, request_sets[CACHED].at(0))
+    return {name: asdict(traffic) for name, traffic in found.items()}
+
+
+def _of(requests: Sequence[str], body: str, log: Sequence[str]) -> Traffic:
+    operations = Counter(line.rpartition(".")[2] for line in requests if "DynamoDB" in line)
+    return Traffic(
+        s3=sum("DynamoDB" not in line for line in requests),
+        reads=operations["GetItem"],
+        writes=operations["PutItem"] + operations["UpdateItem"],
+        answer=len(body.encode()),
+        log=sum(len(line.encode()) + 1 for line in log),
+    )

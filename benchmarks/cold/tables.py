@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH
-from benchmarks.cold.growth import FILE, S3
+from benchmarks.cold.measuring import FILE, S3
 from benchmarks.cold.servers import AS_DEPLOYED, AWSLABS, COMPILED, EMBEDDED, FASTMCP, FLOOR, IN_S3, PLAIN
 from benchmarks.harness import describe
 from benchmarks.timing import middle, percentile, short, spread

@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import json
 import math
+import re
 import statistics
 import sys
 import time
@@ -23,7 +24,6 @@ from pathlib import Path
 from benchmarks import harness
 from benchmarks.retrieval.metrics import DEPTH, found, hit, ndcg, with_error
 from benchmarks.retrieval.rankers import FullText, Ranker, Recorded, fastmcp_rankers
-from benchmarks.retrieval_public import steps
 from benchmarks.retrieval_public.catalogs import compile_tools, name_of
 from benchmarks.retrieval_public.public_sets import PublicRequest, PublicSet, PublicTool, load_all
 from benchmarks.timing import timed
@@ -31,7 +31,10 @@ from scripts.measured_tables import markdown_table
 from toolfold.build import semantic_index
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
+from toolfold.catalog.tokenizer import words
 from toolfold.cli import progress
+from toolfold.meta_tools.list_request import MAX_QUERIES, MAX_QUERY_LENGTH
+from toolfold.meta_tools.tool_list import tool_list
 
 STORED = Path("build/retrieval-public")
 HEAD = ("set", "requests", "search", "n", "hit@1", "R@5", "C@5", "nDCG@10")
@@ -41,6 +44,25 @@ ORDINARY, LONG = range(1, 21), range(50, 71)
 
 TIMES = 3
 """Runs of each request, of which the fastest counts: the others were disturbed by other processes."""
+
+
+STEPS_HEAD = (
+    "set",
+    "requests",
+    "search",
+    "n",
+    "sentences",
+    "R@5, one query",
+    "R@5, list",
+    "difference",
+    "R@10, one query",
+    "R@10, list",
+)
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+
+_MIN_WORDS = 3
+"""Words with a meaning below which a sentence is no step ("Thank you very much.")."""
 
 
 def measure(options: argparse.Namespace) -> str:
@@ -59,7 +81,7 @@ def measure(options: argparse.Namespace) -> str:
             listed += [
                 (row[0], row[1], name, *row[2:])
                 for part, own in reported.items()
-                if (row := steps.row(public_set.name, part, catalog, own))
+                if (row := _steps_row(public_set.name, part, catalog, own))
             ]
         for ranker, title in rankers if options.own else [*rankers, *_other_rankers(public_set)]:
             rows += [_row(public_set.name, part, title, ranker, own) for part, own in reported.items()]
@@ -69,7 +91,7 @@ def measure(options: argparse.Namespace) -> str:
         (
             markdown_table(HEAD, rows, left=3),
             "The sentences of a request as a list, for requests of several sentences that need several tools:\n",
-            markdown_table(steps.HEAD, listed, left=3),
+            markdown_table(STEPS_HEAD, listed, left=3),
             markdown_table(COST_HEAD, costs, left=2),
         )
     )
@@ -129,6 +151,41 @@ def _row(name: str, part: str, title: str, ranker: Ranker, asked: Sequence[Publi
     )
     means = (f"{100 * statistics.fmean(values):.1f}" for values in (whole, gains))
     return (name, part, title, str(len(asked)), f"{100 * statistics.fmean(hits):.1f}", with_error(recalls), *means)
+
+
+def _steps_row(name: str, part: str, catalog: Catalog, asked: Sequence[PublicRequest]) -> tuple[str, ...] | None:
+    """Return the cells of one part of a set, or None where no request has several sentences and several tools."""
+    chosen = [
+        (request, steps) for request in asked if len(request.needed) > 1 and len(steps := _sentences(request.text)) > 1
+    ]
+    if not chosen:
+        return None
+    one = [_listed(catalog, request.text[:MAX_QUERY_LENGTH]) for request, _ in chosen]
+    several = [_listed(catalog, steps) for _, steps in chosen]
+    needed = [{name_of(at) for at in request.needed} for request, _ in chosen]
+    at_5, at_10 = (
+        [[found(names, right, depth) for names, right in zip(ranked, needed, strict=True)] for ranked in (one, several)]
+        for depth in (5, DEPTH)
+    )
+    return (
+        name,
+        part,
+        str(len(chosen)),
+        f"{statistics.fmean(len(steps) for _, steps in chosen):.1f}",
+        *(f"{100 * statistics.fmean(found_of):.1f}" for found_of in at_5),
+        with_error([after - before for before, after in zip(*at_5, strict=True)]),
+        *(f"{100 * statistics.fmean(found_of):.1f}" for found_of in at_10),
+    )
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of ``text`` that say something, as many as one call takes."""
+    return [part for part in _SENTENCE_END.split(text) if len(words(part)) >= _MIN_WORDS][:MAX_QUERIES]
+
+
+def _listed(catalog: Catalog, query: str | list[str]) -> list[str]:
+    listed = tool_list(catalog, {"query": query, "limit": DEPTH, "detail": "minimal"})
+    return [entry["name"] for entry in listed.structured["tools"]]
 
 
 def _milliseconds(ranker: Ranker, asked: Sequence[PublicRequest]) -> Iterator[str]:
