@@ -20,7 +20,7 @@ from scripts import measured_tables
 ROOT = Path(__file__).parents[1]
 PLOTTER = ROOT / ".venv-bench/bin/python"
 IMAGES = ROOT / "docs/images"
-_SHOWN = 10
+_SHOWN = 20
 """Problems that are printed."""
 
 Measured = str | tuple[str, Sequence[str]]

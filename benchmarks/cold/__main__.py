@@ -49,15 +49,15 @@ QUICK = Amount({COMPILED: 5, PLAIN: 2}, 100, 10, (129, 1_000), 2)
 
 
 def run(options: argparse.Namespace) -> str:
-    """Print or write the costs, draw the plots, and return the tables of the other page."""
+    """Print or write the measured figures, draw the plots, and return the tables of the costs."""
     logging.getLogger("toolfold").setLevel(logging.ERROR)
     results = measure(QUICK if options.quick else FULL)
     harness.keep(results, "cold", "cold", options)
     for target in tables.targets(results):
         if not target.is_met:
             print(f"missed: {target.title}: {target.measured:.3g}{target.unit}", file=sys.stderr)
-    harness.finish(options, COMMAND, cost.page(results, results["memory_mb"]), "docs/reference/cost.md")
-    return tables.page(results)
+    harness.finish(options, COMMAND, tables.page(results), "docs/reference/measurements.md")
+    return cost.page(results, results["memory_mb"])
 
 
 def measure(amount: Amount) -> dict[str, Any]:
@@ -94,4 +94,4 @@ def measure(amount: Amount) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run(__doc__, COMMAND, run, "docs/reference/measurements.md", "--quick"))
+    sys.exit(harness.run(__doc__, COMMAND, run, "docs/reference/cost.md", "--quick"))
