@@ -1,12 +1,8 @@
-"""The command of a benchmark, the processes that it starts, and the machine that it runs on.
-
-python -m benchmarks.harness MODULE:FUNCTION ARGUMENTS    what :func:`in_process` starts
-"""
+"""The command of a benchmark, the processes that it starts, and the machine that it runs on."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import subprocess
@@ -94,7 +90,7 @@ def in_process(function: str, *arguments: Any, **variables: str) -> Any:
 
 def start(function: str, *arguments: Any, **variables: str) -> subprocess.Popen[str]:
     """Start a process for ``MODULE:FUNCTION``; :func:`result` waits for it."""
-    command = [sys.executable, "-m", "benchmarks.harness", function, json.dumps(arguments)]
+    command = [sys.executable, "-m", "benchmarks.timing", function, json.dumps(arguments)]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, env={**os.environ, **variables}, cwd=ROOT, **pipes)
 
@@ -141,8 +137,3 @@ def describe(machine: Mapping[str, Any]) -> str:
 def measured_on() -> str:
     """Return the sentence that ends a page."""
     return f"Measured on {describe(machine())}\n"
-
-
-if __name__ == "__main__":
-    module, _, name = sys.argv[1].partition(":")
-    print(json.dumps(getattr(importlib.import_module(module), name)(*json.loads(sys.argv[2]))))

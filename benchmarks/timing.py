@@ -1,8 +1,14 @@
-"""Times and memory, and how they are summed up. Imports little: it is part of processes that are measured."""
+"""Times and memory, and how they are summed up. Imports little: it is part of processes that are measured.
+
+python -m benchmarks.timing MODULE:FUNCTION ARGUMENTS    what :func:`benchmarks.harness.start` starts
+"""
 
 from __future__ import annotations
 
+import importlib
+import json
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -76,3 +82,8 @@ def memory_mb(pid: int | str = "self", field: str = "VmHWM") -> float:
     """
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return int(status.partition(f"{field}:")[2].split()[0]) / 1024
+
+
+if __name__ == "__main__":
+    module, _, name = sys.argv[1].partition(":")
+    print(json.dumps(getattr(importlib.import_module(module), name)(*json.loads(sys.argv[2]))))
