@@ -179,7 +179,7 @@ class TestStack:
     @pytest.mark.parametrize(
         ("options", "complaint"),
         [
-            (["--stage", "nowhere"], "has no stage nowhere: set STAGE to one of default, dev, prod."),
+            (["--stage", "nowhere"], "has no stage nowhere. Set STAGE to one of default, dev, prod."),
             (["--stage", "prod"], "There is no stack toolfold-prod: deploy it by `make deploy STAGE=prod`."),
             (["--stack", "empty"], "There is no stack empty: deploy it by `make deploy`."),
         ],
