@@ -20,7 +20,7 @@ import getpass
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -313,30 +313,34 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--stage", default="default", help="stage of samconfig.toml (default: %(default)s)")
     parser.add_argument("--stack", help="name of the stack (default: that of the stage)")
     parser.add_argument("--config", type=Path, default=CONFIG, help="file of the stages (default: samconfig.toml)")
-    commands = parser.add_subparsers(dest="command", required=True)
-    checked = commands.add_parser("check", help="refuse what cannot be deployed, and say who may call")
+    commands = parser.add_subparsers(required=True)
+
+    def add(name: str, run: Callable[[DeployedStack, argparse.Namespace], None], about: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=about)
+        command.set_defaults(run=run)
+        return command
+
+    checked = add("check", _check, "refuse what cannot be deployed, and say who may call")
     for option in ("access", "issuer", "keys"):
         checked.add_argument(f"--{option}", default="")
     checked.add_argument("--write", type=Path, help="file for the parameters, for sam deploy")
-    commands.add_parser("versions", help="list the published versions")
-    commands.add_parser("rollback", help="serve another version").add_argument("--version", default="")
-    commands.add_parser("prune", help="delete old versions").add_argument("--keep", type=int, default=5)
-    stored = commands.add_parser("store-key", help="store the key of a source, from the terminal or stdin")
+    add("versions", _versions, "list the published versions")
+    add("rollback", _rollback, "serve another version").add_argument("--version", default="")
+    add("prune", _prune, "delete old versions").add_argument("--keep", type=int, default=5)
+    stored = add("store-key", _store_key, "store the key of a source, from the terminal or stdin")
     stored.add_argument("--source", default="alpha_vantage")
-    outputs = commands.add_parser("outputs", help="print the outputs of the stack")
-    outputs.add_argument("name", nargs="?")
+    add("outputs", _outputs, "print the outputs of the stack").add_argument("name", nargs="?")
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one of the commands; return 1 when it was refused or failed."""
     given = _parser().parse_args(argv)
-    run = globals()[f"_{given.command.replace('-', '_')}"]
     try:
         stage = load_stage(given.stage, given.config)
         if given.stack:
             stage = replace(stage, stack=given.stack)
-        run(DeployedStack(stage), given)
+        given.run(DeployedStack(stage), given)
     except NoRegionError:
         print('No AWS region is set: set AWS_DEFAULT_REGION, or region = "…" in samconfig.toml.', file=sys.stderr)
     except (DeploymentError, OSError, BotoCoreError, ClientError) as error:
