@@ -183,13 +183,13 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
         return error.next_step
     if isinstance(error, NoData) and "no_data" in tool.hints:
         return str(tool.hints["no_data"])
-    step = error.next_step
-    if isinstance(error, InvalidArguments) and not (isinstance(step, Text) and step.is_of(messages.OF_SOURCE)):
-        return step  # about something else than values that another tool finds
+    finders = tool.hints.get("found_by", {})
+    if isinstance(error, InvalidArguments) and not _is_about_values(error.next_step, finders):
+        return error.next_step
     day = _day_step(tool, arguments) if isinstance(error, NoData) else DayStep()
     if day.is_certain:
         return day.text
-    for name, finder in tool.hints.get("found_by", {}).items():
+    for name, finder in finders.items():
         value = arguments.get(name)
         other = None if value is None else catalog.get(finder["tool"])
         if other is not None:
@@ -198,6 +198,12 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
             others = day.text or "or change the other arguments, such as dates and filters."
             return messages.CHECK_VALUE.filled(name=name, call=_call(other.name, search), others=others)
     return messages.CHECK_ARGUMENTS.filled(tool=tool.name)
+
+
+def _is_about_values(step: str | Text, finders: Mapping[str, Mapping[str, str]]) -> bool:
+    """Return whether the advice that a source's table of faults has names a tool which finds values."""
+    advice = step.fields["advice"] if isinstance(step, Text) and step.is_of(messages.OF_SOURCE) else ""
+    return any(finder["tool"] in advice for finder in finders.values())
 
 
 def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> DayStep:
