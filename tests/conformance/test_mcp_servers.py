@@ -102,15 +102,11 @@ def test_a_snapshot_of_a_real_server_does_not_change_between_two_refreshes(progr
     assert not programs.refresh("git", check=True)
 
 
-@pytest.fixture(scope="module", params=["streamableHttp", "sse"])
-def everything(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
-    """Return a catalog of the reference server, over HTTP and over the HTTP+SSE transport of 2024-11-05.
-
-    It has no annotations: an overlay names what reads.
-    """
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
+    """Return a catalog of the reference server, which has no annotations: an overlay names what reads."""
     port = free_port()
-    with serving([*package(EVERYTHING), request.param], port, PORT=str(port)) as address:
-        url = address.replace("/mcp", "/sse") if request.param == "sse" else address
+    with serving([*package(EVERYTHING), "streamableHttp"], port, PORT=str(port)) as url:
         sources = Sources(tmp_path_factory.mktemp("everything"))
         sources.write("everything", remote(url))
         sources.refresh("everything")

@@ -92,6 +92,7 @@ def test_nothing_is_overwritten(run: Run, handbook: Path) -> None:
         ("skills", "ID is missing."),
         ("mcp time", "--url or a command is missing."),
         ("mcp time --url ftp://x", "--url must be an https URL"),
+        ("mcp time --url https://x.example/sse", "is not supported: put mcp-remote before the server"),
         ("mcp time --url https://x.example/mcp -- uvx x", "Give a command or --url, not both."),
         ("openapi pets none.json", "none.json cannot be read: No such file"),
         ("openapi pets http://pets.example/o.json", "DOCUMENT must be an https URL"),

@@ -253,7 +253,7 @@ def _mcp(options: argparse.Namespace, questions: Questions) -> Draft:
             options.command = shlex.split(given)
     own: dict[str, Any]
     if options.url:
-        questions.text(options.url, "", "--url", check=url_problem)
+        questions.text(options.url, "", "--url", check=_server_url_problem)
         own = {"transport": "http", "url": options.url}
         variables = host_variables(options.url)
     else:
@@ -264,6 +264,15 @@ def _mcp(options: argparse.Namespace, questions: Questions) -> Draft:
     own["trust_annotations"] = options.trust_annotations
     settings = _settings(options, "mcp", own)
     return Draft(options.id, "mcp", settings, variables=[*variables, *_key_variables(options)], is_refreshed=True)
+
+
+def _server_url_problem(url: str) -> str:
+    from toolfold.sources.mcp.connection import NO_HTTP_SSE
+
+    if problem := url_problem(url):
+        return problem
+    is_stream = urlsplit(url).path.rstrip("/").endswith("/sse")  # as servers of 2024-11-05 call it
+    return f"must not end in /sse: {NO_HTTP_SSE}" if is_stream else ""
 
 
 def _give_key_to_program(options: argparse.Namespace, own: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ from toolfold.sources.base import CachePolicy, ConnectionFailed, ConnectionNotPo
 from toolfold.sources.http_api.transport_errors import upstream_timeout
 from toolfold.sources.mcp.answers import parse_result, result_text
 from toolfold.sources.mcp.client import SessionLimits
-from toolfold.sources.mcp.connection import is_usable_url, read_connection
+from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_usable_url, read_connection
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
 from toolfold.sources.mcp.keys import token_provider, with_key
 from toolfold.sources.mcp.session import Session, Sessions, ToolRequest
@@ -192,6 +192,9 @@ class McpAdapter:
                 f"{tool.name}: the arguments have {size:,} bytes; {MAX_ARGUMENT_BYTES:,} are allowed.",
                 "Split the call into several with less in each; nothing was sent.",
             )
+        if self.source.connection.get("transport"):  # of a catalog of a version that spoke HTTP+SSE
+            step = TELL_OPERATOR_TO.filled(do="change its source.yaml, and compile the catalog again.")
+            raise ConnectionNotPossible(f"{self.source.title} cannot be called: {NO_HTTP_SSE}.", step)
         if not self._connection.command and not is_usable_url(self.endpoint):
             raise ConnectionNotPossible(
                 "The URL set for this source is not https, so nothing was sent to it.",

@@ -137,7 +137,7 @@ async def open_client(
     from mcp_types import Implementation
 
     _silence_sdk()
-    legacy = connection.is_sse or connection.protocol_version.startswith(_HANDSHAKE_ERAS)
+    legacy = connection.protocol_version.startswith(_HANDSHAKE_ERAS)
     async with _transport(connection, limits, headers, environment, stream) as transport:
         client = Client(
             refusing(transport, refused),
@@ -170,16 +170,12 @@ async def _transport(
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    from toolfold.sources.mcp.http_transport import GuardedTransport, sse_transport
 
     guarded = GuardedTransport(connection.url, limits.connect_timeout_s, limits.max_bytes, limits.is_allowed)
     agent = {"User-Agent": f"toolfold/{__version__}"}
     async with httpx2.AsyncClient(
         transport=guarded, headers={**agent, **headers}, timeout=None, trust_env=False
     ) as http_client:
-        if connection.is_sse:
-            yield sse_transport(connection.url, http_client, limits.max_bytes, stream)
-            return
         yield streamable_http_client(
             connection.url, http_client=http_client, max_sse_event_size=limits.max_bytes, terminate_on_close=False
         )

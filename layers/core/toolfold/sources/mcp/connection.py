@@ -29,6 +29,11 @@ _FORBIDDEN = re.compile(
 )
 """Variables by which a catalog could make an allowed command run another program."""
 
+NO_HTTP_SSE = (
+    "the HTTP+SSE transport of 2024-11-05 is not supported: put mcp-remote before the server "
+    "(transport: stdio, command: npx, args: [-y, mcp-remote, URL])"
+)
+
 _MAX_ARGUMENTS = 200
 _MAX_CHARS = 4_000
 
@@ -44,7 +49,6 @@ class Connection:
         cwd: folder of the child; empty: that of this process.
         key_variable: variable of the child that gets the key of the source; empty: none.
         protocol_version: version that the server spoke when the snapshot was written; empty: unknown.
-        is_sse: whether ``url`` is that of a stream of events, as servers of 2024-11-05 have it.
         max_response_bytes: most bytes of one answer; None: as the settings say.
     """
 
@@ -54,7 +58,6 @@ class Connection:
     cwd: str = ""
     key_variable: str = ""
     protocol_version: str = ""
-    is_sse: bool = False
     max_response_bytes: int | None = None
 
     @property
@@ -73,7 +76,6 @@ def read_connection(source: Source) -> Connection:
     command = command_line(given)
     environment = given.get("env", {})
     max_bytes = given.get("max_response_bytes")
-    transport = given.get("transport", "")
     texts = [given.get(name, "") for name in ("cwd", "key_variable", "protocol_version")]
     is_sound = (
         all(isinstance(text, str) and len(text) <= _MAX_CHARS and "\0" not in text for text in texts)
@@ -81,13 +83,11 @@ def read_connection(source: Source) -> Connection:
         and (max_bytes is None or (type(max_bytes) is int and 0 < max_bytes <= 1 << 30))
         and (not texts[1] or _is_environment({texts[1]: ""}))
         and bool(command) != bool(source.base_url)
-        and (transport == "" or (transport == "sse" and not command))
     )
     if not is_sound:
         raise damaged(f"the connection of {source.id!a}")
     cwd, key_variable, protocol_version = texts
-    is_sse = transport == "sse"
-    return Connection(source.base_url, command, environment, cwd, key_variable, protocol_version, is_sse, max_bytes)
+    return Connection(source.base_url, command, environment, cwd, key_variable, protocol_version, max_bytes)
 
 
 def command_line(connection: Mapping[str, Any]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from toolfold.build.importers.base import ImportedSource, ImportedTool, Importer
 from toolfold.build.importers.mcp.snapshot import MAX_BYTES, SNAPSHOT, Snapshot, parse_snapshot
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.entries import Effect
-from toolfold.sources.mcp.connection import is_forbidden_variable, is_usable_url
+from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_forbidden_variable, is_usable_url
 from toolfold.sources.mcp.listing import tool_fingerprint
 
 _Word = Annotated[str, StringConstraints(min_length=1, max_length=4000, pattern=r"^[^\x00]*$")]
@@ -33,10 +33,9 @@ class McpSettings(ImporterSettings):
     kind: Literal["mcp"] = "mcp"
     freshness_s: int = Field(default=1, ge=1)
     """Seconds for which the answer of a tool that reads is fresh. A server does not say how long its answers hold."""
-    transport: Literal["http", "sse", "stdio"]
-    """``http`` for a server with a URL; ``refresh`` notices one of 2024-11-05, whose transport is ``sse``."""
+    transport: Literal["http", "stdio"]
     url: str = ""
-    """With ``http`` and ``sse``: the address of the server; http:// for this machine only."""
+    """With ``http``: the address of the server; http:// for this machine only."""
     command: _Word | None = None
     """With ``stdio``: the program that is started. TOOLFOLD_ALLOWED_COMMANDS must allow it."""
     args: list[_Argument] = Field(default=[], max_length=199)
@@ -54,6 +53,13 @@ class McpSettings(ImporterSettings):
     """Names of tools, ``*`` for any characters; none given: all."""
     exclude: list[_Word] = Field(default=[], max_length=1000)
     """Names of tools that are left out."""
+
+    @field_validator("transport", mode="before")
+    @classmethod
+    def _transport_is_supported(cls, value: Any) -> Any:
+        if value == "sse":
+            raise ValueError(NO_HTTP_SSE)
+        return value
 
     @field_validator("env")
     @classmethod
@@ -82,7 +88,7 @@ class McpSettings(ImporterSettings):
                 raise ValueError("url must begin with https:// (http:// for this machine only) and hold no password")
             return self
         if self.url:
-            raise ValueError("url is for transport: http and sse")
+            raise ValueError("url is for transport: http")
         if not self.command:
             raise ValueError("transport: stdio needs command")
         if self.auth is not None:
@@ -191,7 +197,7 @@ class McpImporter:
         return ImportedSource(
             tools=tools,
             base_url=settings.url,
-            connection=connection_of(settings, snapshot.protocol_version, snapshot.transport),
+            connection=connection_of(settings, snapshot.protocol_version),
             description=f"Tools of the MCP server {title}." if title else "",
             version=snapshot.server.get("version", ""),
             instructions=snapshot.instructions[:_MAX_INSTRUCTIONS],
@@ -255,13 +261,12 @@ def _returns(schema: Any) -> str:
     return ", ".join(str(name) for name in properties)
 
 
-def connection_of(settings: McpSettings, protocol_version: str, transport: str) -> dict[str, Any]:
+def connection_of(settings: McpSettings, protocol_version: str) -> dict[str, Any]:
     """Return what the adapter needs beside the address; see :func:`toolfold.sources.mcp.connection.read_connection`.
 
     Args:
         settings: of the source.
         protocol_version: what the server spoke when the snapshot was written; empty: unknown.
-        transport: what it spoke, as the snapshot has it.
     """
     fields = {
         "command": [settings.command, *settings.args] if settings.command else [],
@@ -269,7 +274,6 @@ def connection_of(settings: McpSettings, protocol_version: str, transport: str) 
         "cwd": settings.cwd,
         "key_variable": settings.key_variable,
         "protocol_version": protocol_version,
-        "transport": "sse" if settings.transport == "sse" else transport,
     }
     return {name: value for name, value in fields.items() if value}
 

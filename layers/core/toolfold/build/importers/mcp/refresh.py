@@ -10,7 +10,6 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +35,7 @@ from toolfold.execution.secrets import SecretProvider
 from toolfold.models import SourceCredentials
 from toolfold.network.ssrf import address_check
 from toolfold.sources.mcp.client import SessionLimits
-from toolfold.sources.mcp.connection import read_connection
+from toolfold.sources.mcp.connection import NO_HTTP_SSE, read_connection
 from toolfold.sources.mcp.faults import FaultTexts, McpFault, ServerFault
 from toolfold.sources.mcp.keys import token_provider, with_key
 from toolfold.sources.mcp.listing import TooManyTools
@@ -44,14 +43,15 @@ from toolfold.sources.mcp.session import Session
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
-    from toolfold.sources.mcp.connection import Connection
-    from toolfold.sources.mcp.faults import ServerFault
     from toolfold.sources.mcp.session import Description
 
 __all__ = ["refresh"]
 
 TIMEOUT_S = 120.0
 """Seconds for all of it. A server that is started with npx or uvx may have to be downloaded first."""
+
+_POST_REFUSED = (400, 404, 405)
+"""How a server of 2024-11-05 answers a POST to the address of its stream, by the specification."""
 
 
 def refresh(
@@ -83,14 +83,13 @@ def refresh(
         (settings.command or "", *settings.args)
     )
     progress(f"Asking {place} …")
-    found, is_sse = _ask(source, settings, process_settings, key, timeout_s)
+    found = _ask(source, settings, process_settings, key, timeout_s)
     new = Snapshot(
         fetched_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         protocol_version=found.protocol_version,
         server=found.server,
         instructions=found.instructions,
         tools=[keep_fields(tool) for tool in found.tools],
-        transport="sse" if is_sse else "",
     )
     if not new.tools:
         raise _failure(settings.id, "the server lists no tool that is included.")
@@ -115,10 +114,7 @@ def refresh(
     return report
 
 
-def _ask(
-    source: Source, settings: McpSettings, process: Settings, key: str, timeout_s: float
-) -> tuple[Description, bool]:
-    """Return what the server says, and whether it speaks the transport of 2024-11-05."""
+def _ask(source: Source, settings: McpSettings, process: Settings, key: str, timeout_s: float) -> Description:
     from toolfold.sources.mcp.adapter import import_sdk
 
     max_bytes = min(settings.max_response_bytes or process.max_response_bytes, process.max_response_bytes)
@@ -136,8 +132,11 @@ def _ask(
         said = found.details.get("upstream_says")
         says = f" It says: {said!r}." if said else ""
         step = " Run its command at a terminal: that shows what it writes." if settings.command else ""
-        if isinstance(fault, ServerFault) and fault.exchange is not None and fault.exchange.location:
+        exchange = fault.exchange if isinstance(fault, ServerFault) else None
+        if exchange is not None and exchange.location:
             step = " Where that is the server that you mean, make it the url in source.yaml."
+        elif exchange is not None and exchange.fault is None and exchange.status in _POST_REFUSED:
+            step = f" A server of 2024-11-05 answers so; {NO_HTTP_SSE}."
         raise _failure(settings.id, f"{found.message}{says}{step}") from None
     except CallError as error:
         raise _failure(settings.id, f"{error.message} {error.suggestion}") from error
@@ -153,37 +152,18 @@ def _sent_key(source: Source, process: Settings, key: str, timeout_s: float) -> 
 
 async def _describe(
     source: Source, settings: McpSettings, process: Settings, key: str, max_bytes: int, timeout_s: float
-) -> tuple[Description, bool]:
-    """Return what the server says, and whether it speaks the transport of 2024-11-05."""
+) -> Description:
     url = process.source_urls.get(source.id, source.base_url)
     connection, headers, environment = with_key(read_connection(source), url, source.auth, key)
     is_allowed = address_check(process.private_hosts, source.id, connection.url)
     limits = SessionLimits(process.connect_timeout_s, max_bytes, is_allowed)
-
-    async def describe(connection: Connection) -> Description:
+    async with asyncio.timeout(timeout_s):
         session = Session(connection, limits, headers, environment)
         try:
             return await session.describe(settings.includes, MAX_TOOLS)
         finally:
             session.close()
             await session.wait_closed()
-
-    async with asyncio.timeout(timeout_s):
-        try:
-            return await describe(connection), connection.is_sse
-        except ServerFault as fault:
-            if connection.command or connection.is_sse or not _may_be_sse(fault):
-                raise
-            try:
-                return await describe(replace(connection, is_sse=True)), True
-            except ServerFault:
-                raise fault from None
-
-
-def _may_be_sse(fault: ServerFault) -> bool:
-    """Return whether a server refused a POST in the way in which one of 2024-11-05 does, as the specification says."""
-    exchange = fault.exchange
-    return exchange is not None and exchange.fault is None and exchange.status in (400, 404, 405)
 
 
 def _as_source(settings: McpSettings) -> Source:
@@ -203,7 +183,7 @@ def _as_source(settings: McpSettings) -> Source:
         faults=(),
         no_data="",
         unknown_notice=(),
-        connection=connection_of(settings, "", ""),
+        connection=connection_of(settings, ""),
     )
 
 

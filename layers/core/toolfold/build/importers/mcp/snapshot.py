@@ -15,6 +15,7 @@ from typing import Any
 from toolfold.build.importers.base import RefreshReport
 from toolfold.build.writer import replace_file
 from toolfold.errors import SourceError
+from toolfold.sources.mcp.connection import NO_HTTP_SSE
 
 __all__ = ["MAX_TOOLS", "SNAPSHOT", "Snapshot", "compare", "encode_snapshot", "parse_snapshot", "write_snapshot"]
 
@@ -41,7 +42,6 @@ class Snapshot:
         server: ``name``, ``title`` and ``version``, as far as it says them.
         instructions: for the use of its tools.
         tools: entries of ``tools/list``, with the fields that the catalog uses.
-        transport: ``sse`` where a server with a URL speaks the transport of 2024-11-05 alone; empty otherwise.
     """
 
     fetched_at: str
@@ -49,7 +49,6 @@ class Snapshot:
     server: Mapping[str, str]
     instructions: str
     tools: Sequence[Mapping[str, Any]]
-    transport: str = ""
 
 
 def keep_fields(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,9 +78,8 @@ def parse_snapshot(text: str) -> Snapshot:
             pass
         case _:
             raise ValueError("it has not the fields of a snapshot")
-    transport = data.get("transport", "")
-    if transport not in ("", "sse"):
-        raise ValueError("it names a transport that is not known")
+    if data.get("transport"):  # of a version that spoke HTTP+SSE
+        raise ValueError(NO_HTTP_SSE)
     if version != FORMAT:
         raise ValueError(f"it was written by another version (format {version}, not {FORMAT})")
     if not all(isinstance(value, str) for value in server.values()):
@@ -91,7 +89,7 @@ def parse_snapshot(text: str) -> Snapshot:
             raise ValueError(f"tools[{position}] has no name")
         if not isinstance(tool.get("inputSchema"), dict):
             raise ValueError(f"tool {tool['name']!r} has no inputSchema")
-    return Snapshot(fetched_at, protocol_version, server, instructions, tools, transport)
+    return Snapshot(fetched_at, protocol_version, server, instructions, tools)
 
 
 def encode_snapshot(snapshot: Snapshot) -> str:
@@ -100,7 +98,6 @@ def encode_snapshot(snapshot: Snapshot) -> str:
         "format": FORMAT,
         "fetched_at": snapshot.fetched_at,
         "protocol_version": snapshot.protocol_version,
-        **({"transport": snapshot.transport} if snapshot.transport else {}),
         "server": dict(snapshot.server),
         "instructions": snapshot.instructions,
         "tools": sorted(snapshot.tools, key=lambda tool: str(tool["name"])),
@@ -118,7 +115,6 @@ def compare(old: Snapshot | None, new: Snapshot) -> RefreshReport:
         others = [
             ("(instructions)", old.instructions, new.instructions),
             ("(server)", dict(old.server), dict(new.server)),
-            ("(transport)", old.transport, new.transport),
             ("(protocol version)", old.protocol_version, new.protocol_version),
         ]
         changed += [name for name, was, is_now in others if was != is_now]
