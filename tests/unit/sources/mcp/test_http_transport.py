@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
@@ -15,10 +16,10 @@ import httpx2
 
 from toolfold.catalog.entries import Source
 from toolfold.models import SourceCredentials
-from toolfold.network.errors import ResponseTooLarge
-from toolfold.sources.mcp.exchange import MAX_BLOCKS, MAX_CONTAINERS, Exchange, TooManyParts
+from toolfold.network.errors import InvalidResponse, ResponseTooLarge
+from toolfold.sources.mcp.exchange import MAX_BLOCKS, MAX_CONTAINERS, Exchange, TooManyParts, current_exchange
 from toolfold.sources.mcp.faults import FaultTexts, ServerFault
-from toolfold.sources.mcp.http_transport import StreamEnded, _LimitedStream, _redirect_target
+from toolfold.sources.mcp.http_transport import GuardedTransport, StreamEnded, _LimitedStream, _redirect_target
 
 BLOCK = b'{"type":"text","text":"x"},'
 
@@ -74,8 +75,30 @@ def test_a_body_has_limits_of_bytes_and_of_parts(parts: list[bytes], fault: type
     ],
 )
 def test_a_redirect_is_noted_without_what_may_be_a_key(status: int, location: bytes, target: str) -> None:
-    response: Any = SimpleNamespace(status=status, headers=[(b"Location", location)])
-    assert _redirect_target(httpx2.URL("https://board.test/mcp"), response) == target
+    headers = httpx2.Headers([(b"Location", location)])
+    assert _redirect_target(httpx2.URL("https://board.test/mcp"), status, headers) == target
+
+
+@pytest.mark.parametrize("name", [b"content-encoding", b"Content-Encoding"])
+def test_a_compressed_response_is_not_read(name: bytes) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = gzip.compress(b"x" * 1_000_000)
+        writer.write(b"HTTP/1.1 200 OK\r\n%s: gzip\r\nContent-Length: %d\r\n\r\n%s" % (name, len(body), body))
+        writer.close()
+
+    async def get() -> tuple[httpx2.Response, Exchange]:
+        exchange = Exchange()
+        current_exchange.set(exchange)
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+            transport = GuardedTransport(url, 5.0, 100_000, lambda *_: True)
+            async with httpx2.AsyncClient(transport=transport, trust_env=False) as client:
+                return await client.get(url), exchange
+
+    response, exchange = asyncio.run(get())
+    assert (response.status_code, response.content) == (502, b"")
+    assert isinstance(exchange.fault, InvalidResponse)
 
 
 def test_the_error_of_a_redirect_names_the_address_and_what_to_change() -> None:

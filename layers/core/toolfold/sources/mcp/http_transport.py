@@ -47,14 +47,15 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     ) -> None:
         self._connect_timeout_s, self._max_bytes = connect_timeout_s, max_bytes
         self._host = httpx2.URL(url).host
-        proxy = proxy_for(url)
+        proxy_url = proxy_for(url)
+        proxy = httpx2.Proxy(proxy_url) if proxy_url else None
         try:
             context = create_tls_context(ca_bundle()[1])
         except OSError:
             raise errors.CertificateBundleError(self._host) from None
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=context,
-            proxy=_proxy(proxy) if proxy else None,
+            proxy=None if proxy is None else httpcore2.Proxy(url=str(proxy.url), auth=proxy.raw_auth),
             max_connections=_MAX_CONNECTIONS,
             keepalive_expiry=_KEEP_ALIVE_S,
             # Through a proxy it is the proxy that resolves names: see network.ssrf.
@@ -87,14 +88,15 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             exchange.fault = self._to_fault(error)
             return httpx2.Response(502, request=request)
         exchange.status = response.status
-        encoding = dict(response.headers).get(b"content-encoding", b"identity").strip().lower()
-        if encoding not in (b"", b"identity"):
+        received = httpx2.Headers(response.headers)  # whose names have any case
+        if received.get("content-encoding", "").strip().lower() not in ("", "identity"):
             exchange.fault = errors.InvalidResponse(self._host)
             await response.aclose()
             return httpx2.Response(502, request=request)
-        exchange.location = _redirect_target(request.url, response)
+        exchange.location = _redirect_target(request.url, response.status, received)
         if response.status in (429, 503):
-            exchange.retry_after_s = _retry_after(response.headers)
+            wait, date = received.get("retry-after", ""), received.get("date", "")
+            exchange.retry_after_s = parse_retry_after(wait[:_RETRY_AFTER_CHARS], date[:_RETRY_AFTER_CHARS])
         limit = self._max_bytes if request.method == "POST" else None
         stream = _LimitedStream(response, limit, exchange, self)
         return httpx2.Response(response.status, headers=response.headers, stream=stream, request=request)
@@ -208,27 +210,17 @@ class _CheckedBackend(httpcore2.AnyIOBackend):
         return await super().connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
 
 
-def _proxy(url: str) -> httpcore2.Proxy:
-    parsed = httpx2.Proxy(url)
-    return httpcore2.Proxy(url=str(parsed.url), auth=parsed.raw_auth)
-
-
-def _redirect_target(url: httpx2.URL, response: httpcore2.Response) -> str:
+def _redirect_target(url: httpx2.URL, status: int, headers: httpx2.Headers) -> str:
     """Return where a redirect leads, without user, query and fragment, which may hold a key; empty for other responses.
 
     Redirects are not followed: they could lead a call with its key to another host.
     """
-    location = {name.lower(): value for name, value in response.headers}.get(b"location", b"")
-    if response.status not in _REDIRECTS or not location:
+    location = headers.get("location", "")
+    if status not in _REDIRECTS or not location:
         return ""
     try:
-        target = url.join(location.decode("latin-1"))
+        target = url.join(location)
         found = str(target.copy_with(userinfo=b"", query=None, fragment=None))
     except (httpx2.InvalidURL, ValueError):
         return ""
     return found if len(found) <= _LOCATION_CHARS else ""
-
-
-def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
-    found = {name.lower(): value.decode("latin-1")[:_RETRY_AFTER_CHARS] for name, value in headers}
-    return parse_retry_after(found.get(b"retry-after", ""), found.get(b"date", ""))
