@@ -40,7 +40,6 @@ from toolfold.sources.mcp.session import Session, Sessions, ToolRequest
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
-    from toolfold.sources.mcp.session import Session, Sessions, ToolRequest
 
 END_S = 4.0
 """Seconds that a process waits at its end for what runs in a loop: as long as ending a child may take."""

@@ -21,8 +21,6 @@ from typing import Any
 
 from toolfold.models import ParsedResponse
 
-__all__ = ["parse_result", "result_text"]
-
 _NAMES = {"image": "image", "audio": "audio clip", "resource": "resource", "resource_link": "link to a resource"}
 """Type of a content block → its name."""
 

@@ -21,8 +21,6 @@ from typing import Any
 from toolfold.network.errors import ConnectionBroken, InvalidResponse, ResponseTooLarge
 from toolfold.sources.mcp.exchange import PartLimit, StreamState, TooManyParts
 
-__all__ = ["child_environment", "child_process"]
-
 _INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ",
               "USER")  # fmt: skip
 """Variables that programs need and that hold no secrets."""
@@ -103,6 +101,7 @@ async def _read_lines(process: Process, received: Any, state: StreamState) -> No
     from mcp_types import jsonrpc_message_adapter
 
     assert process.stdout is not None  # noqa: S101 - it was made with a pipe
+    stray_lines = 0
     try:
         async with received:
             while line := await _read_line(process.stdout):
@@ -112,8 +111,8 @@ async def _read_lines(process: Process, received: Any, state: StreamState) -> No
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
-                    state.stray_lines += 1
-                    if line.lstrip()[:1] not in (b"{", b"[") and state.stray_lines < _MAX_STRAY_LINES:
+                    stray_lines += 1
+                    if line.lstrip()[:1] not in (b"{", b"[") and stray_lines < _MAX_STRAY_LINES:
                         continue
                     # A message that cannot be parsed has no id, so whose answer it is cannot be known.
                     state.fault = InvalidResponse()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.sources.mcp.child_process import child_environment, child_process
-from toolfold.sources.mcp.exchange import Exchange, RefusedRequests, StreamState, current_exchange, refusing
+from toolfold.sources.mcp.exchange import Exchange, StreamState, current_exchange, refusing
 from toolfold.sources.mcp.faults import CallRefused, ServerFault
 from toolfold.version import __version__
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from toolfold.sources.mcp.connection import Connection
-
-__all__ = ["SessionLimits", "ask", "first_error", "is_closed", "open_client"]
 
 T = TypeVar("T")
 
@@ -125,7 +123,7 @@ async def open_client(
     headers: Mapping[str, str],
     environment: Mapping[str, str],
     stream: StreamState,
-    refused: RefusedRequests,
+    refused: list[str],
     on_notification: MessageHandlerFnT,
 ) -> AsyncIterator[Client]:
     """Connect to a server and yield the SDK's client, after the versions were negotiated.
@@ -138,7 +136,25 @@ async def open_client(
 
     _silence_sdk()
     legacy = connection.protocol_version.startswith(_HANDSHAKE_ERAS)
-    async with _transport(connection, limits, headers, environment, stream) as transport:
+    transport: AbstractAsyncContextManager[Any]
+    async with AsyncExitStack() as stack:
+        if connection.command:
+            variables = child_environment({**connection.environment, **environment})
+            transport = child_process(connection.command, variables, connection.cwd, limits.max_bytes, stream)
+        else:
+            import httpx2
+            from mcp.client.streamable_http import streamable_http_client
+
+            from toolfold.sources.mcp.http_transport import GuardedTransport
+
+            guarded = GuardedTransport(connection.url, limits.connect_timeout_s, limits.max_bytes, limits.is_allowed)
+            sent = {"User-Agent": f"toolfold/{__version__}", **headers}
+            http_client = await stack.enter_async_context(
+                httpx2.AsyncClient(transport=guarded, headers=sent, timeout=None, trust_env=False)
+            )
+            transport = streamable_http_client(
+                connection.url, http_client=http_client, max_sse_event_size=limits.max_bytes, terminate_on_close=False
+            )
         client = Client(
             refusing(transport, refused),
             mode="legacy" if legacy else "auto",
@@ -146,39 +162,7 @@ async def open_client(
             message_handler=on_notification,
             client_info=Implementation(name="toolfold", version=__version__),
         )
-        async with client:
-            yield client
-
-
-@asynccontextmanager
-async def _transport(
-    connection: Connection,
-    limits: SessionLimits,
-    headers: Mapping[str, str],
-    environment: Mapping[str, str],
-    stream: StreamState,
-) -> AsyncIterator[AbstractAsyncContextManager[Any]]:
-    if connection.command:
-        yield child_process(
-            connection.command,
-            child_environment({**connection.environment, **environment}),
-            connection.cwd,
-            limits.max_bytes,
-            stream,
-        )
-        return
-    import httpx2
-    from mcp.client.streamable_http import streamable_http_client
-
-
-    guarded = GuardedTransport(connection.url, limits.connect_timeout_s, limits.max_bytes, limits.is_allowed)
-    agent = {"User-Agent": f"toolfold/{__version__}"}
-    async with httpx2.AsyncClient(
-        transport=guarded, headers={**agent, **headers}, timeout=None, trust_env=False
-    ) as http_client:
-        yield streamable_http_client(
-            connection.url, http_client=http_client, max_sse_event_size=limits.max_bytes, terminate_on_close=False
-        )
+        yield await stack.enter_async_context(client)
 
 
 def _silence_sdk() -> None:

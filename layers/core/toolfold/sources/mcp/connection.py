@@ -17,8 +17,6 @@ from toolfold.network.ssrf import LOOPBACK
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
 
-__all__ = ["Connection", "command_line", "is_forbidden_variable", "is_usable_url", "read_connection"]
-
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _FORBIDDEN = re.compile(
@@ -78,7 +76,7 @@ def read_connection(source: Source) -> Connection:
     max_bytes = given.get("max_response_bytes")
     texts = [given.get(name, "") for name in ("cwd", "key_variable", "protocol_version")]
     is_sound = (
-        all(isinstance(text, str) and len(text) <= _MAX_CHARS and "\0" not in text for text in texts)
+        all(map(_is_text, texts))
         and _is_environment(environment)
         and (max_bytes is None or (type(max_bytes) is int and 0 < max_bytes <= 1 << 30))
         and (not texts[1] or _is_environment({texts[1]: ""}))
@@ -100,7 +98,7 @@ def command_line(connection: Mapping[str, Any]) -> tuple[str, ...]:
     if not (
         isinstance(command, list)
         and len(command) <= _MAX_ARGUMENTS
-        and all(isinstance(word, str) and len(word) <= _MAX_CHARS and "\0" not in word for word in command)
+        and all(map(_is_text, command))
         and (not command or command[0].strip())
     ):
         raise damaged("the command of a source")
@@ -121,13 +119,12 @@ def is_usable_url(url: str) -> bool:
         return False
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _MAX_CHARS and "\0" not in value
+
+
 def _is_environment(value: Any) -> bool:
     return isinstance(value, Mapping) and all(
-        isinstance(name, str)
-        and _VARIABLE.fullmatch(name)
-        and not is_forbidden_variable(name)
-        and isinstance(text, str)
-        and len(text) <= _MAX_CHARS
-        and "\0" not in text
+        isinstance(name, str) and _VARIABLE.fullmatch(name) and not is_forbidden_variable(name) and _is_text(text)
         for name, text in value.items()
     )

@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, Any
 from toolfold.network.errors import ResponseTooLarge, TransportError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     from mcp.client import Transport
 
 MAX_BLOCKS = 50_000
@@ -77,12 +75,10 @@ class StreamState:
     Attributes:
         fault: why it cannot be read any further; None: it can.
         is_ended: whether it has ended.
-        stray_lines: lines of a child's stdout that are not JSON.
     """
 
     fault: TransportError | None = None
     is_ended: bool = False
-    stray_lines: int = 0
 
 
 current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", default=None)
@@ -94,24 +90,9 @@ REFUSED = frozenset({"sampling/createMessage", "elicitation/create", "roots/list
 _METHOD_NOT_FOUND = -32601
 
 
-class RefusedRequests:
-    """Methods that a server was refused, with the number of requests so far."""
-
-    def __init__(self) -> None:
-        self.methods: list[str] = []
-
-    def since(self, count: int) -> str:
-        """Return the methods that were refused after the first ``count``, each once, separated by commas."""
-        return ", ".join(dict.fromkeys(self.methods[count:]))
-
-
-def refusing(transport: Transport, refused: RefusedRequests) -> AbstractAsyncContextManager[Any]:
-    """Return ``transport`` without the requests of the server that are in :data:`REFUSED`."""
-    return _refusing(transport, refused)
-
-
 @asynccontextmanager
-async def _refusing(transport: Transport, refused: RefusedRequests) -> AsyncIterator[Any]:
+async def refusing(transport: Transport, refused: list[str]) -> AsyncIterator[Any]:
+    """Open ``transport`` without the requests of the server that are in :data:`REFUSED`; ``refused`` gets each."""
     import anyio
     from mcp.shared.message import SessionMessage
     from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest
@@ -125,7 +106,7 @@ async def _refusing(transport: Transport, refused: RefusedRequests) -> AsyncIter
                     async for item in incoming:
                         message = getattr(item, "message", None)
                         if isinstance(message, JSONRPCRequest) and message.method in REFUSED:
-                            refused.methods.append(message.method)
+                            refused.append(message.method)
                             error = ErrorData(
                                 code=_METHOD_NOT_FOUND,
                                 message=f"{message.method} is refused: this client calls tools and offers nothing else",

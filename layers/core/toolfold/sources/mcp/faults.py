@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from toolfold.models import SourceCredentials
     from toolfold.sources.mcp.exchange import Exchange
 
-__all__ = ["CallRefused", "FaultTexts", "InputRequested", "McpFault", "ServerFault", "ToolChanged"]
-
 MAX_SAID_CHARS = 2_000
 """Characters of a server's own text in an error: enough for a list of wrong arguments, too few to fill a context."""
 
@@ -168,9 +166,8 @@ class FaultTexts:
 
     def _server_error(self, fault: ServerFault, credentials: SourceCredentials) -> CallError:
         title = self._source.title
-        status = 0 if fault.exchange is None or fault.cause is not None else fault.exchange.status
-        if status > _OK:
-            return self._redirect_error(fault, credentials) or self._status_error(status, fault)
+        if fault.exchange is not None and fault.cause is None and fault.exchange.status > _OK:
+            return self._status_error(fault.exchange, credentials)
         if isinstance(fault.cause, TransportError) and fault.cause.host:
             return to_call_error(fault.cause, self._source, self._max_bytes, self._hint)
         if isinstance(fault.cause, ResponseTooLarge):
@@ -194,20 +191,13 @@ class FaultTexts:
         what = "ended before it answered" if self._is_child else "closed the connection before it answered"
         return ConnectionFailed(f"{title} {what}.", TRY_AGAIN, retryable=True)
 
-    def _redirect_error(self, fault: ServerFault, credentials: SourceCredentials) -> CallError | None:
-        """Return the error of an address that leads to another one; None for other answers."""
-        location = "" if fault.exchange is None else fault.exchange.location
-        if not location:
-            return None
-        shown = self.said(location, credentials)
-        return UpstreamError(
-            f"{self._source.title} redirects to {shown}, which is not followed.",
-            CHECK_ADDRESS.filled(setting="url in source.yaml"),
-        )
-
-    def _status_error(self, status: int, fault: ServerFault) -> CallError:
-        title = self._source.title
-        wait_s = None if fault.exchange is None else fault.exchange.retry_after_s
+    def _status_error(self, exchange: Exchange, credentials: SourceCredentials) -> CallError:
+        title, status, wait_s = self._source.title, exchange.status, exchange.retry_after_s
+        if exchange.location:
+            return UpstreamError(
+                f"{title} redirects to {self.said(exchange.location, credentials)}, which is not followed.",
+                CHECK_ADDRESS.filled(setting="url in source.yaml"),
+            )
         if status == 429:
             seconds = _DEFAULT_RETRY_AFTER_S if wait_s is None else max(1, wait_s)
             return RateLimited(f"{title} is limiting calls.", WAIT, retry_after_s=seconds)

@@ -16,10 +16,8 @@ from toolfold.sources.http_api.transport_errors import to_call_error
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source
     from toolfold.network.session import HttpClient
-    from toolfold.sources.http_api.authentication import TokenProvider, TokenRequest
+    from toolfold.sources.http_api.authentication import TokenRequest
     from toolfold.sources.mcp.connection import Connection
-
-__all__ = ["token_provider", "with_key"]
 
 _MAX_TOKEN_BYTES = 100_000
 
@@ -38,7 +36,9 @@ def with_key(
     if connection.command:
         variables = {connection.key_variable: key} if connection.key_variable and key else {}
         return connection, {}, variables
-    sent = _sent(auth, key)
+    sent = credentials_to_send(auth, key)
+    if auth is not None and key and sent == SentCredentials():
+        sent = SentCredentials(headers={"Authorization": f"Bearer {key}"})
     parts = urlsplit(url)
     query = "&".join(part for part in (parts.query, *sent.query) if part)
     headers = dict(sent.headers)
@@ -75,10 +75,3 @@ def token_provider(
         return UpstreamResponse(response.status, response.body.decode("utf-8", errors="replace"))
 
     return TokenProvider(source, send)
-
-
-def _sent(auth: Auth | None, key: str) -> SentCredentials:
-    sent = credentials_to_send(auth, key)
-    if auth is not None and key and sent == SentCredentials():
-        return SentCredentials(headers={"Authorization": f"Bearer {key}"})
-    return sent

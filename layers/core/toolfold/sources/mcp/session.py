@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolfold.network.errors import TransportError
 from toolfold.sources.mcp.client import SessionLimits, ask, first_error, is_closed, open_client
-from toolfold.sources.mcp.exchange import REFUSED, Exchange, RefusedRequests, StreamState, current_exchange
+from toolfold.sources.mcp.exchange import REFUSED, Exchange, StreamState, current_exchange
 from toolfold.sources.mcp.faults import CallRefused, InputRequested, ServerFault, ToolChanged
 from toolfold.sources.mcp.listing import Listing, list_all
 
@@ -120,7 +120,8 @@ class Session:
         headers: Mapping[str, str],
         environment: Mapping[str, str],
     ) -> None:
-        self._stream, self._refused, self._listing = StreamState(), RefusedRequests(), Listing()
+        self._stream, self._listing = StreamState(), Listing()
+        self._refused: list[str] = []
         self._start = Exchange()
         self._is_stopping = False
         loop = asyncio.get_running_loop()
@@ -166,11 +167,11 @@ class Session:
         self.calls += 1
         try:
             client = await asyncio.shield(self._client)
-            refused = len(self._refused.methods)
+            refused = len(self._refused)
             await self._check_tool(client, request)
             result = await self._send(client, request)
             self.has_answered = True
-            return _checked_result(result, self._refused.since(refused))
+            return _checked_result(result, self._refused[refused:])
         finally:
             self.calls -= 1
             self.used_at = time.monotonic()
@@ -280,18 +281,18 @@ def _read_exception(future: asyncio.Future[Any]) -> None:
         future.exception()
 
 
-def _checked_result(result: dict[str, Any], refused: str) -> dict[str, Any]:
+def _checked_result(result: dict[str, Any], refused: Sequence[str]) -> dict[str, Any]:
     """Return a result, unless the server requested something that was refused."""
-    if result.get("resultType", "complete") == "input_required":
+    is_asking = result.get("resultType", "complete") == "input_required"
+    if is_asking:
         requests = result.get("inputRequests")
-        methods = [
-            str(request.get("method"))
+        refused = [
+            request["method"]
             for request in (requests.values() if isinstance(requests, dict) else ())
             if isinstance(request, dict) and request.get("method") in REFUSED
-        ]
-        raise InputRequested(", ".join(dict.fromkeys(methods)) or "more input")
-    if refused and result.get("isError"):
-        raise InputRequested(refused)
+        ] or ["more input"]
+    if refused and (is_asking or result.get("isError")):
+        raise InputRequested(", ".join(dict.fromkeys(refused)))
     return result
 
 

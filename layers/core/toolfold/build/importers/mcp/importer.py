@@ -61,19 +61,12 @@ class McpSettings(ImporterSettings):
             raise ValueError(NO_HTTP_SSE)
         return value
 
-    @field_validator("env")
+    @field_validator("env", "key_variable")
     @classmethod
-    def _variables_are_harmless(cls, value: dict[str, str]) -> dict[str, str]:
-        for name in value:
+    def _variables_are_harmless(cls, value: Any) -> Any:
+        for name in [value] if isinstance(value, str) else value or ():
             if is_forbidden_variable(name):
                 raise ValueError(f"{name} cannot be set here: it can make the program run another one")
-        return value
-
-    @field_validator("key_variable")
-    @classmethod
-    def _key_variable_is_harmless(cls, value: str | None) -> str | None:
-        if value is not None and is_forbidden_variable(value):
-            raise ValueError(f"{value} cannot be set here: it can make the program run another one")
         return value
 
     @model_validator(mode="after")

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from toolfold.settings import Settings
     from toolfold.sources.mcp.session import Description
 
-__all__ = ["refresh"]
-
 TIMEOUT_S = 120.0
 """Seconds for all of it. A server that is started with npx or uvx may have to be downloaded first."""
 

@@ -17,8 +17,6 @@ from toolfold.build.writer import replace_file
 from toolfold.errors import SourceError
 from toolfold.sources.mcp.connection import NO_HTTP_SSE
 
-__all__ = ["MAX_TOOLS", "SNAPSHOT", "Snapshot", "compare", "encode_snapshot", "parse_snapshot", "write_snapshot"]
-
 SNAPSHOT = "snapshot.json"
 FORMAT = 1
 
