@@ -35,7 +35,7 @@ from toolfold.sources.mcp.client import SessionLimits
 from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_usable_url, read_connection
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
 from toolfold.sources.mcp.keys import token_provider, with_key
-from toolfold.sources.mcp.session import Session, Sessions, ToolRequest
+from toolfold.sources.mcp.session import Description, Session, Sessions, ToolRequest
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -148,6 +148,10 @@ class McpAdapter:
     """Call the tools of an MCP server. See :class:`toolfold.sources.base.SourceAdapter`.
 
     Its connections are closed when the adapter is dropped, and at the end of the process.
+
+    Attributes:
+        source: the source.
+        texts: makes its errors.
     """
 
     smaller_response_hint: ClassVar[str] = "Ask for less, where the tool has arguments for that."
@@ -159,7 +163,7 @@ class McpAdapter:
         self._max_bytes = min(
             self._connection.max_response_bytes or settings.max_response_bytes, settings.max_response_bytes
         )
-        self._texts = FaultTexts(
+        self.texts = FaultTexts(
             source,
             is_child=bool(self._connection.command),
             max_bytes=self._max_bytes,
@@ -210,17 +214,38 @@ class McpAdapter:
         """
         self.check_call(tool, arguments, credentials)
         key = credentials.api_key
-        if self._tokens is None:
-            return self._call(tool, arguments, credentials, key, deadline)
-        token = self._tokens.get_token(key, deadline)
+        sent = self.sent_key(key, deadline)
         try:
-            return self._call(tool, arguments, credentials, token, deadline)
+            return self._call(tool, arguments, credentials, sent, deadline)
         except AuthRejected:
-            self._tokens.drop_token(key, token)
+            if self._tokens is None:
+                raise
+            self._tokens.drop_token(key, sent)
             if tool.effect != "read":  # a write is sent once; the next call has a new token
                 raise
-        token = self._tokens.get_token(key, deadline)
-        return self._call(tool, arguments, credentials, token, deadline)
+        return self._call(tool, arguments, credentials, self.sent_key(key, deadline), deadline)
+
+    def sent_key(self, key: str, deadline: float) -> str:
+        """Return what is sent for a key: an access token, where the source gives those for it.
+
+        Raises:
+            CallError: there is no token for it.
+        """
+        return key if self._tokens is None else self._tokens.get_token(key, deadline)
+
+    async def describe(self, sent_key: str, is_wanted: Callable[[str], bool], max_tools: int) -> Description:
+        """Return what the server says about itself, over a connection for this alone, and the tools that are wanted.
+
+        Raises:
+            McpFault: the server could not be reached, or its answer cannot be used.
+            TooManyTools: it lists more than ``max_tools``, or does not end.
+        """
+        session = self._open_session(sent_key)
+        try:
+            return await session.describe(is_wanted, max_tools)
+        finally:
+            session.close()
+            await session.wait_closed()
 
     def _call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, sent_key: str, deadline: float
@@ -235,7 +260,7 @@ class McpAdapter:
             try:
                 result = future.result(max(0.0, deadline - time.monotonic()))
             except McpFault as fault:
-                raise self._texts.to_call_error(fault, tool, credentials) from None
+                raise self.texts.to_call_error(fault, tool, credentials) from None
             except CancelledError:
                 if not context.is_cancelled:
                     raise ConnectionFailed(f"{self.source.title} was closed.", TRY_AGAIN) from None
@@ -257,7 +282,7 @@ class McpAdapter:
         title = self.source.title
         try:
             if response.result.get("isError"):
-                said = self._texts.said(result_text(response.result), credentials)
+                said = self.texts.said(result_text(response.result), credentials)
                 if not said.strip():
                     step = "Check the arguments; the server says nothing more."
                     raise UpstreamError(f"{title} reports that the call failed, without a reason.", step)

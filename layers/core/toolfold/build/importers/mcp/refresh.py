@@ -10,6 +10,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,20 +27,18 @@ from toolfold.build.importers.mcp.snapshot import (
     encode_snapshot,
     keep_fields,
     parse_snapshot,
-    write_snapshot,
 )
+from toolfold.build.writer import replace_file
 from toolfold.catalog.allow_list import AllowList, own_variable
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import CallError, SourceError
 from toolfold.execution.secrets import SecretProvider
 from toolfold.models import SourceCredentials
-from toolfold.network.ssrf import address_check
-from toolfold.sources.mcp.client import SessionLimits
-from toolfold.sources.mcp.connection import NO_HTTP_SSE, read_connection
-from toolfold.sources.mcp.faults import FaultTexts, McpFault, ServerFault
-from toolfold.sources.mcp.keys import token_provider, with_key
+from toolfold.sources.base import AdapterContext
+from toolfold.sources.mcp.adapter import McpAdapter, import_sdk
+from toolfold.sources.mcp.connection import NO_HTTP_SSE
+from toolfold.sources.mcp.faults import McpFault, ServerFault
 from toolfold.sources.mcp.listing import TooManyTools
-from toolfold.sources.mcp.session import Session
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -74,7 +73,7 @@ def refresh(
     Raises:
         SourceError: the server cannot be reached, or its answer cannot be used. Nothing was written.
     """
-    source = _as_source(settings)
+    source = _as_source(settings, process_settings)
     _check_allowed(source, process_settings)
     key = _key(source, process_settings)
     place = process_settings.source_urls.get(settings.id, settings.url) or " ".join(
@@ -102,31 +101,34 @@ def refresh(
         text.encode()
     except UnicodeEncodeError:
         raise _failure(settings.id, "a text of the server has half of a surrogate pair.") from None
-    path = folder / SNAPSHOT
-    old = _old_snapshot(path)
+    path, old = folder / SNAPSHOT, None
+    with suppress(OSError, ValueError):  # there is no file, or it is replaced
+        old = parse_snapshot(path.read_text(encoding="utf-8"))
     report = compare(old, new)
     if check or (old is not None and not report):
         return report
-    write_snapshot(path, text)
+    try:
+        replace_file(path, text)
+    except OSError as error:
+        raise SourceError([f"{path} cannot be written: {error.strerror}. It is as it was."]) from None
     progress(f"Wrote {path}: {len(new.tools)} tools.")
     return report
 
 
 def _ask(source: Source, settings: McpSettings, process: Settings, key: str, timeout_s: float) -> Description:
-    from toolfold.sources.mcp.adapter import import_sdk
+    from toolfold.network.session import HttpClient
 
-    max_bytes = min(settings.max_response_bytes or process.max_response_bytes, process.max_response_bytes)
-    texts = FaultTexts(source, is_child=bool(settings.command), max_bytes=max_bytes, smaller_response_hint="")
     try:
+        adapter = McpAdapter(source, AdapterContext(process, HttpClient))
         import_sdk(source.title)
-        key = _sent_key(source, process, key, timeout_s)
-        return asyncio.run(_describe(source, settings, process, key, max_bytes, timeout_s))
+        key = adapter.sent_key(key, time.monotonic() + timeout_s) if key else ""
+        return asyncio.run(asyncio.wait_for(adapter.describe(key, settings.includes, MAX_TOOLS), timeout_s))
     except TooManyTools as error:
         raise _failure(settings.id, f"{error}; name those that are needed under include in source.yaml.") from None
     except TimeoutError:
         raise _failure(settings.id, f"the server did not answer in {timeout_s:g} s.") from None
     except McpFault as fault:
-        found = texts.to_description_error(fault, SourceCredentials(key))
+        found = adapter.texts.to_description_error(fault, SourceCredentials(key))
         said = found.details.get("upstream_says")
         says = f" It says: {said!r}." if said else ""
         step = " Run its command at a terminal: that shows what it writes." if settings.command else ""
@@ -140,32 +142,9 @@ def _ask(source: Source, settings: McpSettings, process: Settings, key: str, tim
         raise _failure(settings.id, f"{error.message} {error.suggestion}") from error
 
 
-def _sent_key(source: Source, process: Settings, key: str, timeout_s: float) -> str:
-    """Return what is sent for a key: an access token, where the source gives those for it."""
-    from toolfold.network.session import HttpClient
-
-    tokens = token_provider(source, HttpClient, process.connect_timeout_s, process.private_hosts)
-    return key if tokens is None or not key else tokens.get_token(key, time.monotonic() + timeout_s)
-
-
-async def _describe(
-    source: Source, settings: McpSettings, process: Settings, key: str, max_bytes: int, timeout_s: float
-) -> Description:
-    url = process.source_urls.get(source.id, source.base_url)
-    connection, headers, environment = with_key(read_connection(source), url, source.auth, key)
-    is_allowed = address_check(process.private_hosts, source.id, connection.url)
-    limits = SessionLimits(process.connect_timeout_s, max_bytes, is_allowed)
-    async with asyncio.timeout(timeout_s):
-        session = Session(connection, limits, headers, environment)
-        try:
-            return await session.describe(settings.includes, MAX_TOOLS)
-        finally:
-            session.close()
-            await session.wait_closed()
-
-
-def _as_source(settings: McpSettings) -> Source:
+def _as_source(settings: McpSettings, process: Settings) -> Source:
     """Return the source as a catalog would have it, as far as it matters for its connection."""
+    max_bytes = min(settings.max_response_bytes or process.max_response_bytes, process.max_response_bytes)
     auth = None
     if settings.auth is not None:
         given = settings.auth.model_dump(exclude_defaults=True)
@@ -181,7 +160,7 @@ def _as_source(settings: McpSettings) -> Source:
         faults=(),
         no_data="",
         unknown_notice=(),
-        connection=connection_of(settings, ""),
+        connection={**connection_of(settings, ""), "max_response_bytes": max_bytes},
     )
 
 
@@ -215,13 +194,6 @@ def _key(source: Source, process: Settings) -> str:
         return secrets.get_secret(value) if value else secrets.source_key(source.id) or ""
     except CallError as error:
         raise _failure(source.id, f"{error.message} {error.suggestion}") from error
-
-
-def _old_snapshot(path: Path) -> Snapshot | None:
-    try:
-        return parse_snapshot(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None  # there is no file, or it is replaced
 
 
 def _failure(source_id: str, problem: str) -> SourceError:

@@ -9,12 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.writer import replace_file
-from toolfold.errors import SourceError
 from toolfold.sources.mcp.connection import NO_HTTP_SSE
 
 SNAPSHOT = "snapshot.json"
@@ -121,18 +118,6 @@ def compare(old: Snapshot | None, new: Snapshot) -> RefreshReport:
         removed=sorted(before.keys() - after.keys()),
         changed=sorted(changed),
     )
-
-
-def write_snapshot(path: Path, text: str) -> None:
-    """Replace the file at ``path`` in one step.
-
-    Raises:
-        SourceError: it cannot be written; the old file is as it was.
-    """
-    try:
-        replace_file(path, text)
-    except OSError as error:
-        raise SourceError([f"{path} cannot be written: {error.strerror}. It is as it was."]) from None
 
 
 def _canonical(value: Any) -> str:
