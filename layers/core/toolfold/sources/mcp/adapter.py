@@ -1,6 +1,6 @@
 """The adapter of other MCP servers: each call is a ``tools/call`` over a connection that is reused.
 
-An event loop in a thread of its own, for code that waits with ``asyncio`` on behalf of threads that block.
+The connections of an adapter have an event loop in a thread of its own, on behalf of threads that block.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from toolfold import call_context
 from toolfold.catalog.reader import damaged
@@ -35,7 +35,7 @@ from toolfold.sources.mcp.client import SessionLimits
 from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_usable_url, read_connection
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
 from toolfold.sources.mcp.keys import token_provider, with_key
-from toolfold.sources.mcp.session import Description, Session, Sessions, ToolRequest
+from toolfold.sources.mcp.session import Description, OpenSession, Session, Sessions, ToolRequest
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -43,88 +43,6 @@ if TYPE_CHECKING:
 
 END_S = 4.0
 """Seconds that a process waits at its end for what runs in a loop: as long as ending a child may take."""
-
-T = TypeVar("T")
-
-
-class EventLoopThread:
-    """Run coroutines in one thread, which the first of them starts. A forked process starts another.
-
-    Args:
-        name: of the thread.
-        on_stop: makes the coroutine that ends what runs in the loop.
-    """
-
-    def __init__(self, name: str, on_stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._name, self._on_stop = name, on_stop
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: _LoopThread | None = None
-        self._process = 0
-        self._is_stopped = False
-
-    def submit(self, make: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
-        """Run a coroutine, and return the future of its result. Cancelling the future cancels the coroutine.
-
-        Raises:
-            RuntimeError: the loop was stopped.
-        """
-        with self._lock:
-            if self._is_stopped:
-                raise RuntimeError("the event loop was stopped")
-            if self._loop is None or self._process != os.getpid():
-                self._loop, self._process = asyncio.new_event_loop(), os.getpid()
-                self._thread = _LoopThread(self._name, self._loop, self.stop)
-                self._thread.start()
-            loop = self._loop
-        return asyncio.run_coroutine_threadsafe(make(), loop)
-
-    def stop(self, wait_s: float = 0.0) -> None:
-        """End the loop and what runs in it.
-
-        Args:
-            wait_s: seconds to wait for the end; 0: do not wait.
-        """
-        with self._lock:
-            self._is_stopped = True
-            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
-        if loop is None or thread is None or self._process != os.getpid():
-            return
-        future = asyncio.run_coroutine_threadsafe(self._stop(loop), loop)
-        if wait_s and thread is not threading.current_thread():
-            thread.join(wait_s)
-            future.cancel()
-
-    async def _stop(self, loop: asyncio.AbstractEventLoop) -> None:
-        try:
-            await self._on_stop()
-        finally:
-            loop.stop()
-
-
-class _LoopThread(threading.Thread):
-    """The thread of an event loop. A process that ends without Python's exit functions calls :meth:`end`."""
-
-    def __init__(self, name: str, loop: asyncio.AbstractEventLoop, stop: Callable[[float], None]) -> None:
-        super().__init__(name=name, daemon=True)
-        self._loop, self._stop_loop = loop, stop
-
-    def run(self) -> None:
-        """Run the loop until it is stopped."""
-        loop = self._loop
-        asyncio.set_event_loop(loop)
-        try:
-            loop.run_forever()
-            for task in asyncio.all_tasks(loop):
-                task.cancel()
-            loop.run_until_complete(asyncio.sleep(0))
-        finally:
-            loop.close()
-
-    def end(self) -> None:
-        """End what runs in the loop, and wait some seconds for that."""
-        self._stop_loop(END_S)
-
 
 _USED_BY_HTTP = "toolfold.sources.mcp.http_transport"
 _USED_BY_CALL = ("mcp.client.streamable_http", "toolfold.sources.mcp.answers", "toolfold.sources.mcp.session")
@@ -320,48 +238,80 @@ class McpAdapter:
 
 
 class _Runner:
-    """The event loop of one adapter and its sessions, without a reference to the adapter, which can be dropped."""
+    """The event loop of one adapter and its sessions, without a reference to the adapter, which can be dropped.
+
+    The first call starts it. A forked process starts another.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.Lock()
-        self._loop: EventLoopThread | None = None
-        self._sessions: Sessions | None = None
+        self._thread: _LoopThread | None = None
+        self._is_stopped = False
 
-    def submit(self, open_session: Any, api_key: str, request: ToolRequest) -> Any:
-        """Start a call, and return the future of its result."""
+    def submit(self, open_session: OpenSession, api_key: str, request: ToolRequest) -> Future[dict[str, Any]]:
+        """Start a call, and return the future of its result. Cancelling the future cancels the call.
+
+        Raises:
+            RuntimeError: the loop was stopped.
+        """
         import_sdk(self._name)
-
         with self._lock:
-            if self._loop is None:
-                self._loop = EventLoopThread(f"mcp {self._name}", self._close)
-                atexit.register(self._stop_at_exit)
-            loop = self._loop
+            if self._is_stopped:
+                raise RuntimeError("the event loop was stopped")
+            if self._thread is None or self._thread.process != os.getpid():
+                self._thread = _LoopThread(f"mcp {self._name}")
+                self._thread.start()
+                atexit.register(self.stop, END_S)
+            thread = self._thread
+        return asyncio.run_coroutine_threadsafe(thread.sessions.call(api_key, request, open_session), thread.loop)
 
-        def call() -> Coroutine[Any, Any, dict[str, Any]]:
-            if self._sessions is None:
-                self._sessions = Sessions()
-            return self._sessions.call(api_key, request, open_session)
-
-        return loop.submit(call)
-
-    def stop(self) -> None:
-        """End all connections, without waiting for that."""
-        self._stop(0.0)
-        atexit.unregister(self._stop_at_exit)
-
-    def _stop_at_exit(self) -> None:
-        self._stop(END_S)
-
-    def _stop(self, wait_s: float) -> None:
+    def stop(self, wait_s: float = 0.0) -> None:
+        """End all connections; ``wait_s`` says how long to wait for that."""
         with self._lock:
-            loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.stop(wait_s)
+            self._is_stopped = True
+        atexit.unregister(self.stop)
+        if self._thread is not None:
+            self._thread.end(wait_s)
+
+
+class _LoopThread(threading.Thread):
+    """The thread of an event loop. A process that ends without Python's exit functions calls :meth:`end`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, daemon=True)
+        self.loop, self.sessions, self.process = asyncio.new_event_loop(), Sessions(), os.getpid()
+        self._lock = threading.Lock()
+        self._is_ending = False
+
+    def run(self) -> None:
+        """Run the loop until it is stopped."""
+        loop = self.loop
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            loop.run_until_complete(asyncio.sleep(0))
+        finally:
+            loop.close()
+
+    def end(self, wait_s: float = END_S) -> None:
+        """End what runs in the loop, and wait some seconds for that; 0: do not wait."""
+        with self._lock:
+            if self._is_ending or self.process != os.getpid():
+                return
+            self._is_ending = True
+        future = asyncio.run_coroutine_threadsafe(self._close(), self.loop)
+        if wait_s and self is not threading.current_thread():
+            self.join(wait_s)
+            future.cancel()
 
     async def _close(self) -> None:
-        if self._sessions is not None:
-            await self._sessions.close()
+        try:
+            await self.sessions.close()
+        finally:
+            self.loop.stop()
 
 
 def _request(tool: Tool, arguments: Mapping[str, Any], context: call_context.CallContext) -> ToolRequest:
