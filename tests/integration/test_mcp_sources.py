@@ -219,6 +219,18 @@ def test_a_process_that_died_in_a_read_is_started_again_and_a_write_is_not_repea
     assert "not known whether the call took effect" in error["suggestion"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_leaves_the_connection_to_the_parent(tmp_path: Path) -> None:
+    sources = Sources(tmp_path, CACHE="off")
+    sources.add("harbour", child())
+    assert sources.code("harbour__echo") == ""
+    copy = os.fork()
+    if not copy:
+        os._exit(0 if sources.code("harbour__echo") == "" else 1)
+    assert os.waitpid(copy, 0)[1] == 0
+    assert sources.code("harbour__echo") == ""
+
+
 def test_a_call_that_is_given_up_is_cancelled_at_the_server(tmp_path: Path) -> None:
     sources = Sources(tmp_path)
     marker = tmp_path / "cancelled"
