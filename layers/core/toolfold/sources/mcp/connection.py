@@ -71,12 +71,16 @@ def read_connection(source: Source) -> Connection:
         CatalogUnavailable: the catalog is damaged.
     """
     given = source.connection
-    command = command_line(given)
+    command = given.get("command", [])
     environment = given.get("env", {})
     max_bytes = given.get("max_response_bytes")
     texts = [given.get(name, "") for name in ("cwd", "key_variable", "protocol_version")]
     is_sound = (
-        all(map(_is_text, texts))
+        isinstance(command, list)
+        and len(command) <= _MAX_ARGUMENTS
+        and all(map(_is_text, command))
+        and (not command or command[0].strip())
+        and all(map(_is_text, texts))
         and _is_environment(environment)
         and (max_bytes is None or (type(max_bytes) is int and 0 < max_bytes <= 1 << 30))
         and (not texts[1] or _is_environment({texts[1]: ""}))
@@ -85,24 +89,7 @@ def read_connection(source: Source) -> Connection:
     if not is_sound:
         raise damaged(f"the connection of {source.id!a}")
     cwd, key_variable, protocol_version = texts
-    return Connection(source.base_url, command, environment, cwd, key_variable, protocol_version, max_bytes)
-
-
-def command_line(connection: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return program and arguments that a catalog names for a child process; empty for a server over HTTP.
-
-    Raises:
-        CatalogUnavailable: the catalog is damaged.
-    """
-    command = connection.get("command", [])
-    if not (
-        isinstance(command, list)
-        and len(command) <= _MAX_ARGUMENTS
-        and all(map(_is_text, command))
-        and (not command or command[0].strip())
-    ):
-        raise damaged("the command of a source")
-    return tuple(command)
+    return Connection(source.base_url, tuple(command), environment, cwd, key_variable, protocol_version, max_bytes)
 
 
 def is_forbidden_variable(name: str) -> bool:
