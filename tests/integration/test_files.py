@@ -91,6 +91,21 @@ def test_files_are_used_where_nothing_is_in_the_way(run: Callable[..., Any], tmp
     assert {path.name for path in (tmp_path / ".cache" / "toolfold").iterdir()} == {"responses", "toolfold-answers"}
 
 
+@pytest.mark.parametrize("damage", ["truncated", "of another program", "of a later version"])
+def test_a_cache_at_the_default_place_that_does_not_open_is_made_anew(
+    run: Callable[..., Any], tmp_path: Path, damage: str
+) -> None:
+    path = tmp_path / ".cache" / "toolfold" / "responses" / "responses.sqlite"
+    run({"HOME": str(tmp_path)})
+    content = path.read_bytes()
+    later = content[:60] + b"\0\0\0\x63" + content[64:]
+    path.write_bytes({"truncated": content[:50], "of another program": NOTES}.get(damage, later))
+    check(*run({"HOME": str(tmp_path)}), 1)
+    results, lines = run({"HOME": str(tmp_path)})
+    assert [cached for _, cached, _ in results] == [True] * 5
+    assert lines == []
+
+
 SOME = ["a text file", "a database in WAL mode", "a FIFO", "a link to a text file", "a link to nothing", "a hard link"]
 """Kinds for tests that start a process for each; ``test_sqlite_file`` and ``test_answer_folder`` have all."""
 

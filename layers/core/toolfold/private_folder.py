@@ -24,8 +24,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]  # not on Windows
 
-__all__ = ["PathRefused", "check_owned_file", "lock_folder", "make_marked_folder", "open_marked_folder", "resolve"]
-
 MARK = "CACHEDIR.TAG"
 """The file that marks a folder. Backup programs leave out a folder with this file (https://bford.info/cachedir/)."""
 
@@ -34,9 +32,6 @@ MARK_CONTENT = (
     b"# This folder was made by toolfold, which deletes old files in it.\n"
     b"# See https://bford.info/cachedir/\n"
 )
-
-_MAX_LINKS = 40
-"""Symbolic links in one path, as Linux allows."""
 
 _LOCK_POLL_S = 0.01
 
@@ -68,9 +63,10 @@ def resolve(path: str, *, create: bool = False) -> str:
         if create:
             os.makedirs(absolute, exist_ok=True)
         return os.path.realpath(absolute)
-    owners = _trusted_owners()
+    # Who owns the root can redirect everything: in a user namespace, as in a container, that is the overflow user.
+    owners = {0, os.geteuid(), os.stat(os.sep).st_uid}
     todo = absolute.split(os.sep)[::-1]
-    resolved, links = os.sep, 0
+    resolved = os.sep
     while todo:
         name = todo.pop()
         if name in ("", os.curdir):
@@ -88,12 +84,9 @@ def resolve(path: str, *, create: bool = False) -> str:
                 os.mkdir(found, 0o700)
             status = os.lstat(found)
         if stat.S_ISLNK(status.st_mode):
-            links += 1
-            if links > _MAX_LINKS:
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             if status.st_uid not in owners:
                 raise PathRefused(f"{found} is a symbolic link of another user")
-            if not os.path.exists(found):
+            if not os.path.exists(found):  # nor is what a chain of links without an end leads to
                 raise PathRefused(f"{found} is a symbolic link to nothing")
             target = os.readlink(found)
             resolved = os.sep if target.startswith(os.sep) else resolved
@@ -116,7 +109,7 @@ def absolute_path(path: str) -> str:
     return os.path.abspath(expanded)
 
 
-def _check_folder(path: str, status: os.stat_result, owners: tuple[int, ...]) -> None:
+def _check_folder(path: str, status: os.stat_result, owners: set[int]) -> None:
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if status.st_uid not in owners:
@@ -129,18 +122,6 @@ def is_writable_by_others(status: os.stat_result) -> bool:
     """Return whether other users can write; the user's own group counts as the user, as many systems set it up."""
     by_group = status.st_mode & stat.S_IWGRP and status.st_gid != os.getegid()
     return bool(by_group or status.st_mode & stat.S_IWOTH)
-
-
-def _trusted_owners() -> tuple[int, ...]:
-    """Return the users who may own the folders on the way."""
-    user = os.geteuid()
-    try:
-        with open("/proc/self/uid_map", encoding="ascii") as file:
-            mapped = [int(line.split()[2]) for line in file]
-    except (OSError, ValueError, IndexError):
-        return 0, user
-    # In a user namespace, as in a container, the folders of root appear as those of the overflow user.
-    return (0, user) if sum(mapped) >= 2**32 - 1 else (0, user, 65534)
 
 
 def check_owned_file(path: str, status: os.stat_result) -> None:
@@ -186,95 +167,80 @@ def make_marked_folder(path: str) -> None:
             raise
 
 
-@contextlib.contextmanager
-def open_marked_folder(path: str, timeout_s: float) -> Iterator[int | None]:
-    """Open and lock a folder with the mark; other processes and threads wait.
+def is_marked(path: str, folder: int | None = None) -> bool:
+    """Return whether a folder has the mark of toolfold.
 
     Args:
         path: the folder.
-        timeout_s: seconds to wait for the lock.
+        folder: a descriptor of it; None to open the mark by its path.
 
-    Yields:
-        A descriptor of the folder for ``dir_fd``; None on Windows, which has no such descriptors.
+    Raises:
+        OSError: the mark cannot be read.
+    """
+    name = MARK if folder is not None else os.path.join(path, MARK)
+    try:
+        status = os.lstat(name, dir_fd=folder)
+        check_owned_file(name, status)
+        with open(os.open(name, os.O_RDONLY | _NO_FOLLOW, dir_fd=folder), "rb") as file:
+            return status.st_size == len(MARK_CONTENT) and file.read(len(MARK_CONTENT) + 1) == MARK_CONTENT
+    except (FileNotFoundError, NotADirectoryError, PathRefused):
+        return False
+
+
+@contextlib.contextmanager
+def open_marked_folder(path: str, timeout_s: float) -> Iterator[int | None]:
+    """Open and lock a folder with the mark, as :func:`lock_folder` does.
 
     Raises:
         PathRefused: the folder has no mark, belongs to another user, or others can write in it.
         TimeoutError: another process has the lock.
         OSError: the folder cannot be opened, or the file system has no locks.
     """
-    with contextlib.ExitStack() as stack:
-        folder = None
-        if os.name != "nt":
-            try:
-                folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _NO_FOLLOW)
-            except (NotADirectoryError, OSError) as error:
-                if error.errno in (errno.ENOTDIR, errno.ELOOP):
-                    raise PathRefused(f"{path} is not a folder of toolfold") from None
-                raise
-            stack.callback(os.close, folder)
+    with lock_folder(path, timeout_s) as folder:
+        if folder is not None:
             status = os.fstat(folder)
             if status.st_uid != os.geteuid() or is_writable_by_others(status):
                 raise PathRefused(f"{path} is not a folder of this user alone")
-        mark = _open_mark(path, folder)
-        stack.callback(os.close, mark)
-        _lock(mark, timeout_s)
+        if not is_marked(path, folder):
+            raise PathRefused(f"{path} was not made by toolfold: it has no {MARK} of it")
         yield folder
 
 
-def _open_mark(path: str, folder: int | None) -> int:
-    """Open the mark for reading and writing, which locks on network file systems need."""
-    name = MARK if folder is not None else os.path.join(path, MARK)
-    refused = PathRefused(f"{path} was not made by toolfold: it has no {MARK} of it")
-    try:
-        status = os.lstat(name, dir_fd=folder)
-        check_owned_file(name, status)
-        if status.st_size != len(MARK_CONTENT):
-            raise refused
-        # Read first: a file that is not ours is never opened for writing.
-        for flags in (os.O_RDONLY, os.O_RDWR):
-            mark = os.open(name, flags | _NO_FOLLOW, dir_fd=folder)
-            opened = os.fstat(mark)
-            if (opened.st_dev, opened.st_ino) != (status.st_dev, status.st_ino) or (
-                os.read(mark, len(MARK_CONTENT) + 1) != MARK_CONTENT
-            ):
-                os.close(mark)
-                raise refused
-            if flags == os.O_RDONLY:
-                os.close(mark)
-    except (FileNotFoundError, NotADirectoryError, PathRefused):
-        raise refused from None
-    return mark
-
-
 @contextlib.contextmanager
-def lock_folder(path: str, timeout_s: float, *, shared: bool = False) -> Iterator[None]:
-    """Lock a folder without writing to it. ``shared`` excludes only those who lock it alone.
+def lock_folder(path: str, timeout_s: float, *, shared: bool = False) -> Iterator[int | None]:
+    """Open and lock a folder without writing to it; other processes and threads wait.
+
+    Args:
+        path: the folder; the one above it was returned by :func:`resolve`.
+        timeout_s: seconds to wait for the lock.
+        shared: whether others may lock it together with this caller.
+
+    Yields:
+        A descriptor of the folder for ``dir_fd``; None on Windows, which has neither such descriptors nor the lock.
 
     Raises:
+        PathRefused: it is not a folder.
         TimeoutError: another process has the lock.
         OSError: the folder cannot be opened, or the file system has no locks.
     """
     if fcntl is None:
-        yield
+        yield None
         return
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _NO_FOLLOW)
     try:
-        _lock(folder, timeout_s, shared=shared)
-        yield
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _NO_FOLLOW)
+    except OSError as error:
+        if error.errno in (errno.ENOTDIR, errno.ELOOP):
+            raise PathRefused(f"{path} is not a folder of toolfold") from None
+        raise
+    try:
+        ends = time.monotonic() + timeout_s
+        while True:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(folder, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+                break
+            if time.monotonic() >= ends:
+                raise TimeoutError("a folder is locked by another process")
+            time.sleep(_LOCK_POLL_S)
+        yield folder
     finally:
         os.close(folder)
-
-
-def _lock(descriptor: int, timeout_s: float, *, shared: bool = False) -> None:
-    if fcntl is None:
-        return
-    ends = time.monotonic() + timeout_s
-    while True:
-        try:
-            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= ends:
-                raise TimeoutError("a folder is locked by another process") from None
-            time.sleep(_LOCK_POLL_S)
-        else:
-            return

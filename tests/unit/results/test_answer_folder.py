@@ -258,12 +258,15 @@ def test_a_locked_folder_costs_the_path_within_the_timeout(tmp_path: Path, caplo
     import fcntl
 
     own = save(tmp_path).parent
-    with (own / MARK).open("rb") as mark:
-        fcntl.flock(mark, fcntl.LOCK_EX)
+    folder = os.open(own, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    try:
         store = AnswerStore(str(tmp_path), timeout_s=0.1)
         started = time.monotonic()
         assert [store.save("new", "csv") for _ in range(3)] == [{}] * 3
         assert time.monotonic() - started < 2
+    finally:
+        os.close(folder)
     assert store.save("new", "csv")["path"]
     assert warnings(caplog) == ["Long response could not be saved: TimeoutError"]
 

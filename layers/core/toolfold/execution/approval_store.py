@@ -122,13 +122,13 @@ class FileApprovals(SQLiteStore):
     def add(self, id_: str, record: bytes, expires_at: float) -> None:
         """Store a new record, and delete those that expired long ago."""
         now = time.time()
-        self._write("DELETE FROM entries WHERE expires_at < ?", now - _DELETED_AFTER_S)
-        self._write("INSERT INTO entries VALUES (?, ?, ?, ?)", id_, record, now, expires_at)
+        self._execute("DELETE FROM entries WHERE expires_at < ?", now - _DELETED_AFTER_S)
+        self._execute("INSERT INTO entries VALUES (?, ?, ?, ?)", id_, record, now, expires_at)
 
     def replace(self, id_: str, expected: bytes, record: bytes) -> bool:
         """Replace a record if it is ``expected``."""
         return bool(
-            self._write("UPDATE entries SET value = ? WHERE key = ? AND value = ? RETURNING 1", record, id_, expected)
+            self._execute("UPDATE entries SET value = ? WHERE key = ? AND value = ? RETURNING 1", record, id_, expected)
         )
 
     def unexpired(self, now: float, most: int) -> list[tuple[str, bytes, float]]:
