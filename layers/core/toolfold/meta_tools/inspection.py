@@ -9,7 +9,7 @@ from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_repair import rename
 from toolfold.execution.validation import validator_of
 from toolfold.messages import DESCRIBE_ANSWER
-from toolfold.meta_tools.reference_view import view_of
+from toolfold.meta_tools.references import view_of
 from toolfold.meta_tools.result import Result, to_text
 from toolfold.results import output, values
 from toolfold.results.tables import Document, Table

@@ -16,7 +16,7 @@ from toolfold.errors import CallError, InvalidArguments, ScriptError
 from toolfold.fuzzy import did_you_mean
 from toolfold.meta_tools.arguments import escape
 from toolfold.meta_tools.combined_calls import CombinedCalls, Item
-from toolfold.meta_tools.reference_view import keys_of, view_of
+from toolfold.meta_tools.references import keys_of, view_of
 from toolfold.meta_tools.tool_names import find_name
 from toolfold.scripts.interpreter import LATER, ScriptCall, call_id, limit_error, own_arguments
 from toolfold.scripts.values import CallPlaces, TooLarge, to_json

@@ -16,13 +16,14 @@ from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.combined_answer import Rendering, output_options, render_items, status_of
 from toolfold.meta_tools.combined_calls import CombinedCalls, Item, document_size
 from toolfold.meta_tools.pipe_request import PipeRequest, Step, located, read_pipe
-from toolfold.meta_tools.reference_view import keys_of, view_of
 from toolfold.meta_tools.references import (
     LITERAL,
+    keys_of,
     parse_reference,
     references_in,
     replace_references,
     value_at,
+    view_of,
 )
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, repeated_by, to_text
 from toolfold.results import output

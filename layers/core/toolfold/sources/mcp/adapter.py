@@ -32,9 +32,8 @@ from toolfold.sources.base import CachePolicy, ConnectionFailed, ConnectionNotPo
 from toolfold.sources.http_api.transport_errors import upstream_timeout
 from toolfold.sources.mcp.answers import parse_result, result_text
 from toolfold.sources.mcp.client import SessionLimits
-from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_usable_url, read_connection
+from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_usable_url, read_connection, token_provider, with_key
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
-from toolfold.sources.mcp.keys import token_provider, with_key
 from toolfold.sources.mcp.session import Description, OpenSession, Session, Sessions, ToolRequest
 
 if TYPE_CHECKING:
