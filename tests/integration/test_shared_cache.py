@@ -15,6 +15,7 @@ from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream, notice
 from toolfold.aws.clients import AwsClients
+from toolfold.cache.base import increment
 from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
@@ -130,7 +131,7 @@ class TestDynamoDBStore:
 
     def test_counters_and_slots_are_shared(self, table: DynamoDBStore, aws: Any) -> None:
         other = DynamoDBStore(AwsClients(), TABLE, "", 5.0)
-        assert [table.increment("n", 1000.0), other.increment("n", 1000.0)] == [1, 2]
+        assert [increment(table, "n", 1000.0), increment(other, "n", 1000.0)] == [1, 2]
         assert table.acquire_slot("turn", 1000.0, 1001.0) == 0
         assert other.acquire_slot("turn", 1000.5, 1001.5) == 1001.0
         assert other.acquire_slot("turn", 1001.0, 1002.0) == 0

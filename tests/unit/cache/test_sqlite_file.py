@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.hostile_files import FILES, NOTES, _database
 from tests.support.trees import snapshot
+from toolfold.cache.base import increment
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.cache.sqlite_file import APPLICATION_ID, check_location
 from toolfold.private_folder import MARK, PathRefused
@@ -30,7 +31,7 @@ def use(path: Path) -> None:
     store = SQLiteStore(path, LIMIT, 0.3)
     try:
         store.put("a", b"value", 1.0, 2.0)
-        store.increment("n", 2.0)
+        increment(store, "n", 2.0)
         store.get("a")
     finally:
         store.close()
@@ -232,7 +233,7 @@ def test_a_cache_that_the_user_deletes_while_it_is_used_is_made_again(tmp_path: 
     assert stores[0].get("a") is None
     stores[0].put("b", b"value", 1.0, 2.0)
     assert stores[1].get("b") == b"value"
-    assert [stores[n % 2].increment("n", 2.0) for n in range(4)] == [1, 2, 3, 4]
+    assert [increment(stores[n % 2], "n", 2.0) for n in range(4)] == [1, 2, 3, 4]
     for store in stores:
         store.close()
     assert names(path.parent) >= {"cache.sqlite"}
@@ -241,12 +242,13 @@ def test_a_cache_that_the_user_deletes_while_it_is_used_is_made_again(tmp_path: 
 
 WRITER = """
 import sys
+from toolfold.cache.base import increment
 from toolfold.cache.sqlite import SQLiteStore
 path, name, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
 store = SQLiteStore(path, 20_000_000, 30)
 for number in range(times):
     store.put(f"{name} {number}", name.encode() * 500, 1.0, 1e12)
-    store.increment("all", 1e12)
+    increment(store, "all", 1e12)
     assert store.get(f"{name} {number}") == name.encode() * 500
 print(store.get("before") or b"")
 """
@@ -262,7 +264,7 @@ def test_processes_that_make_and_use_a_file_at_once_lose_nothing(tmp_path: Path)
     writers = [start(path, f"p{number}", 100) for number in range(5)]
     assert [writer.wait(120) for writer in writers] == [0] * 5
     store = SQLiteStore(path, LIMIT, 5)
-    assert store.increment("all", 1e12) == 501
+    assert increment(store, "all", 1e12) == 501
     for process in range(5):
         for number in range(100):
             assert store.get(f"p{process} {number}") is not None
@@ -277,7 +279,7 @@ def test_processes_that_repair_a_file_at_once_share_the_new_one(tmp_path: Path) 
     writers = [start(path, f"p{number}", 50) for number in range(5)]
     assert [writer.wait(120) for writer in writers] == [0] * 5
     store = SQLiteStore(path, LIMIT, 5)
-    assert store.increment("all", 1e12) == 251
+    assert increment(store, "all", 1e12) == 251
     store.close()
 
 
@@ -306,7 +308,7 @@ def test_a_file_at_toolfolds_own_place_that_does_not_open_is_replaced_by_two_pro
     writers = [start(path, f"p{number}", 20) for number in range(2)]
     assert [writer.wait(60) for writer in writers] == [0] * 2
     store = SQLiteStore(path, LIMIT, 5)
-    assert store.increment("all", 1e12) == 41
+    assert increment(store, "all", 1e12) == 41
     assert store.get("p0 19") == b"p0" * 500
     store.close()
     assert names(path.parent) == {path.name, MARK}
@@ -385,7 +387,7 @@ def test_the_limit_of_bytes_holds_for_all_files_at_every_moment(tmp_path: Path, 
     for number in range(400):
         size = (50, 3_000, limit // 20, limit // 8)[number % 4]
         (store, other)[number % 2].put(f"{number}", os.urandom(size), float(number), 1e6 + number)
-        store.increment(f"{number}", 1e6)
+        increment(store, f"{number}", 1e6)
         sizes.append(disk_bytes(tmp_path))
     assert max(sizes) <= limit * 0.75
     assert store.get("396") is not None
@@ -413,7 +415,7 @@ def test_expired_values_and_counters_are_deleted(tmp_path: Path) -> None:
     store = SQLiteStore(path, LIMIT, 0.3)
     for number in range(100):
         store.put(f"{number}", b"value", 1.0, 10.0)
-        store.increment(f"{number}", 10.0)
+        increment(store, f"{number}", 10.0)
     for number in range(10):
         store.put(f"new {number}", b"value", 20.0, 100.0)
     store.close()
@@ -453,7 +455,7 @@ def test_a_process_that_is_stopped_while_it_reads_stops_writes_but_no_reads(tmp_
     for number in range(60):
         try:
             store.put(f"{number}", os.urandom(50_000), 1.0, 1e6)
-            store.increment("n", 1e6)
+            increment(store, "n", 1e6)
         except sqlite3.OperationalError:
             refused += 1
     assert refused

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from toolfold import cli
+from toolfold.cache.base import increment
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.results.offload import FOLDER, save_answer
 
@@ -38,7 +39,7 @@ def store(tmp_path: Path) -> SQLiteStore:
     now = time.time()
     store.put("new", b"x" * 100_000, now, now + 60)
     store.put("old", b"y", now - 90, now - 60)
-    store.increment("requests", now + 60)
+    increment(store, "requests", now + 60)
     return store
 
 

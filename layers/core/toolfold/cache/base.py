@@ -6,12 +6,18 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from toolfold.aws.clients import error_code
 from toolfold.private_folder import PathRefused
+
+logger = logging.getLogger("toolfold")
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 MAX_CLOCK_SKEW_S = 300.0
 """A value dated further in the future than this was written by a machine whose clock is wrong, and is ignored."""
@@ -31,9 +37,6 @@ class CacheStore(Protocol):
 
         A stored value dated more than ``MAX_CLOCK_SKEW_S`` after ``created_at`` does not count as newer.
         """
-
-    def increment(self, key: str, expires_at: float) -> int:
-        """Add 1 to the counter ``key`` and return its new value."""
 
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
@@ -60,10 +63,9 @@ class CacheStore(Protocol):
         """
 
 
-logger = logging.getLogger("toolfold")
-
-S = TypeVar("S")
-T = TypeVar("T")
+def increment(store: CacheStore, key: str, expires_at: float) -> int:
+    """Add 1 to the counter ``key``, which has no limit, and return its new value."""
+    return store.count_within(key, {"n": sys.maxsize}, expires_at)["n"] + 1
 
 
 class FailSafeStore(Generic[S]):

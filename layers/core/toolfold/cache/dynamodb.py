@@ -95,17 +95,6 @@ class DynamoDBStore:
             if error_code(error) != _CONDITION_FAILED:  # else another process has stored a newer value
                 raise
 
-    def increment(self, key: str, expires_at: float) -> int:
-        """Add 1 to the counter ``key`` and return its new value."""
-        changed = self._dynamodb.update_item(
-            TableName=self._table,
-            Key=_key(key),
-            UpdateExpression="ADD n :one SET expires_at = :until",
-            ExpressionAttributeValues={":one": _number(1), ":until": _number(math.ceil(expires_at))},
-            ReturnValues="UPDATED_NEW",
-        )
-        return int(changed["Attributes"]["n"]["N"])
-
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
     ) -> Mapping[str, int]:

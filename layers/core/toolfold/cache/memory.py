@@ -115,13 +115,6 @@ class MemoryStore:
             while self._common.currsize + self._own.currsize > self._max_bytes:
                 (self._own if 2 * self._own.currsize > self._max_bytes else self._common).popitem()
 
-    def increment(self, key: str, expires_at: float) -> int:
-        """Add 1 to the counter ``key`` and return its new value."""
-        with self._lock:
-            count = self._counters.get(key, 0) + 1
-            self._counters[key] = count
-            return count
-
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
     ) -> Mapping[str, int]:

@@ -95,14 +95,6 @@ class SQLiteStore:
 
         self._run(put)
 
-    def increment(self, key: str, expires_at: float) -> int:
-        """Add 1 to the counter ``key`` and return its new value."""
-        rows = self._execute(
-            "INSERT INTO numbers VALUES (?, 1, ?) ON CONFLICT (key) DO UPDATE SET value = value + 1 RETURNING value",
-            key, expires_at,
-        )  # fmt: skip
-        return int(rows[0][0])
-
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
     ) -> Mapping[str, int]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachetools import LRUCache
 
-from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore
+from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore, increment
 from toolfold.errors import RateLimited
 from toolfold.messages import DAY_USED_UP, WAIT_IN_TURN
 from toolfold.wording import from_data, to_data
@@ -181,7 +181,7 @@ class RateLimiter:
         """Count one more request, and return today's: of all processes where they share a store."""
         now = self._clock.now()
         resets_at = self._quota_resets_at(now)
-        total = self._run(lambda store: store.increment(f"usage/{key_id}/{resets_at:.0f}", now + 2 * DAY_S)) or 0
+        total = self._run(lambda store: increment(store, f"usage/{key_id}/{resets_at:.0f}", now + 2 * DAY_S)) or 0
         with self._lock:
             day, count = self._usage.get(key_id, (resets_at, 0))
             count = max(count + 1 if day == resets_at else 1, total)
