@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -314,6 +315,18 @@ def test_a_file_at_toolfolds_own_place_that_does_not_open_is_replaced_by_two_pro
     assert names(path.parent) == {path.name, MARK}
 
 
+@pytest.mark.parametrize("kind", [kind for kind in FILES if re.match("a (folder|FIFO|socket|link|hard|file of)", kind)])
+def test_what_is_not_a_file_of_the_user_alone_stays_also_at_toolfolds_own_place(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "new" / "responses.sqlite"
+    use(path)
+    path.unlink()
+    FILES[kind](path)
+    before = snapshot(tmp_path)
+    with pytest.raises(PathRefused):
+        use(path)
+    assert snapshot(tmp_path) == before
+
+
 @pytest.mark.parametrize("name", ["notes.sqlite", "responses.sqlite.old"])
 def test_a_users_file_with_another_name_in_a_folder_of_toolfold_is_refused(tmp_path: Path, name: str) -> None:
     use(tmp_path / "new" / "responses.sqlite")
@@ -323,6 +336,31 @@ def test_a_users_file_with_another_name_in_a_folder_of_toolfold_is_refused(tmp_p
     with pytest.raises(PathRefused, match="was not made by toolfold"):
         use(path)
     assert snapshot(tmp_path) == before
+
+
+def test_a_process_that_opens_the_file_again_while_it_writes_keeps_its_locks(tmp_path: Path) -> None:
+    path, stop = tmp_path / "cache.sqlite", threading.Event()
+    one = SQLiteStore(path, 20_000_000, 30)
+
+    def open_again() -> None:
+        while not stop.is_set():
+            SQLiteStore(path, 20_000_000, 30).close()
+
+    opener = threading.Thread(target=open_again)
+    opener.start()
+    try:
+        other = start(path, "p", 200)
+        for _ in range(200):
+            increment(one, "all", 1e12)
+        assert other.wait(60) == 0
+    finally:
+        stop.set()
+        opener.join()
+    assert increment(one, "all", 1e12) == 401
+    one.close()
+    with sqlite3.connect(path) as file:
+        assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    file.close()
 
 
 @pytest.mark.slow
