@@ -135,7 +135,7 @@ def check_owned_file(path: str, status: os.stat_result) -> None:
         raise PathRefused(f"{path} is {kinds.get(stat.S_IFMT(status.st_mode), 'a device or a socket')}, not a file")
     if os.name != "nt" and status.st_uid != os.geteuid():
         raise PathRefused(f"{path} belongs to another user")
-    if status.st_nlink != 1:
+    if status.st_nlink > 1:  # 0: it has just been deleted
         raise PathRefused(f"{path} has other names (hard links)")
 
 
