@@ -83,7 +83,7 @@ ROADS: Mapping[str, str] = {
     "execution/upstream.py self._adapter.call": "executor",
     "sources/http_api/adapter.py self._bound().call": "executor",
     "sources/http_api/adapter.py self._get_http_client().request": "executor",
-    "sources/mcp/adapter.py self._sessions.call": "executor",
+    "sources/mcp/adapter.py thread.sessions.call": "executor",
     "sources/mcp/session.py session.call": "executor",
     # These call no tool: they list and describe, or check the way to a host.
     "cli/catalog_views.py tools.call": "",

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import time
+import timeit
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
@@ -168,10 +168,8 @@ def test_a_file_with_every_setting_is_read_in_a_moment(write: Write) -> None:
             if name != "TOOLFOLD_STAGE"
         )
     )
-    read_settings(path)  # imports tomllib
-    started = time.perf_counter()
     assert len(read_settings(path)) == len(VARIABLES) - 1
-    assert time.perf_counter() - started < 0.02  # 2 ms on an idle machine
+    assert min(timeit.repeat(lambda: read_settings(path), number=1, repeat=5)) < 0.02  # 2 ms on an idle machine
 
 
 class TestPackagedSettings:
