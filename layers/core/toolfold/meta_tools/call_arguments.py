@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import InvalidArguments
 from toolfold.meta_tools.arguments import boolean, correction, invalid, is_blank, quote, whole_number
 from toolfold.meta_tools.detail_levels import properties
+from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -44,8 +45,6 @@ def split_arguments(tool: Tool, arguments: Mapping[str, Any]) -> tuple[dict[str,
 
 
 def _invalid_option(arguments: Mapping[str, Any], name: str, allowed: str) -> InvalidArguments:
-    from toolfold.wording import Text  # for errors only
-
     problem = Text(f"{{{name}}} must be {{allowed}}, not {{given}}")  # the name is a term of its reader
     return invalid(
         "TOOL_CALL",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
+from toolfold.messages import UNREADABLE
 from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.results import preview, render, tables, tokens
 from toolfold.results.limits import Truncation
@@ -179,8 +180,6 @@ def render_document(
 
 
 def _nested_too_deeply() -> UpstreamError:
-    from toolfold.messages import UNREADABLE  # for errors only
-
     return UpstreamError("The service sent an answer that is nested too deeply.", UNREADABLE)
 
 
