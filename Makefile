@@ -120,6 +120,10 @@ measure: .venv/.dev ## count tokens and write the tables of docs/reference/measu
 measure-check: .venv/.dev ## fail when the tables of docs/reference/measurements.md are stale
 	$(bin)/python -m scripts.measure_tokens --check docs/reference/measurements.md
 
+.PHONY: measure-spelling
+measure-spelling: .venv/.dev ## measure from which similarity a known name is suggested for a wrong one
+	$(bin)/python -m scripts.measure_spelling
+
 .PHONY: picture
 picture: .venv/.dev ## draw the architecture from template.yaml: docs/images/architecture.svg
 	$(bin)/python -m scripts.architecture_picture

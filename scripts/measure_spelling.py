@@ -4,7 +4,7 @@ The table of ``tests/unit/data/spelling_pairs.toml`` has names as people and mod
 names that mean nothing. Printed are, for each scorer and similarity, how many suggestions are right (also: none where
 none is meant), wrong, and missing. ``toolfold.fuzzy.LEAST`` is chosen by it:
 
-    PYTHONPATH=layers/core python -m scripts.measure_spelling
+    make measure-spelling
 """
 
 from __future__ import annotations
