@@ -211,6 +211,16 @@ def test_texts_speak_to_a_person(name: str) -> None:  # N6
     assert "{" not in step or '{"tool_name"' not in step
 
 
+@pytest.mark.parametrize("kind", database_errors._CONNECTION)
+def test_errors_of_a_database_have_all_their_fields(kind: database_errors.FailureKind) -> None:
+    for dialect in ("sqlite", "postgresql"):
+        error = database_errors.to_call_error(
+            database_errors.DatabaseFailure(kind), title="Shop", dialect=dialect, max_bytes=9, statement="", schema=None
+        )
+        for text in (error.message, error.suggestion, *for_person(error, environment={})):
+            assert not re.search(r"[{}]|\b(title|dialect|form|max_bytes|how_to_add)\b", text)
+
+
 def test_faults_of_the_catalog_speak_to_both(catalog: Catalog) -> None:  # N6
     for source in catalog.sources:
         for text in [fault["suggestion"] for fault in source.faults] + [source.no_data]:

@@ -23,7 +23,7 @@ from toolfold.errors import (
 )
 from toolfold.extras import how_to_add
 from toolfold.fuzzy import did_you_mean, normalize
-from toolfold.messages import SEE_LOG, TELL_OPERATOR_TO
+from toolfold.messages import SEE_LOG
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, NotConnected
 from toolfold.sources.sql.functions import POSTGRESQL_FUNCTIONS, SQLITE_FUNCTIONS
 from toolfold.sources.sql.schema import DatabaseSchema, Table
@@ -105,7 +105,7 @@ class _Failed:
 
 
 def _operator_must(do: str) -> Text:
-    return TELL_OPERATOR_TO.filled(do=Text(do))
+    return Text(f"Tell the operator to {do}", f"To end this, {do}")
 
 
 _CONNECTION: dict[FailureKind, _Failed] = {
