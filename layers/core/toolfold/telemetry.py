@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 from aws_lambda_powertools import Logger, Tracer
@@ -125,9 +125,8 @@ class CurrentStdout:
             sys.stdout.flush()
 
 
-@dataclass
 class _Line:
-    """A log line that is written at every log level.
+    """A log line that is written at every log level. No dataclass: the first response would wait for its import.
 
     Attributes:
         message: Its ``message``.
@@ -136,10 +135,15 @@ class _Line:
         by_service: Metrics with the dimension service.
     """
 
-    message: str
-    fields: dict[str, Any]
-    by_code: dict[str, float] = field(default_factory=dict)
-    by_service: dict[str, float] = field(default_factory=dict)
+    def __init__(
+        self,
+        message: str,
+        fields: Mapping[str, Any],
+        by_code: Mapping[str, float] = MappingProxyType({}),
+        by_service: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        self.message = message
+        self.fields, self.by_code, self.by_service = dict(fields), dict(by_code), dict(by_service)
 
     def add(self, other: _Line) -> None:
         """Add what another line has."""
@@ -225,7 +229,7 @@ class Telemetry:
         code = fields.get("error", "")
         if code in FAILURES:
             self.record_failure(str(code))
-        line = _Line("request", dict(fields))
+        line = _Line("request", fields)
         if self._is_cold:
             self._is_cold, is_probe = False, False
             line.by_service["ColdStart"] = 1

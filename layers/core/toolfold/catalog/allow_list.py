@@ -14,19 +14,15 @@ The key of a built-in source is sent to the host of that source, or to the one t
 other. An entry ``ID=NAME`` in a setting binds a variable or a host to one source in the same way.
 """
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: NamedTuple compiles each annotation that is a string.
 import logging
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from toolfold.catalog.entries import Source
 from toolfold.catalog.head_checks import host_of
 from toolfold.errors import CatalogUnavailable, UpstreamError
-from toolfold.settings.model import BUILT_IN_SOURCES
-
-if TYPE_CHECKING:
-    from toolfold.catalog.entries import Source
-    from toolfold.settings import Settings
+from toolfold.settings.model import BUILT_IN_SOURCES, Settings
 
 __all__ = ["IN_ERROR", "AllowList", "Refusal", "command_of", "own_variable"]
 
@@ -84,7 +80,7 @@ class AllowList:
         self._key_variables, self._allowed_hosts = frozenset(key_variables), frozenset(allowed_hosts)
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> AllowList:
+    def from_settings(cls, settings: Settings) -> "AllowList":
         """Return the allow-list that ``settings`` make."""
         return cls(
             settings.source_urls,

@@ -17,8 +17,7 @@ A header that is repeated, or that a gateway joined with a comma, is an error: w
 Approvals and the audit log name a caller by :func:`principal_id`.
 """
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: NamedTuple compiles each annotation that is a string.
 import binascii
 import json
 from collections.abc import Collection, Iterable, Mapping
@@ -26,25 +25,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from toolfold.errors import InsufficientScope
-
-
-def principal_id(credentials: RequestCredentials, secret: bytes) -> str:
-    """Return the id of the caller: that of the access token, else a hash of the API keys in the request, else "".
-
-    Args:
-        credentials: of the request.
-        secret: key of the hash, so that keys cannot be found by trying.
-    """
-    if credentials.caller:
-        return credentials.caller
-    keys = [credentials.bearer, credentials.x_api_key, credentials.query, sorted(credentials.named.items())]
-    if not any(keys):
-        return ""
-    import hashlib  # the first response has no use for it
-    import hmac
-
-    return "key-" + hmac.new(secret, b"caller " + json.dumps(keys).encode(), hashlib.sha256).hexdigest()[:32]
-
 
 AUTHORIZATION, X_API_KEY, QUERY = "authorization", "x-api-key", "query"
 """Places of a key in a request: two headers and the query string."""
@@ -123,6 +103,24 @@ class RequestCredentials(NamedTuple):
 
 
 NO_CREDENTIALS = RequestCredentials()
+
+
+def principal_id(credentials: RequestCredentials, secret: bytes) -> str:
+    """Return the id of the caller: that of the access token, else a hash of the API keys in the request, else "".
+
+    Args:
+        credentials: of the request.
+        secret: key of the hash, so that keys cannot be found by trying.
+    """
+    if credentials.caller:
+        return credentials.caller
+    keys = [credentials.bearer, credentials.x_api_key, credentials.query, sorted(credentials.named.items())]
+    if not any(keys):
+        return ""
+    import hashlib  # the first response has no use for it
+    import hmac
+
+    return "key-" + hmac.new(secret, b"caller " + json.dumps(keys).encode(), hashlib.sha256).hexdigest()[:32]
 
 
 def read_credentials(

@@ -14,7 +14,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -255,7 +254,7 @@ class ToolExecutor:
             only_cached=only_cached,
             log=line.call,
         )
-        return replace(result, notes=resolved.notes) if resolved.notes else result
+        return result.with_notes(resolved.notes)
 
     def _require_allowed(self, catalog: Catalog, tool: Tool, credentials: RequestCredentials) -> None:
         """Check that the caller may call ``tool`` here.

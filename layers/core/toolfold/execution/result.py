@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.models import ResultKind
@@ -62,3 +62,7 @@ class CallResult:
     blocks: str = ""
     use: UpstreamUse = NO_USE
     entry: Entry | None = field(default=None, compare=False, repr=False)
+
+    def with_notes(self, notes: tuple[str, ...]) -> CallResult:
+        """Return the result with ``notes`` in place of its own, if there are any."""
+        return replace(self, notes=notes) if notes else self

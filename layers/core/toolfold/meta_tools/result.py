@@ -1,7 +1,6 @@
 """A call of a meta-tool in the documented form, with what performs it, and its result: independent of any protocol."""
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: NamedTuple compiles each annotation that is a string.
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -89,12 +88,12 @@ class MetaRequest(NamedTuple):
         switched_off: tools that combine several calls, and that cannot be called here.
     """
 
-    catalog: Catalog
-    executor: ToolExecutor
+    catalog: "Catalog"
+    executor: "ToolExecutor"
     arguments: Mapping[str, Any]
-    credentials: RequestCredentials
+    credentials: "RequestCredentials"
     turns: threading.Semaphore
     deadline: float | None
     whole: bool
-    interpreter: Callable[[], Interpreter]
+    interpreter: Callable[[], "Interpreter"]
     switched_off: frozenset[str] = frozenset()

@@ -1,7 +1,6 @@
 """HTTP requests and responses without sockets, and the checks that come before a body is parsed."""
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: NamedTuple compiles each annotation that is a string.
 import re
 from collections.abc import Mapping
 from types import MappingProxyType

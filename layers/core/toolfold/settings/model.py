@@ -7,7 +7,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from toolfold.errors import SettingsError
 from toolfold.settings import parsers as p
@@ -21,10 +21,15 @@ _OPEN_LIMITS = {"TOOLFOLD_CALLS_PER_MINUTE": "60", "TOOLFOLD_CALLS_PER_DAY": "50
 
 
 class Setting(NamedTuple):
-    """A setting, as an annotation of a field: ``default`` is the text parsed where the variable is not set."""
+    """A setting: ``default`` is the text parsed where the variable is not set."""
 
     parse: p.Parser
     default: str = ""
+
+
+def setting(parse: p.Parser, default: str = "") -> Any:
+    """Return a :class:`Setting` in the place of the value of a field, which :meth:`Settings.from_environment` reads."""
+    return Setting(parse, default)
 
 
 class BuiltInSource(NamedTuple):
@@ -45,80 +50,80 @@ class Settings(NamedTuple):
     25 s is below the 30 s after which an HTTP API gives up; 25 MB holds the longest histories of the sources.
     """
 
-    stage: Annotated[str, Setting(p.text)]
-    access: Annotated[str, Setting(p.choice("", "iam", "oauth", "open"))]
-    catalog: Annotated[str, Setting(p.text)]
-    mode: Annotated[str, Setting(p.mode)]
-    connector_mode: Annotated[str, Setting(p.kind_mode)]
-    database_mode: Annotated[str, Setting(p.kind_mode)]
-    mcp_mode: Annotated[str, Setting(p.kind_mode)]
-    skill_mode: Annotated[str, Setting(p.kind_mode)]
-    batch: Annotated[bool, Setting(p.boolean, "true")]
-    pipe: Annotated[bool, Setting(p.boolean, "true")]
-    scripts: Annotated[bool, Setting(p.boolean, "true")]
-    catalog_max_age_s: Annotated[float, Setting(p.duration, "60")]
-    s3_timeout_s: Annotated[float, Setting(p.timeout, "5")]
-    source_keys: Annotated[str, Setting(p.stored_keys)]
-    key_variables: Annotated[tuple[str, ...], Setting(p.key_variables)]
-    allowed_hosts: Annotated[tuple[str, ...], Setting(p.hosts)]
-    private_hosts: Annotated[tuple[str, ...], Setting(p.hosts)]
-    allowed_commands: Annotated[tuple[str, ...], Setting(p.commands)]
-    connect_timeout_s: Annotated[float, Setting(p.timeout, "5")]
-    timeout_s: Annotated[float, Setting(p.timeout, "25")]
-    deadline_margin_s: Annotated[float, Setting(p.timeout, "1")]
-    max_response_bytes: Annotated[int, Setting(p.size, "25000000")]
-    cache: Annotated[str, Setting(p.cache)]
-    cache_bucket: Annotated[str, Setting(p.bucket)]
-    cache_memory_bytes: Annotated[int, Setting(p.size, "32000000")]
-    cache_file_bytes: Annotated[int, Setting(p.size, "256000000")]
-    cache_timeout_s: Annotated[float, Setting(p.timeout, "0.3")]
-    cache_cooldown_s: Annotated[float, Setting(p.duration, "30")]
-    stale_if_error_s: Annotated[float, Setting(p.number(whole=True, zero=0), "86400")]
-    no_data_ttl_s: Annotated[float, Setting(p.duration, "300")]
-    negative_ttl_s: Annotated[float, Setting(p.duration, "300")]
-    key_salt: Annotated[str, Setting(p.text)]
-    requests_per_day: Annotated[int | None, Setting(p.optional_count)]
-    requests_per_second: Annotated[float | None, Setting(p.number(zero=None))]
-    calls_per_minute: Annotated[int | None, Setting(p.optional_count)]
-    calls_per_day: Annotated[int | None, Setting(p.optional_count)]
-    max_queue_wait_s: Annotated[float, Setting(p.timeout, "3")]
-    quota_recheck_s: Annotated[float, Setting(p.duration, "3600")]
-    retries: Annotated[int, Setting(p.number(whole=True, zero=0), "2")]
-    retry_backoff_s: Annotated[float, Setting(p.duration, "0.3")]
-    breaker_failures: Annotated[int, Setting(p.size, "5")]
-    breaker_cooldown_s: Annotated[float, Setting(p.duration, "30")]
-    secret_ttl_s: Annotated[float, Setting(p.duration, "300")]
-    secret_timeout_s: Annotated[float, Setting(p.timeout, "2")]
-    max_tokens: Annotated[int, Setting(p.size, "8000")]
-    max_tokens_ceiling: Annotated[int, Setting(p.size, "50000")]
-    offload: Annotated[str, Setting(p.offload)]
-    presigned_url_ttl_s: Annotated[float, Setting(p.number(1, p.DAY_S), "3600")]
-    log_level: Annotated[str, Setting(p.choice("DEBUG", "INFO", "WARNING", "ERROR"), "INFO")]
-    log_sample_rate: Annotated[float | None, Setting(p.number(high=1, zero=None))]
-    call_log: Annotated[str, Setting(p.text)]
-    extras: Annotated[tuple[str, ...], Setting(p.items("sources|scripts", "sources or scripts, separated by commas"))]
-    trace: Annotated[bool, Setting(p.boolean, "false")]
-    origin_secret_sha256: Annotated[tuple[str, ...], Setting(p.hashes)]
-    allow_key_in_query: Annotated[bool, Setting(p.boolean, "false")]
-    allowed_origins: Annotated[tuple[str, ...], Setting(p.origins)]
-    oauth_issuer: Annotated[str, Setting(p.https_url)]
-    oauth_audience: Annotated[str, Setting(p.text)]
-    oauth_client_ids: Annotated[tuple[str, ...], Setting(p.texts)]
-    oauth_scope_prefix: Annotated[str, Setting(p.text)]
-    oauth_premium_scope: Annotated[bool, Setting(p.boolean, "false")]
-    oauth_cognito_client: Annotated[str, Setting(p.text)]
-    oauth_redirect_uris: Annotated[tuple[str, ...], Setting(p.redirect_uris)]
-    endpoint: Annotated[str, Setting(p.https_url)]
-    public_url: Annotated[str, Setting(p.https_url)]
-    anyone_may_use_the_key: Annotated[bool, Setting(p.boolean, "false")]
-    approve: Annotated[str, Setting(p.choice("agent", "human", "deny"), "agent")]
-    approval_secret: Annotated[str, Setting(p.approval_secret)]
-    approval_ttl_s: Annotated[float, Setting(p.number(10, p.DAY_S), "600")]
-    audit_file: Annotated[str, Setting(p.text)]
-    explorer: Annotated[str, Setting(p.choice("off", "read-only", "calls"), "off")]
-    ignored_variables: Annotated[tuple[str, ...], Setting(p.names)]
-    source_urls: Mapping[str, str]
-    keyed_sources: tuple[str, ...]
+    stage: str = setting(p.text)
+    access: str = setting(p.choice("", "iam", "oauth", "open"))
+    catalog: str = setting(p.text)
+    mode: str = setting(p.mode)
+    connector_mode: str = setting(p.kind_mode)
+    database_mode: str = setting(p.kind_mode)
+    mcp_mode: str = setting(p.kind_mode)
+    skill_mode: str = setting(p.kind_mode)
+    batch: bool = setting(p.boolean, "true")
+    pipe: bool = setting(p.boolean, "true")
+    scripts: bool = setting(p.boolean, "true")
+    catalog_max_age_s: float = setting(p.duration, "60")
+    s3_timeout_s: float = setting(p.timeout, "5")
+    source_keys: str = setting(p.stored_keys)
+    key_variables: tuple[str, ...] = setting(p.key_variables)
+    allowed_hosts: tuple[str, ...] = setting(p.hosts)
+    private_hosts: tuple[str, ...] = setting(p.hosts)
+    allowed_commands: tuple[str, ...] = setting(p.commands)
+    connect_timeout_s: float = setting(p.timeout, "5")
+    timeout_s: float = setting(p.timeout, "25")
+    deadline_margin_s: float = setting(p.timeout, "1")
+    max_response_bytes: int = setting(p.size, "25000000")
+    cache: str = setting(p.cache)
+    cache_bucket: str = setting(p.bucket)
+    cache_memory_bytes: int = setting(p.size, "32000000")
+    cache_file_bytes: int = setting(p.size, "256000000")
+    cache_timeout_s: float = setting(p.timeout, "0.3")
+    cache_cooldown_s: float = setting(p.duration, "30")
+    stale_if_error_s: float = setting(p.number(whole=True, zero=0), "86400")
+    no_data_ttl_s: float = setting(p.duration, "300")
+    negative_ttl_s: float = setting(p.duration, "300")
+    key_salt: str = setting(p.text)
+    requests_per_day: int | None = setting(p.optional_count)
+    requests_per_second: float | None = setting(p.number(zero=None))
+    calls_per_minute: int | None = setting(p.optional_count)
+    calls_per_day: int | None = setting(p.optional_count)
+    max_queue_wait_s: float = setting(p.timeout, "3")
+    quota_recheck_s: float = setting(p.duration, "3600")
+    retries: int = setting(p.number(whole=True, zero=0), "2")
+    retry_backoff_s: float = setting(p.duration, "0.3")
+    breaker_failures: int = setting(p.size, "5")
+    breaker_cooldown_s: float = setting(p.duration, "30")
+    secret_ttl_s: float = setting(p.duration, "300")
+    secret_timeout_s: float = setting(p.timeout, "2")
+    max_tokens: int = setting(p.size, "8000")
+    max_tokens_ceiling: int = setting(p.size, "50000")
+    offload: str = setting(p.offload)
+    presigned_url_ttl_s: float = setting(p.number(1, p.DAY_S), "3600")
+    log_level: str = setting(p.choice("DEBUG", "INFO", "WARNING", "ERROR"), "INFO")
+    log_sample_rate: float | None = setting(p.number(high=1, zero=None))
+    call_log: str = setting(p.text)
+    extras: tuple[str, ...] = setting(p.items("sources|scripts", "sources or scripts, separated by commas"))
+    trace: bool = setting(p.boolean, "false")
+    origin_secret_sha256: tuple[str, ...] = setting(p.hashes)
+    allow_key_in_query: bool = setting(p.boolean, "false")
+    allowed_origins: tuple[str, ...] = setting(p.origins)
+    oauth_issuer: str = setting(p.https_url)
+    oauth_audience: str = setting(p.text)
+    oauth_client_ids: tuple[str, ...] = setting(p.texts)
+    oauth_scope_prefix: str = setting(p.text)
+    oauth_premium_scope: bool = setting(p.boolean, "false")
+    oauth_cognito_client: str = setting(p.text)
+    oauth_redirect_uris: tuple[str, ...] = setting(p.redirect_uris)
+    endpoint: str = setting(p.https_url)
+    public_url: str = setting(p.https_url)
+    anyone_may_use_the_key: bool = setting(p.boolean, "false")
+    approve: str = setting(p.choice("agent", "human", "deny"), "agent")
+    approval_secret: str = setting(p.approval_secret)
+    approval_ttl_s: float = setting(p.number(10, p.DAY_S), "600")
+    audit_file: str = setting(p.text)
+    explorer: str = setting(p.choice("off", "read-only", "calls"), "off")
+    ignored_variables: tuple[str, ...] = setting(p.names)
+    source_urls: Mapping[str, str] = {}
+    keyed_sources: tuple[str, ...] = ()
 
     @property
     def switched_off(self) -> frozenset[str]:
@@ -157,9 +162,7 @@ class Settings(NamedTuple):
 
 
 VARIABLES: Mapping[str, Setting] = {
-    PREFIX + name.upper(): annotation.__metadata__[0]
-    for name, annotation in Settings.__annotations__.items()
-    if hasattr(annotation, "__metadata__")
+    PREFIX + name.upper(): value for name, value in Settings._field_defaults.items() if isinstance(value, Setting)
 }
 """Variable → its setting."""
 
