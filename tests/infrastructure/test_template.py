@@ -150,6 +150,7 @@ class TestFunction:
         assert variables["TOOLFOLD_OFFLOAD"] == "s3://OffloadBucket/offload"
         assert variables["TOOLFOLD_ENDPOINT"] == "https://Api.execute-api.us-east-1.amazonaws.com/mcp"
         assert variables["POWERTOOLS_SERVICE_NAME"] == "toolfold"
+        assert variables["SSL_CERT_FILE"] == "/opt/python/certifi/cacert.pem"
         assert "POWERTOOLS_LOGGER_LOG_EVENT" not in variables  # events contain API keys
 
     @pytest.mark.parametrize(

@@ -95,9 +95,10 @@ class LambdaRuntime:
         """Seconds of the last invocation, from handing out the event to receiving the result."""
         self._command = [*launcher, str(python), "-m", "awslambdaric", handler]
         self._function = function
-        self.variables: Mapping[str, str] = _lambda_variables(function, layers, handler, memory_mb, managed) | dict(
-            environment or {}
-        )
+        self.variables: Mapping[str, str] = {
+            **_lambda_variables(function, layers, handler, memory_mb, managed),
+            **{name: _in_layer(value, layers) for name, value in (environment or {}).items()},
+        }
         """The whole environment of the process, without the address of the Runtime API."""
         # A file, not a pipe: as in Lambda, the log takes no time of the process that waits for the answer.
         self._log, path = tempfile.mkstemp()
@@ -300,6 +301,13 @@ def _lambda_variables(
         "AWS_SECRET_ACCESS_KEY": "testing",
         "AWS_SESSION_TOKEN": "testing",
     }
+
+
+def _in_layer(value: str, layers: Sequence[Path]) -> str:
+    """Return the file of a layer that a variable names below ``/opt``, where Lambda has the layers; else ``value``."""
+    if not value.startswith("/opt/"):
+        return value
+    return next((str(path) for layer in layers if (path := layer / value.removeprefix("/opt/")).exists()), value)
 
 
 def _failure(report: Report | None, request_id: str, limit_s: float) -> Mapping[str, Any]:
