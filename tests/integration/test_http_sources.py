@@ -292,7 +292,7 @@ def test_keys_of_all_sources_can_be_in_one_secret(
     for name in stored:
         monkeypatch.delenv(f"TOOLFOLD_SOURCE_{name.upper()}_KEY")
     monkeypatch.delenv("TOOLFOLD_SOURCE_HEADER_KEY")
-    settings = world.executor.settings._replace(source_keys="ssm:/toolfold/sources")
+    settings = world.executor.settings.replaced(source_keys="ssm:/toolfold/sources")
     world.tools = MetaTools(lambda: world.catalog, ToolExecutor(settings, clock=Clock().clocks()))
     for service in world.services.values():
         service.answer = echo

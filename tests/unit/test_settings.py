@@ -21,7 +21,7 @@ ISSUER = {
 
 def test_every_variable_is_a_field_with_a_meaning() -> None:
     named = {name.removeprefix("TOOLFOLD_").lower() for name in VARIABLES}
-    assert set(Settings._fields) == named | {"source_urls", "keyed_sources"}
+    assert set(Settings.__annotations__) == named | {"source_urls", "keyed_sources"}
     assert set(setting_meanings()) == {*VARIABLES, "TOOLFOLD_SOURCE_<ID>_URL", "TOOLFOLD_SOURCE_<ID>_KEY"}
 
 

@@ -65,7 +65,7 @@ def with_local_defaults(settings: Settings) -> Settings:
     folder = user_cache_dir()
     if not folder:
         logger.warning("This user has no home folder: responses are cached in memory, long answers are not saved")
-        return settings._replace(cache=settings.cache or "memory", offload=settings.offload or "off")
-    return settings._replace(
+        return settings.replaced(cache=settings.cache or "memory", offload=settings.offload or "off")
+    return settings.replaced(
         cache=settings.cache or os.path.join(folder, CACHE_FILE), offload=settings.offload or folder
     )

@@ -122,7 +122,7 @@ def make_app() -> App:
     check_cache_file(settings)
     check_audit_setting(settings)
     # The ceiling of tokens keeps a model's context small; a person chooses.
-    app = build_app(with_local_defaults(settings)._replace(max_tokens_ceiling=sys.maxsize), exposes_all=True)
+    app = build_app(with_local_defaults(settings).replaced(max_tokens_ceiling=sys.maxsize), exposes_all=True)
     check_catalog(settings, app.catalog_store)
     return app
 

@@ -81,7 +81,7 @@ def _compiled(source: SourceFolder) -> Iterator[tuple[Path, float]]:
 def _make_app(path: Path, source_id: str) -> App:
     """Return an App with the settings of the environment that are about this source, without a cache."""
     settings = Settings.from_environment()
-    settings = settings._replace(
+    settings = settings.replaced(
         catalog=str(path),
         cache="off",
         source_urls={name: url for name, url in settings.source_urls.items() if name == source_id},

@@ -76,7 +76,7 @@ class ApprovalDesk:
         now: Callable[[], float] = time.time,
     ) -> None:
         # Approvals in the memory of a server cannot be reached from here.
-        self._settings, self._now = settings._replace(approve="human"), now
+        self._settings, self._now = settings.replaced(approve="human"), now
         try:
             self._secret = signing_secret(self._settings, read_reference, b"")
         except SecretUnavailable as error:

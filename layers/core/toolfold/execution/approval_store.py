@@ -54,7 +54,7 @@ def approval_file(settings: Settings) -> str:
     """Return the path of the SQLite file for a deployment without DynamoDB; empty: the user has no folder for it."""
     location = settings.cache
     if location in ("", "memory", "off"):
-        location = with_local_defaults(settings._replace(cache="")).cache
+        location = with_local_defaults(settings.replaced(cache="")).cache
     return "" if location == "memory" else os.path.join(os.path.dirname(os.path.abspath(location)), FILE_NAME)
 
 

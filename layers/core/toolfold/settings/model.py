@@ -43,10 +43,11 @@ BUILT_IN_SOURCES = {"alpha_vantage": BuiltInSource("ALPHA_VANTAGE_API_KEY", "www
 """Id of a source → what it may name. Here, and not beside the adapter: the first response does not import adapters."""
 
 
-class Settings(NamedTuple):
+class Settings:
     """The settings in force, with times in seconds and sizes in bytes. The field ``x`` is the variable ``TOOLFOLD_X``.
 
-    A named tuple, as making a dataclass of so many fields takes 3 ms of a cold start. ``repr`` hides salt and secret.
+    Immutable; ``repr`` hides salt and secret. A plain class, whose class variables say how the fields are read:
+    making a named tuple or a dataclass of so many fields takes 2 to 3 ms of a cold start.
     25 s is below the 30 s after which an HTTP API gives up; 25 MB holds the longest histories of the sources.
     """
 
@@ -122,8 +123,25 @@ class Settings(NamedTuple):
     audit_file: str = setting(p.text)
     explorer: str = setting(p.choice("off", "read-only", "calls"), "off")
     ignored_variables: tuple[str, ...] = setting(p.names)
-    source_urls: Mapping[str, str] = {}
-    keyed_sources: tuple[str, ...] = ()
+    source_urls: Mapping[str, str]
+    keyed_sources: tuple[str, ...]
+
+    def __init__(self, **values: Any) -> None:
+        if wrong := self.__annotations__.keys() ^ values.keys():
+            raise TypeError(f"fields that are missing or unknown: {', '.join(sorted(wrong))}")
+        vars(self).update(values)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name}: settings do not change; use replaced()")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def replaced(self, **values: Any) -> "Settings":
+        """Return the settings with other values of some fields."""
+        return Settings(**{**vars(self), **values})
 
     @property
     def switched_off(self) -> frozenset[str]:
@@ -132,7 +150,7 @@ class Settings(NamedTuple):
         return frozenset(name for name, is_on in switches if not is_on)
 
     def __repr__(self) -> str:
-        shown = ((name, value) for name, value in zip(self._fields, self, strict=True) if name not in _HIDDEN)
+        shown = ((name, value) for name, value in vars(self).items() if name not in _HIDDEN)
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown)})"
 
     @classmethod
@@ -162,7 +180,7 @@ class Settings(NamedTuple):
 
 
 VARIABLES: Mapping[str, Setting] = {
-    PREFIX + name.upper(): value for name, value in Settings._field_defaults.items() if isinstance(value, Setting)
+    PREFIX + name.upper(): value for name, value in vars(Settings).items() if isinstance(value, Setting)
 }
 """Variable → its setting."""
 
