@@ -20,7 +20,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 from aws_lambda_powertools import Logger, Tracer
@@ -138,12 +137,12 @@ class _Line:
     def __init__(
         self,
         message: str,
-        fields: Mapping[str, Any],
-        by_code: Mapping[str, float] = MappingProxyType({}),
-        by_service: Mapping[str, float] = MappingProxyType({}),
+        fields: dict[str, Any],
+        by_code: dict[str, float] | None = None,
+        by_service: dict[str, float] | None = None,
     ) -> None:
-        self.message = message
-        self.fields, self.by_code, self.by_service = dict(fields), dict(by_code), dict(by_service)
+        self.message, self.fields = message, fields
+        self.by_code, self.by_service = by_code or {}, by_service or {}
 
     def add(self, other: _Line) -> None:
         """Add what another line has."""
@@ -229,7 +228,7 @@ class Telemetry:
         code = fields.get("error", "")
         if code in FAILURES:
             self.record_failure(str(code))
-        line = _Line("request", fields)
+        line = _Line("request", dict(fields))
         if self._is_cold:
             self._is_cold, is_probe = False, False
             line.by_service["ColdStart"] = 1
