@@ -16,7 +16,7 @@ from toolfold.errors import CallError, InvalidArguments, InvalidSelect, Referenc
 from toolfold.fuzzy import did_you_mean
 from toolfold.meta_tools.arguments import escape
 from toolfold.results import limits
-from toolfold.results.select import jmespath_query
+from toolfold.results.select import jmespath
 from toolfold.results.tables import Document, Table
 
 __all__ = [
@@ -121,7 +121,7 @@ def check_path(reference: Reference) -> None:
         return
 
     try:
-        jmespath_query.parse(path)
+        jmespath.parse(path)
     except InvalidSelect as error:
         raise InvalidArguments(
             f"{escape(reference.text)}: {error.reason}.",
@@ -219,7 +219,7 @@ def value_at(reference: Reference, view: Any, budget: WorkBudget) -> Any:
         data = view["rows"] if path.startswith("[") and isinstance(view, dict) and "rows" in view else view
         expression = path.removeprefix("|").strip()
         try:
-            found = jmespath_query.search(expression, data, budget)
+            found = jmespath.search(expression, data, budget)
         except CallError as error:
             if not isinstance(error, InvalidArguments):
                 raise

@@ -143,11 +143,13 @@ def select_from(parsed: ParsedAnswer, selection: Selection | None, today: date, 
     """
     if selection is None:
         return parsed.document
-    from toolfold.results.select import evaluator, jmespath_query
-
     try:
         if selection.jmespath:
-            return tables.from_value(jmespath_query.search(selection.jmespath, parsed.data, budget), budget)
+            from toolfold.results.select import jmespath
+
+            return tables.from_value(jmespath.search(selection.jmespath, parsed.data, budget), budget)
+        from toolfold.results.select import evaluator
+
         return evaluator.evaluate(selection, parsed.document, budget, today)
     except RecursionError:
         raise _nested_too_deeply() from None

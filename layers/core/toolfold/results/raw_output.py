@@ -156,9 +156,9 @@ class RawRenderer(Renderer):
     def _render_json(self, selection: Selection | None) -> RenderedResult:
         data: Any = parsing.parse_json(self.body, self.redactor, self.budget, values.parse_float)
         if selection is not None:
-            from toolfold.results.select import jmespath_query
+            from toolfold.results.select import jmespath
 
-            data = jmespath_query.search(selection.jmespath, data, self.budget)
+            data = jmespath.search(selection.jmespath, data, self.budget)
         self.prepare_text()
         if self.options.whole:
             is_as_sent = selection is None and not self.redactor.appears_in(self.body)

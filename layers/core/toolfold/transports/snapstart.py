@@ -57,14 +57,13 @@ _USED_BY_TOOL_CALL = (
     "toolfold.results.offload",
     "toolfold.results.output",
     "toolfold.results.select.evaluator",
-    "toolfold.results.select.jmespath_query",
+    "toolfold.results.select.jmespath",
     "toolfold.results.select.requested",
     "toolfold.results.select.sql_periods",
     "toolfold.results.select.sql_query",
     "toolfold.sources.http_api.adapter",
     "toolfold.sources.http_api.transport_errors",
-    # of libraries: by the first expression in a select, schema that is checked, and host name that is resolved
-    "jmespath",
+    # of libraries: by the first schema that is checked, name that is not found, and host name that is resolved
     "jsonschema_rs",
     "rapidfuzz",
     "encodings.idna",

@@ -12,7 +12,7 @@ from tests.unit.results.select.guesses import GUESSES
 from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
 from toolfold.results import render, tables
-from toolfold.results.select import evaluator, jmespath_query, parser
+from toolfold.results.select import evaluator, jmespath, parser
 from toolfold.results.tables import Document, Table
 
 
@@ -25,7 +25,7 @@ def selected(name: str, guess: Any) -> Document:
         from tests.unit.results.select.answers import ANSWERS
 
         data = tables.parse_json(ANSWERS[name], {}, WorkBudget())
-        return tables.from_value(jmespath_query.search(selection.jmespath, data, WorkBudget()), WorkBudget())
+        return tables.from_value(jmespath.search(selection.jmespath, data, WorkBudget()), WorkBudget())
     return evaluator.evaluate(selection, whole, WorkBudget(), TODAY)
 
 

@@ -4,7 +4,6 @@
 ``resolver`` looks up the names, with ``table_names`` and ``phrases``; ``rows`` and ``calculations`` choose and compute
 with ``statements`` of SQL; ``requested`` says what it requests of a series, ``explanations`` why nothing is found;
 ``sql_query`` applies SQL, with ``sql_engine``, which runs statements within ``sql_guard``;
-``jmespath_query`` applies it to JSON, with an interpreter and functions that stop at an ``expression_budget`` and
-``json_values``, which measures. May import ``results.tables``, ``results.values``, ``budget``,
+``jmespath`` applies an expression to JSON within limits. May import ``results.tables``, ``results.values``, ``budget``,
 ``text_safety``, ``fuzzy`` and ``errors``.
 """

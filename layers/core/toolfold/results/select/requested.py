@@ -1,6 +1,6 @@
 """Find out which part of a series a ``select`` requests: its bounds on dates, how many rows, and which end of them.
 
-``sql_periods`` does so for SQL, ``jmespath_periods`` for JMESPath.
+``sql_periods`` does so for SQL, ``jmespath`` for JMESPath.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def requested_of(selection: Selection, document: Document, today: date) -> Reque
 
         return sql_periods.requested_by_sql(selection.sql, document)
     if selection.jmespath:
-        from toolfold.results.select import jmespath_periods
+        from toolfold.results.select import jmespath
 
-        return jmespath_periods.requested_by_jmespath(selection.jmespath, document)
+        return jmespath.requested_by_jmespath(selection.jmespath, document)
     resolved = resolver.resolve(selection, document)
     dated = [lookup for lookup in resolved.lookups if lookup.date_index is not None]
     found = list(chain.from_iterable(_bounds(resolved.selection.condition, lookup, today) for lookup in dated))

@@ -1,0 +1,423 @@
+"""JMESPath over the answer of a tool: https://jmespath.org/specification.html.
+
+The language has no loops, but lists of expressions repeat their input, and functions make texts of it. The interpreter
+of the library is therefore bounded: a visit of a node is a step, what a node makes is reserved from the memory of the
+call, and a text is measured before it is made. The number of steps does not depend on the speed of the machine.
+
+Numbers that JSON cannot represent are refused, or null: infinite ones, NaN, integers beyond the largest double.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError, JMESPathTypeError
+from jmespath.functions import TYPES_MAP, Functions, signature
+from jmespath.visitor import Options, TreeInterpreter
+
+from toolfold.budget import WorkBudget
+from toolfold.errors import AnswerTooLarge, InvalidSelect
+from toolfold.fuzzy import normalize
+from toolfold.results import values
+from toolfold.results.coverage import Requested
+from toolfold.results.tables import Document, date_column
+from toolfold.text_safety import quoted_name
+
+Node = Mapping[str, Any]
+"""A node of a parsed expression: ``{"type", "children", "value"}``."""
+
+MAX_COPIES = 200
+"""How often an expression may repeat its input: ten fields of which one has twenty fields."""
+
+MAX_DEPTH = 100
+"""Levels of an expression. The evaluation recurses, by six calls of a level at most."""
+
+MAX_STEPS = 3_000_000
+"""Steps of one evaluation: twice what a filter with two fields takes on the 200,000 objects of a 25 MB answer."""
+
+MAX_RESULT_CHARS = 25 << 20
+"""Characters of a result as JSON: as many as the largest answer of an upstream has."""
+
+MAX_REPEATED_CHARS = 8 << 20
+"""Characters of a text that a function makes, and of a result in which a list or an object is repeated."""
+
+_CHECK_STEPS = 2_000
+"""Steps between two looks at the clock: some milliseconds."""
+
+_CONTAINERS = (list, dict)
+
+_ITEMS_PER_STEP, _CHARS_PER_STEP, _BYTES_PER_STEP = 4, 256, 1024
+"""Items that are sorted, characters that are searched, bytes that are filled in a step, about a microsecond."""
+
+_ITEM_BYTES, _ENTRY_BYTES = 8, 100
+"""Memory of a place in a list, and at most of one in a dict."""
+
+_NUMBER_CHARS, _ESCAPE_CHARS = 24, 12
+"""Characters at most of a number, -2.2250738585072014e-308, and of an escaped character, a surrogate pair."""
+
+_CONSTRUCTORS = frozenset(("multi_select_dict", "multi_select_list"))
+_MAKES = _CONSTRUCTORS.union(
+    ("filter_projection", "flatten", "function_expression", "projection", "slice", "value_projection")
+)
+"""Nodes that make a list, an object or a text."""
+
+_LENGTHENS = _CONSTRUCTORS.union(("join", "literal", "merge", "to_string"))
+"""Nodes and functions that can make a result longer than the answer."""
+
+_TAKES_EXPRESSION = frozenset(("map", "max_by", "min_by", "sort_by"))
+_SUMMARIES = frozenset(("avg", "length", "max", "max_by", "min", "min_by", "reverse", "sort", "sort_by", "sum"))
+"""Functions whose value depends on how many rows there are."""
+
+_ROOT_NAMES = frozenset(("data", "items", "records", "result", "results", "rows", "table"))
+"""Names by which a model may call the only list of an answer."""
+
+_MAX_MEMBERS = 40
+"""Members of the answer that the error for an empty result names."""
+
+EXAMPLE = "rows[?close > `300` && type == 'call'].date"
+
+
+def search(expression: str, data: Any, budget: WorkBudget) -> Any:
+    """Apply an expression to a JSON value.
+
+    Args:
+        expression: the expression. A name that the value does not have means the one of its members that is spelled
+            alike, and ``rows``, ``data`` and the like its only list.
+        data: the value; not changed.
+        budget: what the call may cost.
+
+    Raises:
+        InvalidSelect: it is not an expression, cannot be evaluated on this value, or finds nothing.
+        AnswerTooLarge: evaluating it would exceed the budget, or the result is too long.
+    """
+    budget.check_time()
+    if isinstance(data, dict) and data.keys() == {"rows"} and expression.startswith("["):
+        data = data["rows"]  # of a table that came as CSV
+    found = _evaluate(parse(expression), data, budget)
+    if found is None:
+        first = data[:1] if isinstance(data, list) else [data]
+        names = [quoted_name(name) for one in first if isinstance(one, dict) for name in islice(one, _MAX_MEMBERS)]
+        holds = f"{'a list of ' if isinstance(data, list) else ''}{', '.join(names) or 'no names'}"
+        raise _invalid("the expression finds nothing", f"The answer holds: {holds}.")
+    return found
+
+
+def parse(expression: str) -> Node:
+    """Return an expression as the tree of ``jmespath``.
+
+    Raises:
+        InvalidSelect: it is not JMESPath, has no result in JSON, or is too large.
+    """
+    try:
+        parsed: Node = jmespath.compile(expression).parsed
+        nodes = list(_nodes(parsed))
+        json.dumps(parsed, allow_nan=False, ensure_ascii=False).encode()
+    except JMESPathError as error:
+        reason = str(error).partition("\n")[0].partition(": Parse error")[0]
+        raise _invalid(f"this is not JMESPath: {reason[:120]}", position=getattr(error, "lex_position", None)) from None
+    except (ValueError, RecursionError, PendingDeprecationWarning):
+        raise _invalid(
+            "this is not JMESPath, is nested too deeply, or has a value that JSON cannot represent"
+        ) from None
+    taken = [id(child) for node in nodes if _kind(node) in _TAKES_EXPRESSION for child in node["children"]]
+    if any(node["type"] == "expref" and id(node) not in taken for node in nodes):
+        raise _invalid("& is for the expression that map, sort_by, max_by and min_by take")
+    if math.prod(len(node["children"]) for node in nodes if node["type"] in _CONSTRUCTORS) > MAX_COPIES:
+        raise _invalid(f"the expression repeats its input more than {MAX_COPIES} times", "Ask for less.")
+    return parsed
+
+
+def _nodes(parsed: Node, *, of_result: bool = False) -> Iterator[Node]:
+    """Yield the nodes of an expression, level by level; ``of_result``: without the conditions of filters."""
+    level = [parsed]
+    for _ in range(MAX_DEPTH):
+        yield from level
+        parts = [(node, 2 if of_result and node["type"] == "filter_projection" else None) for node in level]
+        level = [child for node, end in parts for child in node["children"][:end] if isinstance(child, dict)]
+    if level:
+        raise _invalid(f"the expression is nested deeper than {MAX_DEPTH} levels")
+
+
+def _kind(node: Node) -> str:
+    """Return the function that a node calls, or the type of another node."""
+    return str(node["value"] if node["type"] == "function_expression" else node["type"])
+
+
+def _invalid(problem: str, next_step: str = "", position: Any = None) -> InvalidSelect:
+    next_step = next_step or f"Write e.g. jmespath: {EXAMPLE} with numbers in ` and texts in '."
+    if not isinstance(position, int):
+        return InvalidSelect(problem, next_step)
+    return InvalidSelect(f"{problem} (at character {position})", next_step, position=position)
+
+
+def _evaluate(parsed: Node, data: Any, budget: WorkBudget) -> Any:
+    try:
+        return BoundedInterpreter(data, budget).evaluate(parsed)
+    except JMESPathTypeError as error:
+        # Not its text, which repeats the value.
+        expected, actual = " or ".join(error.expected_types), TYPES_MAP.get(error.actual_type, error.actual_type)
+        raise _invalid(
+            f"{error.function_name} takes {expected}, and this is {actual}",
+            "Convert texts by to_number(…), and leave null out by a filter, as in rows[?close].close.",
+        ) from None
+    except JMESPathError as error:
+        raise _invalid(f"this is not JMESPath: {str(error)[:120]}") from None
+    except (RecursionError, TypeError, ValueError, ArithmeticError):
+        raise _invalid("the expression cannot be evaluated on this answer") from None
+
+
+def _require_short(chars: int, max_chars: int) -> None:
+    if chars > max_chars:
+        raise AnswerTooLarge(
+            f"What the select makes of this answer is longer than {max_chars:,} characters.",
+            "Ask for less: fewer repetitions in the expression, and join or to_string on fewer values.",
+        )
+
+
+class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # the library has no types
+    """Evaluate one expression; also the functions that it calls.
+
+    Args:
+        root: what the expression is applied to.
+        budget: what the call may cost.
+    """
+
+    def __init__(self, root: Any, budget: WorkBudget) -> None:
+        super().__init__(Options(custom_functions=self))
+        self._root, self._budget = root, budget
+        self._steps = self._reserved = 0
+        self._until_check = _CHECK_STEPS
+        equals, differs = self._equals, lambda one, other: not self._equals(one, other)
+        self.COMPARATOR_FUNC = {**TreeInterpreter.COMPARATOR_FUNC, "eq": equals, "ne": differs}
+
+    def evaluate(self, parsed: Node) -> Any:
+        """Return the result of an expression.
+
+        Raises:
+            JMESPathError, TypeError, ValueError, ArithmeticError, RecursionError: it cannot be evaluated.
+            AnswerTooLarge: the budget is used up, or the result is too long.
+        """
+        found = self.visit(parsed, self._root)
+        if not _LENGTHENS.isdisjoint(map(_kind, _nodes(parsed, of_result=True))):
+            sizes: dict[int | None, int] = {}
+            size = self._text_size(found, sizes)
+            _require_short(size, MAX_REPEATED_CHARS if None in sizes else MAX_RESULT_CHARS)
+        self._check()
+        return found
+
+    def _spend(self, steps: int, size: int = 0) -> None:
+        """Count steps, and ``size`` bytes that are allocated and filled."""
+        self._reserved += size
+        self._until_check -= steps + size // _BYTES_PER_STEP
+        if self._until_check < 0:
+            self._check()
+
+    def _check(self) -> None:
+        """Compare what was spent with the limits."""
+        self._steps += _CHECK_STEPS - self._until_check
+        self._until_check = _CHECK_STEPS
+        if self._steps > MAX_STEPS:
+            raise AnswerTooLarge(
+                f"The select takes more than {MAX_STEPS:,} steps on this answer.",
+                "Use a simpler select, without lists of lists and functions of functions.",
+            )
+        reserved, self._reserved = self._reserved, 0
+        self._budget.reserve(reserved)
+
+    def visit(self, node: Node, value: Any) -> Any:
+        """Count a step, evaluate ``node`` on ``value``, and count what it makes."""
+        self._until_check -= 1
+        if self._until_check < 0:
+            self._check()
+        kind = node["type"]
+        method = self._method_cache.get(kind)
+        if method is None:  # once for each type: the visit of the library takes twice as long
+            method = self._method_cache[kind] = getattr(self, f"visit_{kind}")
+        found = method(node, value)
+        if kind in _MAKES:
+            self._spend(0, sys.getsizeof(found))
+        if type(found) is str and len(found) >= _CHARS_PER_STEP:
+            self._spend(len(found) // _CHARS_PER_STEP)
+        return found
+
+    def visit_field(self, node: Node, value: Any) -> Any:
+        """Return a member; of the root, also the one that the name means."""
+        name = node["value"]
+        if value is self._root and not (isinstance(value, dict) and name in value):
+            return self._root_members.get(normalize(name))
+        return value.get(name) if isinstance(value, dict) else None
+
+    @cached_property
+    def _root_members(self) -> Mapping[str, Any]:
+        """The members of the root by their normalized names, without those that are spelled alike."""
+        root = self._root if isinstance(self._root, dict) else {}
+        self._spend(len(root), len(root) * _ENTRY_BYTES)
+        spelled = Counter(map(normalize, root))
+        lists = [one for one in (self._root, *root.values()) if isinstance(one, list)]
+        only_list = dict.fromkeys(_ROOT_NAMES, lists[0]) if len(lists) == 1 else {}
+        return only_list | {name: value for key, value in root.items() if spelled[name := normalize(key)] == 1 and name}
+
+    def visit_flatten(self, node: Node, value: Any) -> Any:
+        """Evaluate ``base[]``, whose result may be much longer than ``base``."""
+        base = self.visit(node["children"][0], value)
+        if not isinstance(base, list):
+            return None
+        items = sum(len(item) if isinstance(item, list) else 1 for item in base)
+        self._spend(len(base) // _ITEMS_PER_STEP, items * _ITEM_BYTES)
+        return [part for item in base for part in (item if isinstance(item, list) else (item,))]
+
+    def call_function(self, function_name: str, resolved_args: list[Any]) -> Any:
+        """Call a function, and count what it does with each item of a list or an object."""
+        for argument in resolved_args:
+            self._spend(1 + len(argument) // _ITEMS_PER_STEP if isinstance(argument, _CONTAINERS) else 1)
+        found = super().call_function(function_name, resolved_args)
+        if isinstance(found, int | float) and not abs(found) <= sys.float_info.max:
+            if function_name != "to_number":
+                raise OverflowError
+            return None
+        return found
+
+    def _subtype_check(self, current: list[Any], *types: Any) -> None:
+        super()._subtype_check(current, *types)
+        if current and isinstance(current[0], str):
+            self._spend(sum(map(len, current)) // _CHARS_PER_STEP)
+
+    @signature({"types": ["array", "string"]}, {"types": []})  # type: ignore[untyped-decorator]
+    def _func_contains(self, subject: list[Any] | str, searched: Any) -> bool:
+        if isinstance(subject, str):
+            return searched in subject
+        return any(self._are_equal(item, searched, set()) for item in subject)
+
+    @signature({"types": ["string"]}, {"types": ["array-string"]})  # type: ignore[untyped-decorator]
+    def _func_join(self, separator: str, texts: list[str]) -> str:
+        _require_short(sum(map(len, texts)) + len(separator) * len(texts), MAX_REPEATED_CHARS)
+        return separator.join(texts)
+
+    @signature({"types": []})  # type: ignore[untyped-decorator]
+    def _func_to_string(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            _require_short(self._text_size(value, {}), MAX_REPEATED_CHARS)
+        return super()._func_to_string(value)
+
+    def _text_size(self, value: Any, sizes: dict[int | None, int]) -> int:
+        """Return the characters that a value has as compact JSON, at most.
+
+        ``[@, @]``, repeated by pipes, makes a few small lists that are long as text: each is read once. ``sizes`` gets
+        the characters of each list and object by its ``id()``, and None where one is repeated.
+        """
+        if isinstance(value, str):
+            escaped = value.count('"') + value.count("\\")
+            return 2 + (len(value) + escaped if value.isascii() and value.isprintable() else _ESCAPE_CHARS * len(value))
+        if not isinstance(value, _CONTAINERS):
+            return max(_NUMBER_CHARS, value.bit_length() // 3 + 2) if isinstance(value, int) else _NUMBER_CHARS
+        if id(value) in sizes:
+            sizes[None] = 0
+            return sizes[id(value)]
+        self._spend(1 + len(value) // _ITEMS_PER_STEP, _ENTRY_BYTES)
+        size = 2 + 2 * len(value)
+        for member in value:
+            size += self._text_size(member, sizes)
+        for member in value.values() if isinstance(value, dict) else ():
+            size += self._text_size(member, sizes)
+        sizes[id(value)] = size
+        return size
+
+    def _equals(self, one: Any, other: Any) -> bool:
+        if isinstance(one, _CONTAINERS):
+            return self._are_equal(one, other, set())
+        return bool(TreeInterpreter.COMPARATOR_FUNC["eq"](one, other))
+
+    def _are_equal(self, one: Any, other: Any, compared: set[tuple[int, int]]) -> bool:
+        """Return ``one == other``; each pair of lists or objects is compared once."""
+        if isinstance(one, str):
+            self._spend(len(one) // _CHARS_PER_STEP)
+        if one is other or not isinstance(one, _CONTAINERS) or type(one) is not type(other):
+            return one is other or bool(one == other)
+        pair = id(one), id(other)
+        if len(one) != len(other) or pair in compared:
+            return pair in compared
+        compared.add(pair)
+        self._spend(1 + len(one), _ENTRY_BYTES)
+        if isinstance(one, list):
+            return all(self._are_equal(*members, compared) for members in zip(one, other, strict=True))
+        return one.keys() == other.keys() and all(self._are_equal(one[key], other[key], compared) for key in one)
+
+
+_LOWER, _UPPER = ("eq", "starts_with", "contains", "gt", "gte"), ("eq", "starts_with", "contains", "lt", "lte")
+"""Comparisons and functions whose date is a lower and an upper bound."""
+
+_MIRRORED = {"gt": "lt", "gte": "lte", "lt": "gt", "lte": "gte"}
+_PARTIAL_DATE = re.compile(r"\d{4}(?:-\d\d)?")
+
+
+def requested_by_jmespath(expression: str, document: Document) -> Requested:
+    """Return what an expression requests of the series in a document.
+
+    Bounds are those of comparisons of a table's column of dates with a literal, in filters; numbers of rows are those
+    of indexes and slices of a table.
+
+    Raises:
+        InvalidSelect: it is not JMESPath.
+    """
+    nodes = list(_nodes(parse(expression)))
+    tables = {normalize(table.name.rpartition(".")[2]): table.name for table in document.tables}
+    dated = [(table, index) for table in document.tables if (index := date_column(table)) is not None]
+    dates = {normalize(table.columns[index]) for table, index in dated}
+    fields = [node["value"] for node in nodes if node["type"] == "field"]
+    filters = [node["children"][2] for node in nodes if node["type"] == "filter_projection"]
+    bounds = [bound for condition in filters for bound in _bounds(condition, dates)]
+    places = [node["children"] for node in nodes if node["type"] == "index_expression"]
+    counts = [
+        _needed_rows(place)
+        for base, place in places
+        if base["type"] == "identity"
+        or (base["type"] == "field" and normalize(base["value"]) in {*tables, *_ROOT_NAMES})
+    ]
+    count, from_end = max(counts, default=(0, False))
+    newest_first = any(str(table.rows[0][index]) > str(table.rows[-1][index]) for table, index in dated)
+    functions = _SUMMARIES.intersection(map(_kind, nodes))
+    return Requested(
+        low=min((low for low, _ in filter(None, bounds) if low), default=""),
+        high=max((high for _, high in filter(None, bounds) if high), default=""),
+        row_count=count,
+        is_oldest_first=bool(count) and from_end == newest_first,
+        is_summary=bool(functions),
+        is_filtered=None in bounds,
+        functions=frozenset(name.replace("length", "count") for name in functions),
+        columns=frozenset(map(str.lower, fields)),
+        table=next((tables[name] for name in map(normalize, fields) if name and name in tables), ""),
+    )
+
+
+def _bounds(condition: Node, dates: Set[str]) -> list[tuple[str, str] | None]:
+    """Return the first and the last date of each comparison with a date; None for every other comparison."""
+    kind, children, operator = condition["type"], condition["children"], condition.get("value")
+    if kind in ("and_expression", "or_expression"):
+        bounds = [bound for child in children for bound in _bounds(child, dates)]
+        return [None] if kind == "or_expression" and None in bounds else bounds
+    operands = {child["type"]: child.get("value") for child in children if isinstance(child, dict)}
+    name, day = operands.get("field", ""), operands.get("literal")
+    if list(operands) == ["literal", "field"]:
+        operator = _MIRRORED.get(str(operator), operator)
+    is_date = isinstance(day, str) and (values.is_date(day) or _PARTIAL_DATE.fullmatch(day) is not None)
+    low, high = (day if is_date and operator in side else "" for side in (_LOWER, _UPPER))
+    return [(low, high) if normalize(name) in dates and (low or high) else None]
+
+
+def _needed_rows(place: Node) -> tuple[int, bool]:
+    """Return how many rows there must be for an index or a slice, and whether they are counted from the end."""
+    start, stop, step = place["children"] or (place["value"], (place["value"] + 1) or None, None)
+    if step is not None and step < 0:
+        return 1, True
+    if start is not None and start < 0:
+        return -start, True
+    return (start + 1 if start else 0) if stop is None else max(stop, 0), False

@@ -1,0 +1,445 @@
+"""JMESPath within a budget: nothing that an expression makes is larger or takes longer than a call may cost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+import time
+import tracemalloc
+import warnings
+from pathlib import Path
+from typing import Any
+
+import jmespath as library
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jmespath.functions import Functions
+
+from toolfold.budget import WorkBudget
+from toolfold.errors import AnswerTooLarge, CallError, InvalidArguments, InvalidSelect
+from toolfold.results.select import jmespath, parser
+from toolfold.results.select.jmespath import BoundedInterpreter, requested_by_jmespath
+from toolfold.results.tables import Document, Table
+
+ROWS = [
+    {"date": f"2024-{n // 28 % 12 + 1:02}-{n % 28 + 1:02}", "close": n * 1.5, "name": "x" * 20} for n in range(1500)
+]
+PRICES = {"data": ROWS}
+TWO_DAYS = [{"date": "2026-01-06", "close": 7}, {"date": "2026-01-05", "close": 9}]
+
+
+def search(expression: str, data: Any, max_bytes: int = 400 << 20) -> Any:
+    return jmespath.search(expression, data, WorkBudget(max_bytes=max_bytes))
+
+
+def text_size(value: Any) -> int:
+    return BoundedInterpreter(None, WorkBudget())._text_size(value, {})
+
+
+def doubled(value: Any, times: int) -> Any:
+    for _ in range(times):
+        value = [value, value]
+    return value
+
+
+def pipe(expression: str, times: int) -> str:
+    return "|".join([expression] * times)
+
+
+# R3
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "join(to_string(@), data[*].date)",
+        "length(to_string([" + ",".join(["@"] * 150) + "]))",
+        pipe("[@,@]", 7) + "|length(to_string(map(&[@,@,@], @)))",
+        pipe("[@,@]", 50),
+        pipe("[@,@,@,@,@,@][]", 6),
+        "data[*].map(&join(',', map(&to_string(@), @)), [[@,@],[@,@]])|join('', [])",
+        "[data,data,data,data,data,data,data,data,data,data][*].[[@,@,@],[@,@,@],[@,@,@]]|to_string(@)",
+        "data[*].to_string([name,name])|join(to_string(@), @)",
+        "join(join('', data[*].name), data[*].name)",
+    ],
+    ids=range(9),
+)
+def test_expression_that_multiplies_an_answer_is_refused_without_the_memory(expression: str) -> None:
+    assert len(json.dumps(PRICES)) < 110_000
+    tracemalloc.start()
+    started_s = time.thread_time()
+    with contextlib.suppress(CallError):
+        search(expression, PRICES)
+    duration_s = time.thread_time() - started_s
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 << 20
+    assert duration_s < 5  # some 100 ms, by tracemalloc three times as long
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["to_string(@)", "length(to_string(@))", "[@]", "[@, `1`]", "{a: @, b: @}", "map(&to_string(@), @)"],
+)
+def test_text_of_shared_lists_is_measured_before_it_is_made(expression: str) -> None:
+    shared = doubled(["x" * 100], 60)
+    assert text_size(shared) > 2**60
+    with pytest.raises(AnswerTooLarge, match="characters"):
+        search(expression, shared)
+
+
+@pytest.mark.parametrize(
+    "expression", ["[0] == [1]", "[0] != [1]", "contains([0], [1])", "[0][?@ == `1`]", "[?@ == [0]]"]
+)
+def test_shared_lists_are_compared_without_expanding_them(expression: str) -> None:
+    one, other = doubled([1], 60), doubled([1], 60)
+    with contextlib.suppress(InvalidArguments):  # finds nothing
+        search(f"{expression} | type(@)", [[one, other], other])
+
+
+LONG_TEXTS = ["a" * 5_000_000 + "b", "a" * 5_000_000 + "c"]
+WIDE = dict.fromkeys(map(str, range(1000)), 1)
+
+
+@pytest.mark.parametrize(
+    ("expression", "data"),
+    [
+        ("sort(@)", LONG_TEXTS * 50_000),
+        ("sort_by(@, &@)", LONG_TEXTS * 50_000),
+        ("max(@)", LONG_TEXTS * 50_000),
+        ("max_by(@, &@)", LONG_TEXTS * 50_000),
+        ("contains(@, join('', ['x']))", LONG_TEXTS * 1_000_000),
+        ("[?@ == 'x'] | [?@ > 'a']", LONG_TEXTS[:1] * 100_000),
+        ("length([?@ > @])", LONG_TEXTS[:1] * 2_000_000),
+        ("map(&contains(@, 'ab'), @)", LONG_TEXTS[:1] * 100_000),
+        ("length(map(&sort(keys(@)), @))", [WIDE] * 100_000),
+        ("length(map(&reverse(@), @))", [list(range(1000))] * 100_000),
+        ("length(map(&reverse(@), @))", ["é" * 1_000_000] * 1000),
+        ("length(map(&merge(@, @), @))", [WIDE] * 100_000),
+        ("length([])", [list(range(1000))] * 100_000),
+        ("length([*][0:1000])", [list(range(1000))] * 2_000_000),
+        ("map(&sum(@), @) | length(@)", [list(range(1000))] * 100_000),
+        ("map(&[@,@,@,@], @) | length(@)", list(range(2_000_000))),
+        ("map(&map(&map(&map(&to_string([@]), `[1,2,3,4,5,6]`), `[1,2,3,4,5,6]`), `[1,2,3,4,5,6]`), @)", ROWS),
+        ("[" + ",".join(f"a{n}" for n in range(80)) + "]", dict.fromkeys(map("k{}".format, range(200_000)))),
+    ],
+    ids=range(18),
+)
+def test_costly_function_stops_within_the_budget(expression: str, data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists that share long members: an answer cannot have them, but an expression can make them."""
+    monkeypatch.setattr(jmespath, "MAX_STEPS", 300_000)  # a tenth: the test is short
+    started_s = time.thread_time()
+    with contextlib.suppress(AnswerTooLarge, InvalidArguments):
+        search(expression, data)
+    assert time.thread_time() - started_s < 4  # 0.5 s; without limits minutes
+
+
+def test_steps_are_limited_on_any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    nested = "map(&map(&map(&@, [@,@]), [@,@]), data)"
+    assert search(f"length({nested})", PRICES) == 1500
+    monkeypatch.setattr(jmespath, "MAX_STEPS", 10_000)
+    with pytest.raises(AnswerTooLarge, match="more than 10,000 steps"):
+        search(nested, PRICES)
+
+
+def test_expression_stops_at_the_deadline() -> None:
+    with pytest.raises(AnswerTooLarge, match="time"):
+        jmespath.search("data[*].[close, date]", PRICES, WorkBudget(deadline=time.monotonic() - 1))
+    ends = WorkBudget(deadline=time.monotonic() + 0.05)
+    started_s = time.thread_time()
+    with pytest.raises(AnswerTooLarge, match="time"):
+        jmespath.search("map(&map(&map(&@, `[1,2,3,4,5,6,7]`), `[1,2,3,4,5,6,7]`), data)", {"data": ROWS * 40}, ends)
+    assert time.thread_time() - started_s < 1
+
+
+def test_every_function_of_the_language_is_covered() -> None:
+    """Fails when the library gains a function, which may need a limit."""
+    assert set(Functions.FUNCTION_TABLE) == {
+        "contains", "join", "to_string",  # made here, or measured before they are called
+        "keys", "map", "merge", "reverse", "sort", "sort_by", "to_array", "values",  # as long as their arguments
+        "abs", "avg", "ceil", "ends_with", "floor", "length", "max", "max_by", "min", "min_by", "not_null",
+        "starts_with", "sum", "to_number", "type",  # return a number, a word, or a part of an argument
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", ["data[*].[@, @]", "[data, data, data]", "data[*].{a: @, b: close}"])
+def test_result_that_repeats_the_answer_is_shorter_than_one_that_does_not(
+    expression: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jmespath, "MAX_REPEATED_CHARS", 200_000)
+    if expression == "data[*].{a: @, b: close}":
+        assert len(search(expression, PRICES)) == len(ROWS)
+    else:
+        with pytest.raises(AnswerTooLarge, match="200,000 characters"):
+            search(expression, PRICES)
+    monkeypatch.setattr(jmespath, "MAX_RESULT_CHARS", 100_000)
+    with pytest.raises(AnswerTooLarge):
+        search(expression, PRICES)
+    assert search("data[?close >= `0`]", PRICES) == ROWS  # a part of the answer is as long as it is
+
+
+# Values that JSON cannot represent
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "`1e999`", "`-1e999`", "`NaN`", "`[1, {\"a\": Infinity}]`", "sum([`1e308`, `1e308`])", "avg([`1e308`,`1e308`])",
+        "to_number('1e999')", "to_number('nan')", "to_number('infinity')", "[to_number('inf')]", "to_string(`1e400`)",
+        "&a", "[&a]", "{a: &a}", "to_string(&a)", "to_array(&a)", "not_null(&a)", "type(&a)", "a || &b",
+        '`"\\ud800"`', '`[{"\\udc00": 1}]`', '{"\\ud800": @}',
+        "map(&&a, [@])", "sort_by(&a, &b)", "ceil(`1e309`)", "[::0]", "[99999999999999999999999999]",
+    ],
+)  # fmt: skip
+def test_result_is_json_or_an_error(expression: str) -> None:
+    with contextlib.suppress(InvalidArguments):
+        found = json.dumps(search(expression, [1, 2]), allow_nan=False)
+        assert "0x" not in found  # an address
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason", "next_step"),
+    [
+        ("rows[", "this is not JMESPath: Invalid jmespath expression: Incomplete expression", "rows[?close > `300`"),
+        ("rows[?close > 300]", "at character 14", "numbers in `"),
+        ("'", "at character 0", "texts in '"),
+        ("foo(@)", "Unknown function: foo()", "Write e.g. jmespath: "),
+        ("abs(@, @)", "abs", "Write e.g. jmespath: "),
+        ("sum(data[*].date)", "sum takes array-number, and this is string", "to_number(…)"),
+        ("sum(data[*].[name][0])", "sum takes array-number, and this is string", "leave null out by a filter"),
+        ("sort_by(data, &nothing)", "sort_by takes string or number, and this is null", "leave null out"),
+        ("data[?close > 'x']", "cannot be evaluated on this answer", "Write e.g. jmespath: "),
+        ("[&a]", "& is for the expression that map, sort_by, max_by and min_by take", "Write e.g. jmespath: "),
+        (pipe("[@,@]", 8), "repeats its input more than 200 times", "Ask for less."),
+        ("!" * 120 + "a", "nested deeper than 100 levels", "Write e.g. jmespath: "),
+        ("!" * 480 + "a", "nested too deeply", "Write e.g. jmespath: "),
+        ("nothing.here", "the expression finds nothing", "The answer holds: data."),
+    ],
+)  # fmt: skip
+def test_error_has_a_reason_and_a_next_step(expression: str, reason: str, next_step: str) -> None:
+    with pytest.raises(InvalidSelect) as caught:
+        search(expression, PRICES)
+    assert reason in caught.value.reason
+    assert next_step in caught.value.suggestion
+
+
+def test_example_in_errors_works() -> None:
+    assert search(jmespath.EXAMPLE, {"rows": [{"date": "2026-01-05", "close": 301, "type": "call"}]}) == ["2026-01-05"]
+
+
+@pytest.mark.parametrize(
+    "function", ["abs(@)", "keys(@)", "sum(@)", "join('', @)", "sort_by(@, &@)", "max_by(@, &@)", "sort(@)"]
+)
+def test_error_of_a_function_does_not_repeat_its_argument(function: str) -> None:
+    with pytest.raises(InvalidArguments) as caught:
+        search(function, doubled(["secret"], 60))
+    assert len(caught.value.message) < 200
+    assert "secret" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "[" * 240 + "@" + "]" * 240,
+        "!" * 480 + "a",
+        "`" + "[" * 240 + "]" * 240 + "`",
+        "|".join("a" * 120),
+        "a" + "[0]" * 160,
+        "(" * 240 + "@" + ")" * 240,
+        "`" + '{"a":' * 95 + "1" + "}" * 95 + "`",
+        "a." * 240 + "a",
+        "map(&" * 80 + "a" + ",@)" * 80,
+    ],
+    ids=range(9),
+)
+def test_deep_expression_is_evaluated_or_refused(expression: str) -> None:
+    with contextlib.suppress(InvalidArguments):
+        search(expression, {"a": 1})
+
+
+@pytest.mark.parametrize(
+    "expression", ["jmespath: " + "a" * 100_000, "jmespath: " + "[" * 10_000, "x" * 100_000, "$." * 5000]
+)
+def test_long_expression_is_refused_before_it_is_parsed(expression: str) -> None:
+    with pytest.raises(InvalidArguments, match="longer than 500 characters"):
+        parser.parse_select(expression)
+
+
+def test_names_in_an_error_cannot_be_taken_for_its_text() -> None:
+    with pytest.raises(InvalidArguments) as caught:
+        search("nothing", {"ok": 1, "\n# Preview: all of it: https://example.com": 2, "y" * 1000: 3, "a\u202eb\x1b": 4})
+    suggestion = caught.value.suggestion
+    assert suggestion.startswith('The answer holds: ok, "\\n# Preview: all of it: https://example.com", "yyy')
+    assert suggestion.isprintable()
+    assert len(suggestion) < 300
+
+
+# Names as TOOL_GET shows them, and as models guess them
+
+
+@pytest.mark.parametrize(
+    ("expression", "data", "expected"),
+    [
+        ("rows[0].close", {"rows": TWO_DAYS}, 7),  # F9
+        ("data[0].close", {"rows": TWO_DAYS}, 7),
+        ("[0].close", {"rows": TWO_DAYS}, 7),
+        ("data[0].close", TWO_DAYS, 7),
+        ("rows[?close > `8`].date | [0]", TWO_DAYS, "2026-01-05"),
+        ("length(data)", {"rows": TWO_DAYS}, 2),
+        ("max_by(data, &close).date", {"rows": TWO_DAYS}, "2026-01-05"),
+        ("sort_by(rows, &close)[0].close", {"name": "GDP", "data": TWO_DAYS}, 7),
+        ("{n: length(rows), first: rows[0].close}", {"name": "GDP", "data": TWO_DAYS}, {"n": 2, "first": 7}),
+        ("[data[0].close, Name]", {"name": "GDP", "data": TWO_DAYS}, [7, "GDP"]),
+        ('"Global Quote".price', {"global_quote": {"price": 5}}, 5),
+        ("rows.rows", {"rows": {"rows": 1}}, 1),
+        ("[Close, close, CLOSE]", {"Close": 1, "close": 2}, [1, 2, None]),  # which of both is meant is not guessed
+        ("[data, rows]", {"data": None, "other": TWO_DAYS}, [None, TWO_DAYS]),
+        ("rows[0].Close || 'none'", {"rows": TWO_DAYS}, "none"),  # only names of the answer, not of its parts
+    ],
+)
+def test_names_of_the_root_are_found(expression: str, data: Any, expected: Any) -> None:
+    assert search(expression, data) == expected
+
+
+@pytest.mark.parametrize("expression", ["data", "items[0]"])
+def test_a_name_of_one_of_two_lists_is_not_guessed(expression: str) -> None:
+    with pytest.raises(InvalidArguments, match="finds nothing"):
+        search(expression, {"annualReports": TWO_DAYS, "quarterlyReports": TWO_DAYS})
+
+
+# What an expression requests of a series: more rows in tests/unit/meta_tools/test_completion.py
+
+SERIES = Document((Table("prices", ("date", "close"), [("2026-01-06", 7), ("2026-01-05", 9)]),))
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("prices[*].close", {}),
+        ("prices[?date >= '2024' && date < '2025-03-01'].close", {"low": "2024", "high": "2025-03-01"}),
+        ("prices[?'2024' <= date]", {"low": "2024"}),
+        ("prices[?date == '2024-01' || date == '2025-01']", {"low": "2024-01", "high": "2025-01"}),
+        ("prices[?date >= '2025' || close > `300`]", {"is_filtered": True}),
+        ("prices[?date >= '2025' && close > `300`]", {"low": "2025", "is_filtered": True}),
+        ("prices[?day >= '2025']", {"is_filtered": True}),  # no such column: nothing is known
+        ("prices[?date >= 'soon']", {"is_filtered": True}),
+        ("prices[?!(date >= '2025')]", {"is_filtered": True}),
+        ("prices[?date != '2025']", {"is_filtered": True}),
+        ("prices[5].close", {"row_count": 6}),
+        ("prices[-5:].close", {"row_count": 5, "is_oldest_first": True}),
+        ("prices[2:7]", {"row_count": 7}),
+        ("prices[2:]", {"row_count": 3}),
+        ("prices[:]", {}),
+        ("prices[::-1]", {"row_count": 1, "is_oldest_first": True}),
+        ("length(data)", {"is_summary": True}),
+    ],
+)  # fmt: skip
+def test_what_is_requested_of_a_series(expression: str, expected: dict[str, Any]) -> None:
+    requested = requested_by_jmespath(expression, SERIES)
+    names = ("low", "high", "row_count", "is_oldest_first", "is_filtered", "is_summary")
+    assert {name: getattr(requested, name) for name in names if getattr(requested, name)} == expected
+
+
+# The language is the library's
+
+NAMES = st.sampled_from(["a", "b", "c", '"x y"'])
+LITERALS = st.sampled_from(["`1`", "`0`", "`true`", "`null`", "`[1, 2]`", '`{"a": 1}`', "'s'", '`"t"`', "`2.5`"])
+ONE_ARGUMENT = ["abs", "avg", "ceil", "floor", "keys", "length", "max", "min", "not_null", "reverse", "sort", "sum",
+                "to_array", "to_number", "to_string", "type", "values"]  # fmt: skip
+
+
+def expressions() -> st.SearchStrategy[str]:
+    def extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        return st.one_of(
+            st.tuples(inner, NAMES).map(".".join),
+            st.tuples(inner, st.sampled_from(["[0]", "[-1]", "[*]", "[]", ".*", "[1:]", "[::-1]", "[:2]"])).map(
+                "".join
+            ),
+            st.tuples(inner, inner).map(lambda pair: f"{pair[0]}[?{pair[1]}]"),
+            st.tuples(inner, st.sampled_from(["==", "!=", "<", ">=", "&&", "||", "|"]), inner).map(" ".join),
+            inner.map(lambda one: f"!({one})"),
+            st.lists(inner, min_size=1, max_size=3).map(lambda parts: f"[{', '.join(parts)}]"),
+            st.lists(inner, min_size=1, max_size=3).map(
+                lambda parts: "{" + ", ".join(f"k{n}: {part}" for n, part in enumerate(parts)) + "}"
+            ),
+            st.tuples(st.sampled_from(ONE_ARGUMENT), inner).map(lambda pair: f"{pair[0]}({pair[1]})"),
+            st.tuples(st.sampled_from(["contains", "starts_with", "ends_with", "join", "merge"]), inner, inner).map(
+                lambda parts: f"{parts[0]}({parts[1]}, {parts[2]})"
+            ),
+            st.tuples(st.sampled_from(["sort_by", "max_by", "min_by"]), inner, inner).map(
+                lambda parts: f"{parts[0]}({parts[1]}, &{parts[2]})"
+            ),
+            st.tuples(inner, inner).map(lambda pair: f"map(&{pair[0]}, {pair[1]})"),
+        )
+
+    return st.recursive(st.one_of(NAMES, LITERALS, st.just("@"), st.just("*")), extend, max_leaves=8)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-5, 5) | st.text("ab ", max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["a", "b", "c", "x y"]), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(expressions(), JSON)
+@settings(max_examples=400)
+def test_result_equals_that_of_the_library(expression: str, data: Any) -> None:
+    try:
+        expected = library.search(expression, data)
+    except (ValueError, TypeError, ArithmeticError):
+        expected = None
+    try:
+        found = search(expression, data)
+    except InvalidArguments:
+        found = None
+    assert found == expected or (isinstance(expected, float) and not math.isfinite(expected))
+    assert json.dumps(found) == json.dumps(expected) or found != expected
+
+
+@given(JSON, JSON, st.sampled_from(["a == b", "a != b", "contains([a], b)", "contains([[a], {c: b}], {c: a})"]))
+def test_comparison_equals_that_of_the_library(one: Any, other: Any, expression: str) -> None:
+    for pair in ({"a": one, "b": other}, {"a": one, "b": json.loads(json.dumps(one))}):
+        assert search(expression, pair) is library.search(expression, pair)
+
+
+@given(expressions(), st.integers(0, 40))
+@settings(max_examples=300)
+def test_steps_and_memory_of_any_expression_are_bounded(expression: str, doublings: int) -> None:
+    data: Any = {"a": [1, 2], "b": ["s"], "c": {"a": 1}}
+    for _ in range(doublings):
+        data = {"a": [data, data], "b": data, "c": [[data], "s"]}
+    started_s = time.thread_time()
+    with contextlib.suppress(AnswerTooLarge, InvalidArguments):
+        found = search(expression, data, max_bytes=8 << 20)
+        assert text_size(found) <= max(jmespath.MAX_RESULT_CHARS, text_size(data))
+    assert time.thread_time() - started_s < 10
+
+
+@given(st.text("ab[]{}()@&|!=<>.*,:`'\"\\ 01-?\x00\ud800é", max_size=40))
+@settings(max_examples=500)
+def test_any_text_is_an_expression_or_an_error(text: str) -> None:
+    with warnings.catch_warnings(), contextlib.suppress(InvalidArguments):
+        warnings.simplefilter("error")
+        search(text, PRICES) if text else None
+
+
+TEXTS = st.text(max_size=5) | st.text('"\\/\n\x7fé', max_size=5)
+
+
+@given(JSON | st.recursive(TEXTS | st.integers(), st.lists, max_leaves=5))
+def test_text_is_never_longer_than_measured(value: Any) -> None:
+    assert len(json.dumps(value, separators=(",", ":"))) <= text_size(value)
+
+
+def test_limits_are_documented() -> None:
+    page = re.sub(r"\s+", " ", Path("docs/reference/answers.md").read_text())
+    assert f"at most {jmespath.MAX_DEPTH} levels and takes at most {jmespath.MAX_STEPS:,} steps" in page
+    assert f"{jmespath.MAX_REPEATED_CHARS >> 20} Mi characters" in page
+    assert f"{parser.MAX_LENGTH} characters" in page
