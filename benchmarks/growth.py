@@ -27,7 +27,7 @@ from toolfold.budget import WorkBudget
 from toolfold.cli import progress
 from toolfold.errors import CallError
 from toolfold.results.output import OutputOptions
-from toolfold.results.select.parser import parse_select
+from toolfold.results.select.grammar import parse_select
 
 SIZES = (10_000, 100_000, 1_000_000, 5_000_000, 25_000_000)
 SELECTED = (

@@ -25,7 +25,7 @@ from typing import Any
 CORE = Path(__file__).parents[1] / "layers/core/toolfold"
 
 QUOTE = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
-SERIES = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "max(close); last 5"}
+SERIES = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "last 5; max(close)"}
 
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "TOOL_LIST(query)": ("TOOL_LIST", {"query": "latest price of a stock"}),

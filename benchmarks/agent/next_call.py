@@ -13,7 +13,9 @@ Proposal = tuple[str, dict[str, Any]]
 
 _WITH = re.compile(r"(TOOL_(?:LIST|GET|CALL))(?: again)?(?: with | |\()(?=\{)")
 _SELECT = re.compile(r"""\bselect(?:=|: ?| )(?:"([^"]+)"|'([^']+)')""")
-_WRITE = re.compile(r"""\b(?:write|try|use|send|ask for)(?: select)?:? "([^"]+)\"""", re.IGNORECASE)
+_WRITE = re.compile(
+    r"""\b(?:write|try|use|send|ask for)(?: select)?:? (?:"([^"]+)"|'([^']+)'|`([^`]+)`)""", re.IGNORECASE
+)
 _PLAIN = re.compile(
     r"""\b[Ww]rite (?:e\.g\. )?((?!e\.g)[^\s"'][^"']*?)(?: for [\w ]+)?\.(?:\s|$)|\bas in (\w+\([\w*]+\))"""
 )
@@ -55,7 +57,7 @@ def _select(name: str, arguments: Mapping[str, Any], text: str) -> Proposal | No
     if name != "TOOL_CALL":
         return None
     is_specific = len(re.findall(r'"[^"]+"', text)) <= _MOST_EXAMPLES
-    found = (_SELECT.search(text) or _WRITE.search(text)) if is_specific else None
+    found = (_WRITE.search(text) or _SELECT.search(text)) if is_specific else None
     found = found or (_PLAIN.search(text) if arguments.get("select") else None)
     if found is None:
         return None

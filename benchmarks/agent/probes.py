@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -130,7 +131,8 @@ _MEANINGS: Mapping[str, Callable[..., list[Any]]] = {
     "mean in": lambda rows, date: [mean(_column(_starting(rows, date)))],
     "mean since": lambda rows, date: [mean(_column(within(rows, date)))],
     "median": lambda rows: [sum(sorted(_column(rows))[49:51]) / 2],
-    "change": lambda rows: [100 * (rows[0]["close"] / rows[-1]["close"] - 1)],
+    "changes": lambda rows: [new["close"] - old["close"] for new, old in itertools.pairwise(rows)],
+    "percent changes": lambda rows: [100 * (new["close"] / old["close"] - 1) for new, old in itertools.pairwise(rows)],
     "ranges": _ranges,
     "middles": lambda rows, count: [(row["high"] + row["low"]) / 2 for row in rows[:count]],
     "largest range": lambda rows: [max(_ranges(rows))],

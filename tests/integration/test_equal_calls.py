@@ -214,11 +214,11 @@ def test_answers_that_repeat_a_key_are_not_stored(calls: Calls, upstream: Upstre
 def test_after_midnight_the_day_is_another(upstream: Upstream, new_tools: Tools) -> None:
     clock = Clock()
     tools = new_tools(time=clock, settings={"SOURCE_ALPHA_VANTAGE_URL": upstream.url})
-    upstream.replies = [(200, {}, b"timestamp,value\n2026-01-14,14\n2026-01-13,13\n2026-01-12,12\n")]
+    upstream.replies = [(200, {}, b"timestamp,value\n2026-01-15,15\n2026-01-14,14\n2026-01-13,13\n2026-01-12,12\n")]
     # The day is that in UTC, five hours before New York.
-    for minute, day in (("18:58", 13), ("18:59", 13), ("19:00", 14), ("19:01", 14)):
+    for minute, day in (("18:58", 14), ("18:59", 14), ("19:00", 15), ("19:01", 15)):
         clock.now = timestamp(f"2026-01-13 {minute}")
-        found = tools.call("TOOL_CALL", {"tool_name": "CPI", "select": "today"}).structured["result"]
+        found = tools.call("TOOL_CALL", {"tool_name": "CPI", "select": "next 1 day"}).structured["result"]
         assert [row[-1] for row in found["rows"]] == [day]
     assert len(upstream.requests) == 1
 

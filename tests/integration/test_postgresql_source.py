@@ -58,6 +58,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresqlServe
             *postgresql_statements(),
             "CREATE SEQUENCE numbers",
             "CREATE FUNCTION wipe_all() RETURNS int LANGUAGE sql AS 'DELETE FROM orders; SELECT 1'",
+            "CREATE FUNCTION wipe_all(customers) RETURNS int LANGUAGE sql AS 'DELETE FROM orders; SELECT 1'",
             "CREATE PROCEDURE wipe() LANGUAGE sql AS 'DELETE FROM orders'",
             f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'",
             "GRANT USAGE ON SCHEMA public TO reader",
@@ -128,6 +129,17 @@ def calls(server: PostgresqlServer, reader: DatabaseReader) -> Calls:
 # Attacks.
 
 
+_CALLS = [
+    what
+    for what, statement in sql_attacks.POSTGRESQL.items()
+    if what.startswith("a function as")
+    and "wipe_all" in statement
+    and " AS t" not in statement
+    and not what.endswith(("WITH", "VALUES", "ROW", "a parameter"))
+]
+"""Attacks that call a function which changes data, by its name after a dot; the others are errors of the server."""
+
+
 def test_what_the_attacks_do_in_a_read_only_transaction_of_a_superuser(server: PostgresqlServer) -> None:
     """The reason for the layers: a read-only transaction alone is not enough."""
     with psycopg.connect(server.url("postgres", "shop"), autocommit=True) as connection:
@@ -135,6 +147,11 @@ def test_what_the_attacks_do_in_a_read_only_transaction_of_a_superuser(server: P
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             connection.execute(sql_attacks.POSTGRESQL["delete in WITH"])
         connection.execute("ROLLBACK")
+        for what in _CALLS:
+            connection.execute("BEGIN READ ONLY")
+            with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+                connection.execute(sql_attacks.POSTGRESQL[what])
+            connection.execute("ROLLBACK")
         connection.execute("BEGIN READ ONLY")
         connection.execute(sql_attacks.POSTGRESQL["ends the transaction, then writes"])
         assert connection.execute("SELECT count(*) FROM orders").fetchone() == (4,)
@@ -162,6 +179,7 @@ _READ_ONLY_FOR_A_SUPERUSER = {
     *("pg_reload_conf", "pg_logical_emit_message", "txid_current", "SQL in a text of ts_stat", "a table in XML"),
     *("the database in XML", "version", "current_user", "session_user", "passwords", "passwords with a schema"),
     *("statements of others", "settings", "files of settings", "information_schema", "XMLTABLE", "set_config"),
+    *(what for what in sql_attacks.POSTGRESQL if what.startswith(("a row of a table", "a type by", "a function as"))),
     *("a very long text", "a very long text by an expression", "repeat", "pg_terminate_backend", "a comment"),
 }
 """What a superuser reads, or does without changing data, when neither the guard nor the look at the role is there."""

@@ -64,8 +64,8 @@ QUESTIONS = (
         ("INCOME_STATEMENT",),
         calls(
             {"symbol": ["AAPL", "MSFT"]},
-            "from annualReports; symbol, fiscalDateEnding, netIncome; last 1",
-            "annualReports[0].netIncome",
+            "from annualReports; last 1; symbol, fiscalDateEnding, netIncome",
+            "annualReports: netIncome; last 1",
         ),
         lambda data: [annual(data, "INCOME_STATEMENT", symbol)[0]["netIncome"] for symbol in _PRICES],
     ),
@@ -96,13 +96,16 @@ QUESTIONS = (
         "percent change of IBM stock over the past year, January 13 2025 to January 13 2026",
         ("TIME_SERIES_DAILY",),
         (
-            Call({"symbol": "IBM"}, "2025-01-13..2026-01-13; change_percent(close)"),
-            Call({"symbol": "IBM"}, "change(close); from 2025-01-13 to 2026-01-13"),
-            Call({"symbol": "IBM", "outputsize": "full"}, "2025-01-13..2026-01-13; change(close)"),
+            Call({"symbol": "IBM"}, "2025-01-13..2026-01-13; (last(close) / first(close) - 1) * 100"),
+            Call({"symbol": "IBM"}, "from 2025-01-13 to 2026-01-13; first(close), last(close)"),
+            Call({"symbol": "IBM", "outputsize": "full"}, "2025-01-13..2026-01-13; first(close), last(close)"),
         ),
         lambda data: [
             100 * (rows[0]["close"] / rows[-1]["close"] - 1)
             for rows in [within(daily(data, "IBM", True), "2025-01-13", "2026-01-14")]
+        ],
+        lambda data: [
+            within(daily(data, "IBM", True), "2025-01-13", "2026-01-14")[index]["close"] for index in (0, -1)
         ],
     ),
     Question(
@@ -175,13 +178,13 @@ QUESTIONS = (
     Question(
         "how many months since 2020 had a US unemployment rate above 6 percent",
         ("UNEMPLOYMENT",),
-        calls({}, "count(*) where value > 6 and date >= 2020-01-01", "value > 6; since 2020; count(value)"),
+        calls({}, "count(*) where value > 6 and date >= 2020-01-01", "value > 6 and date >= 2020-01-01; count"),
         lambda data: [sum((row["value"] or 0) > 6 for row in within(data.rows("UNEMPLOYMENT"), "2020"))],
     ),
     Question(
         "total US retail sales in the last quarter of 2025",
         ("RETAIL_SALES",),
-        calls({}, "sum(value); 2025-10..2025-12"),
+        calls({}, "2025-10..2025-12; sum(value)"),
         lambda data: [sum(row["value"] for row in within(data.rows("RETAIL_SALES"), "2025-10", "2026"))],
     ),
     Question(
@@ -194,7 +197,7 @@ QUESTIONS = (
         "closes of Apple for the week from January 5 to January 9 2026",
         ("TIME_SERIES_DAILY",),
         calls(
-            {"symbol": "AAPL"}, "date,close; between 2026-01-05 and 2026-01-09", "date,close; 2026-01-05 to 2026-01-09"
+            {"symbol": "AAPL"}, "date,close; between 2026-01-05 and 2026-01-09", "date,close; 2026-01-05..2026-01-09"
         ),
         lambda data: [row["close"] for row in within(daily(data, "AAPL"), "2026-01-05", "2026-01-10")],
     ),

@@ -40,13 +40,13 @@ QUESTIONS = (
     Question(
         "how did the euro do against the dollar: closes of the last 10 days",
         ("FX_DAILY",),
-        calls({"from_symbol": "EUR", "to_symbol": "USD"}, "[0:10].close", "date,close; last 10"),
+        calls({"from_symbol": "EUR", "to_symbol": "USD"}, "close; [0:10]", "date,close; last 10"),
         lambda data: [row["close"] for row in data.rows("FX_DAILY", from_symbol="EUR", to_symbol="USD")[:10]],
     ),
     Question(
         "highest price of bitcoin in euros in 2024",
         ("DIGITAL_CURRENCY_DAILY", "DIGITAL_CURRENCY_MONTHLY", "DIGITAL_CURRENCY_WEEKLY"),
-        calls({"symbol": "BTC", "market": "EUR"}, "max(high); 2024"),
+        calls({"symbol": "BTC", "market": "EUR"}, "2024; max(high)"),
         lambda data: [
             max(row["high"] for row in year(data.rows("DIGITAL_CURRENCY_DAILY", symbol="BTC", market="EUR"), "2024"))
         ],
@@ -54,13 +54,13 @@ QUESTIONS = (
     Question(
         "average oil price (WTI) in 2024",
         ("WTI",),
-        calls({"interval": "monthly"}, "mean(value); 2024", "avg(value); 2024"),
+        calls({"interval": "monthly"}, "2024; mean(value)", "SELECT avg(value) FROM data WHERE date LIKE '2024%'"),
         lambda data: [mean([row["value"] for row in year(data.rows("WTI", interval="monthly"), "2024")])],
     ),
     Question(
         "months since 2000 in which WTI oil was above 90 dollars",
         ("WTI",),
-        calls({"interval": "monthly"}, "date where value > 90 and date >= 2000", "value>90; since 2000"),
+        calls({"interval": "monthly"}, "value > 90 and date >= 2000; date", "value>90; since 2000"),
         lambda data: [
             row["date"] for row in within(data.rows("WTI", interval="monthly"), "2000") if (row["value"] or 0) > 90
         ],
@@ -88,8 +88,7 @@ QUESTIONS = (
         ("CPI",),
         calls(
             {"interval": "monthly"},
-            "change_percent(value); 2020-01..2025-01",
-            "2020-01..2025-01; change(value)",
+            "2020-01..2025-01; (last(value) / first(value) - 1) * 100",
             "2020-01..2025-01; first(value), last(value)",
         ),
         lambda data: [100 * (cpi(data, "2025-01") / cpi(data, "2020-01") - 1)],
@@ -107,7 +106,7 @@ QUESTIONS = (
     Question(
         "is the london stock exchange open now",
         ("MARKET_STATUS",),
-        calls({}, "region ~ United Kingdom", "region=United Kingdom; current_status"),
+        calls({}, "region contains United Kingdom", "region=United Kingdom; current_status"),
         lambda data: [row["current_status"] for row in data.rows("MARKET_STATUS") if row["region"] == "United Kingdom"],
     ),
     Question(
@@ -121,7 +120,7 @@ QUESTIONS = (
     Question(
         "headlines of the three newest articles about Apple",
         ("NEWS_SENTIMENT",),
-        calls({"tickers": "AAPL"}, "feed[0:3].title", "title; first 3"),
+        calls({"tickers": "AAPL"}, "feed: title; limit 3", "feed; last 3; title"),
         lambda data: [row["title"] for row in data.rows("NEWS_SENTIMENT", tickers="AAPL")[:3]],
     ),
     Question(

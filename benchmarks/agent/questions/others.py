@@ -14,7 +14,7 @@ QUESTIONS = (
         calls(
             {"symbol": "AAPL"},
             "type=put; expiration=2026-02-20; strike=250; open_interest",
-            "open_interest where type = 'put' and strike = 250 and expiration = '2026-02-20'",
+            "type = 'put' and strike = 250 and expiration = '2026-02-20'; open_interest",
         ),
         lambda data: [
             row["open_interest"]
@@ -33,7 +33,7 @@ QUESTIONS = (
         ("REALTIME_OPTIONS", "HISTORICAL_OPTIONS"),
         calls(
             {"symbol": "IBM"},
-            "contractID, open_interest; top 5 by open interest",
+            "top 5 by open interest; contractID, open_interest",
             "contractID, open_interest; order by open_interest desc; limit 5",
         ),
         lambda data: sorted(
@@ -63,7 +63,7 @@ QUESTIONS = (
         ("NEWS_SENTIMENT",),
         calls(
             {"tickers": "MSFT"},
-            "title; top 1 by overall_sentiment_score",
+            "top 1 by overall_sentiment_score; title",
             "title, overall_sentiment_score; order by overall_sentiment_score desc; limit 1",
         ),
         lambda data: [
@@ -82,7 +82,7 @@ QUESTIONS = (
     Question(
         "which insiders of Apple acquired shares in December 2025",
         ("INSIDER_TRANSACTIONS",),
-        calls({"symbol": "AAPL"}, "executive, shares; acquisition_or_disposal = A; 2025-12", "executive; 2025-12"),
+        calls({"symbol": "AAPL"}, "acquisition_or_disposal = A; 2025-12; executive, shares", "executive; 2025-12"),
         lambda data: [
             row["executive"]
             for row in year(data.rows("INSIDER_TRANSACTIONS", symbol="AAPL"), "2025-12", "transaction_date")
@@ -102,7 +102,7 @@ QUESTIONS = (
     Question(
         "US real GDP in 2023 and 2024",
         ("REAL_GDP",),
-        calls({"interval": "annual"}, "2023..2024", "2023 to 2024"),
+        calls({"interval": "annual"}, "2023..2024", "from 2023 to 2024"),
         lambda data: [row["value"] for row in within(data.rows("REAL_GDP", interval="annual"), "2023", "2025")],
     ),
     Question(
@@ -132,7 +132,7 @@ QUESTIONS = (
     Question(
         "price of ethereum in dollars on January 13 2025",
         ("DIGITAL_CURRENCY_DAILY",),
-        calls({"symbol": "ETH", "market": "USD"}, "close; on January 13 2025", "date,close; 2025-01-13"),
+        calls({"symbol": "ETH", "market": "USD"}, "close; 2025-01-13", "date = '2025-01-13'"),
         lambda data: [
             row["close"]
             for row in data.rows("DIGITAL_CURRENCY_DAILY", symbol="ETH", market="USD")
@@ -205,15 +205,15 @@ QUESTIONS = (
         "which companies report earnings on January 20 2026",
         ("EARNINGS_CALENDAR",),
         (
-            Call({}, "symbol; reportDate=2026-01-20"),
-            Call({"horizon": "3month"}, "symbol where reportDate = '2026-01-20'"),
+            Call({}, "reportDate=2026-01-20; symbol"),
+            Call({"horizon": "3month"}, "SELECT symbol FROM data WHERE reportDate = '2026-01-20'"),
         ),
         lambda data: [row["symbol"] for row in data.rows("EARNINGS_CALENDAR") if row["reportDate"] == "2026-01-20"],
     ),
     Question(
         "which companies go public on NASDAQ in February 2026",
         ("IPO_CALENDAR",),
-        calls({}, "name, ipoDate; exchange=NASDAQ; 2026-02", "exchange=nasdaq; February 2026"),
+        calls({}, "exchange=NASDAQ; 2026-02; name, ipoDate", "exchange=nasdaq; ipoDate = 2026-02"),
         lambda data: [
             row["name"] for row in year(data.rows("IPO_CALENDAR"), "2026-02", "ipoDate") if row["exchange"] == "NASDAQ"
         ],
@@ -235,8 +235,8 @@ QUESTIONS = (
         ("CONGRESS_TRADES",),
         calls(
             {"symbol": "NVDA"},
-            "politician, transaction_date; transaction_type = purchase",
-            "politician, transaction_date; transaction_type = buy",
+            "transaction_type = purchase; politician, transaction_date",
+            "transaction_type = buy; politician, transaction_date",
         ),
         lambda data: [
             row["politician"] for row in data.rows("CONGRESS_TRADES", symbol="NVDA") if row["transaction_type"] == "BUY"
@@ -245,7 +245,7 @@ QUESTIONS = (
     Question(
         "close of the S&P 500 index on the last day of 2025",
         ("INDEX_DATA",),
-        calls({"symbol": "SPX", "interval": "daily"}, "close; on 2025-12-31", "until 2025-12-31; last 1"),
+        calls({"symbol": "SPX", "interval": "daily"}, "date = 2025-12-31; close", "2025-12; last 1"),
         lambda data: [
             row["close"]
             for row in data.rows("INDEX_DATA", symbol="SPX", interval="daily")
@@ -255,7 +255,11 @@ QUESTIONS = (
     Question(
         "sentiment of what the chief executive said in IBM's earnings call for the first quarter of 2024",
         ("EARNINGS_CALL_TRANSCRIPT",),
-        calls({"symbol": "IBM", "quarter": "2024Q1"}, "title ~ Chief Executive; sentiment", "speaker,title,sentiment"),
+        calls(
+            {"symbol": "IBM", "quarter": "2024Q1"},
+            "title contains Chief Executive; sentiment",
+            "speaker,title,sentiment",
+        ),
         lambda data: [
             row["sentiment"]
             for row in data.rows("EARNINGS_CALL_TRANSCRIPT", symbol="IBM", quarter="2024Q1")

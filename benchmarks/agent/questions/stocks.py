@@ -42,7 +42,7 @@ QUESTIONS = (
     Question(
         "average daily volume of AAPL in December 2025",
         ("TIME_SERIES_DAILY",),
-        calls({"symbol": "AAPL"}, "avg(volume); 2025-12"),
+        calls({"symbol": "AAPL"}, "2025-12; avg(volume)"),
         lambda data: [mean([row["volume"] for row in year(daily(data, "AAPL"), "2025-12")])],
     ),
     Question(
@@ -66,7 +66,7 @@ QUESTIONS = (
     Question(
         "on how many of the last 100 days did Tesla close above its open",
         ("TIME_SERIES_DAILY",),
-        calls({"symbol": "TSLA"}, "count(*) where close > open", "select count(*) from data where close > open"),
+        calls({"symbol": "TSLA"}, "close > open; count", "select count(*) from data where close > open"),
         lambda data: [sum(row["close"] > row["open"] for row in daily(data, "TSLA"))],
     ),
     Question(
@@ -78,13 +78,13 @@ QUESTIONS = (
     Question(
         "close of IBM on 2026-01-09",
         ("TIME_SERIES_DAILY",),
-        calls({"symbol": "IBM"}, "close; on 2026-01-09", "close; 2026-01-09"),
+        calls({"symbol": "IBM"}, "date = 2026-01-09; close", "close; 2026-01-09"),
         lambda data: [year(daily(data, "IBM"), "2026-01-09")[0]["close"]],
     ),
     Question(
         "highest weekly close of IBM in 2023",
         ("TIME_SERIES_WEEKLY", "TIME_SERIES_WEEKLY_ADJUSTED"),
-        calls({"symbol": "IBM"}, "max(close); 2023"),
+        calls({"symbol": "IBM"}, "2023; max(close)"),
         lambda data: [max(row["close"] for row in year(data.rows("TIME_SERIES_WEEKLY", symbol="IBM"), "2023"))],
     ),
     Question(
@@ -96,7 +96,11 @@ QUESTIONS = (
     Question(
         "average monthly close of IBM by year for 2023 and 2024",
         ("TIME_SERIES_MONTHLY", "TIME_SERIES_MONTHLY_ADJUSTED"),
-        calls({"symbol": "IBM"}, "2023..2024; group by year: avg(close)", "group by year: avg(close)"),
+        calls(
+            {"symbol": "IBM"},
+            "2023..2024; group by year: avg(close)",
+            "SELECT strftime('%Y', date) AS year, avg(close) FROM data GROUP BY 1",
+        ),
         lambda data: [
             mean([row["close"] for row in year(monthly(data, "IBM"), number)]) for number in ("2023", "2024")
         ],
@@ -104,7 +108,7 @@ QUESTIONS = (
     Question(
         "how much dividend did IBM pay per share in 2024",
         ("DIVIDENDS",),
-        calls({"symbol": "IBM"}, "sum(amount); 2024", "group by year: sum(amount)"),
+        calls({"symbol": "IBM"}, "2024; sum(amount)", "sum(amount) by year"),
         lambda data: [
             sum(row["amount"] for row in year(data.rows("DIVIDENDS", symbol="IBM"), "2024", "ex_dividend_date"))
         ],
@@ -257,7 +261,7 @@ QUESTIONS = (
         ("HISTORICAL_OPTIONS",),
         calls(
             {"symbol": "IBM", "date": "2025-01-15"},
-            "strike,open_interest; expiration=2025-01-17; type=call; strike>=260; strike<=280",
+            "expiration=2025-01-17; type=call; strike>=260; strike<=280; strike,open_interest",
         ),
         lambda data: [
             row["open_interest"]

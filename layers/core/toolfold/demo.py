@@ -74,13 +74,13 @@ def _run_steps(client: _Client, screen: _Screen) -> int:
 
     screen.print("\nA question about a time series returns the answer, not the series:\n")
     series = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "AAPL"}}
-    client.step("TOOL_CALL", {**series, "select": "change(close), max(close); last 30"})
+    client.step("TOOL_CALL", {**series, "select": "last 30; last(close) / first(close) - 1, max(close)"})
     screen.print("The next call sends no request: the series is cached.\n")
     client.step("TOOL_CALL", {**series, "select": "timestamp, close; last 3"})
 
     screen.print("Two stocks are compared in one call:\n")
     both = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": ["AAPL", "MSFT"]}}
-    compared = client.step("TOOL_CALL", {**both, "select": "change(close), max(close); last 30"})
+    compared = client.step("TOOL_CALL", {**both, "select": "last 30; last(close) / first(close) - 1, max(close)"})
 
     screen.print("TOOL_GET describes a tool in full:\n")
     client.step("TOOL_GET", {"tool_name": "SMA"})

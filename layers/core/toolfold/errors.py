@@ -164,14 +164,25 @@ class InvalidSelect(InvalidArguments):
     Args:
         reason: what is wrong with it, without a full stop.
         next_step: what to do now.
+        forms: whole selects that may be meant, best first.
+        facts: what suggestions are made from: ``unknown`` is a wrong name, ``function`` a wrong function.
         details: further JSON values for the result.
     """
 
     reason: str
+    forms: tuple[str, ...]
+    facts: Mapping[str, Any]
 
-    def __init__(self, reason: str, next_step: str | Text, **details: Any) -> None:
+    def __init__(
+        self,
+        reason: str,
+        next_step: str | Text,
+        forms: tuple[str, ...] = (),
+        facts: Mapping[str, Any] = MappingProxyType({}),
+        **details: Any,
+    ) -> None:
         super().__init__(f"select: {reason}.", next_step, **details)
-        vars(self)["reason"] = reason
+        vars(self).update(reason=reason, forms=forms, facts=facts)
 
 
 class AuthRequired(CallError):

@@ -25,7 +25,7 @@ from benchmarks.calls.workload import (
 from tests.support.clocks import Clock
 from toolfold.catalog.model import Catalog
 from toolfold.execution import validation
-from toolfold.results.select import parser
+from toolfold.results.select import grammar
 
 DAY = generate_calls()
 
@@ -57,7 +57,7 @@ def test_every_call_is_valid_unless_it_is_of_kind_wrong(catalog: Catalog) -> Non
         assert bool(problems) == (call.kind == "wrong"), call
         if call.kind in ("data", "premium"):
             assert (tool.access == "premium") == (call.kind == "premium"), call
-        parser.parse_select(call.select)
+        grammar.parse_select(call.select)
 
 
 def test_subjects_follow_zipf() -> None:

@@ -13,7 +13,7 @@ import pytest
 from toolfold import cli
 from toolfold.cache.base import increment
 from toolfold.cache.sqlite import SQLiteStore
-from toolfold.results.offload import FOLDER, save_answer
+from toolfold.results.offload import FOLDER, AnswerStore
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -55,7 +55,7 @@ def test_info_changes_nothing_where_there_is_nothing(run: Run, tmp_path: Path) -
 
 
 def test_info_has_place_number_size_and_age(run: Run, tmp_path: Path, store: SQLiteStore) -> None:
-    save_answer(b"a,b\n1,2\n", "csv", str(tmp_path), 1.0)
+    AnswerStore(str(tmp_path)).save("a,b\n1,2\n", "csv")
     (tmp_path / FOLDER / "notes.txt").write_text("mine")
     found = info(run)
     cache, answers = found["cache"], found["answers"]
@@ -68,7 +68,7 @@ def test_info_has_place_number_size_and_age(run: Run, tmp_path: Path, store: SQL
 
 
 def test_clear_deletes_what_is_toolfolds_while_a_server_runs(run: Run, tmp_path: Path, store: SQLiteStore) -> None:
-    save_answer(b"a,b\n1,2\n", "csv", str(tmp_path), 1.0)
+    AnswerStore(str(tmp_path)).save("a,b\n1,2\n", "csv")
     (tmp_path / FOLDER / "notes.txt").write_text("mine")
     before = info(run)["cache"]["total_bytes"]
     assert run("clear", "--yes")[0] == 0

@@ -16,7 +16,7 @@ from toolfold.errors import AnswerTooLarge, NoData
 from toolfold.meta_tools.call_batch import Part, fetch_parts
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.mock_api.server import MockApi
-from toolfold.results.combined import LabelledDocument, combine
+from toolfold.results.combine import LabelledDocument, combine
 from toolfold.results.tables import Document, Table
 
 QUOTE, DAILY = "GLOBAL_QUOTE", "TIME_SERIES_DAILY"
@@ -74,9 +74,9 @@ def test_select_that_fits_no_answer_alone_is_one_of_all(tools: MetaTools, mock_a
 
 def test_columns_of_several_calls_are_calculated_with(tools: MetaTools) -> None:
     given = {"maturity": ["10year", "2year"], "interval": "monthly"}
-    both = table_of(call(tools, "TREASURY_YIELD", given, select="last 1"))["rows"][0]
-    for select in ('"10year value" - "2year value" as spread; last 1',
-                   'SELECT timestamp, "10year value" - "2year value" AS spread FROM data LIMIT 1'):  # fmt: skip
+    both = table_of(call(tools, "TREASURY_YIELD", given, select="last 2"))["rows"][0]
+    for select in ("10year - 2year as spread; last 1",
+                   'SELECT timestamp, "10year" - "2year" AS spread FROM data ORDER BY 1 DESC LIMIT 1'):  # fmt: skip
         (row,) = table_of(call(tools, "TREASURY_YIELD", given, select=select))["rows"]
         assert row[0] == both[0]
         assert row[1] == pytest.approx(both[1] - both[2])
@@ -91,7 +91,7 @@ def test_sql_over_several_series_says_what_they_lack(tools: MetaTools) -> None:
 
 def test_column_that_no_answer_has_is_the_error_of_the_answers(tools: MetaTools) -> None:
     result = call(tools, QUOTE, {"symbol": ["AAPL", "MSFT"]}, select="nonsense")
-    assert "there is no column 'nonsense'" in error(result)["message"]
+    assert "there is no column nonsense" in error(result)["message"]
 
 
 def test_characters_without_width_are_no_part_of_a_ticker(tools: MetaTools) -> None:
@@ -105,15 +105,15 @@ def test_list_of_one_value_is_an_ordinary_call(tools: MetaTools) -> None:
 
 def test_series_of_one_value_stand_side_by_side(tools: MetaTools) -> None:
     result = call(tools, "SMA", {**SMA, "time_period": [50, 200]}, select="last 3")
-    assert table_of(result)["columns"] == ["time", "SMA 50", "SMA 200"]
+    assert table_of(result)["columns"] == ["time", "SMA_50", "SMA_200"]
     for column, period in enumerate((50, 200), 1):
         alone = call(tools, "SMA", {**SMA, "time_period": period}, select="last 3").structured["result"]["rows"]
         assert [[row[0], row[column]] for row in table_of(result)["rows"]] == [list(row) for row in alone]
 
 
 def test_two_lists_are_all_combinations(tools: MetaTools) -> None:
-    result = call(tools, "SMA", {**SMA, "symbol": "IBM,AAPL", "time_period": "50,200"}, select="last 1")
-    assert table_of(result)["columns"] == ["time", "IBM SMA 50", "IBM SMA 200", "AAPL SMA 50", "AAPL SMA 200"]
+    result = call(tools, "SMA", {**SMA, "symbol": "IBM,AAPL", "time_period": "50,200"}, select="last 2")
+    assert table_of(result)["columns"] == ["time", "IBM_SMA_50", "IBM_SMA_200", "AAPL_SMA_50", "AAPL_SMA_200"]
 
 
 def test_other_tables_are_put_under_each_other(tools: MetaTools) -> None:
@@ -125,16 +125,23 @@ def test_other_tables_are_put_under_each_other(tools: MetaTools) -> None:
 def test_select_is_applied_to_each_part(tools: MetaTools) -> None:
     best = call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="max(close)")
     assert [row[0] for row in table_of(best)["rows"]] == ["AAPL", "MSFT"] if "rows" in table_of(best) else best.text
+    last = call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="last 3")
+    assert [row[0] for row in table_of(last)["rows"]] == ["AAPL"] * 3 + ["MSFT"] * 3
+
+
+def test_ranks_are_of_all_parts_together(tools: MetaTools) -> None:
+    parts = [call(tools, DAILY, {"symbol": one}).structured["result"]["rows"] for one in ("AAPL", "MSFT")]
+    volumes = sorted((row[-1] for rows in parts for row in rows), reverse=True)
     top = call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="top 3 by volume")
-    assert [row[0] for row in table_of(top)["rows"]] == ["AAPL"] * 3 + ["MSFT"] * 3
+    assert [row[-1] for row in table_of(top)["rows"]] == volumes[:3]
 
 
 @pytest.mark.parametrize(
     ("named", "same"),
     [
-        ("timestamp,symbol,close,volume; last 2", "timestamp,close,volume; last 2"),
-        ("Symbol, close; last 3", "close; last 3"),
-        ("max(close) by symbol", "max(close)"),
+        ("symbol, timestamp, close, volume; last 2", "close, volume; last 2"),
+        ("Symbol, timestamp, close; last 3", "close; last 3"),
+        ("min(close), max(close) by symbol", "min(close), max(close)"),
     ],
 )
 def test_select_may_name_the_argument_that_differs(tools: MetaTools, named: str, same: str) -> None:
@@ -174,10 +181,10 @@ def test_equal_notes_are_given_once(tools: MetaTools) -> None:
 
 
 def test_pairs_and_enums_take_lists(tools: MetaTools) -> None:
-    rates = call(tools, "FX_DAILY", {"pair": ["EUR/USD", "GBP/USD"]}, select="timestamp,close; last 1")
-    assert table_of(rates)["columns"] == ["timestamp", "EUR/USD close", "GBP/USD close"]
-    yields = call(tools, "TREASURY_YIELD", {"maturity": ["2y", "10y"]}, select="last 1")
-    assert table_of(yields)["columns"] == ["timestamp", "2year value", "10year value"]
+    rates = call(tools, "FX_DAILY", {"pair": ["EUR/USD", "GBP/USD"]}, select="close; last 2")
+    assert table_of(rates)["columns"] == ["timestamp", "EUR/USD_close", "GBP/USD_close"]
+    yields = call(tools, "TREASURY_YIELD", {"maturity": ["2y", "10y"]}, select="last 2")
+    assert table_of(yields)["columns"] == ["timestamp", "2year", "10year"]
 
 
 def test_parameter_that_takes_lists_is_sent_one_list(tools: MetaTools, mock_api: MockApi) -> None:
@@ -326,7 +333,7 @@ def test_series_with_other_dates_are_joined_by_date() -> None:
     one = Table("", ("date", "close"), [("2026-01-03", 3), ("2026-01-01", 1)])
     two = Table("", ("date", "close"), [("2026-01-02", 2), ("2026-01-01", 9)])
     (table,) = combine(["symbol"], [part("A", one), part("B", two)], WorkBudget()).tables
-    assert table.columns == ("date", "A close", "B close")
+    assert table.columns == ("date", "A_close", "B_close")
     assert table.rows == [("2026-01-03", 3, None), ("2026-01-02", None, 2), ("2026-01-01", 1, 9)]
 
 

@@ -28,7 +28,7 @@ from toolfold.meta_tools import answer_reader, completion
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
-from toolfold.results.select.parser import parse_select
+from toolfold.results.select.grammar import parse_select
 from toolfold.results.select.requested import requested_of
 from toolfold.results.tables import Document, Table, parse_tables
 from toolfold.settings import Settings
@@ -213,24 +213,29 @@ def notes(result: Result) -> list[str]:
             "count()",
             ['Computed from the 51 rows until 2026-01-23. horizon "12month" has more.'],
         ),
-        ("EARNINGS_CALENDAR", {}, "next 5; symbol", []),
+        ("EARNINGS_CALENDAR", {}, "limit 5; symbol", []),
         # The day of figures, where it is left out.
         ("GLOBAL_QUOTE", IBM, "price", ["latestDay is 2026-01-13."]),
         ("GLOBAL_QUOTE", IBM, "price,latestDay", []),
         ("TOP_GAINERS_LOSERS", {}, "from top_gainers; ticker", ['last_updated is "2026-01-13 16:16:00 US/Eastern".']),
-        ("ETF_PROFILE", {"symbol": "QQQ"}, "holdings; first 1", []),
+        ("ETF_PROFILE", {"symbol": "QQQ"}, "holdings; limit 1", []),
         # What was requested and is not there.
         ("REALTIME_BULK_QUOTES", {"symbol": "IBM,NOSUCHX"}, "symbol,close", ["Nothing for symbol NOSUCHX."]),
         # Prices that are not adjusted.
         (
             "TIME_SERIES_DAILY",
             {**IBM, "outputsize": "full"},
-            "2007-06..2008-06; change(close)",
+            "2007-06..2008-06; last(close) / first(close) - 1",
             ["close falls from 95.85 to 32.09 by 2007-11-12, as by a split; TIME_SERIES_DAILY_ADJUSTED corrects that."],
         ),
         ("TIME_SERIES_DAILY", {**IBM, "outputsize": "full"}, "2007-06..2008-06; sum(volume)", []),
         ("TIME_SERIES_DAILY", {**IBM, "outputsize": "full"}, "2007-06..2008-06; last(close)", []),
-        ("TIME_SERIES_DAILY_ADJUSTED", {**IBM, "outputsize": "full"}, "2007-06..2008-06; change(close)", []),
+        (
+            "TIME_SERIES_DAILY_ADJUSTED",
+            {**IBM, "outputsize": "full"},
+            "2007-06..2008-06; last(close) / first(close) - 1",
+            [],
+        ),
         # Nothing is lacking.
         ("TIME_SERIES_DAILY", IBM, None, []),
         ("TIME_SERIES_DAILY", IBM, "close; last 5", []),
@@ -268,9 +273,8 @@ def test_completed_answer_has_the_right_value(gateway: MetaTools, mock_api: Mock
     rows = RawData(mock_api.url).rows("TIME_SERIES_DAILY", symbol="IBM", outputsize="full", datatype="csv")
     closes = [row["close"] for row in within(rows, "2025-01-13", by="timestamp")]
     answer = call(gateway, "TIME_SERIES_DAILY", IBM, "2025-01-13..2026-01-13; min(close), mean(close)")
-    found = {row[0]: row[1] for row in answer.structured["result"]["rows"]}
-    assert found["min(close)"] == min(closes)
-    assert found["mean(close)"] == pytest.approx(statistics.fmean(closes))
+    assert answer.structured["result"]["columns"] == ["min(close)", "mean(close)"]
+    assert answer.structured["result"]["rows"] == [[min(closes), pytest.approx(statistics.fmean(closes))]]
 
 
 def test_completion_sends_one_more_request_and_reads_it_from_the_cache_afterwards(mock_api: MockApi) -> None:

@@ -18,7 +18,7 @@ from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.errors import AnswerTooLarge, CallError
 from toolfold.results import tokens, values
 from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult
-from toolfold.results.select import parser
+from toolfold.results.select import grammar
 
 DAYS = [f"{year}-{month:02}-{day:02}" for year in range(1900, 2030) for month in range(1, 13) for day in range(1, 29)]
 
@@ -211,7 +211,7 @@ selects = st.sampled_from([None, "a", "last 2", "max(a)", "jmespath: [*]", "jmes
 
 
 def check(body: str, kind: str, select: str | None, raw: bool, max_bytes: int) -> None:
-    options = OutputOptions("datatype" if raw else "", parser.parse_select(select), MIN_TOKENS)
+    options = OutputOptions("datatype" if raw else "", grammar.parse_select(select), MIN_TOKENS)
     result = outcome(lambda: render_result(body, kind, {}, options, budget=WorkBudget(max_bytes=max_bytes)))
     if isinstance(result, CallError):
         assert result.code in ("UPSTREAM_ERROR", "INVALID_ARGUMENTS", "ANSWER_TOO_LARGE")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolfold.results.content_blocks import fit_blocks
+from toolfold.results.preview import fit_blocks
 from toolfold.results.tokens import count
 
 IMAGE: dict[str, Any] = {"type": "image", "data": "x" * 100_000, "mimeType": "image/png", "annotations": {"a": 1}}

@@ -17,7 +17,7 @@ from tests.support.rendering import render_result
 from toolfold.budget import WorkBudget
 from toolfold.results import render
 from toolfold.results.output import OutputOptions, RenderedResult
-from toolfold.results.select import parser
+from toolfold.results.select import grammar
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_terminal, escape_unsafe, quoted_name
 
@@ -144,7 +144,7 @@ def test_preview_has_one_notice_whatever_the_names_and_cells_are(raw: bool) -> N
     shown = result.structured["preview"]["rows_shown"]
     assert len(result.text.split("\n")) == 1 + 1 + shown
     example_, _ = json.JSONDecoder().raw_decode(result.structured["preview"]["ask_less"].partition("select=")[2])
-    assert parser.parse_select(example_) is not None
+    assert grammar.parse_select(example_) is not None
 
 
 @pytest.mark.parametrize("raw", [False, True], ids=["toolfold", "upstream"])

@@ -17,7 +17,7 @@ from tests.support.rendering import render_result
 from toolfold.results import output as presenting
 from toolfold.results.offload import AnswerStore
 from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult
-from toolfold.results.select import parser
+from toolfold.results.select import grammar
 
 PRICES = "timestamp,open,close,volume\n" + "".join(
     f"{2000 + n // 365}-{n // 31 % 12 + 1:02}-{n % 28 + 1:02},{n}.25,{n}.75,{n * 1000}\n" for n in range(5000, 0, -1)
@@ -69,7 +69,7 @@ def test_preview_of_every_tool_fits_the_budget(name: str, raw: bool) -> None:
             answer.body,
             answer.kind,
             answer.tool.answer,
-            OutputOptions(select=parser.parse_select(json.loads(example)), max_tokens=budget),
+            OutputOptions(select=grammar.parse_select(json.loads(example)), max_tokens=budget),
         )
         assert len(encode(less.text)) < preview["full"]["tokens"]
         if cost and "preview" not in less.structured:  # the cost that was named is about the real one
@@ -89,7 +89,7 @@ def test_preview_has_first_and_last_rows_all_columns_and_the_row_count() -> None
     assert preview["left_out"] == f"rows {first + 1}-{5000 - count + first}"
     assert re.fullmatch(
         r'select="timestamp,close; last 20" \(about \d+ tokens\)'
-        r' or select="min\(close\), max\(close\), change\(close\)" \(about \d+ tokens\)',
+        r' or select="min\(close\), max\(close\), avg\(close\)" \(about \d+ tokens\)',
         preview["ask_less"],
     )
     assert without_notices(result.text).splitlines()[0] == "timestamp,open,close,volume"
@@ -129,7 +129,7 @@ def test_preview_of_nested_json_keeps_its_structure() -> None:
 
 
 def test_long_selection_is_a_preview() -> None:
-    result = shown(PRICES, select=parser.parse_select("timestamp,close"))
+    result = shown(PRICES, select=grammar.parse_select("timestamp,close"))
     assert result.structured["result"]["columns"] == ["timestamp", "close"]
     assert result.structured["preview"]["rows_total"] == 5000
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 
 import { Button, Field } from "../components";
-import { EMPTY_SELECT, FUNCTIONS, MAX_SELECT, OPERATORS, type Rows, type SelectModel, TIME_UNITS, parseSelect, selectText } from "./select-model";
+import { EMPTY_SELECT, FUNCTIONS, MAX_SELECT, OPERATORS, type Rows, type SelectModel, TIME_UNITS, aggregateText, parseSelect, selectText } from "./select-model";
 import type { ColumnType } from "./tables";
 
 /** What a `select` can name: the tables of an answer, each with its columns. */
@@ -141,11 +141,13 @@ type ControlProps = { model: SelectModel; columns: Offer["columns"]; change: (ch
 
 function RowsControls({ model, columns, change }: ControlProps): JSX.Element {
   const { rows, order } = model;
-  const calls = model.aggregates.map(({ name, column }) => (column ? `${name}(${column})` : name));
-  const sortable = [...columns.map(({ name }) => name), ...calls];
-  const numeric = columns.filter(({ type }) => type === "number").map(({ name }) => name);
+  const names = columns.map(({ name }) => name);
+  const isGrouped = model.aggregates.length > 0 && model.group !== "";
+  const calls = model.aggregates.map(aggregateText);
+  const sortable = isGrouped ? [model.group, ...calls] : names;
+  const numeric = isGrouped ? calls : columns.filter(({ type }) => type === "number").map(({ name }) => name);
   const isRanked = rows.kind === "top" || rows.kind === "bottom";
-  const setKind = (kind: Rows["kind"]) => change({ rows: { kind, count: rows.count || "10", by: kind === "top" || kind === "bottom" ? rows.by || numeric[0] || columns[0]!.name : "" } });
+  const setKind = (kind: Rows["kind"]) => change({ rows: { kind, count: rows.count || "10", by: kind === "top" || kind === "bottom" ? rows.by || numeric[0] || names[0]! : "" } });
   return (
     <div class="select-row">
       <Field label="Rows">
@@ -165,7 +167,7 @@ function RowsControls({ model, columns, change }: ControlProps): JSX.Element {
         </Field>
       )}
       {isRanked ? (
-        <Choose label="Of" value={rows.by} options={numeric.length ? numeric : columns.map(({ name }) => name)} none="" onChange={(by) => change({ rows: { ...rows, by } })} />
+        <Choose label="Of" value={rows.by} options={numeric.length ? numeric : names} none="" onChange={(by) => change({ rows: { ...rows, by } })} />
       ) : (
         <>
           <Choose label="Sorted by" value={order.column} options={["", ...sortable]} none="–" onChange={(column) => change({ order: { ...order, column } })} />
@@ -214,7 +216,7 @@ function Functions({ model, columns, change }: ControlProps): JSX.Element {
             value={model.group}
             options={["", ...(columns.some(({ type }) => type === "time") ? TIME_UNITS : []), ...columns.filter(({ type }) => type === "text" || type === "boolean").map(({ name }) => name)]}
             none="–"
-            onChange={(group) => change({ group })}
+            onChange={(group) => change({ group, order: EMPTY_SELECT.order, rows: EMPTY_SELECT.rows })}
           />
         )}
       </div>

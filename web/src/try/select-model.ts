@@ -1,4 +1,5 @@
-// Parts of a `select` that a person chooses, as text and back. docs/reference/select.md describes the language.
+// Parts of a `select` that a person chooses, as text and back. docs/reference/select.md describes the language: its steps
+// apply in the order written, so a part that stands where the builder would not write it is kept word for word.
 
 export type Operator = "=" | "!=" | ">" | ">=" | "<" | "<=" | "contains" | "starts with" | "in" | "is null" | "is not null";
 
@@ -9,10 +10,10 @@ export type Filter = { column: string; operator: Operator; value: string };
 export type Aggregate = { name: string; column: string };
 
 /** Functions of all rows; `count` needs no column. */
-export const FUNCTIONS = ["max", "min", "mean", "sum", "median", "stddev", "first", "last", "change", "change_percent", "count"];
+export const FUNCTIONS = ["max", "min", "mean", "sum", "median", "stddev", "first", "last", "count"];
 
 /** Parts of a date by which rows are grouped. */
-export const TIME_UNITS = ["year", "quarter", "month", "week", "weekday", "day", "hour"];
+export const TIME_UNITS = ["year", "quarter", "month", "week", "weekday", "day"];
 
 /** Which rows, of those that the filters leave. */
 export type Rows = { kind: "all" | "last" | "first" | "limit" | "top" | "bottom"; count: string; by: string };
@@ -46,32 +47,23 @@ export const EMPTY_SELECT: SelectModel = {
 };
 
 /** Characters that a `select` may have. */
-export const MAX_SELECT = 500;
+export const MAX_SELECT = 4000;
 
 const PLAIN_NAME = /^[A-Za-z_]\w*$/;
 
-/** Words with which a part of a `select` begins or ends: a column of such a name is quoted. */
+/** Words with a meaning of their own in a step: a column of such a name is quoted. */
 const WORDS = new Set(
   (
-    "all and any as asc ascending average avg before after bottom by columns contains count date day desc descending distinct each everything except exclude excluding filter mtd sorted tomorrow " +
-    "excludes false first for from group having head highest hour in is isn last latest like limit lowest max mean median min month newest next no none not null offset oldest omit on only or order " +
-    "per quarter select show since skip sort starts sum table tail take the then today top true until unique upcoming value values week weekday where with without year yesterday ytd this past " +
-    "smallest largest biggest greatest change current january february march april may june july august september october november december jan feb mar apr jun jul aug sep oct nov dec"
+    "after all and any as asc average avg before between both bottom by case cast columns contains corr count cross date day desc distinct earliest else end ends everything except exists false fields " +
+    "filter first for from full group having head highest hour in inner is join lag largest last latest least left like limit lowest max mean median min minute month most mtd natural newest next not " +
+    "null of offset oldest on or order outer over percentile previous qtd quarter rank right row rows select show since smallest sort starts stddev sum table tail take then this to top true union " +
+    "unique until using values variance week weekday when where with year ytd"
   ).split(" "),
 );
 
-/** "description desc" reads as a direction first. */
-const DIRECTION = /^(?:asc|desc)/i;
-
 /** Return a name as it is written in a `select`. */
 export function quoteName(name: string): string {
-  return PLAIN_NAME.test(name) && !WORDS.has(name.toLowerCase()) && !DIRECTION.test(name) ? name : quote(name);
-}
-
-/** Return a text in the quotation marks that it does not have: there is no escape for them. */
-function quote(text: string): string {
-  const mark = ['"', "'", "`"].find((one) => !text.includes(one)) ?? '"';
-  return `${mark}${text.replaceAll(mark, " ")}${mark}`;
+  return PLAIN_NAME.test(name) && !WORDS.has(name.toLowerCase()) ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
@@ -80,25 +72,32 @@ const DATE = /^\d{4}(-\d{2}){0,2}$/;
 
 function quoteValue(value: string): string {
   const text = value.trim();
-  return NUMBER.test(text) || DATE.test(text) ? text : quote(text);
+  return NUMBER.test(text) || DATE.test(text) ? text : `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Return the `select` of a model; empty where it selects everything. */
+/** Return the `select` of a model; empty where it selects everything. Groups are sorted and counted, other rows before functions. */
 export function selectText(model: SelectModel): string {
   const functions = model.aggregates.filter(({ name, column }) => name && (column || name === "count"));
+  const isGrouped = functions.length > 0 && model.group !== "";
+  const rows = [model.order.column && `order by ${orderName(model.order.column)}${model.order.descending ? " desc" : ""}`, rowsText(model.rows)];
   const parts = [
     model.table && `from ${quoteName(model.table)}`,
-    functions.length ? functions.map(aggregateText).join(", ") + (model.group ? ` by ${TIME_UNITS.includes(model.group) ? model.group : quoteName(model.group)}` : "") : model.columns.map(quoteName).join(", "),
     ...model.filters.map(filterText),
     model.period.trim(),
-    model.order.column && `order by ${orderName(model.order.column)}${model.order.descending ? " desc" : ""}`,
-    rowsText(model.rows),
+    ...(isGrouped ? [] : rows),
+    functions.length ? functions.map(aggregateText).join(", ") + (isGrouped ? ` by ${groupName(model.group)}` : "") : model.columns.map(quoteName).join(", "),
+    ...(isGrouped ? rows : []),
     model.rest.trim(),
   ];
   return parts.filter(Boolean).join("; ");
 }
 
-function aggregateText({ name, column }: Aggregate): string {
+function groupName(group: string): string {
+  return TIME_UNITS.includes(group) ? group : quoteName(group);
+}
+
+/** Return a function as it is written, which is also the name of its column. */
+export function aggregateText({ name, column }: Aggregate): string {
   return name === "count" && !column ? "count" : `${name}(${quoteName(column)})`;
 }
 
@@ -116,7 +115,7 @@ function filterText({ column, operator, value }: Filter): string {
     const values = value.split(",").map((one) => one.trim()).filter(Boolean);
     return `${name} in (${values.map(quoteValue).join(", ")})`;
   }
-  return /^[a-z]/.test(operator) ? `${name} ${operator} ${quoteValue(value)}` : `${name}${operator}${quoteValue(value)}`;
+  return `${name} ${operator} ${quoteValue(value)}`;
 }
 
 function rowsText({ kind, count, by }: Rows): string {
@@ -128,14 +127,14 @@ function rowsText({ kind, count, by }: Rows): string {
 
 // Back from text
 
-const NAME = String.raw`(?:"[^"]+"|'[^']+'|` + "`[^`]+`" + String.raw`|[A-Za-z_]\w*)`;
-const VALUE = String.raw`(?:"[^"]*"|'[^']*'|` + "`[^`]*`" + String.raw`|-?\d[\w.:-]*|[A-Za-z][\w.]*)`;
+const NAME = String.raw`(?:"(?:[^"]|"")+"|[A-Za-z_]\w*)`;
+const VALUE = String.raw`(?:'(?:[^']|'')*'|-?\d[\w.:-]*)`;
 
 const FORMS = {
   table: new RegExp(`^from (${NAME})$`, "i"),
   top: new RegExp(`^(top|bottom) (\\d{1,9}) by (${NAME}|[a-z_]+\\(${NAME}?\\))$`, "i"),
   rows: /^(last|first|limit) (\d{1,9})$/i,
-  order: new RegExp(`^(?:order|sort) by (${NAME}|[a-z_]+\\(${NAME}?\\))( desc| asc)?$`, "i"),
+  order: new RegExp(`^order by (${NAME}|[a-z_]+\\(${NAME}?\\))( desc| asc)?$`, "i"),
   isNull: new RegExp(`^(${NAME}) is (not )?null$`, "i"),
   inList: new RegExp(`^(${NAME}) in \\((.*)\\)$`, "i"),
   words: new RegExp(`^(${NAME}) (contains|starts with) (${VALUE})$`, "i"),
@@ -146,27 +145,31 @@ const FORMS = {
     /^(?:(?:last|past|this) (?:\d+ )?(?:days?|weeks?|months?|quarters?|years?)|ytd|\d{4}(?:-\d{2}){0,2}(?:\.\.\d{4}(?:-\d{2}){0,2})?|Q[1-4] \d{4}|(?:since|until|after|before) \d{4}(?:-\d{2}){0,2})$/i,
 };
 
-/** Return the model of a `select`. What it cannot show is `rest`, word for word. */
+/** Return the model of a `select`. What it cannot show, and what follows that, is `rest`, word for word. */
 export function parseSelect(text: string): SelectModel {
   const model: SelectModel = structuredClone(EMPTY_SELECT);
-  const rest: string[] = [];
-  for (const part of splitParts(text)) if (!readPart(part, model)) rest.push(part);
-  model.rest = rest.join("; ");
+  const parts = splitParts(text);
+  const shown = parts.findIndex((part, index) => !readPart(part, index, model));
+  model.rest = shown < 0 ? "" : parts.slice(shown).join("; ");
   return model;
 }
 
-function readPart(part: string, model: SelectModel): boolean {
+/** Add a part to the model; false where it is none of its parts, or stands where it means something else. */
+function readPart(part: string, index: number, model: SelectModel): boolean {
+  const hasRows = model.rows.kind !== "all";
+  const isBeforeRows = !hasRows && !model.aggregates.length;
+  const mayLimit = !hasRows && (!model.aggregates.length || model.group !== "");
   let found: RegExpExecArray | null;
-  if ((found = FORMS.table.exec(part)) && !model.table) model.table = unquote(found[1]!);
-  else if ((found = FORMS.period.exec(part)) && !model.period) model.period = part;
-  else if ((found = FORMS.top.exec(part)) && model.rows.kind === "all") model.rows = { kind: found[1]!.toLowerCase() as Rows["kind"], count: found[2]!, by: unquote(found[3]!) };
-  else if ((found = FORMS.rows.exec(part)) && model.rows.kind === "all") model.rows = { kind: found[1]!.toLowerCase() as Rows["kind"], count: found[2]!, by: "" };
-  else if ((found = FORMS.order.exec(part)) && !model.order.column) model.order = { column: unquote(found[1]!), descending: /desc/i.test(found[2] ?? "") };
-  else if ((found = FORMS.isNull.exec(part))) model.filters.push({ column: unquote(found[1]!), operator: found[2] ? "is not null" : "is null", value: "" });
-  else if ((found = FORMS.inList.exec(part))) model.filters.push({ column: unquote(found[1]!), operator: "in", value: splitList(found[2]!).map(unquote).join(", ") });
-  else if ((found = FORMS.words.exec(part) ?? FORMS.signs.exec(part))) model.filters.push({ column: unquote(found[1]!), operator: found[2]!.toLowerCase() as Operator, value: unquote(found[3]!) });
-  else if ((found = FORMS.functions.exec(part)) && !model.aggregates.length && readFunctions(part, model)) model.group = found[1] ? unquote(found[1]) : "";
-  else if (FORMS.columns.test(part) && !model.columns.length && splitList(part).every((name) => /^["'`]/.test(name) || !WORDS.has(name.toLowerCase()))) model.columns = splitList(part).map(unquote);
+  if ((found = FORMS.table.exec(part)) && index === 0) model.table = unquote(found[1]!);
+  else if ((found = FORMS.period.exec(part)) && isBeforeRows && !model.period) model.period = part;
+  else if ((found = FORMS.top.exec(part)) && mayLimit && !model.order.column) model.rows = { kind: found[1]!.toLowerCase() as Rows["kind"], count: found[2]!, by: unquote(found[3]!) };
+  else if ((found = FORMS.rows.exec(part)) && mayLimit) model.rows = { kind: found[1]!.toLowerCase() as Rows["kind"], count: found[2]!, by: "" };
+  else if ((found = FORMS.order.exec(part)) && mayLimit && !model.order.column) model.order = { column: unquote(found[1]!), descending: /desc/i.test(found[2] ?? "") };
+  else if ((found = FORMS.isNull.exec(part)) && isBeforeRows) model.filters.push({ column: unquote(found[1]!), operator: found[2] ? "is not null" : "is null", value: "" });
+  else if ((found = FORMS.inList.exec(part)) && isBeforeRows) model.filters.push({ column: unquote(found[1]!), operator: "in", value: splitList(found[2]!).map(unquote).join(", ") });
+  else if ((found = FORMS.words.exec(part) ?? FORMS.signs.exec(part)) && isBeforeRows) model.filters.push({ column: unquote(found[1]!), operator: found[2]!.toLowerCase() as Operator, value: unquote(found[3]!) });
+  else if ((found = FORMS.functions.exec(part)) && !model.aggregates.length && !model.columns.length && !(found[1] && (hasRows || model.order.column)) && readFunctions(part, model)) model.group = found[1] ? unquote(found[1]) : "";
+  else if (FORMS.columns.test(part) && !model.columns.length && !model.aggregates.length && splitList(part).every((name) => name.startsWith('"') || !WORDS.has(name.toLowerCase()))) model.columns = splitList(part).map(unquote);
   else return false;
   return true;
 }
@@ -196,7 +199,7 @@ function split(text: string, separator: string): string[] {
     const character = text[at];
     if (quoted) {
       if (character === quoted) quoted = "";
-    } else if (character && "\"'`".includes(character)) quoted = character;
+    } else if (character === '"' || character === "'") quoted = character;
     else if (character === separator) {
       parts.push(text.slice(from, at).trim());
       from = at + 1;
@@ -208,5 +211,6 @@ function split(text: string, separator: string): string[] {
 
 function unquote(text: string): string {
   const trimmed = text.trim();
-  return /^(["'`]).*\1$/s.test(trimmed) ? trimmed.slice(1, -1) : trimmed;
+  const mark = trimmed[0];
+  return (mark === '"' || mark === "'") && trimmed.length > 1 && trimmed.endsWith(mark) ? trimmed.slice(1, -1).replaceAll(mark + mark, mark) : trimmed;
 }

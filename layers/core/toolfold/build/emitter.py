@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -180,7 +180,7 @@ def _connection(settings: SourceSettings, connection: Mapping[str, Any]) -> dict
     return {"connection": whole} if whole else {}
 
 
-def tool_entry(source_id: str, category: str, tool: Tool) -> dict[str, Any]:
+def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[str] = ()) -> dict[str, Any]:
     """Return the entry of ``tool`` of a source, with the fields of ``catalog.model.Tool``.
 
     :func:`finish` adds ``see_also`` and ``hash``, which depend on the other tools.
@@ -206,10 +206,18 @@ def tool_entry(source_id: str, category: str, tool: Tool) -> dict[str, Any]:
             "csv": tool.returns.csv,
             "rows": shape.rows.split("|") if shape is not None else tool.returns.rows,
             "kind": shape.kind if shape is not None else None,
+            **_identifiers(tool, identifiers),
         },
         "hints": _hints(tool),
     }
     return {**entry, "confirm": tool.confirm} if tool.confirm else entry
+
+
+def _identifiers(tool: Tool, identifiers: Sequence[str]) -> dict[str, list[str]]:
+    """Return the columns of an answer that say what a row is about, where it has some."""
+    outline = set(re.findall(r"\w+", tool.returns.outline or _outline(tool)))
+    found = [name for name in identifiers if name in outline]
+    return {"identifiers": found} if found else {}
 
 
 def _hints(tool: Tool) -> dict[str, Any]:

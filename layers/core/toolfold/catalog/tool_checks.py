@@ -78,6 +78,7 @@ def _check_answer(answer: Mapping[str, Any]) -> None:
     _require(answer.get("csv") is None or isinstance(answer["csv"], str), "answer.csv")
     _require(_is_texts(answer.get("rows")), "answer.rows")
     _require(answer.get("kind") in _KINDS, "answer.kind")
+    _require(_is_texts(answer.get("identifiers", [])), "answer.identifiers")
 
 
 def _check_hints(hints: Any) -> None:

@@ -61,7 +61,7 @@ def _written(period: Period | None) -> str:
         return ""
     low, high = period.low and period.low.low.date(), period.high and period.high.high.date()
     if period.unit:
-        counted = f"last {period.count} {period.unit}s" if period.count != 1 else f"last {period.unit}"
+        counted = f"last {period.count} {period.unit}s" if period.count != 1 else f"past {period.unit}"
         return counted if period.count else "ytd"
     return f"{low}..{high}" if low and high else f"since {low}" if low else f"until {high}"
 

@@ -23,7 +23,7 @@ from toolfold.meta_tools import completion
 from toolfold.meta_tools.call import Answer
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.results import output
-from toolfold.results.coverage import Requested, coverage_of, first_date_field, has_dates, is_late
+from toolfold.results.select.coverage import Requested, coverage_of, first_date_field, has_dates, is_late
 from toolfold.results.tables import DATE_NAMES, Document
 from toolfold.text_safety import quoted_name
 from toolfold.wording import joined
@@ -49,8 +49,9 @@ _MAX_MESSAGE_CHARS = 2000
 
 _PRICES = frozenset({"open", "high", "low", "close"})
 
-_OF_ONE_ROW = frozenset({"count", "first", "last"})
-"""Functions whose value no split changes."""
+_ENDS = frozenset({"first", "last"})
+_OF_ONE_ROW = _ENDS | {"count"}
+"""Functions whose value no split changes, where one of them is alone: the last value by the first is a change."""
 
 _SPLITS = ((1.5, 0.03), *((factor, 0.06) for factor in (2, 3, 4, 5, 6, 7, 8, 10, 15, 20, 25, 50)))
 """Usual factors of splits → how far prices of the same day may be from them. Prices fall by a third without a split,
@@ -171,7 +172,7 @@ def _jumps(tool: Tool, requested: Requested, document: Document) -> Iterator[str
     """Yield that prices jump as after a split, between two rows of the period that is selected."""
     if requested.columns and requested.columns.isdisjoint(_PRICES):
         return
-    if requested.functions and requested.functions <= _OF_ONE_ROW:
+    if requested.functions and requested.functions <= _OF_ONE_ROW and not requested.functions >= _ENDS:
         return
     for table in document.tables[:1]:
         names = [name.lower() for name in table.columns]
@@ -272,10 +273,10 @@ def _reading(call: Call, response: CallResult) -> _Reading:
     entry, tool = response.entry, call.tool
     is_live = not call.executor.is_imitated(call.catalog.source(tool.source))
     # A statement of SQL may call functions that return something else each time.
-    if entry is None or arguments is None or (selection is not None and selection.sql):
+    if entry is None or arguments is None or (selection is not None and selection.has_sql):
         return _read(call, response, today, is_live)
     memo, owners = call.executor.memo, (entry, tool)
-    key = arguments, repr(selection), today, is_live
+    key = arguments, repr(selection), today, is_live, call.is_part
     found: tuple[_Reading, int] | None = memo.get("reading", owners, key)
     if found is not None:
         call.budget.reserve(found[1])
@@ -295,7 +296,7 @@ def _read(call: Call, response: CallResult, today: date, is_live: bool) -> _Read
     unusual = note_on_missing_data(tool, source, response.body, parsed.document)
     selected: Document | InvalidArguments
     try:
-        selected = output.select_from(parsed, selection, today, call.budget)
+        selected = output.select_from(parsed, None if call.is_part else selection, today, call.budget)
     except InvalidArguments as error:
         if unusual:
             with_notes(error, unusual)
@@ -346,7 +347,8 @@ def _blocks(call: Call, response: CallResult) -> tuple[Sequence[Mapping[str, Any
     """
     import json
 
-    from toolfold.results.content_blocks import MAX_CHARS, fit_blocks, split_notes
+    from toolfold.results.preview import MAX_BLOCK_CHARS as MAX_CHARS
+    from toolfold.results.preview import fit_blocks, split_notes
 
     if len(response.blocks) > MAX_CHARS:
         raise call.budget.too_large(

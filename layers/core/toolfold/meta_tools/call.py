@@ -113,6 +113,7 @@ class Call:
         budget: what shaping the answers may cost, for all parts of the call together.
         fetch_deadline: ``time.monotonic()`` at which responses must have arrived; None: by the time-outs alone.
         turn: the turn for large answers.
+        is_part: whether the answer is one of several, of which all together the ``select`` takes a part.
     """
 
     catalog: Catalog
@@ -124,6 +125,7 @@ class Call:
     budget: WorkBudget
     fetch_deadline: float | None
     turn: LargeAnswerTurn
+    is_part: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
-    from toolfold.results.select.parser import Selection
+    from toolfold.results.select.grammar import Selection
 
 _LIST_CHARACTERS = frozenset(",;|[\n ")
 """Characters of which a text with several values has at least one."""
@@ -77,9 +77,9 @@ def parse_select(value: Any) -> Selection | None:
     """Return what ``select`` selects; None: everything."""
     if value is None:
         return None
-    from toolfold.results.select import parser  # compiles its expressions when it is imported
+    from toolfold.results.select import grammar  # compiles its expressions when it is imported
 
-    return parser.parse_select(value)
+    return grammar.parse_select(value)
 
 
 def parse_max_tokens(value: Any, default: int) -> int:

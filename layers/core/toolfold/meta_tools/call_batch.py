@@ -15,19 +15,31 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import allowed_types
-from toolfold.errors import CallError, InvalidArguments, UpstreamTimeout
+from toolfold.errors import CallError, InvalidArguments, InvalidSelect, UpstreamTimeout
 from toolfold.execution.argument_repair import next_call, read_value, rename
 from toolfold.execution.result import NO_USE, UpstreamUse
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
 from toolfold.meta_tools.parallel import Unanswered, run_parts
-from toolfold.results.combined import LabelledDocument, combine, label_text
+from toolfold.results import output
+from toolfold.results.combine import (
+    LabelledDocument,
+    beside_by_date,
+    combine,
+    label_text,
+    side_by_side,
+    stack_documents,
+)
 from toolfold.results.output import AnswerStatus
+from toolfold.text_safety import quoted_name
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from toolfold.budget import WorkBudget
     from toolfold.catalog.entries import Tool
     from toolfold.execution.result import CallResult
     from toolfold.execution.validation import ArgumentValidator
+    from toolfold.results.select.grammar import Selection
     from toolfold.results.tables import Document
 
 __all__ = ["Batch", "Part", "fetch_parts", "merge", "plan", "refuse_raw", "thread_count"]
@@ -258,16 +270,20 @@ def fetch_parts(
     return [late() if isinstance(one, Unanswered) else one for one in outcomes]
 
 
-def merge(batch: Batch, outcomes: Sequence[Any], budget: WorkBudget) -> PartAnswer:
+def merge(
+    batch: Batch, outcomes: Sequence[Any], selection: Selection | None, today: date, budget: WorkBudget
+) -> PartAnswer:
     """Return the answer to a batch: one document, with a note on each part that failed.
 
     Args:
         batch: the calls.
         outcomes: the answer of each, or its :class:`CallError`.
+        selection: what is selected of all answers together; None: everything.
+        today: the day of relative dates.
         budget: what the call may cost.
 
     Raises:
-        CallError: no part succeeded.
+        CallError: no part succeeded, or the selection does not fit the answers.
         AnswerTooLarge: the budget is used up.
     """
     failed = [(part, one) for part, one in zip(batch.parts, outcomes, strict=True) if isinstance(one, CallError)]
@@ -285,7 +301,8 @@ def merge(batch: Batch, outcomes: Sequence[Any], budget: WorkBudget) -> PartAnsw
     for (code, message), found in failures.items():  # the next step may name the value of its part: the first is shown
         lines.append(f"{_named([part for part, _ in found])} failed: {code}. {message} {found[0][1].suggestion}")
     documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
-    document = replace(combine(batch.varied, documents, budget), notes=(*batch.notes, *lines))
+    combined = _combined(batch, documents, selection, today, budget)
+    document = replace(combined, notes=tuple(dict.fromkeys((*batch.notes, *lines, *combined.notes))))
     stale = next((answer.status.stale_reason for _, answer in answered if answer.status.stale_reason), "")
     status = AnswerStatus(
         cached=all(answer.status.cached for _, answer in answered),
@@ -294,6 +311,38 @@ def merge(batch: Batch, outcomes: Sequence[Any], budget: WorkBudget) -> PartAnsw
     )
     use = sum((answer.use for _, answer in answered), NO_USE)
     return PartAnswer(document, status, sum(answer.size for _, answer in answered), use)
+
+
+def _combined(
+    batch: Batch, parts: Sequence[LabelledDocument], selection: Selection | None, today: date, budget: WorkBudget
+) -> Document:
+    """Return one document of all answers, or what is selected of it.
+
+    The rows are under each other, and each answer is a partition of them. A name that only the table side by side has
+    (``10year``, ``AAPL_close``) means that table.
+
+    Raises:
+        InvalidSelect: it fits neither.
+    """
+    if selection is None:
+        return combine(batch.varied, parts, budget)
+    partition = [name for varied in batch.varied for name in (varied, f"{varied} (argument)")]
+    stacked = output.ParsedAnswer(stack_documents(batch.varied, parts, budget))
+    try:
+        return beside_by_date(batch.varied, output.select_from(stacked, selection, today, budget, partition), budget)
+    except InvalidSelect as error:
+        beside = side_by_side(parts, budget) if "unknown" in error.facts else None
+        if beside is None or not beside.tables:
+            raise
+        try:
+            return output.select_from(output.ParsedAnswer(beside), selection, today, budget)
+        except InvalidSelect as other:
+            known = [name for table in beside.tables for name in table.columns[1:]][:_MAX_LABELS]
+            if error.facts["unknown"] != other.facts.get("unknown"):
+                raise other from None
+            raise error.changed(
+                next_step=f"{error.suggestion} By date: {', '.join(map(quoted_name, known))}."
+            ) from None
 
 
 def _named(parts: Sequence[Part]) -> str:

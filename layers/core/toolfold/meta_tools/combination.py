@@ -13,7 +13,7 @@ from toolfold.meta_tools.arguments import is_blank, quote
 from toolfold.meta_tools.combined_answer import Rendering, error_of, heading, output_options, status_of
 from toolfold.meta_tools.object_text import parse_object
 from toolfold.results import output
-from toolfold.results.joining import HOW, join
+from toolfold.results.combine import HOW, LabelledDocument, join, stack_documents
 from toolfold.results.tables import Document, Table
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from toolfold.meta_tools.combined_calls import Item
     from toolfold.meta_tools.result import MetaRequest
-    from toolfold.results.select.parser import Selection
+    from toolfold.results.select.grammar import Selection
 
 __all__ = ["Combination", "JoinRequest", "named_tables", "read_join"]
 
 
 class JoinRequest(NamedTuple):
-    """How results are joined: by which column, and which rows stay; see :func:`toolfold.results.joining.join`."""
+    """How results are joined: by which column, and which rows stay; see :func:`toolfold.results.combine.join`."""
 
     on: str = "date"
     how: str = "inner"
@@ -77,8 +77,8 @@ class Combination(NamedTuple):
             InvalidArguments: they have no such column, or the ``select`` does not fit them.
             AnswerTooLarge: the budget is used up.
         """
-        if self.select is not None and self.select.sql:
-            tables = named_tables(named)
+        if self.select is not None and self.select.has_sql:
+            tables = [*named_tables(named), *_all_rows(named, budget)]
             return output.select_from(output.ParsedAnswer(Document(tuple(tables))), self.select, today, budget)
         joined = join(named_tables(named), self.join.on, self.join.how, budget) if self.join else Document()
         if self.select is None:
@@ -144,11 +144,23 @@ def named_tables(named: Mapping[str, Document]) -> list[Table]:
     return tables
 
 
+def _all_rows(named: Mapping[str, Document], budget: WorkBudget) -> list[Table]:
+    """Return the rows of all results under each other as ``data``, where they have the same columns; else nothing."""
+    columns = {table.columns for document in named.values() for table in document.tables}
+    if len(columns) != 1 or any(len(document.tables) != 1 for document in named.values()):
+        return []
+    parts = [
+        LabelledDocument((name,), replace(document, tables=(replace(document.tables[0], name=""),), metadata={}))
+        for name, document in named.items()
+    ]
+    return [replace(stack_documents(("id",), parts, budget).tables[0], name="data")]
+
+
 def _names_a_result(selection: Selection, items: Sequence[Item]) -> bool:
     """Return whether SQL reads a table by the id of a call, rather than the rows of each call."""
-    if not selection.sql:
+    if not selection.has_sql:
         return False
-    from toolfold.results.select.sql_query import parse_statement
+    from toolfold.results.select.expressions import names_in
 
     ids = {item.id.lower() for item in items}
-    return any(token.name.lower() in ids for token in parse_statement(selection.sql) if token.name)
+    return any(name.lower() in ids for step in selection.steps for name in names_in(step.clause.text))

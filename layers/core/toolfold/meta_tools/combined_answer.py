@@ -16,7 +16,7 @@ from toolfold.meta_tools.call import metadata
 from toolfold.meta_tools.combined_calls import Item
 from toolfold.meta_tools.result import safe_line, to_text
 from toolfold.results import output, render, tokens
-from toolfold.results.combined import LabelledDocument, combine
+from toolfold.results.combine import LabelledDocument, combine
 from toolfold.results.tables import Document
 from toolfold.text_safety import quoted_name
 

@@ -168,7 +168,7 @@ class CombinedCalls:
             item.call = call if self._change_tool is None else replace(call, tool=self._change_tool(call.tool))
             if item.batch is not None:
                 thread_count(call.tool, None)  # refuses a list of writes
-                item.call = tool_call.for_parts(item.call, item.batch)
+                item.call = tool_call.for_parts(item.call)
             item.parts = [sent] if item.batch is None else [part.arguments for part in item.batch.parts]
             self._take(len(item.parts))
         except CallError as error:
@@ -303,8 +303,8 @@ class CombinedCalls:
             return
         outcomes = [late() if isinstance(one, Unanswered) else one for one in outcomes]
         try:
-            if item.batch is not None:
-                item.answer = tool_call.merged_answer(item.batch, outcomes, self.budget)
+            if item.batch is not None and item.call is not None:
+                item.answer = tool_call.merged_answer(item.call, item.batch, outcomes)
             elif isinstance(outcomes[0], CallError):
                 raise outcomes[0]
             else:

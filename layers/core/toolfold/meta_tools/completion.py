@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import CallError, PremiumOnly
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import dumps_compact
-from toolfold.results import coverage
-from toolfold.results.coverage import Coverage, Requested
+from toolfold.results.select import coverage
+from toolfold.results.select.coverage import Coverage, Requested
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 SELECT = (
-    'A part: "close; last 30 days", "max(close); 2024", "type=call; top 5 by volume", "group by year: sum(amount)", SQL'
+    'Rows and columns, steps in order: "close; last 30", "type=put and strike<200; top 5 by volume", '
+    '"sum(amount) by year", "SELECT date, value/lag(value,12) OVER (ORDER BY date)-1 AS yoy FROM data '
+    'ORDER BY date DESC LIMIT 3"'
 )
 """The description of ``select``, by example."""
 

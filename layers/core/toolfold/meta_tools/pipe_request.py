@@ -27,7 +27,7 @@ from toolfold.meta_tools.references import (
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.results.select.parser import Selection
+    from toolfold.results.select.grammar import Selection
 
 __all__ = ["MAX_STEPS", "PipeRequest", "Step", "read_pipe"]
 
@@ -162,7 +162,7 @@ def _read_join(item: Mapping[str, Any], names: Mapping[str, int], position: int,
     listed = item["join"] if isinstance(item["join"], list) else [item["join"]]
     indexes = tuple(parse_reference(str(one), names, position).step for one in listed)
     selection = call_arguments.parse_select(item.get("select"))
-    is_sql = selection is not None and bool(selection.sql) and "on" not in item
+    is_sql = selection is not None and selection.has_sql and "on" not in item
     join = None if is_sql else read_join({"on": item.get("on", "date"), "how": item.get("how", "inner")})
     if len(set(indexes)) < (1 if is_sql else 2):
         raise InvalidArguments("A join needs two different steps.", 'Name them, as in {"join": ["a", "b"]}.')

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.result import CallResult
     from toolfold.meta_tools.call_batch import Batch
-    from toolfold.results.select.selection import Selection
 
 MAX_RESERVE_S = 1.0
 _RESERVED_SHARE = 8
@@ -141,14 +140,10 @@ def _is_raw(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], paramete
     return rename(validator, arguments).arguments.get(parameter) is not None
 
 
-def for_parts(call: Call, batch: Batch) -> Call:
-    """Return the call of which the parts of ``batch`` are made: its ``select`` without the arguments that differ."""
-    if call.options.select is None:
-        return call
-    from toolfold.results.select.selection import without_columns
-
-    names = frozenset(name.lower() for name in batch.varied)
-    return replace(call, options=replace(call.options, select=without_columns(call.options.select, names)))
+def for_parts(call: Call) -> Call:
+    """Return the call of which parts are made: ``select`` is applied to all of their answers together."""
+    selection = call.options.select
+    return call if selection is None or selection.jmespath else replace(call, is_part=True)
 
 
 def _call_parts(call: Call, batch: Batch, sent: Mapping[str, Any]) -> Answer:
@@ -158,65 +153,27 @@ def _call_parts(call: Call, batch: Batch, sent: Mapping[str, Any]) -> Answer:
     if call.options.raw_by:
         call_batch.refuse_raw(batch, validator_of(call.catalog, call.tool), sent, call.options.raw_by)
     end = call.budget.deadline - MAX_RESERVE_S if call.fetch_deadline is None else call.fetch_deadline
-    selection, call = call.options.select, replace(for_parts(call, batch), fetch_deadline=end)
-    responses: dict[int, CallResult] = {}
-
-    def read(arguments: Mapping[str, Any], response: CallResult) -> Answer:
-        responses[id(arguments)] = response
-        return complete_answer(call, arguments, response)
-
+    part_call = replace(for_parts(call), fetch_deadline=end)
     outcomes = call_batch.fetch_parts(
         batch.parts,
-        lambda arguments: fetch_response(call, arguments),
-        read,
+        lambda arguments: fetch_response(part_call, arguments),
+        lambda arguments, response: complete_answer(part_call, arguments, response),
         end,
         call_batch.thread_count(call.tool, call.executor.settings.requests_per_second),
     )
-    if selection is not None and (selection.sql or any(isinstance(one, InvalidArguments) for one in outcomes)):
-        from toolfold.meta_tools import whole_select
-
-        if selection.sql or whole_select.fits_no_part(selection, outcomes):
-            received = [responses.get(id(one.arguments)) for one in batch.parts]
-            return _selected_of_all(call, selection, batch, outcomes, received)
-    return merged_answer(batch, outcomes, call.budget)
+    return merged_answer(call, batch, outcomes)
 
 
-def _selected_of_all(
-    call: Call, selection: Selection, batch: Batch, outcomes: Sequence[Any], responses: Sequence[CallResult | None]
-) -> Answer:
-    """Return the part of all answers together that fits none of them alone.
+def merged_answer(call: Call, batch: Batch, outcomes: Sequence[Any]) -> Answer:
+    """Return the answers of the parts of a call as one, and what is selected of it.
 
     Raises:
-        CallError: it fits the table of all no better; the error is that of the parts.
-    """
-    from toolfold.meta_tools import whole_select
-
-    wholes = whole_select.whole_parts(call, outcomes, responses)
-    parts = [
-        (response.arguments, one.document)
-        for one, response in zip(wholes, responses, strict=True)
-        if response is not None and isinstance(one, Answer)
-    ]
-    fits_parts = not whole_select.fits_no_part(selection, outcomes)
-    if not parts or (fits_parts and any(document.tables for _, document in parts)):  # SQL over the rows of each
-        return merged_answer(batch, outcomes, call.budget)
-    answer = merged_answer(batch, wholes, call.budget)
-    try:
-        document = whole_select.select_of_all(call, selection, answer.document, parts)
-    except InvalidArguments:
-        return merged_answer(batch, outcomes, call.budget)
-    return replace(answer, document=document)
-
-
-def merged_answer(batch: Batch, outcomes: Sequence[Any], budget: WorkBudget) -> Answer:
-    """Return the answers of the parts of a call as one.
-
-    Raises:
-        CallError: no part succeeded.
+        CallError: no part succeeded, or the ``select`` does not fit the table of all.
     """
     from toolfold.meta_tools import call_batch
 
-    merged = call_batch.merge(batch, outcomes, budget)
+    selection = call.options.select if for_parts(call).is_part else None
+    merged = call_batch.merge(batch, outcomes, selection, call.executor.today(), call.budget)
     blocks = [block for one in outcomes if isinstance(one, Answer) for block in one.blocks]
     return Answer(merged.document, merged.status, merged.size, blocks, merged.use)
 

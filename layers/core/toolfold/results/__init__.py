@@ -1,7 +1,6 @@
 """From the text that an upstream sent to what a model reads: parse, select, shorten, render.
 
-``output`` is the entry, with ``renderer`` and ``raw_output``; ``parsing``, ``tables`` and ``values`` parse, bounded by
-``limits``; ``select`` takes a part; ``preview`` shortens; ``render`` writes, ``tokens`` counts, ``offload`` saves what
-is too long, in S3 or in a folder. May import ``budget``, ``redaction``, ``private_folder``, ``errors``, ``fuzzy``,
-``text_safety`` and ``aws``.
+``output`` is the entry; ``parsing``, ``tables`` and ``values`` parse, bounded by ``limits``; ``select`` takes a part;
+``preview`` shortens; ``render`` writes, ``tokens`` counts, ``offload`` saves what is too long, in S3 or in a folder.
+May import ``budget``, ``redaction``, ``private_folder``, ``errors``, ``fuzzy``, ``text_safety`` and ``aws``.
 """

@@ -2,13 +2,16 @@
 
 A call that gives the format parameter of its source (``raw_by``) gets the upstream's own JSON or CSV with its keys
 unchanged. Other calls get toolfold's own form: typed tables (``tables``) and the most compact text of them
-(``render``). The two forms are never mixed.
+(``render``), or plain text as it is. The two forms are never mixed.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,34 +20,101 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
 from toolfold.messages import UNREADABLE
 from toolfold.redaction import NO_REDACTION, Redactor
-from toolfold.results import preview, render, tables, tokens
-from toolfold.results.limits import Truncation
-from toolfold.results.preview import smaller_requests
-from toolfold.results.raw_output import RawRenderer
-from toolfold.results.renderer import AnswerStatus, OutputOptions, RenderedResult, Renderer, everything_left_out
+from toolfold.results import parsing, preview, render, tables, tokens, values
+from toolfold.results.preview import Limits, Shortener, TooLong
 from toolfold.results.tables import Document
+from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
-    from toolfold.results.select.parser import Selection
-
-__all__ = [
-    "MIN_REPORTED_AGE_S",
-    "MIN_TOKENS",
-    "AnswerStatus",
-    "OutputOptions",
-    "ParsedAnswer",
-    "RenderedResult",
-    "parse_answer",
-    "render_document",
-    "render_raw",
-    "select_from",
-]
+    from toolfold.results.select.grammar import Selection
 
 MIN_TOKENS = 500
 """Smallest budget: a header of forty columns with two rows and a notice needs as much."""
 
 MIN_REPORTED_AGE_S = 300
 """Age from which the text says how old a cached answer is. Data that changes faster is not cached that long."""
+
+_MAX_RESPONSE_CHARS = 5_500_000
+"""A Lambda function returns at most 6 MB (6,291,556 bytes, lambda/latest/dg/gettingstarted-limits.html)."""
+
+_SAFE_TEXT_CHARS = 100_000  # the response, which has the text twice and escaped twice, is then far below that limit
+_PREVIEW_S = 1.0  # that saving the full text leaves for making the preview
+_EVERYTHING = "everything, because its parts are too long"
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """How the result of a call is wanted.
+
+    Attributes:
+        raw_by: name of the argument that requests the upstream's own form; empty: toolfold's own form.
+        select: the part to return.
+        max_tokens: budget of the text.
+        requested_tokens: the budget that was requested, where it is outside of what is allowed; else 0.
+        save_answer: saves a text over the budget (see ``offload.AnswerStore.save``); None: it is not saved.
+        whole: whether nothing is left out and nothing escaped, for a person and for files. The text is then the
+            upstream's own, where that is requested, or empty.
+        ask_less: how to ask for less; empty: with ``select``.
+    """
+
+    raw_by: str = ""
+    select: Selection | None = None
+    max_tokens: int = 8000
+    requested_tokens: int = 0
+    save_answer: Callable[[str, str, float], dict[str, Any]] | None = None
+    whole: bool = False
+    ask_less: str = ""
+
+    @property
+    def limit_note(self) -> str:
+        """A sentence about a budget that is not the requested one; empty: it is."""
+        if not self.requested_tokens:
+            return ""
+        bound = "at most" if self.requested_tokens > self.max_tokens else "at least"
+        return f"max_tokens is {bound} {self.max_tokens:,} here."
+
+
+@dataclass(frozen=True)
+class RenderedResult:
+    """The result of a call.
+
+    Attributes:
+        structured: ``result``, ``cached``, ``age_s``, ``late`` where the answer has expired, ``notes`` where there are
+            some, and ``preview`` where the result is shortened.
+        text: the result for a model.
+    """
+
+    structured: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True)
+class AnswerStatus:
+    """Where an answer comes from.
+
+    Attributes:
+        cached: whether from a cache.
+        age_s: seconds since it was fetched.
+        stale_reason: code of the error because of which an expired answer is returned.
+    """
+
+    cached: bool = False
+    age_s: int = 0
+    stale_reason: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return ``{"cached", "age_s"}``, and ``late`` where the answer has expired."""
+        late = {"late": self.stale_reason} if self.stale_reason else {}
+        return {"cached": self.cached, "age_s": self.age_s, **late}
+
+    def line(self) -> str:
+        """Return the line that says how old the answer is, or ``""`` for a recent one."""
+        units = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+        size, unit = next((pair for pair in units if self.age_s >= pair[0]), units[-1])
+        age = f"{self.age_s // size} {unit}"
+        if self.stale_reason:
+            return f"# {age} old and expired: {self.stale_reason} now, so there is nothing newer\n"
+        return f"# cached {age} ago\n" if self.cached and self.age_s >= MIN_REPORTED_AGE_S else ""
 
 
 class ParsedAnswer(NamedTuple):
@@ -57,6 +127,94 @@ class ParsedAnswer(NamedTuple):
 
     document: Document
     data: Any = None
+
+
+def parse_answer(
+    body: str,
+    kind: str,
+    answer: Mapping[str, Any],
+    selection: Selection | None,
+    budget: WorkBudget,
+    redactor: Redactor = NO_REDACTION,
+) -> ParsedAnswer:
+    """Parse an answer for toolfold's own form.
+
+    Args:
+        body: its text.
+        kind: ``json``, ``csv`` or ``text``.
+        answer: what the catalog says about the tool's answers; see :func:`toolfold.results.tables.parse_tables`.
+        selection: what will be selected; None: everything.
+        budget: what the call may cost.
+        redactor: replaces the keys of the call.
+
+    Raises:
+        UpstreamError: the answer cannot be parsed.
+        AnswerTooLarge: the budget is used up.
+    """
+    budget.reserve(sys.getsizeof(body))
+    with _nesting_checked():
+        if selection is None or not selection.jmespath:
+            return ParsedAnswer(tables.parse_tables(body, kind, answer, budget, redactor))
+        if kind == "json":
+            data = tables.parse_json(body, answer, budget, redactor)
+            return ParsedAnswer(tables.from_json(data, answer, budget), data)
+        document = tables.parse_tables(body, kind, answer, budget, redactor)
+        rows = {"rows": document.tables[0].objects()} if document.tables else document.metadata
+        return ParsedAnswer(document, rows)
+
+
+def select_from(
+    parsed: ParsedAnswer, selection: Selection | None, today: date, budget: WorkBudget, partition: Sequence[str] = ()
+) -> Document:
+    """Return the selected part of an answer.
+
+    Args:
+        parsed: the answer.
+        selection: what to select; None: everything.
+        today: the day from which ``today`` and the future count.
+        budget: what the call may cost.
+        partition: of the answers to a list of calls, the columns of the arguments in which they differ.
+
+    Raises:
+        InvalidArguments: the ``select`` does not fit the answer.
+        UpstreamError: the answer is nested too deeply.
+        AnswerTooLarge: the budget is used up.
+    """
+    if selection is None:
+        return parsed.document
+    with _nesting_checked():
+        if selection.jmespath:
+            from toolfold.results.select import jmespath
+
+            return tables.from_value(jmespath.search(selection.jmespath, parsed.data, budget), budget)
+        from toolfold.results.select import engine
+
+        return engine.evaluate(selection, parsed.document, budget, today, partition)
+
+
+def render_document(
+    document: Document, options: OutputOptions, status: AnswerStatus, budget: WorkBudget, size: int
+) -> RenderedResult:
+    """Render a document in toolfold's own form.
+
+    Args:
+        document: what to render.
+        options: how it is wanted; its ``select`` has been applied.
+        status: where the answer comes from.
+        budget: what the call may cost.
+        size: bytes of the text that the document was made of.
+
+    Raises:
+        UpstreamError: the document is nested too deeply to be written.
+        AnswerTooLarge: the budget is used up.
+    """
+    form = _document_form(document)
+    with _nesting_checked():
+        if options.whole:
+            notes = {"notes": list(document.notes)} if document.notes else {}
+            return RenderedResult({"result": form.to_structured(form.content), **status.as_dict(), **notes}, "")
+        _reserve_text(budget, size)
+        return _render(form, options, status, budget, document.notes)
 
 
 def render_raw(
@@ -80,174 +238,178 @@ def render_raw(
         budget: what the call may cost.
 
     Raises:
+        InvalidArguments: a part is selected that this form does not have.
         UpstreamError: the answer cannot be parsed.
         AnswerTooLarge: the budget is used up.
     """
-    size = sys.getsizeof(body)
+    size, selection = sys.getsizeof(body), options.select
     budget.reserve(size)
+    if selection is not None and not (selection.jmespath and kind == "json"):
+        from toolfold.results.select.errors import invalid
+
+        problem = "works on toolfold's own form" if kind == "json" else "does not work on the upstream's CSV"
+        hint = f"Leave out {options.raw_by}; with {options.raw_by}=json only jmespath: and an expression can be used."
+        raise invalid(problem, hint)
+    is_as_sent = selection is None and not redactor.appears_in(body)
+    with _nesting_checked():
+        if kind == "csv":
+            data = body if is_as_sent else _redacted_csv(body, redactor, budget)
+            if options.whole:
+                return RenderedResult({"result": data, **status.as_dict()}, data)
+            form = _csv_form(data.replace("\r\n", "\n").strip("\n"), answer, options.max_tokens, budget)
+        else:
+            data = parsing.parse_json(body, redactor, budget, values.parse_float)
+            if selection is not None:
+                from toolfold.results.select import jmespath
+
+                data = jmespath.search(selection.jmespath, data, budget)
+            _reserve_text(budget, size)
+            if options.whole:
+                text = body if is_as_sent else render.dumps_compact(data)
+                return RenderedResult({"result": data, **status.as_dict()}, text)
+            form = _json_form(data, answer, budget)
+        return _render(form, options, status, budget)
+
+
+@contextlib.contextmanager
+def _nesting_checked() -> Iterator[None]:
     try:
-        return RawRenderer(options, status, budget, size, body, kind, answer, redactor).render()
+        yield
     except RecursionError:
-        raise _nested_too_deeply() from None
+        raise UpstreamError("The service sent an answer that is nested too deeply.", UNREADABLE) from None
 
 
-def parse_answer(
-    body: str,
-    kind: str,
-    answer: Mapping[str, Any],
-    selection: Selection | None,
-    budget: WorkBudget,
-    redactor: Redactor = NO_REDACTION,
-) -> ParsedAnswer:
-    """Parse an answer for toolfold's own form.
+def _reserve_text(budget: WorkBudget, size: int) -> None:
+    """Reserve what the text takes; it is written in one step."""
+    budget.reserve(2 * size)
+    budget.check_time(3 * size)
 
-    Args:
-        body: its text.
-        kind: ``json`` or ``csv``.
-        answer: what the catalog says about the tool's answers; see :func:`toolfold.results.tables.parse_tables`.
-        selection: what will be selected; None: everything.
-        budget: what the call may cost.
-        redactor: replaces the keys of the call.
 
-    Raises:
-        UpstreamError: the answer cannot be parsed.
-        AnswerTooLarge: the budget is used up.
+def _redacted_csv(body: str, redactor: Redactor, budget: WorkBudget) -> str:
+    records = ([*map(redactor.redact_text, record)] for record in parsing.read_records(body, budget))
+    return render.write_csv(records) + "\n"
+
+
+class _Form(NamedTuple):
+    """An answer in one form, and how its parts, such as ``content`` and ``nothing``, are rendered and made.
+
+    ``suffix`` is that of a file with the text. Above toolfold's own form (``is_own``) stand lines about the answer.
     """
-    budget.reserve(sys.getsizeof(body))
-    try:
-        if selection is None or not selection.jmespath:
-            return ParsedAnswer(tables.parse_tables(body, kind, answer, budget, redactor))
-        if kind == "json":
-            data = tables.parse_json(body, answer, budget, redactor)
-            return ParsedAnswer(tables.from_json(data, answer, budget), data)
-        document = tables.parse_tables(body, kind, answer, budget, redactor)
-        rows = {"rows": document.tables[0].objects()} if document.tables else document.metadata
-        return ParsedAnswer(document, rows)
-    except RecursionError:
-        raise _nested_too_deeply() from None
+
+    content: Any
+    suffix: str
+    is_own: bool
+    to_text: Callable[[Any], str]
+    to_structured: Callable[[Any], Any]
+    shorten: Callable[[Shortener], Any]
+    count_units: Callable[[], int]
+    examples: Callable[[], list[str]]
+    nothing: Any
 
 
-def select_from(parsed: ParsedAnswer, selection: Selection | None, today: date, budget: WorkBudget) -> Document:
-    """Return the selected part of an answer.
-
-    Args:
-        parsed: the answer.
-        selection: what to select; None: everything.
-        today: the day from which ``today`` and the future count.
-        budget: what the call may cost.
-
-    Raises:
-        InvalidArguments: the ``select`` does not fit the answer.
-        UpstreamError: the answer is nested too deeply.
-        AnswerTooLarge: the budget is used up.
-    """
-    if selection is None:
-        return parsed.document
-    try:
-        if selection.jmespath:
-            from toolfold.results.select import jmespath
-
-            return tables.from_value(jmespath.search(selection.jmespath, parsed.data, budget), budget)
-        from toolfold.results.select import evaluator
-
-        return evaluator.evaluate(selection, parsed.document, budget, today)
-    except RecursionError:
-        raise _nested_too_deeply() from None
+def _document_form(document: Document) -> _Form:
+    row_counts = [len(table.rows) for table in document.tables]
+    has_text = document.is_text or (document.tables and document.metadata)
+    return _Form(
+        content=document,
+        suffix="txt" if has_text else "csv" if document.tables else "json",
+        is_own=True,
+        to_text=render.to_text,
+        to_structured=lambda part: render.to_structured(part, row_counts),
+        shorten=lambda shortener: shortener.document(document),
+        count_units=lambda: preview.count_units(document),
+        examples=lambda: preview.smaller_requests(document),
+        nothing=Document(metadata="", is_text=True) if document.is_text else Document(),
+    )
 
 
-def render_document(
-    document: Document, options: OutputOptions, status: AnswerStatus, budget: WorkBudget, size: int
+def _json_form(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> _Form:
+    def examples() -> list[str]:
+        document = Document()
+        with contextlib.suppress(TooLong):
+            beginning = Shortener(preview.EXAMPLE_LIMITS, preview.EXAMPLE_TOKENS).value(data)
+            document = tables.from_json(tables.typed_json(beginning, answer, budget), answer, budget)
+        return preview.smaller_requests(document)
+
+    form = _document_form(Document(metadata=data))
+    return form._replace(is_own=False, examples=examples, nothing=Document(metadata=None))
+
+
+def _csv_form(data: str, answer: Mapping[str, Any], max_tokens: int, budget: WorkBudget) -> _Form:
+    @functools.cache
+    def ends() -> tuple[list[str], int]:
+        return render.csv_ends(data, preview.VALUES_PER_TOKEN * max_tokens, budget)
+
+    def shorten(shortener: Shortener) -> str:
+        (header, *lines), total = ends()
+        return "\n".join([header, *shortener.rows(lines, total)])
+
+    def examples() -> list[str]:
+        beginning = "\n".join(ends()[0][: 1 + preview.EXAMPLE_LIMITS.rows])
+        return preview.smaller_requests(tables.parse_tables(beginning, "csv", answer, budget))
+
+    return _Form(
+        content=data,
+        suffix="csv",
+        is_own=False,
+        to_text=lambda part: render.csv_to_text(part, budget),
+        to_structured=lambda part: part,
+        shorten=shorten,
+        count_units=lambda: ends()[1],
+        examples=examples,
+        nothing="",
+    )
+
+
+def _render(
+    form: _Form, options: OutputOptions, status: AnswerStatus, budget: WorkBudget, notes: tuple[str, ...] = ()
 ) -> RenderedResult:
-    """Render a document in toolfold's own form.
+    """Render an answer whole, or else as much of it as fits, below a notice."""
+    max_tokens, requested, text = options.max_tokens, options.requested_tokens, form.to_text(form.content)
+    lines = status.line() + render.notes_to_text(notes) if form.is_own else ""
+    is_raised = form.is_own and 0 < requested < max_tokens and not tokens.fits(lines + text, requested)
+    if is_raised and tokens.fits(text, max_tokens):
+        notes = (*notes, options.limit_note)
+        lines += render.notes_to_text((options.limit_note,))
+    about = {**status.as_dict(), **({"notes": list(notes)} if notes else {})}
+    if _fits(lines + text, lambda: form.to_structured(form.content), max_tokens):
+        return RenderedResult({"result": form.to_structured(form.content), **about}, lines + text)
+    prefix = "" if form.is_own else f"leave out {options.raw_by} and add "
+    ask_less = options.ask_less or preview.first_fitting(form.examples(), prefix, max_tokens)
+    is_plain = form.suffix == "txt" and form.content.is_text
+    full_text, full = form.content.metadata if is_plain else text, {}
+    if options.save_answer is not None and budget.has(2 * sys.getsizeof(full_text)):
+        full = options.save_answer(full_text, form.suffix, budget.remaining_s - _PREVIEW_S)
+    limit = {"limit": options.limit_note} if requested else {}
+    notice = {"full": {**full, "tokens": tokens.estimate(full_text)}, "ask_less": ask_less, **limit}
+    del text, full_text
 
-    Args:
-        document: what to render.
-        options: how it is wanted; its ``select`` has been applied.
-        status: where the answer comes from.
-        budget: what the call may cost.
-        size: bytes of the text that the document was made of.
+    def with_notice(part: Any, left_out: Mapping[str, Any]) -> RenderedResult:
+        data = {**left_out, **notice}
+        if form.is_own or form.suffix != "json":
+            shown = f"{lines}{preview.notice_line(data, max_tokens)}\n{form.to_text(part)}"
+        else:
+            shown = escape_unsafe(render.dumps_compact({"preview": data, "result": part.metadata}))
+        return RenderedResult({"result": form.to_structured(part), "preview": data, **about}, shown)
 
-    Raises:
-        UpstreamError: the document is nested too deeply to be written.
-        AnswerTooLarge: the budget is used up.
-    """
-    if document.is_text:
-        from toolfold.results.text_output import TextRenderer  # few sources have such answers
+    def attempt(limits: Limits) -> RenderedResult | None:
+        shortener = Shortener(limits, max_tokens)
+        with contextlib.suppress(TooLong):
+            rendered = with_notice(form.shorten(shortener), shortener.left_out())
+            if _fits(rendered.text, lambda: rendered.structured, max_tokens):
+                return rendered
+        return None
 
-        return TextRenderer(options, status, budget, size, document, _age_line(status)).render()
-    try:
-        return _TableRenderer(options, status, budget, size, document).render()
-    except RecursionError:
-        raise _nested_too_deeply() from None
-
-
-def _nested_too_deeply() -> UpstreamError:
-    return UpstreamError("The service sent an answer that is nested too deeply.", UNREADABLE)
-
-
-@dataclass(frozen=True)
-class _TableRenderer(Renderer):
-    """Renders an answer in toolfold's own form."""
-
-    document: Document
-
-    def render(self) -> RenderedResult:
-        """Render the answer in toolfold's own form."""
-        document = self.document
-        status = {**self.status.as_dict(), **({"notes": list(document.notes)} if document.notes else {})}
-        if self.options.whole:
-            return RenderedResult({"result": render.to_structured(document), **status}, "")
-        lines = _age_line(self.status) + render.notes_to_text(document.notes)
-        self.prepare_text()
-        full_text = render.to_text(document)
-        if 0 < self.options.requested_tokens < self.options.max_tokens:
-            lines, status = self._with_limit(lines, status, full_text)
-        text = lines + full_text
-        if self.fits(text, lambda: render.to_structured(document)):
-            return RenderedResult({"result": render.to_structured(document), **status}, text)
-        suffix = "txt" if document.metadata and document.tables else "json" if not document.tables else "csv"
-        notice = self.notice(full_text, suffix, smaller_requests(document))
-        full_chars = len(full_text)
-        del full_text, text
-        row_counts = tuple(len(table.rows) for table in document.tables)
-
-        def to_text(shortened: tuple[Document, Truncation]) -> str:
-            part, truncation = shortened
-            return f"{lines}{notice.line(truncation)}\n{render.to_text(part)}"
-
-        part, truncation = self.preview(
-            full_chars,
-            preview.count_rows(document),
-            lambda limits, allowance: preview.truncate_document(document, limits, allowance),
-            to_text,
-            lambda shortened: render.to_structured(shortened[0]),
-        ) or (Document(), everything_left_out(preview.count_rows(document)))
-        structured = {
-            "result": render.to_structured(part, row_counts[: len(part.tables)]),
-            "preview": notice.data(truncation),
-            **status,
-        }
-        return RenderedResult(structured, to_text((part, truncation)))
-
-    def _with_limit(self, lines: str, status: dict[str, Any], text: str) -> tuple[str, dict[str, Any]]:
-        """Add that the budget is larger than requested, where the text is."""
-        options = self.options
-        if tokens.fits(lines + text, options.requested_tokens) or not tokens.fits(text, options.max_tokens):
-            return lines, status
-        note = options.limit_note
-        return lines + render.notes_to_text((note,)), {**status, "notes": [*status.get("notes", ()), note]}
+    units = form.count_units()
+    nothing = {"rows_shown": 0, "rows_total": 0 if is_plain else units, "left_out": _EVERYTHING}
+    return preview.largest_fitting(units, attempt, budget) or with_notice(form.nothing, nothing)
 
 
-def _age_line(status: AnswerStatus) -> str:
-    """Return the line that says how old the answer is, or ``""`` for a recent one."""
-    age = _duration(status.age_s)
-    if status.stale_reason:
-        return f"# {age} old and expired: {status.stale_reason} now, so there is nothing newer\n"
-    return f"# cached {age} ago\n" if status.cached and status.age_s >= MIN_REPORTED_AGE_S else ""
-
-
-def _duration(seconds: int) -> str:
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"
+def _fits(text: str, structured: Callable[[], Any], max_tokens: int) -> bool:
+    """Return whether a text is within the budget, and its response, JSON in the string of a body, within Lambda's."""
+    if not tokens.fits(text, max_tokens) or 2 * len(text) > _MAX_RESPONSE_CHARS:
+        return False
+    if len(text) < _SAFE_TEXT_CHARS:
+        return True
+    body = json.dumps({"content": text, "structuredContent": structured()})
+    return len(json.dumps(body)) <= _MAX_RESPONSE_CHARS

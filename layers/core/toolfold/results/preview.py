@@ -4,12 +4,12 @@ A preview has the first and last rows, all columns, and the number of rows. Wher
 texts and inner lists are truncated before more rows are left out; then fields and columns; the last resort is nothing.
 An attempt stops as soon as it has more values than can fit: its cost depends on the limit, not on the answer.
 
-What a preview says: how much is left out, where the full text is, and how to ask for less.
+What a preview says: how much is left out, where the full text is, and how to ask for less. The text in further content
+blocks is cut; images and other data stay as they are.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,76 +17,306 @@ from typing import Any, NamedTuple, TypeVar
 
 from toolfold.budget import WorkBudget
 from toolfold.results import tokens, values
-from toolfold.results.limits import (
-    FEW_FIELDS,
-    MAX_PATH_CHARS,
-    Allowance,
-    Limits,
-    TooLong,
-    Truncation,
-    first_and_last,
-    first_part,
-)
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_unsafe, has_unsafe, quoted_name
 
-_MAX_LINK_SHARE = 3
-"""A link that costs more than this fraction of the budget is in the structured data only."""
+T = TypeVar("T")
 
-_MAX_NAME_CHARS = 40
-"""Characters of a name in the example: a name from data may be any text, and the line is ours."""
 
+class Limits(NamedTuple):
+    """How much is kept; None: everything.
+
+    Attributes:
+        rows: rows of tables, or items of outer lists and maps.
+        chars: characters of a text.
+        items: items of an inner list.
+        fields: fields of a record.
+    """
+
+    rows: int
+    chars: int | None = None
+    items: int | None = None
+    fields: int | None = None
+
+
+_STAGES = (
+    (3, Limits(0)), (2, Limits(0, 400, 8)), (1, Limits(0, 100, 3)), (0, Limits(0, 30, 1, 20)), (0, Limits(0, 30, 1, 4))
+)  # fmt: skip
+"""The fewest rows for which a stage is used, and its limits but that of the rows."""
+
+EXAMPLE_LIMITS = Limits(rows=20, chars=100)
+EXAMPLE_TOKENS = 20_000
+"""Part of a raw answer from which the columns for an example of a smaller request are taken."""
+
+VALUES_PER_TOKEN = 8
+"""More values than that for each token cannot fit: empty cells are four for a token."""
+
+_CHARS_PER_VALUE = 12  # nor can more characters: the longest token that is counted has 97
+_FEW_FIELDS = 4  # with no more, a preview also has few columns, few tables, short names and no deep nesting
+_PRECISION = 25  # it is long enough when one with a twenty-fifth more rows would not fit: each attempt counts tokens
+_MIN_SPARE_S = 0.5  # before the deadline: one that fits is no longer made longer
+_MIN_MAP_SIZE = 12  # members above which an object of objects or of numbers is a map that may be shortened
+_MAX_RECORD_SIZE = 200  # members above which any object is a map: no record has so many
+_MAX_DEPTH = 8
+_MAX_KEY_CHARS = 40
+_MAX_PATH_CHARS = 60
+_MAX_DESCRIBED = 4  # cuts that are described one by one
+_TEXTS_CUT = "ends of long texts"
+_UNIT_CHARS = 200  # of plain text, by which its preview grows: some forty tokens
+_LINE_SHARE = 4  # a preview of plain text ends with a line, unless that costs more than this fraction of it
+_MAX_LINK_SHARE = 3  # a link that costs more than this fraction of the budget is in the structured data only
+_MAX_REQUEST_SHARE = 5  # an example that costs more than this fraction of the budget is replaced by words
+_MAX_NAME_CHARS = 40  # of a name in an example: a name from data may be any text, and the line is ours
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
-
-_ROWS = 20
-_FUNCTIONS = ("min", "max", "change")
-"""What the examples of a smaller request return: the newest rows, or figures of a column."""
-
-_MAX_CELL_CHARS = 2000
-"""Characters of a cell that are counted."""
-
+_ROWS = 20  # the newest or the first, in the example of a smaller request; the other one has figures of a column
+_FUNCTIONS = ("min", "max", "avg")
+_MAX_CELL_CHARS = 2000  # that are counted
 _FREQUENT_COLUMNS = ("close", "adjusted_close", "value", "price", "totalRevenue", "reportedEPS", "title")
 """Columns that are requested most, for the example of a smaller request."""
 
 
-class PreviewNotice:
-    """The notice of a preview.
+class TooLong(Exception):
+    """An attempt has more values than can fit."""
+
+
+def largest_fitting(max_rows: int, attempt: Callable[[Limits], T | None], budget: WorkBudget) -> T | None:
+    """Return what ``attempt`` makes with the largest limits for which it does not return None, or None.
+
+    Raises:
+        AnswerTooLarge: the deadline has passed before anything fits.
+    """
+    for min_rows, limits in _STAGES:
+        budget.check_time()
+        rows = min(min_rows, max_rows)
+        best = attempt(limits._replace(rows=rows))
+        if best is None:
+            continue
+        # Double the step first: the attempts stay near the size that fits, however long the whole is.
+        too_many = max_rows + 1
+        step = max(1, rows)
+        while too_many - rows > max(1, rows // _PRECISION) and budget.remaining_s > _MIN_SPARE_S:
+            more_rows = min(rows + step, too_many - 1)
+            longer = attempt(limits._replace(rows=more_rows))
+            if longer is not None:
+                rows, best, step = more_rows, longer, step * 2
+            else:
+                too_many, step = more_rows, max(1, (more_rows - rows) // 2)
+        return best
+    return None
+
+
+def count_units(document: Document) -> int:
+    """Return the rows of the longest table, the items of the longest list or map, or the units of a plain text."""
+    if document.tables:
+        return max(len(table.rows) for table in document.tables)
+    if document.is_text:
+        return -(-len(document.metadata) // _UNIT_CHARS)
+    most, pending = 0, [document.metadata]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, list | dict):
+            most = max(most, len(value))
+            pending += value if isinstance(value, list) else value.values()
+    return most
+
+
+class Shortener:
+    """Shorten an answer once, within limits.
 
     Args:
-        token_count: tokens of the full text.
-        saved: where the full text was saved, as ``offload.AnswerStore.save`` returns it; may be empty.
-        smaller_request: how to ask for less.
-        max_tokens: the budget of the answer.
-        limit: a sentence about a budget that is less than was requested; empty: it is as requested.
+        limits: how much is kept.
+        max_tokens: the limit of the text: :class:`TooLong` is raised when it cannot be kept.
     """
 
-    def __init__(
-        self, token_count: int, saved: Mapping[str, Any], smaller_request: str, max_tokens: int, limit: str = ""
-    ) -> None:
-        self._full = {**saved, "tokens": token_count}
-        self._smaller_request, self._limit = smaller_request, limit
-        link = saved.get("url") or saved.get("path") or ""
-        is_long = tokens.count(link) > max_tokens // _MAX_LINK_SHARE
-        self._link = "in structuredContent.preview.full" if link and is_long else escape_unsafe(link)
+    def __init__(self, limits: Limits, max_tokens: int) -> None:
+        self._limits, self._left = limits, VALUES_PER_TOKEN * max_tokens
+        self._rows_shown = self._rows_total = 0
+        self._cuts: list[str] = []
+        self._is_last = limits.fields is not None and limits.fields <= _FEW_FIELDS
+        self._is_cell_cut = False
 
-    def line(self, truncation: Truncation) -> str:
-        """Return the notice as one line, placed before the data."""
-        size = f"{truncation.rows_shown:,} of {truncation.rows_total:,} rows; " if truncation.rows_total else ""
-        full = f"All of it ({self._full['tokens']:,} tokens)"
-        where = f"{full}, until {self._full['expires_at']}: {self._link}. " if self._link else f"{full} is too long. "
-        limit = f"{self._limit} " if self._limit else ""
-        return f"# Preview: {size}left out: {truncation}. {where}{limit}For less: {self._smaller_request}"
+    def document(self, document: Document) -> Document:
+        """Return a document within the limits.
 
-    def data(self, truncation: Truncation) -> dict[str, Any]:
-        """Return the notice as ``{"rows_shown", "rows_total", "left_out", "full": {…}, "ask_less"}``, and ``limit``."""
-        return {
-            "rows_shown": truncation.rows_shown,
-            "rows_total": truncation.rows_total,
-            "left_out": str(truncation),
-            "full": self._full,
-            "ask_less": self._smaller_request,
-            **({"limit": self._limit} if self._limit else {}),
-        }
+        Raises:
+            TooLong: it has more values than can fit.
+        """
+        if document.is_text:
+            return Document(metadata=self._beginning(document.metadata), is_text=True)
+        if not document.tables:
+            return Document(metadata=self.value(document.metadata))
+        kept = document.tables[:_FEW_FIELDS] if self._is_last else document.tables
+        tables = tuple(self._table(table, named=len(document.tables) > 1) for table in kept)
+        if len(kept) < len(document.tables):
+            self._cuts.append(f"{len(document.tables) - len(kept)} of {len(document.tables)} tables")
+        return Document(tables, self._inner(document.metadata))
+
+    def value(self, value: Any) -> Any:
+        """Return a JSON value with lists, maps and texts within the limits. Raises as :meth:`document`."""
+        return self._shorten(value, self._limits.rows, "", 0)
+
+    def rows(self, rows: Sequence[T], total: int, prefix: str = "") -> list[T]:
+        """Return the first and last of the rows of a table, of which there are ``total``."""
+        limit = self._limits.rows
+        shown = _first_and_last(rows, limit)
+        self._take(len(shown))
+        self._rows_shown += len(shown)
+        self._rows_total += total
+        if len(shown) < total:
+            first = _first_part(limit)
+            self._cuts.append(f"{prefix}rows {first + 1}-{total - limit + first}")
+        return shown
+
+    def left_out(self) -> dict[str, Any]:
+        """Return what is left out, as ``{"rows_shown", "rows_total", "left_out"}``.
+
+        The first two count rows of tables, or items of the longest list.
+        """
+        more = len(self._cuts) - _MAX_DESCRIBED
+        cuts = [*self._cuts[:_MAX_DESCRIBED], *([f"and {more} more cuts"] if more > 0 else [])]
+        return {"rows_shown": self._rows_shown, "rows_total": self._rows_total, "left_out": ", ".join(cuts)}
+
+    def _beginning(self, text: str) -> str:
+        chars = self._limits.rows * _UNIT_CHARS
+        if len(text) <= chars:
+            return text
+        end = text.rfind("\n", chars - chars // _LINE_SHARE, chars)  # of a line, where one is near
+        part = text[: chars if end < 0 else end]
+        self._cuts.append(f"characters {len(part) + 1:,} to {len(text):,}")
+        return part
+
+    def _take(self, count: int, text: str = "") -> None:
+        self._left -= count + len(text) // _CHARS_PER_VALUE
+        if self._left < 0:
+            raise TooLong
+
+    def _table(self, table: Table, named: bool) -> Table:
+        name, columns = table.name, table.columns
+        if self._is_last:
+            name = name[:_MAX_KEY_CHARS]
+            columns = tuple(map(_short_name, columns[: self._limits.fields]))
+        prefix = f"{quoted_name(name)} " if named else ""
+        rows: Sequence[Sequence[Any]] = self.rows(table.rows, len(table.rows), prefix)
+        for column in columns:
+            self._take(1, column)
+        if len(columns) < len(table.columns):
+            self._cuts.append(f"{prefix}columns {len(columns) + 1}-{len(table.columns)}")
+            rows = [row[: len(columns)] for row in rows]
+        self._is_cell_cut = False
+        rows = [[self._inner(cell) for cell in row] for row in rows]
+        if self._is_cell_cut:
+            self._cuts.append(f"{prefix}ends of long texts and lists")
+        return Table(name, columns, rows)
+
+    def _inner(self, value: Any) -> Any:
+        # What is inside a row, or beside the tables: its cuts are not described.
+        self._take(1)
+        return self._shorten(value, self._limits.items, None, 0)
+
+    def _shorten(self, value: Any, rows: int | None, path: str | None, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._shorten_text(value, path)
+        if not isinstance(value, list | dict):
+            return value
+        if self._is_last and depth >= _MAX_DEPTH:
+            self._cut_at(path, "what is nested deeply")
+            return "…"
+        if isinstance(value, dict):
+            return self._shorten_object(value, rows, path, depth)
+        items = _first_and_last(value, rows)
+        self._take(1 + len(items))
+        items = [self._shorten(item, rows, path, depth + 1) for item in items]
+        self._cut_members(path, len(items), len(value), "items")
+        return items
+
+    def _shorten_text(self, text: str, path: str | None) -> str:
+        chars = self._limits.chars
+        if chars is not None and len(text) > chars:
+            text = f"{text[:chars]}… (+{len(text) - chars} characters)"
+            self._cut_at(path if _TEXTS_CUT not in self._cuts else None, _TEXTS_CUT)
+        self._take(0, text)
+        return text
+
+    def _shorten_object(self, value: dict[str, Any], rows: int | None, path: str | None, depth: int) -> dict[str, Any]:
+        keys = list(value)
+        keys = _first_and_last(keys, rows) if _is_map(value) else keys[: self._limits.fields]
+        self._cut_members(path, len(keys), len(value), "keys")
+        self._take(1 + len(keys))
+        shown = {}
+        for key in keys:
+            name = _short_name(key) if self._is_last else key
+            self._take(0, name)
+            # A longer path is not shown; joining it at every level would take the square of the depth.
+            inner = path if path is None or len(path) > _MAX_PATH_CHARS + 1 else f"{path}.{key}"[: 3 * _MAX_PATH_CHARS]
+            shown[name] = self._shorten(value[key], rows, inner, depth + 1)
+        return shown
+
+    def _cut_members(self, path: str | None, shown: int, total: int, kind: str) -> None:
+        """Add the members left out of a list or map; the longest one sets ``rows_shown``."""
+        if path is not None and total > self._rows_total:
+            self._rows_shown, self._rows_total = shown, total
+        if shown < total:
+            of = f" of {quoted_name(path[1:])}" if path else ""
+            self._cut_at(path, f"{total - shown} of {total} {kind}{of}")
+
+    def _cut_at(self, path: str | None, description: str) -> None:
+        self._is_cell_cut = True
+        if path is not None:
+            self._cuts.append(description)
+
+
+def _first_and_last(items: Sequence[T], count: int | None) -> list[T]:
+    """Return ``count`` items, two thirds from the beginning, where the newest usually are, the rest from the end."""
+    if count is None or len(items) <= count:
+        return list(items)
+    first = _first_part(count)
+    return [*items[:first], *items[len(items) - (count - first) :]]
+
+
+def _first_part(count: int) -> int:
+    return -(-2 * count // 3)
+
+
+def _short_name(name: str) -> str:
+    return name if len(name) <= _MAX_KEY_CHARS else f"{name[:_MAX_KEY_CHARS]}…"
+
+
+def _is_map(value: dict[str, Any]) -> bool:
+    """Return whether an object is a map of many like members, not a record."""
+    if not _MIN_MAP_SIZE < len(value) <= _MAX_RECORD_SIZE:
+        return len(value) > _MAX_RECORD_SIZE
+    kinds = {list if isinstance(member, dict) else type(member) for member in value.values()}
+    return kinds in ({list}, {float}) or all(map(values.is_date, value))
+
+
+def notice_line(notice: Mapping[str, Any], max_tokens: int) -> str:
+    """Return the notice of a preview as one line, placed before the data.
+
+    Args:
+        notice: ``rows_shown``, ``rows_total``, ``left_out``, ``full`` (``tokens`` of the full text, and where it was
+            saved, as ``offload.AnswerStore.save`` returns it), ``ask_less``, and ``limit`` where there is one.
+        max_tokens: the budget of the answer.
+    """
+    full, total = notice["full"], notice["rows_total"]
+    size = f"{notice['rows_shown']:,} of {total:,} rows; " if total else ""
+    link = full.get("url") or full.get("path") or ""
+    if tokens.count(link) > max_tokens // _MAX_LINK_SHARE:
+        link = "in structuredContent.preview.full"
+    where = f", until {full['expires_at']}: {escape_unsafe(link)}. " if link else " is too long. "
+    limit = f"{notice['limit']} " if "limit" in notice else ""
+    return (
+        f"# Preview: {size}left out: {notice['left_out']}. All of it ({full['tokens']:,} tokens){where}"
+        f"{limit}For less: {notice['ask_less']}"
+    )
+
+
+def first_fitting(examples: Sequence[str], prefix: str, max_tokens: int) -> str:
+    """Return as many examples of a smaller request, after ``prefix``, as a notice has place for, or other words."""
+    for count in range(len(examples), 0, -1):
+        text = prefix + " or ".join(examples[:count])
+        if tokens.fits(text, max_tokens // _MAX_REQUEST_SHARE):
+            return text
+    return "a shorter period, or select with jmespath: and an expression"
 
 
 def smaller_requests(document: Document) -> list[str]:
@@ -94,57 +324,37 @@ def smaller_requests(document: Document) -> list[str]:
 
     Each as ``select="close; last 20" (about 120 tokens)``; the tokens are those of its answer.
     """
+    if document.is_text:
+        return ["arguments that return less, or a larger max_tokens"]
     if not document.tables:
-        return [f"select={json.dumps(_fields(document.metadata))}"]
+        fields = document.metadata if isinstance(document.metadata, dict) else {}
+        usable = list(filter(_is_usable, fields))
+        scalars = [_quoted(name) for name in usable if not isinstance(fields[name], list | dict)][:2]
+        return [f"select={json.dumps(','.join(scalars) or 'jmespath: ' + (_quoted(usable[0]) if usable else '[0]'))}"]
     table = max(document.tables, key=lambda table: len(table.rows))
     prefix = f"from {_quoted(table.name)}; " if len(document.tables) > 1 and _is_usable(table.name) else ""
-    usable = [index for index, name in enumerate(table.columns) if _is_usable(name)]
-    first_row = table.rows[0] if table.rows else (None,) * len(table.columns)
-    dates = [index for index in usable if values.is_date(first_row[index])][:1]
-    numbers = [index for index in usable if type(first_row[index]) in (int, float)]
-    frequent = [index for index in usable if table.columns[index] in _FREQUENT_COLUMNS]
-    frequent.sort(key=lambda index: _FREQUENT_COLUMNS.index(table.columns[index]))
-    columns = list(dict.fromkeys([*(dates or usable[:1]), *(frequent or numbers or usable)[:1]]))
-    listed = ",".join(_quoted(table.columns[index]) for index in columns)
-    newest = _Example(prefix + "; ".join([*([listed] if listed else []), "last 20"]), _some_rows(table, columns))
-    of_numbers = [index for index in frequent if index in numbers] or numbers
-    if not of_numbers:
-        return [str(newest)]
-    name = _quoted(table.columns[of_numbers[0]])
-    functions = [f"{function}({name})" for function in _FUNCTIONS]
-    figures = _Example(prefix + ", ".join(functions), _some_figures(table, functions, of_numbers[0], dates))
-    return [str(newest), str(figures)]
+    first_row = dict(zip(table.columns, table.rows[0] if table.rows else (), strict=False))
+    usable = list(filter(_is_usable, table.columns))
+    dates = [name for name in usable if values.is_date(first_row.get(name))][:1]
+    numbers = [name for name in usable if type(first_row.get(name)) in (int, float)]
+    frequent = [name for name in _FREQUENT_COLUMNS if name in usable]
+    names = list(dict.fromkeys([*(dates or usable[:1]), *(frequent or numbers or usable)[:1]]))
+    steps = [",".join(map(_quoted, names))] if names else []
+    answered = [*names, *(name for name in table.keys if name in table.columns and name not in names)]
+    places = [table.columns.index(name) for name in answered]  # the keys of a row stay with it
+    lines = [answered, *([str(row[place])[:_MAX_CELL_CHARS] for place in places] for row in table.rows[:_ROWS])]
+    steps.append(f"last {_ROWS}" if dates else f"limit {_ROWS}")
+    examples = [_example(prefix + "; ".join(steps), lines)]
+    if numbers:
+        column = next((name for name in frequent if name in numbers), numbers[0])
+        figures = [f"{function}({_quoted(column)})" for function in _FUNCTIONS]
+        examples.append(_example(prefix + ", ".join(figures), [figures, [str(first_row[column])] * len(figures)]))
+    return examples
 
 
-class _Example(NamedTuple):
-    """An expression, and about the text of its answer."""
-
-    select: str
-    answer: str
-
-    def __str__(self) -> str:
-        return f"select={json.dumps(self.select)} (about {tokens.count(self.answer)} tokens)"
-
-
-def _fields(metadata: Any) -> str:
-    fields = metadata if isinstance(metadata, dict) else {}
-    names = [key for key in fields if _is_usable(key)]
-    scalars = [key for key in names if not isinstance(fields[key], list | dict)][:2]
-    nested = next((key for key in names if key not in scalars), "")
-    return ",".join(map(_quoted, scalars)) or f"jmespath: {_quoted(nested) if nested else '[0]'}"
-
-
-def _some_rows(table: Table, columns: Sequence[int]) -> str:
-    """Return about what the newest rows of some columns are as text."""
-    rows = [[str(row[index])[:_MAX_CELL_CHARS] for index in columns] for row in table.rows[:_ROWS]]
-    return "\n".join(map(",".join, [[table.columns[index] for index in columns], *rows]))
-
-
-def _some_figures(table: Table, functions: Sequence[str], column: int, dates: Sequence[int]) -> str:
-    """Return about what the figures of a column are as text."""
-    cells = [str(table.rows[0][index]) for index in (column, *dates)]
-    lines = [{"rows": len(table.rows), "from": cells[-1], "to": cells[-1]}, "function,value,timestamp"]
-    return "\n".join([*map(str, lines), *(",".join([function, *cells]) for function in (*functions, functions[-1]))])
+def _example(select: str, answer: Sequence[Sequence[str]]) -> str:
+    cost = tokens.count("\n".join(map(",".join, answer)))
+    return f"select={json.dumps(select)} (about {cost} tokens)"
 
 
 def _is_usable(name: str) -> bool:
@@ -156,222 +366,60 @@ def _quoted(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else f'"{name}"'
 
 
-T = TypeVar("T")
+NEXT_PAGE = "toolfold/next_page"
+"""Type of a block with the ``arguments`` that return the next page, and the ``unknown`` names that are no argument. It
+is of a source adapter, not of a service, and becomes a note."""
 
-_STAGES = ((None, None, None, 3), (400, 8, None, 2), (100, 3, None, 1), (30, 1, 20, 0), (30, 1, 4, 0))
-"""Characters of a text, items of an inner list, fields of a record, and the fewest rows for which the stage is used."""
+NOTE = "toolfold/note"
+"""Type of a block whose ``text`` is a note; likewise."""
 
-_PRECISION = 25
-"""A preview is long enough when one with a twenty-fifth more rows would not fit: each attempt counts tokens."""
+MAX_BLOCK_CHARS = 5_000_000
+"""Of the JSON of all blocks: a Lambda function returns at most 6 MB, and the answer has more than these."""
 
-_MIN_MAP_SIZE = 12
-"""Members above which an object of objects or of numbers is a map that may be shortened; no record has so many."""
-
-_MAX_RECORD_SIZE = 200
-"""Members above which any object is a map: no record has so many."""
-
-_MAX_DEPTH = 8
-_MAX_KEY_CHARS = 40
-_LONG = (str, list, dict)
-_MIN_SPARE_S = 0.5
-"""Time before the deadline at which a preview that fits is no longer made longer."""
+_CHARS_PER_TOKEN = 3  # of a cut text for each token that is left: prose has four, data two to three
 
 
-def largest_fitting(
-    max_rows: int,
-    render: Callable[[Limits], T],
-    fits: Callable[[T], bool],
-    budget: WorkBudget,
-) -> T | None:
-    """Return what ``render`` makes with the largest limits for which it ``fits``; None if it fits with none.
+def fit_blocks(blocks: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[Mapping[str, Any]], str]:
+    """Return the blocks, their text cut where it is longer than the budget, and a note about that, or ``""``.
 
-    Raises:
-        AnswerTooLarge: the deadline has passed before anything fits.
+    Args:
+        blocks: content blocks of MCP.
+        max_tokens: budget of all texts in them together.
     """
-
-    def attempt(limits: Limits) -> T | None:
-        try:
-            rendered = render(limits)
-        except TooLong:
-            return None
-        return rendered if fits(rendered) else None
-
-    for chars, items, fields, min_rows in _STAGES:
-        budget.check_time()
-        rows = min(min_rows, max_rows)
-        best = attempt(Limits(rows, chars, items, fields))
-        if best is None:
+    left, cut, fitted = max_tokens, 0, []
+    for block in blocks:
+        resource = block.get("resource")
+        holder = resource if isinstance(resource, Mapping) else block
+        text = holder.get("text")
+        if not isinstance(text, str) or tokens.fits(text, left):
+            left -= tokens.count(text) if isinstance(text, str) else 0
+            fitted.append(block)
             continue
-        # Double the step first: the attempts stay near the size that fits, however long the whole is.
-        too_many = max_rows + 1
-        step = max(1, rows)
-        while too_many - rows > max(1, rows // _PRECISION) and budget.remaining_s > _MIN_SPARE_S:
-            more_rows = min(rows + step, too_many - 1)
-            longer = attempt(Limits(more_rows, chars, items, fields))
-            if longer is not None:
-                rows, best, step = more_rows, longer, step * 2
-            else:
-                too_many, step = more_rows, max(1, (more_rows - rows) // 2)
-        return best
-    return None
+        shown = {**holder, "text": text[: left * _CHARS_PER_TOKEN]}
+        cut += len(text) - len(shown["text"])
+        left = 0
+        fitted.append({**block, "resource": shown} if holder is resource else shown)
+    note = f"{cut:,} characters of text in further content blocks are left out; max_tokens allows more." if cut else ""
+    return fitted, note
 
 
-def count_rows(document: Document) -> int:
-    """Return the rows of the longest table, or the items of the longest list or map where there is no table."""
-    if document.tables:
-        return max(len(table.rows) for table in document.tables)
-    return count_items(document.metadata)
+def split_notes(blocks: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], tuple[str, ...]]:
+    """Return the blocks for the model, and notes made of the others.
 
-
-def count_items(value: Any) -> int:
-    """Return the items of the longest list or map anywhere in a JSON value."""
-    longest, pending = 0, [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, list | dict):
-            longest = max(longest, len(item))
-            members = item if isinstance(item, list) else item.values()
-            pending += [member for member in members if isinstance(member, list | dict)]
-    return longest
-
-
-def truncate_document(document: Document, limits: Limits, allowance: Allowance) -> tuple[Document, Truncation]:
-    """Return the document within the limits, and what that leaves out.
-
-    Raises:
-        TooLong: it has more values than ``allowance``.
+    >>> split_notes([{"type": NEXT_PAGE, "arguments": {"page": "3"}, "unknown": []}])
+    ([], ('There is more: call again with page=3, other arguments unchanged.',))
     """
-    truncation = Truncation()
-    shortener = _Shortener(limits, truncation, allowance)
-    if not document.tables:
-        return Document(metadata=shortener.shorten(document.metadata)), truncation
-    kept = document.tables[:FEW_FIELDS] if limits.is_last else document.tables
-    tables = tuple(shortener.shorten_table(table, named=len(document.tables) > 1) for table in kept)
-    if len(kept) < len(document.tables):
-        truncation.record(f"{len(document.tables) - len(kept)} of {len(document.tables)} tables")
-    metadata = document.metadata
-    if limits.chars is None:
-        allowance.take_value(metadata)
-    else:
-        metadata = _Shortener(limits.inner, Truncation(), allowance).shorten(metadata)
-    return Document(tables, metadata), truncation
+    notes = [block["text"] for block in blocks if block.get("type") == NOTE]
+    notes += [_next_page_note(block) for block in blocks if block.get("type") == NEXT_PAGE]
+    return [block for block in blocks if block.get("type") not in (NEXT_PAGE, NOTE)], tuple(notes)
 
 
-def truncate(value: Any, limits: Limits, allowance: Allowance) -> tuple[Any, Truncation]:
-    """Return a JSON value with lists, maps and texts within the limits, and what that leaves out.
-
-    Raises:
-        TooLong: it has more values than ``allowance``.
-    """
-    truncation = Truncation()
-    return _Shortener(limits, truncation, allowance).shorten(value), truncation
-
-
-def _first_and_last_keys(members: dict[str, Any], count: int) -> list[str]:
-    """Return the same of the keys of an object, without making a list of all."""
-    if len(members) <= count:
-        return list(members)
-    first = first_part(count)
-    last = list(itertools.islice(reversed(members), count - first))
-    return [*itertools.islice(members, first), *reversed(last)]
-
-
-class _Shortener:
-    """Shorten values; record what is left out, and count what is kept."""
-
-    def __init__(self, limits: Limits, truncation: Truncation, allowance: Allowance) -> None:
-        self._limits, self._truncation, self._allowance = limits, truncation, allowance
-        self._chars, self._is_last = limits.chars, limits.is_last
-        self._has_short_texts = False
-
-    def shorten_table(self, table: Table, named: bool) -> Table:
-        """Return a table within the limits."""
-        limits, allowance, truncation = self._limits, self._allowance, self._truncation
-        name, columns = table.name, table.columns
-        if limits.is_last:
-            name = name[:_MAX_KEY_CHARS]
-            columns = tuple(map(_short_name, columns[: limits.fields]))
-        prefix = f"{quoted_name(name)} " if named else ""
-        rows: Sequence[Sequence[Any]] = first_and_last(table.rows, limits.rows)
-        truncation.record_rows(len(rows), len(table.rows), limits.rows, prefix)
-        allowance.take((len(rows) + 1) * max(1, len(columns)))
-        for column in columns:
-            allowance.take_text(column)
-        if len(columns) < len(table.columns):
-            truncation.record(f"{prefix}columns {len(columns) + 1}-{len(table.columns)}")
-            rows = [row[: len(columns)] for row in rows]
-        if limits.chars is None:
-            allowance.take_cells(rows)
-            return Table(name, columns, rows)
-        inner = _Shortener(
-            Limits(limits.items or 0, limits.chars, limits.items, limits.fields), Truncation(), allowance
-        )
-        shorter: Sequence[Sequence[Any]] = [tuple(inner.shorten(cell) for cell in row) for row in rows]
-        if shorter != rows:
-            rows = shorter
-            truncation.record(f"{prefix}ends of long texts and lists")
-        return Table(name, columns, rows)
-
-    def shorten(self, value: Any, path: str = "", depth: int = 0) -> Any:
-        """Return a JSON value within the limits."""
-        if isinstance(value, str):
-            return self._shorten_text(value)
-        if not isinstance(value, list | dict):
-            return value
-        if self._is_last and depth >= _MAX_DEPTH:
-            self._truncation.record("what is nested deeply")
-            return "…"
-        if isinstance(value, dict):
-            return self._shorten_object(value, path, depth)
-        items = first_and_last(value, self._limits.rows)
-        self._allowance.take(1 + len(items))
-        items = [self.shorten(item, path, depth + 1) if isinstance(item, _LONG) else item for item in items]
-        self._truncation.record_members(path, len(items), len(value), "items")
-        return items
-
-    def _shorten_text(self, text: str) -> str:
-        if self._chars is not None and len(text) > self._chars:
-            text = f"{text[: self._chars]}… (+{len(text) - self._chars} characters)"
-            if not self._has_short_texts:
-                self._has_short_texts = True
-                self._truncation.record("ends of long texts")
-        self._allowance.take_text(text)
-        return text
-
-    def _shorten_object(self, value: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
-        limits, allowance = self._limits, self._allowance
-        keys = _first_and_last_keys(value, limits.rows) if _is_map(value) else list(value)[: limits.fields]
-        self._truncation.record_members(path, len(keys), len(value), "keys")
-        allowance.take(1 + len(keys))
-        if allowance.is_counted:
-            for key in keys:
-                allowance.take_text(key)
-        # A path that is longer is not shown; joining it at every level would take the square of the depth.
-        joins = len(path) <= MAX_PATH_CHARS
-        shown = {}
-        for key in keys:
-            item = value[key]
-            if isinstance(item, list | dict):
-                inner_path = f"{path}.{key[:MAX_PATH_CHARS]}" if path else key[: MAX_PATH_CHARS + 1]
-                item = self.shorten(item, inner_path if joins else path, depth + 1)
-            elif isinstance(item, str):
-                item = self._shorten_text(item)
-            shown[_short_name(key) if self._is_last else key] = item
-        return shown
-
-
-def _short_name(name: str) -> str:
-    return name if len(name) <= _MAX_KEY_CHARS else f"{name[:_MAX_KEY_CHARS]}…"
-
-
-def _is_map(value: dict[str, Any]) -> bool:
-    """Return whether an object is a map of many like members, not a record."""
-    size = len(value)
-    if size <= _MIN_MAP_SIZE or size > _MAX_RECORD_SIZE:
-        return size > _MAX_RECORD_SIZE
-    members = value.values()
-    return (
-        all(isinstance(member, list | dict) for member in members)
-        or all(map(values.is_date, value))
-        or all(isinstance(member, float) for member in members)
-    )
+def _next_page_note(block: Mapping[str, Any]) -> str:
+    if block["unknown"] or not block["arguments"]:
+        names = f" ({', '.join(block['unknown'])})" if block["unknown"] else ""
+        return f"There is more, on a page that this tool has no argument for{names}."
+    given = [
+        f"{name}={value if value.isalnum() else json.dumps(value, ensure_ascii=False)}"
+        for name, value in block["arguments"].items()
+    ]
+    return f"There is more: call again with {', '.join(given)}, other arguments unchanged."

@@ -5,21 +5,25 @@ CSV for tables, a JSON array per line where cells hold lists, compact JSON for e
 
 A line of the text that begins with ``#`` is toolfold's own, and so are the keys ``error`` and ``preview`` of an object
 at the top. Data cannot forge either: no value breaks a line, a cell that would begin such a line is written as a JSON
-string, and an object with such a key is written as ``{"result": object}``. The structured data is exact.
+string, an object with such a key is written as ``{"result": object}``, and plain text that could be mistaken stands
+below a line of toolfold that states it. The structured data is exact.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from toolfold.budget import WorkBudget
+from toolfold.results import parsing
 from toolfold.results.tables import Document, Table
-from toolfold.text_safety import escape_unsafe, has_unsafe, quoted_name
+from toolfold.text_safety import escape_terminal, escape_unsafe, has_unsafe, quoted_name
 
 OWN_KEYS = frozenset(("error", "preview"))
 """Keys of an object that say, in the text of a result, that it is toolfold's."""
@@ -33,7 +37,7 @@ def dumps_compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def to_structured(document: Document, row_counts: tuple[int, ...] | None = None) -> Any:
+def to_structured(document: Document, row_counts: Sequence[int] = ()) -> Any:
     """Return the document as one JSON value.
 
     Args:
@@ -47,21 +51,21 @@ def to_structured(document: Document, row_counts: tuple[int, ...] | None = None)
     """
     if not document.tables:
         return document.metadata
-    counts = row_counts or tuple(len(table.rows) for table in document.tables)
     meta = {"meta": document.metadata} if document.metadata else {}
-    tables = [_table(table, count) for table, count in zip(document.tables, counts, strict=True)]
+    counts = row_counts or [len(table.rows) for table in document.tables]
+    tables = [
+        {"columns": list(table.columns), "rows": [list(row) for row in table.rows], "row_count": count}
+        for table, count in zip(document.tables, counts, strict=False)
+    ]
     if len(tables) == 1:
         return {**tables[0], **meta}
-    by_name = {table.name: structured for table, structured in zip(document.tables, tables, strict=True)}
-    return {"tables": by_name, **meta}
-
-
-def _table(table: Table, row_count: int) -> dict[str, Any]:
-    return {"columns": list(table.columns), "rows": [list(row) for row in table.rows], "row_count": row_count}
+    return {"tables": dict(zip([table.name for table in document.tables], tables, strict=True)), **meta}
 
 
 def to_text(document: Document) -> str:
     """Return the document as text: the metadata as one line of JSON, then each table, under its name if several."""
+    if document.is_text:
+        return plain_to_text(str(document.metadata))
     if not document.tables:
         return value_to_text(document.metadata)
     parts = [value_to_text(document.metadata)] if document.metadata else []
@@ -83,6 +87,13 @@ def value_to_text(value: Any) -> str:
     return escape_unsafe(dumps_compact(value))
 
 
+def plain_to_text(text: str) -> str:
+    """Return text of a source, its control characters as escapes; see the top of this module."""
+    shown = escape_terminal(text)
+    is_ambiguous = has_number_sign_line(shown) or shown.lstrip()[:1] == "{"
+    return f"# All that follows is text of the source.\n{shown}" if is_ambiguous else shown
+
+
 def has_number_sign_line(text: str) -> bool:
     """Return whether a line of ``text`` looks as if it were toolfold's."""
     return ("#" in text or not text.isascii()) and _NUMBER_SIGN_LINE.search(text) is not None
@@ -96,10 +107,10 @@ def table_to_text(table: Table) -> str:
     rows = table.rows
     if bool in types:
         rows = [[str(cell).lower() if isinstance(cell, bool) else cell for cell in row] for row in rows]
-    text = _write_csv([table.columns, *rows])
-    if _is_safe(text, len(rows)):
+    text = write_csv([table.columns, *rows])
+    if _is_safe(text) and text.count("\n") == len(rows):
         return text
-    return _write_csv(map(_safe_record, (table.columns, *rows)))
+    return write_csv(map(_safe_record, (table.columns, *rows)))
 
 
 def csv_to_text(body: str, budget: WorkBudget) -> str:
@@ -112,26 +123,21 @@ def csv_to_text(body: str, budget: WorkBudget) -> str:
     Raises:
         AnswerTooLarge: the deadline has passed.
     """
-    # An object in JSON has quotes in its first cell, which are doubled when it is written as CSV.
-    is_plain = not body.startswith("{") and _is_safe(body, body.count("\n"))
+
+    def records() -> Iterator[list[str]]:
+        return filter(None, budget.checked(csv.reader(csv_lines(body))))
+
     try:
-        if is_plain and ('"' not in body or not _spans_lines(body, budget)):
+        # An object in JSON has quotes in its first cell, which are doubled when it is written as CSV.
+        is_plain = not body.startswith("{") and _is_safe(body)
+        if is_plain and ('"' not in body or sum(1 for _ in records()) == sum(line != "\n" for line in csv_lines(body))):
             return body
-        return _write_csv(map(_safe_record, _records(body, budget)))
-    except csv.Error:  # a cell of more than 131,072 characters
-        return "\n".join(_json_string(line.rstrip("\n")) for line in budget.checked(_lines(body)))
+        return write_csv(map(_safe_record, records()))
+    except csv.Error:  # a carriage return outside of quotes
+        return "\n".join(_json_string(line.rstrip("\n")) for line in budget.checked(csv_lines(body)))
 
 
-def _spans_lines(body: str, budget: WorkBudget) -> bool:
-    """Return whether a record has more than one line."""
-    return sum(1 for _ in _records(body, budget)) != sum(line != "\n" for line in _lines(body))
-
-
-def _records(body: str, budget: WorkBudget) -> Iterator[list[str]]:
-    return filter(None, budget.checked(csv.reader(_lines(body))))
-
-
-def _lines(body: str) -> Iterator[str]:
+def csv_lines(body: str) -> Iterator[str]:
     """Yield the lines of a text with their line feeds; a list of them would take several times its memory."""
     start = 0
     while start < len(body):
@@ -140,29 +146,53 @@ def _lines(body: str) -> Iterator[str]:
         start = end
 
 
-def _write_csv(records: Iterable[Sequence[Any]]) -> str:
+def csv_ends(body: str, most: int, budget: WorkBudget) -> tuple[list[str], int]:
+    """Return the lines of the header and of the first and last records of a CSV text, and the number of records.
+
+    Args:
+        body: CSV with line feeds. A line break inside quotes does not end a record.
+        most: how many first, and how many last records are returned.
+        budget: what the call may cost.
+
+    Raises:
+        UpstreamError: it is not CSV.
+        AnswerTooLarge: the deadline has passed.
+    """
+    records: Iterator[Any]
+    if '"' in body:
+        records = parsing.read_records(body, budget)
+    else:
+        records = (line.removesuffix("\n") for line in budget.checked(csv_lines(body)) if line != "\n")
+    first = list(itertools.islice(records, 1 + most))
+    last: deque[Any] = deque(maxlen=most)
+    total = len(first) - 1
+    for total, record in enumerate(records, len(first)):  # noqa: B007 - the last number is the total
+        last.append(record)
+    # Cells with either sign of "\r\n" are quoted.
+    lines = [record if isinstance(record, str) else write_csv([record], "\r\n") for record in (*first, *last)]
+    return lines, total
+
+
+def write_csv(records: Iterable[Sequence[Any]], end: str = "\n") -> str:
+    """Return records as CSV, each with ``end`` after it but the last."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(records)
-    return buffer.getvalue().rstrip("\n")
+    csv.writer(buffer, lineterminator=end).writerows(records)
+    return buffer.getvalue().rstrip(end)
 
 
-def _is_safe(text: str, lines: int) -> bool:
-    """Return whether CSV has as many line feeds as ``lines``, and nothing that a notice could be mistaken for."""
-    if has_number_sign_line(text):
-        return False
-    return text.count("\n") == lines and not has_unsafe(text.replace("\n", ""))
+def _is_safe(text: str) -> bool:
+    """Return whether nothing in CSV is escaped, and no line of it could be mistaken for a notice."""
+    return not has_number_sign_line(text) and not has_unsafe(text.replace("\n", ""))
 
 
 def _safe_record(record: Sequence[Any]) -> list[Any]:
-    return [_safe_cell(cell, is_first=position == 0) for position, cell in enumerate(record)]
-
-
-def _safe_cell(cell: Any, *, is_first: bool) -> Any:
-    """Return a cell, as a JSON string with escapes where it cannot be written as it is."""
-    if not isinstance(cell, str):
-        return cell
-    begins_line = is_first and _NUMBER_SIGN_LINE.match(cell)
-    return _json_string(cell) if begins_line or has_unsafe(cell) else cell
+    """Return a record, its cells as JSON strings with escapes where they cannot be written as they are."""
+    return [
+        _json_string(cell)
+        if isinstance(cell, str) and (has_unsafe(cell) or (position == 0 and _NUMBER_SIGN_LINE.match(cell)))
+        else cell
+        for position, cell in enumerate(record)
+    ]
 
 
 def _json_string(text: str) -> str:

@@ -12,13 +12,15 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.results import limits, parsing, values
+from toolfold.results.types import ColumnType, column_type
 
 _MAX_TABLES = 60
 """Tables of one document: each costs a header in every preview. The statements of a company are a dozen."""
@@ -34,13 +36,65 @@ _FREED_BYTES = 30
 """What a cell of CSV needs less than reserved once its column is typed: as a number no text, as a text no number."""
 
 
+class Origin(NamedTuple):
+    """The table that rows were selected from.
+
+    Attributes:
+        table: that table.
+        rows: for each selected row the number of its row there, from 1; None: it is computed.
+        columns: for each column its index there; None: it is computed.
+    """
+
+    table: Table
+    rows: Sequence[int | None]
+    columns: Sequence[int | None]
+
+
 @dataclass(frozen=True)
 class Table:
-    """Rows of typed cells under named columns; ``name`` is its dotted path in the document, or empty."""
+    """Rows of cells under named columns.
+
+    Attributes:
+        name: its dotted path in the document, or empty.
+        columns: the names of the columns.
+        rows: the cells, as they are shown.
+        keys: columns that say what a row is about, beside its date: from the catalog, or arguments that differ.
+        types: index of a column → its type, as far as they were needed.
+        origin: where the cells were selected from: their types are decided there.
+    """
 
     name: str
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Any]]
+    keys: tuple[str, ...] = field(default=(), compare=False)
+    types: dict[int, ColumnType] = field(default_factory=dict, compare=False, repr=False)
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    def type_of(self, index: int) -> ColumnType:
+        """Return the type of a column, decided once from all of its cells."""
+        if index not in self.types:
+            self.types[index] = self._selected_type(index) or column_type([row[index] for row in self.rows])
+        return self.types[index]
+
+    def _selected_type(self, index: int) -> ColumnType | None:
+        """Return the type that a column has where its cells were selected from; None: they are computed."""
+        origin = self.origin
+        column = None if origin is None else origin.columns[index]
+        if origin is None or column is None:
+            return None
+        whole = origin.table.type_of(column)
+        return replace(whole, values=[None if row is None else whole.values[row - 1] for row in origin.rows])
+
+    @cached_property
+    def date_index(self) -> int | None:
+        """The index of the column of dates: the first one; None: there is none."""
+        for index in range(len(self.columns)):
+            cells = (row[index] for row in self.rows)
+            first = next((one for one in cells if one is not None and str(one) not in values.MISSING), None)
+            may_be_date = isinstance(first, str) and any(map(str.isdigit, first[:16]))
+            if (may_be_date or (type(first) is int and first > 19_000_000)) and self.type_of(index).kind.is_date:
+                return index
+        return None
 
     def column(self, name: str) -> list[Any]:
         """Return all cells of one column."""
@@ -66,6 +120,22 @@ class Document:
     notes: tuple[str, ...] = ()
     name: str = field(default="", compare=False)
     is_text: bool = False
+
+
+class _Typing(NamedTuple):
+    """How values are typed.
+
+    Attributes:
+        budget: what the call may cost.
+        identifiers: names whose digits are no numbers, from the catalog.
+    """
+
+    budget: WorkBudget
+    identifiers: frozenset[str]
+
+
+def _typing(answer: Mapping[str, Any], budget: WorkBudget) -> _Typing:
+    return _Typing(budget, frozenset(answer.get("identifiers", ())))
 
 
 def parse_tables(
@@ -107,7 +177,7 @@ def typed_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Any:
     """Return a JSON value with names and cells as in :mod:`toolfold.results.values`."""
     if answer.get("kind") == "names" and isinstance(data, dict):
         return data
-    return _typed(data, budget)
+    return _typed(data, _typing(answer, budget))
 
 
 def _lossless(value: Any, budget: WorkBudget) -> Any:
@@ -124,17 +194,27 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     header, cells = parsing.parse_csv(body, redactor, budget)
     names = dict.fromkeys(values.clean_names(header))
     row_count = len(cells[0]) if cells else 0
+    identifiers = frozenset(answer.get("identifiers", ()))
     typed: list[tuple[str, list[Any]]] = []
     for index, name in enumerate(names):
         _prepare_column(row_count, budget)
-        typed.append(values.typed_column(name, cells[index], names))
+        typed.append(values.typed_column(name, cells[index], names, identifiers=identifiers))
         cells[index] = []
         budget.release(_FREED_BYTES * row_count)
     if answer.get("kind") == "object" and row_count == 1:
         return Document(metadata={name: column[0] for name, column in typed})
     budget.reserve(limits.rows_size(row_count, len(names)))
     rows = list(zip(*(column for _, column in typed), strict=True))
-    return Document((Table("", tuple(name for name, _ in typed), rows),))
+    titles = tuple(name for name, _ in typed)
+    keys = tuple(name for name in titles if name in identifiers)
+    return Document((Table("", titles, rows, keys),), notes=_repeated_names(header, names))
+
+
+def _repeated_names(header: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:
+    """Return a sentence on names that several columns have."""
+    first: dict[str, str] = {}
+    renamed = [name for given, name in zip(header, names, strict=True) if first.setdefault(given, name) != name]
+    return (f"Several columns have the same name; later ones are called {', '.join(renamed[:9])}.",) if renamed else ()
 
 
 def _prepare_column(cells: int, budget: WorkBudget) -> None:
@@ -143,40 +223,40 @@ def _prepare_column(cells: int, budget: WorkBudget) -> None:
     budget.check_time(20 * cells)
 
 
-def _typed(value: Any, budget: WorkBudget) -> Any:
+def _typed(value: Any, typing: _Typing) -> Any:
     if isinstance(value, list):
         if _are_objects(value):
-            return _typed_rows(value, budget)
-        budget.reserve(limits.list_size(len(value)))
+            return _typed_rows(value, typing)
+        typing.budget.reserve(limits.list_size(len(value)))
         if any(isinstance(item, list | dict) for item in value):
-            return [_typed(item, budget) for item in value]
-        budget.check_time(20 * len(value))
-        return values.typed_column("", value)[1]
+            return [_typed(item, typing) for item in value]
+        typing.budget.check_time(20 * len(value))
+        return values.typed_column("", value, identifiers=typing.identifiers)[1]
     if not isinstance(value, dict):
-        return values.typed_scalar("", value)[1]
-    budget.reserve(limits.object_size(len(value)))
+        return values.typed_scalar("", value, identifiers=typing.identifiers)[1]
+    typing.budget.reserve(limits.object_size(len(value)))
     if _are_dates(value):
-        return dict(zip(values.parse_dates(list(value)) or value, _typed(list(value.values()), budget), strict=True))
+        return dict(zip(values.parse_dates(list(value)) or value, _typed(list(value.values()), typing), strict=True))
     typed = {}
-    names = dict.fromkeys(values.clean_names(budget.checked(value)))
-    for key, item in budget.checked(zip(names, value.values(), strict=True)):
+    names = dict.fromkeys(values.clean_names(typing.budget.checked(value)))
+    for key, item in typing.budget.checked(zip(names, value.values(), strict=True)):
         if isinstance(item, list | dict):
-            typed[key] = _typed(item, budget)
+            typed[key] = _typed(item, typing)
         else:
-            name, typed_item = values.typed_scalar(key, item, names)
+            name, typed_item = values.typed_scalar(key, item, names, identifiers=typing.identifiers)
             typed[name] = typed_item
     return typed
 
 
-def _typed_rows(rows: list[dict[str, Any]], budget: WorkBudget) -> list[dict[str, Any]]:
+def _typed_rows(rows: list[dict[str, Any]], typing: _Typing) -> list[dict[str, Any]]:
     """Return a list of objects with typed cells: all cells under one key are a column."""
     first = rows[0].keys()
-    if all(row.keys() == first for row in budget.checked(rows)):
-        budget.release((len(rows) - 1) * limits.keys_size(len(first)))  # the parser makes equal keys once
-        budget.reserve(len(rows) * limits.object_size(len(first)))
+    if all(row.keys() == first for row in typing.budget.checked(rows)):
+        typing.budget.release((len(rows) - 1) * limits.keys_size(len(first)))  # the parser makes equal keys once
+        typing.budget.reserve(len(rows) * limits.object_size(len(first)))
         names = dict.fromkeys(values.clean_names(first))
         columns = [
-            _typed_cells(name, [row[key] for row in rows], names, budget)
+            _typed_cells(name, [row[key] for row in rows], names, typing)
             for key, name in zip(first, names, strict=True)
         ]
         keys = [name for name, _ in columns]
@@ -184,41 +264,41 @@ def _typed_rows(rows: list[dict[str, Any]], budget: WorkBudget) -> list[dict[str
             return [{} for _ in rows]
         return [
             dict(zip(keys, cells, strict=True))
-            for cells in budget.checked(zip(*(column for _, column in columns), strict=True))
+            for cells in typing.budget.checked(zip(*(column for _, column in columns), strict=True))
         ]
-    return _typed_uneven_rows(rows, budget)
+    return _typed_uneven_rows(rows, typing)
 
 
-def _typed_uneven_rows(rows: list[dict[str, Any]], budget: WorkBudget) -> list[dict[str, Any]]:
+def _typed_uneven_rows(rows: list[dict[str, Any]], typing: _Typing) -> list[dict[str, Any]]:
     """Do the same where objects lack some keys, in time linear in the given cells."""
     given: dict[str, tuple[list[int], list[Any]]] = {}
-    for index, row in enumerate(budget.checked(rows)):
-        budget.reserve(limits.object_size(len(row)))
+    for index, row in enumerate(typing.budget.checked(rows)):
+        typing.budget.reserve(limits.object_size(len(row)))
         for key, cell in row.items():
             if key not in given:
-                budget.reserve(2 * limits.list_size(4))
+                typing.budget.reserve(2 * limits.list_size(4))
                 given[key] = ([], [])
             indexes, cells = given[key]
             indexes.append(index)
             cells.append(cell)
-    names = dict.fromkeys(values.clean_names(budget.checked(given)))
+    names = dict.fromkeys(values.clean_names(typing.budget.checked(given)))
     typed: list[dict[str, Any]] = [{} for _ in rows]
     for (indexes, cells), name in zip(given.values(), names, strict=True):
-        column, typed_cells = _typed_cells(name, cells, names, budget)
+        column, typed_cells = _typed_cells(name, cells, names, typing)
         for index, cell in zip(indexes, typed_cells, strict=True):
             typed[index][column] = cell
     return typed
 
 
-def _typed_cells(name: str, cells: list[Any], names: Mapping[str, None], budget: WorkBudget) -> tuple[str, list[Any]]:
+def _typed_cells(name: str, cells: list[Any], names: Mapping[str, None], typing: _Typing) -> tuple[str, list[Any]]:
     """Return the name and the cells of a column that may hold lists and objects."""
     if any(isinstance(cell, list | dict) for cell in cells):
-        return name, [_typed(cell, budget) for cell in cells]
+        return name, [_typed(cell, typing) for cell in cells]
     if len(cells) == 1:
-        name, cell = values.typed_scalar(name, cells[0], names)
+        name, cell = values.typed_scalar(name, cells[0], names, identifiers=typing.identifiers)
         return name, [cell]
-    budget.check_time(20 * len(cells))
-    return values.typed_column(name, cells, names)
+    typing.budget.check_time(20 * len(cells))
+    return values.typed_column(name, cells, names, identifiers=typing.identifiers)
 
 
 def _are_objects(items: Sequence[Any]) -> bool:
@@ -257,6 +337,7 @@ class _TableFinder:
         self._answer, self._budget = answer, budget
         self._dates = (answer.get("csv") or "date").partition(",")[0]
         self._names: set[str] = set()
+        self._identifiers = frozenset(answer.get("identifiers", ()))
         self.tables: list[Table] = []
 
     def extract(self, value: Any, path: tuple[str, ...]) -> Any:
@@ -269,7 +350,8 @@ class _TableFinder:
         if table is not None:
             if len(self.tables) == _MAX_TABLES:
                 raise _TooManyTables
-            self.tables.append(table)
+            keys = tuple(column for column in table.columns if column in self._identifiers)
+            self.tables.append(replace(table, keys=keys) if keys else table)
             self._names.add(table.name)
             return {}
         if not isinstance(value, dict):

@@ -31,13 +31,6 @@ _SAFE_LENGTH = 16
 _CELLS_AT_ONCE = 10_000
 """Cells that one expression matches together: it keeps a state for each."""
 
-_IDENTIFIER = re.compile(
-    r"(?i:(?:^|_)(?:symbol|ticker|cik|cusip|isin|district|id|version|zip|zip_?code|post_?code|postal_?code|phone|sha|hash)$)"
-    r"|(?<=[a-z0-9])(?:I[Dd]|Version|ZipCode|PostalCode|Hash)$"
-)
-"""Columns whose digits are identifiers: 04 is a district, a ticker may be all digits, version 1.10 is not 1.1, and a
-hash may be 12e3. A ``bid`` is a price."""
-
 _ORDINAL = re.compile(r"\d+(\.\d+)*[.:]\s*")
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -45,6 +38,9 @@ _DATES = re.compile(r"\d{4}-\d\d-\d\d(?:,\d{4}-\d\d-\d\d)*")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)")
 _COMPACT_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)?")
 _SIMPLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_BARE_EXPONENTS = re.compile(r"\d+[eE]\d+(?:,\d+[eE]\d+)*")
+"""Digits that may be hashes, where all of a column are such."""
+
 _PERCENT = re.compile(r"-?\d+(\.\d+)?%")
 
 
@@ -84,13 +80,15 @@ def _clean_name(key: str) -> str:
     return re.sub(r"\W+", "_", rest).strip("_").lower() or key
 
 
-def typed_column(name: str, cells: Sequence[Any], other_names: Container[str] = ()) -> tuple[str, list[Any]]:
-    """Return a column's name and its cells as values.
+def typed_column(
+    name: str, cells: Sequence[Any], other_names: Container[str] = (), *, identifiers: Container[str] = ()
+) -> tuple[str, list[Any]]:
+    """Return a column's name and its cells as values; those of ``identifiers`` stay text.
 
     Percentages become numbers, and the name states the unit: ``yield`` → ``yield_percent``. They stay text where no
     name can state it: in a list without a name (``""``), under a date, or when that name is among ``other_names``.
     """
-    if _IDENTIFIER.search(name):
+    if name in identifiers:
         return name, _words(cells)
     if len(cells) == 1 and isinstance(cell := cells[0], str) and _is_simple_number(cell):
         return name, [parse_number(cell)]  # a quote is one row: a parser for each cell takes longer than all else
@@ -109,16 +107,18 @@ def typed_column(name: str, cells: Sequence[Any], other_names: Container[str] = 
     return name, _words(cells) if times is None else times
 
 
-def typed_scalar(name: str, cell: Any, other_names: Container[str] = ()) -> tuple[str, Any]:
+def typed_scalar(
+    name: str, cell: Any, other_names: Container[str] = (), *, identifiers: Container[str] = ()
+) -> tuple[str, Any]:
     """Return the same for a single value."""
     if cell is None or isinstance(cell, bool) or (isinstance(cell, int) and abs(cell) <= MAX_SAFE_INTEGER):
         return name, cell
     if isinstance(cell, str):
         if cell[:1].isalpha() and cell not in MISSING:
             return name, cell  # a word: neither a number nor a date
-        if _is_simple_number(cell) and not _IDENTIFIER.search(name):
+        if _is_simple_number(cell) and name not in identifiers:
             return name, parse_number(cell)
-    name, cells = typed_column(name, (cell,), other_names)
+    name, cells = typed_column(name, (cell,), other_names, identifiers=identifiers)
     return name, cells[0]
 
 
@@ -145,6 +145,8 @@ def _numbers(cells: Sequence[Any]) -> list[Any] | None:
         else:
             return None
     joined = ",".join(literals)
+    if _BARE_EXPONENTS.fullmatch(joined) or _are_versions(literals):
+        return None
     try:
         values = json.loads(f"[{joined}]", parse_constant=_reject_constant)
     except (ValueError, RecursionError):
@@ -157,6 +159,13 @@ def _numbers(cells: Sequence[Any]) -> list[Any] | None:
             for text, value in zip(literals, values, strict=True)
         ]
     return [int(value) if type(value) is float and value.is_integer() else value for value in values]
+
+
+def _are_versions(literals: Sequence[str]) -> bool:
+    """Return whether a zero at the end of a number says something: 1.10 beside 1.9 is not 1.1."""
+    decimals = [text.partition(".")[2] for text in literals]
+    zeros = min((len(text) for text in decimals if len(text) > 1 and text[-1] == "0"), default=0)
+    return any(text.strip("0") and len(text) < zeros for text in decimals)
 
 
 def _reject_constant(constant: str) -> Any:
@@ -207,6 +216,15 @@ def parse_dates(cells: Sequence[Any]) -> list[Any] | None:
 
 def _are_plain_dates(cells: Sequence[Any]) -> bool:
     return _DATES.fullmatch(",".join(cell if isinstance(cell, str) else "" for cell in cells)) is not None
+
+
+def plain_dates(cells: Sequence[Any]) -> list[Any] | None:
+    """Return the cells where all are days in ISO 8601 or have no value, which is then None; else None."""
+    given = [cell for cell in cells if isinstance(cell, str) and cell not in MISSING]
+    starts = range(0, len(given), _CELLS_AT_ONCE)
+    if not given or not all(_are_plain_dates(given[start : start + _CELLS_AT_ONCE]) for start in starts):
+        return None
+    return list(cells) if len(given) == len(cells) else [None if cell in MISSING else cell for cell in cells]
 
 
 def _parse_date(cell: Any) -> Any:

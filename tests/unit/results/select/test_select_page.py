@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.unit.results.select.test_guesses import selected
-from toolfold.results.select import parser
+from tests.unit.results.select.outcomes import selected
+from toolfold.meta_tools.definitions import SELECT
+from toolfold.results.select import grammar
+from toolfold.results.select.errors import EXAMPLES
 
 PAGE = Path("docs/reference/select.md")
 ANSWERS = {"daily prices": "daily", "an option chain": "options", "an answer with several tables": "statements"}
@@ -32,11 +35,18 @@ def test_example_returns_rows(answer: str, example: str) -> None:
 
 
 def test_page_states_the_limits() -> None:
-    assert f"{parser.MAX_LENGTH} characters" in PAGE.read_text()
-    assert f"{parser.MAX_SQL_LENGTH:,} characters" in PAGE.read_text()
+    page = PAGE.read_text()
+    assert f"{grammar.MAX_CHARS:,} characters and {grammar.MAX_STEPS} steps" in page
+    assert page.count("\n") <= 120
+
+
+def test_page_has_the_grammar_as_it_stands_in_the_code() -> None:
+    shown = PAGE.read_text().partition("```text\n")[2].partition("```")[0].strip()
+    assert shown in inspect.cleandoc(grammar.__doc__ or "")
+    assert 15 <= len(re.findall(r"^\w+ +=", shown, re.MULTILINE)) <= 30
 
 
 # F2
-@pytest.mark.parametrize("example", parser.EXAMPLES.strip('"').split('", "'))
-def test_examples_of_the_description_are_parsed(example: str) -> None:
-    assert parser.parse_select(example) is not None
+@pytest.mark.parametrize("example", re.findall(r'"([^"]+)"', f"{EXAMPLES} {SELECT}"))
+def test_examples_of_errors_and_of_the_description_are_read(example: str) -> None:
+    assert grammar.parse_select(example) is not None

@@ -26,7 +26,7 @@ from toolfold.errors import (
 )
 from toolfold.models import ParsedResponse, SourceCredentials
 from toolfold.network.session import HttpClient
-from toolfold.results.content_blocks import split_notes
+from toolfold.results.preview import split_notes
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.adapter import HttpApiAdapter

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolfold.models import UpstreamResponse
-from toolfold.results.content_blocks import NEXT_PAGE, split_notes
+from toolfold.results.preview import NEXT_PAGE, split_notes
 from toolfold.sources.http_api.bound_parser import next_link, next_page_block
 from toolfold.sources.mcp.answers import parse_result
 

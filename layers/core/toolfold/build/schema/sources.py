@@ -120,6 +120,9 @@ class SourceSettings(Model):
     """Seconds for one call, where the time-out of the settings is too long."""
     max_response_bytes: int | None = Field(default=None, ge=1)
     """Size of a response, where the limit of the settings is too large."""
+    identifiers: list[str] = []
+    """Columns that say what a row of an answer is about: ``select`` leaves them with their rows, and their digits are
+    text."""
 
     @model_validator(mode="after")
     def _can_be_prefix(self) -> SourceSettings:

@@ -1,277 +1,379 @@
-"""Parse the calculations of a ``select``: ``(close/open-1)*100 as change``, ``max(close)``, ``adjusted close``."""
+"""Read an expression of a step: a small lexer for dates, amounts and text without quotes, then sqlglot."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from toolfold.errors import InvalidArguments
-from toolfold.results.select import functions
-from toolfold.results.select.amounts import AMOUNT, parse_amount
-from toolfold.results.select.comparison_words import DATE_LIKE, OPERATORS, STOP
-from toolfold.results.select.selection import (
-    Arithmetic,
-    Call,
-    Column,
-    Condition,
-    Expression,
-    Item,
-    Name,
-    Number,
-    invalid_select,
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from toolfold.dates import parse_date
+from toolfold.results.select.errors import invalid
+from toolfold.results.types import is_code, number_of
+from toolfold.text_safety import quoted_name
+
+__all__ = ["names_in", "parse_items", "parse_sql"]
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    |(?P<string>'(?:[^']|'')*')
+    |(?P<quoted>"(?:[^"]|"")*"|`[^`]*`)
+    |(?P<date>(?<![\w.])(?:\d{4}-\d\d-\d\d(?:T\d\d(?::?\d\d(?::?\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?)?
+        |\d{4}-\d\d|\d{4}-?[Qq][1-4]|[Qq][1-4][- ]?\d{4}|\d\d?/\d\d?/\d{4})(?![\w/]))
+    |(?P<amount>\$?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?:%(?![\w("'])|[kKMBT]\b|bn\b)?(?!\w))
+    |(?P<word>\w+)
+    |(?P<sign><=|>=|<>|!=|==|\|\||&&|::|[-+*/%(),<>=.\[\]\u2212])""",
+    re.X,
 )
+_ONLY_IN_OVER = frozenset(
+    ("partition", "by", "order", "asc", "desc", "rows", "range", "preceding", "following", "current", "row",
+     "unbounded", "nulls")
+)  # fmt: skip
+_KEYWORDS = _ONLY_IN_OVER | frozenset(
+    ("and", "or", "not", "in", "like", "ilike", "between", "is", "null", "as", "case", "when", "then", "else", "end",
+     "distinct", "true", "false", "escape")
+)  # fmt: skip
+_ALWAYS_KEYWORDS = frozenset(("and", "or", "not", "in", "like", "ilike", "between", "is", "null", "as"))
+"""Words that are never names without quotes: a condition cannot be read without them."""
 
-MAX_DEPTH = 40
-"""Levels of parentheses and signs."""
+_TEXT_FOLLOWS = frozenset(("=", "==", "!=", "<>", "like", "ilike", "contains", "starts with", "ends with"))
+_ORDERS = frozenset(("<", "<=", ">", ">="))
+_BEFORE_ONE_AMOUNT = frozenset(("=", "!=", "<>", "<", "<=", ">", ">=", "between", "and"))
+"""Behind these a comma between digits separates thousands, in parentheses as well."""
 
-WORD = re.compile(r"[^\W\d][\w.]*+|\d++\.\s++[A-Za-z_][\w.]*+|\d++[A-Za-z_][\w.]*+")
-QUOTED = re.compile(r"\"([^\"]*+)\"|'([^']*+)'|`([^`]*+)`")
-_NUMBER = re.compile(AMOUNT, re.I)
-_SPACE = re.compile(r"\s*+")
-_AS = re.compile(r"\s++as\s++", re.I)
-_DISTINCT = re.compile(r"(?:distinct|unique)\s++", re.I)
+_TEXT_END = re.compile(r"(?<!\s)\s++(?:and|or)\b|[;)]|,", re.I)
+_PATTERNS = {"contains": "%{}%", "starts with": "{}%", "ends with": "%{}"}
+_OTHER_LANGUAGES = {"&&": "and", "||": "or", "!": "not", "=~": "like", "^=": "starts with", "$=": "ends with"}
+
+_MAX_NODES = 1_500
+"""Parts of the expressions of a step: 250 columns with a calculation each. Some rules look at a tree for each part."""
+
+MAX_DEPTH = 20
+"""Parentheses inside each other. sqlglot takes exponential time for some that are nested deeper."""
+
+_MAX_HEIGHT = 150
+"""Nodes of a tree below each other: ``a + b + c`` are two. That of SQLite is set to as many."""
+
+_DIALECTS = ("", "sqlite", "tsql", "mysql", "duckdb")
 
 
-class ExpressionParser:
-    """Reads one text from left to right; ``offset`` is the next character.
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+
+
+def parse_items(
+    text: str, is_column: Callable[[str], bool], offset: int = 0, *, has_count: bool = False
+) -> list[exp.Expr]:
+    """Return the expressions of a step, with quoted names.
 
     Args:
-        text: what is parsed.
+        text: columns, calculations, functions or one condition.
+        is_column: whether a name is exactly that of a column.
+        offset: where the text starts in the ``select``.
+        has_count: whether an earlier step has counted, so that ``count`` is its column.
+
+    Raises:
+        InvalidSelect: it cannot be read.
     """
-
-    def __init__(self, text: str) -> None:
-        self.text, self.offset, self._depth, self._in_operand = text, 0, 0, False
-
-    def begins_clause(self, offset: int) -> bool:
-        """Return whether a part such as ``last 5`` begins at ``offset``."""
-        raise NotImplementedError
-
-    def period(self) -> Condition | None:
-        """Return the period that is written at the offset, and move behind it; None when there is no such text."""
-        raise NotImplementedError
-
-    def skip_space(self) -> None:
-        """Move to the next character that is not white space."""
-        self.offset = self.behind_space(self.offset)
-
-    def behind_space(self, offset: int) -> int:
-        """Return the offset of the first character from ``offset`` that is not white space."""
-        return _SPACE.match(self.text, offset).end()  # type: ignore[union-attr]  # it matches anywhere
-
-    def item(self) -> Item | None:
-        """Return the column or calculation that is next, with its alias."""
-        start = self.offset
-        expression = self.expression()
-        if expression is None:
-            return None
-        text, alias = self.text[start : self.offset].strip(), ""
-        if match := _AS.match(self.text, self.offset):
-            name = QUOTED.match(self.text, match.end()) or WORD.match(self.text, match.end())
-            if name is None:
-                raise invalid_select("as needs a name", match.end(), "Write e.g. high-low as spread.")
-            alias, self.offset = name[0].strip("\"'`"), name.end()
-        return Item(expression, text, alias)
-
-    # What begins at an offset
-
-    def _is_compared_name(self, offset: int) -> bool:
-        word = QUOTED.match(self.text, offset) or WORD.match(self.text, offset)
-        return word is not None and self._operator_at(self.behind_space(word.end()))
-
-    def _operator_at(self, offset: int) -> bool:
-        return any(pattern.match(self.text, offset) for pattern, _ in OPERATORS)
-
-    def _begins_part(self, offset: int) -> bool:
-        if self.begins_clause(offset):
-            return True
-        before, self.offset = self.offset, offset
-        try:
-            return self.period() is not None
-        finally:
-            self.offset = before
-
-    # Calculations
-
-    def expression(self) -> Expression | None:
-        """Return the column or calculation that is next; None when there is no such text."""
-        left = self._product()
-        while left is not None:
-            before = self.offset
-            self.skip_space()
-            operator = self.text[self.offset : self.offset + 1]
-            right = None
-            if operator and operator in "+-–−":
-                self.offset += 1
-                right = None if self._begins_part(self.offset) or self._excludes_date(before) else self._product()
-            if right is None:
-                self.offset = before
-                return left
-            left = Arithmetic("+" if operator == "+" else "-", left, right)
-        return None
-
-    def _excludes_date(self, before: int) -> bool:
-        """Return whether the sign before the offset is that of ``close -date``: without the dates."""
-        is_apart = self.offset - before > 1 and not self.text[self.offset : self.offset + 1].isspace()
-        word = WORD.match(self.text, self.offset) if is_apart else None
-        return word is not None and DATE_LIKE.search(word[0]) is not None
-
-    def _product(self) -> Expression | None:
-        left = self._signed()
-        while left is not None:
-            before = self.offset
-            self.skip_space()
-            operator = self.text[self.offset : self.offset + 1]
-            right = None
-            if operator and operator in "*/×÷":
-                self.offset += 1
-                right = self._signed()
-            if right is None:
-                self.offset = before
-                return left
-            left = Arithmetic("*" if operator in "*×" else "/", left, right)
-        return None
-
-    def _signed(self) -> Expression | None:
-        self.skip_space()
-        start = self.offset
-        if self.text[start : start + 1] not in ("-", "+", "−"):
-            return self._primary()
-        self._descend()
-        self.offset += 1
-        value = self._signed()
-        self._depth -= 1
-        if value is None:
-            self.offset = start
-            return None
-        return value if self.text[start] == "+" else Arithmetic("-", Number(0, "0", start), value)
-
-    def _primary(self) -> Expression | None:
-        start, text = self.offset, self.text
-        if text[start : start + 1] == "(":
-            self._descend()
-            self.offset += 1
-            inner = self.expression()
-            self.skip_space()
-            self._depth -= 1
-            if inner is None or text[self.offset : self.offset + 1] != ")":
-                raise invalid_select("a parenthesis is not closed", start, "Write e.g. (close/open-1)*100.")
-            self.offset += 1
-            return inner
-        if match := QUOTED.match(text, start):
-            self.offset = match.end()
-            return Column(Name(match[match.lastindex or 0], start))
-        word = WORD.match(text, start)
-        if word is None:
-            return self._number()
-        after = self.behind_space(word.end())
-        if text[after : after + 1] == "(":
-            self.offset = after + 1
-            return self._call(word)
-        return self._phrase()
-
-    def _number(self) -> Number | None:
-        match = _NUMBER.match(self.text, self.offset)
-        amount = None if match is None else parse_amount(match[0])
-        if match is None or amount is None:
-            return None
-        self.offset = match.end()
-        return Number(amount[0], match[0], match.start())
-
-    def _phrase(self) -> Column | None:
-        """Return the words up to the next that begins something else; they are one column or several."""
-        start = end = offset = self.offset
-        while match := WORD.match(self.text, offset):
-            if STOP.match(self.text, offset):
-                break
-            if offset > start and (self._begins_part(offset) or self._operator_at(offset)):
-                break
-            after = self.behind_space(match.end())
-            if offset > start and (self.text[after : after + 1] == "(" or self._ends_operand(offset)):
-                break
-            end, offset = match.end(), after
-            if offset == end:
-                break
-        self.offset = end
-        return Column(Name(self.text[start:end], start)) if end > start else None
-
-    def _ends_operand(self, offset: int) -> bool:
-        return self._in_operand and self._is_compared_name(offset)
-
-    def _call(self, word: re.Match[str]) -> Call:
-        arguments: list[Expression] = []
-        method, dot, function = word[0].rpartition(".")
-        if dot and method:
-            arguments.append(Column(Name(method, word.start())))
-        self.skip_space()
-        distinct = _DISTINCT.match(self.text, self.offset)
-        self.offset = distinct.end() if distinct else self.offset
-        self._descend()
-        while self.text[self.offset : self.offset + 1] not in (")", ""):
-            if self.text[self.offset] in "*," or self.text[self.offset].isspace():
-                self.offset += 1
-                continue
-            argument = self.expression()
-            if argument is None:
-                raise invalid_select(f"{self.text[self.offset : self.offset + 20]!r} cannot be understood", self.offset)
-            arguments.append(argument)
-        self._depth -= 1
-        if self.offset >= len(self.text):
-            raise invalid_select("a parenthesis is not closed", word.start(), "Write e.g. max(close).")
-        self.offset += 1
-        text = self.text[word.start() : self.offset]
-        return _checked_call(function, tuple(arguments), text, word.start(), distinct is not None)
-
-    def _descend(self) -> None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise invalid_select(f"is nested deeper than {MAX_DEPTH} levels", self.offset, "Write less in one select.")
-
-
-_MOVING = {"sma", "ema", "moving_average", "movingaverage", "rolling", "rolling_mean", "ma", "cumsum", "lag"}
-
-
-_OF_SQL = {
-    **{name: name for name in ("corr", "ln", "log10", "exp", "sqrt", "power", "coalesce")},
-    **{"correlation": "corr", "log": "ln", "pow": "power"},
-}
-"""Functions that SQL has here, by the names that models give them."""
-
-
-def _no_moving_function(name: str, inner: str, window: Expression | None, offset: int) -> InvalidArguments:
-    """Return the error for a function of a window of rows, which SQL has."""
-    count = int(window.value) if isinstance(window, Number) and 1 < window.value < 10_000 else 20
-    over = f"avg({inner[:40]}) OVER (ORDER BY date ROWS {count - 1} PRECEDING)"
-    suggestion = f"Write SELECT date, {over} AS average FROM data."  # noqa: S608 - it is shown, not run
-    return invalid_select(f"{name[:20]} over a moving window is for SQL", offset, suggestion)
-
-
-def _checked_call(name: str, arguments: tuple[Expression, ...], text: str, offset: int, distinct: bool) -> Call:
-    lowered = name.lower()
-    function = functions.AGGREGATES.get(lowered) or functions.SCALARS.get(lowered)
-    if lowered == functions.DISTINCT:
-        function = functions.DISTINCT
-    inner = text[text.index("(") + 1 : -1].partition(",")[0].strip() or "close"
-    moving = function in (None, "mean") and len(arguments) == 2 and isinstance(arguments[1], Number)
-    if moving or lowered in _MOVING:
-        raise _no_moving_function(name, inner, arguments[-1] if arguments else None, offset)
-    if function is None and lowered in _OF_SQL:
-        statement = f"SELECT {_OF_SQL[lowered]}{text[len(name) :][:80]} FROM data"  # noqa: S608 - it is shown, not run
-        raise invalid_select(f"{name[:20]} is for SQL", offset, f"Write {statement}.")
-    if function is None:
-        known = ", ".join(functions.SHOWN)
-        raise invalid_select(
-            f"there is no function {name[:20]}; there are {known}", offset, f"Write e.g. mean({inner[:40]})."
+    _check_depth(text, offset)
+    sql = _Lexer(text, is_column, offset, has_count=has_count).sql()
+    try:
+        tree = sqlglot.parse_one(f"SELECT {sql}")
+    except (SqlglotError, RecursionError, ValueError):
+        raise unreadable(text, offset) from None
+    if not isinstance(tree, exp.Select) or not tree.expressions or set(_given(tree)) != {"expressions"}:
+        raise unreadable(text, offset)
+    _check_height(tree, offset)
+    if sum(1 for _ in tree.walk()) > _MAX_NODES:
+        raise invalid(
+            "a step has too many names, values and operators", "Write fewer, or several steps.", offset=offset
         )
-    if function == "count_distinct":
-        function, distinct = "count", True
-    if not arguments and function != "count":
-        raise invalid_select(f"{function} needs a column, as in {function}(close)", offset)
-    if len(arguments) != (2 if function == "percentile" else 1) and function not in (
-        "count",
-        "round",
-        functions.DISTINCT,
-    ):
-        needs = f"one column, as in {function}(close)"
-        if function == "percentile":
-            needs = "a column and a number, as in percentile(close, 90)"
-        raise invalid_select(f"{function} needs {needs}", offset)
-    return Call(function, arguments, text, offset, distinct)
+    return list(tree.expressions)
+
+
+def parse_sql(text: str, offset: int = 0) -> exp.Expr:
+    """Return a statement of SQL in any dialect that can be read.
+
+    Raises:
+        InvalidSelect: it cannot be read, or is not one SELECT.
+    """
+    _check_depth(text, offset)
+    problem = ""
+    for dialect in ("tsql", *_DIALECTS) if _TOP.match(text) else _DIALECTS:
+        try:
+            trees = sqlglot.parse(text, read=dialect or None)
+        except (SqlglotError, RecursionError, ValueError) as error:
+            problem = problem or _where(error)
+            continue
+        statements = [tree for tree in trees if tree is not None]
+        if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+            raise invalid("only one SELECT over the rows of this answer can be run here", offset=offset)
+        _check_height(statements[0], offset)
+        return statements[0]
+    raise invalid(f"the SQL cannot be read{problem}", _SQL_EXAMPLE, offset=offset)
+
+
+_TOP = re.compile(r"\s*select\s+(?:distinct\s+)?top\b", re.I)
+"""What only one dialect reads; others take it for a function or a name."""
+
+_SQL_EXAMPLE = "Write e.g. SELECT date, close FROM data WHERE close > 200 ORDER BY date DESC LIMIT 5."
+
+
+def names_in(text: str) -> set[str]:
+    """Return the words and quoted names of a text, for what it may read."""
+    return {match[0].strip('"`') for match in re.finditer(r"\"(?:[^\"]|\"\")*\"|`[^`]*`|\w+", text)}
+
+
+def unreadable(text: str, offset: int = 0) -> Exception:
+    """Return the error for a step that is not in the grammar."""
+    for sign, word in _OTHER_LANGUAGES.items():
+        if sign in text:
+            return invalid(
+                f"{sign} is not read", offset=offset + text.find(sign), forms=[text.replace(sign, f" {word} ")]
+            )
+    return invalid(f"{quoted_name(text)} cannot be read", offset=offset)
+
+
+def _given(tree: exp.Expr) -> list[str]:
+    return [key for key, value in tree.args.items() if value]
+
+
+def _where(error: Exception) -> str:
+    found = getattr(error, "errors", None)
+    word = found[0].get("highlight") if found else ""
+    return f" at {quoted_name(word)}" if word else ""
+
+
+def _check_depth(sql: str, offset: int) -> None:
+    depth = 0
+    for sign in re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "", sql):
+        depth += (sign == "(") - (sign == ")")
+        if depth > MAX_DEPTH:
+            raise invalid(f"more than {MAX_DEPTH} parentheses are inside each other", offset=offset)
+
+
+def _check_height(tree: exp.Expr, offset: int) -> None:
+    """Refuse a tree that SQLite would refuse, before it is copied and changed many times."""
+    level, height = [tree], 0
+    while level := [child for node in level for child in node.iter_expressions()]:
+        height += 1
+        if height > _MAX_HEIGHT:
+            raise invalid("it has too many parts inside each other, or in a row", offset=offset)
+
+
+class _Lexer:
+    """Write an expression as SQL: names quoted, dates and text as strings, amounts as numbers."""
+
+    def __init__(self, text: str, is_column: Callable[[str], bool], offset: int, *, has_count: bool) -> None:
+        self._text, self._is_column, self._offset, self._has_count = text, is_column, offset, has_count
+        self._parts: list[str] = []
+        self._depth = self._over_depth = 0
+        self._lists: list[int] = []
+
+    def sql(self) -> str:
+        """Return the SQL."""
+        place = 0
+        while place < len(self._text):
+            token = self._token(place)
+            place = token.start + len(token.text)
+            if token.kind != "space":
+                place = self._write(token, place)
+        if self._depth:
+            raise invalid("a parenthesis is not closed", offset=self._offset)
+        return " ".join(self._parts)
+
+    def _token(self, place: int) -> _Token:
+        match = _TOKEN.match(self._text, place)
+        if match is None:
+            raise unreadable(self._text, self._offset)
+        kind, text = str(match.lastgroup), match[0]
+        is_compared = bool(self._parts) and self._parts[-1] in _BEFORE_ONE_AMOUNT
+        if kind == "amount" and "," in text and not is_compared and (self._depth or not self._parts):
+            text = text.split(",")[0]
+        if kind == "amount" and not text.isdecimal() and self._is_column(text):
+            kind = "word"
+        return _Token(kind, text, place)
+
+    def _next(self, place: int) -> _Token | None:
+        while place < len(self._text):
+            token = self._token(place)
+            if token.kind != "space":
+                return token
+            place += len(token.text)
+        return None
+
+    def _write(self, token: _Token, place: int) -> int:
+        """Write one token, or all that belong to it; return the place behind."""
+        if token.kind == "word":
+            return self._word(token, place)
+        if token.kind == "quoted":
+            self._name(token.text[1:-1].replace('""', '"'), token)
+        elif token.kind == "date":
+            self._value(f"'{token.text}'", token)
+        elif token.kind == "amount":
+            self._value(_amount(token.text), token)
+        elif token.kind == "string":
+            self._value(token.text, token)
+        else:
+            return self._sign(token, place)
+        return place
+
+    def _sign(self, token: _Token, place: int) -> int:
+        if token.text in _OTHER_LANGUAGES:
+            raise unreadable(self._text, self._offset)
+        sign = {"\u2212": "-", "==": "="}.get(token.text, token.text)
+        self._depth += (sign == "(") - (sign == ")")
+        self._lists = [depth for depth in self._lists if depth <= self._depth]
+        if self._over_depth > self._depth:
+            self._over_depth = 0
+        self._parts.append(sign)
+        if sign in _TEXT_FOLLOWS or sign in _ORDERS:
+            return self._right_side(sign, place)
+        if sign in "(," and self._depth in self._lists:
+            return self._right_side("=", place)
+        return place
+
+    def _word(self, token: _Token, place: int) -> int:
+        lowered, following = token.text.lower(), self._next(place)
+        if lowered == "over" and following is not None:
+            return self._over(following, place)
+        if lowered in ("starts", "ends") and following is not None and following.text.lower() == "with":
+            return self._pattern(f"{lowered} with", following.start + 4)
+        if lowered == "contains" and self._parts and (following is None or following.text != "("):
+            return self._pattern(lowered, place)
+        is_keyword = lowered in _KEYWORDS and (lowered not in _ONLY_IN_OVER or self._over_depth)
+        if is_keyword and (lowered in _ALWAYS_KEYWORDS or not self._is_column(token.text)):
+            self._parts.append(lowered)
+            if lowered == "in":
+                self._lists.append(self._depth + 1)
+            if lowered == "as":
+                return self._alias(following, place)
+            return self._right_side(lowered, place) if lowered in _TEXT_FOLLOWS else place
+        if following is not None and following.text == "(" and following.kind == "sign":
+            self._require_gap(token)
+            self._parts.append(token.text)
+            return place
+        if lowered == "count" and not self._has_count:
+            if self._is_column(token.text):
+                raise invalid(
+                    "count is a column and a function",
+                    'Write "count" or count(*).',
+                    offset=self._offset + token.start,
+                    replaces=[(r"\bcount\b", '"count"'), (r"\bcount\b", "count(*)")],
+                    is_choice=True,
+                )
+            self._value("COUNT(*)", token)
+            return place
+        return self._words(token, place)
+
+    def _words(self, token: _Token, place: int) -> int:
+        """Write a name of one or more words."""
+        name = token.text
+        while (following := self._next(place)) is not None and following.kind == "word":
+            lowered = following.text.lower()
+            behind = self._next(following.start + len(following.text))
+            is_call = behind is not None and behind.text == "("
+            ends = _KEYWORDS if self._over_depth else _KEYWORDS - _ONLY_IN_OVER
+            if lowered in ends or lowered in ("over", "contains", "starts", "ends") or is_call:
+                break
+            name, place = f"{name} {following.text}", following.start + len(following.text)
+        self._name(name, token)
+        return place
+
+    def _over(self, following: _Token, place: int) -> int:
+        if following.kind == "amount" and following.text.isdecimal() and 1 < int(following.text) <= 10_000:
+            self._parts.append(f"OVER (ROWS BETWEEN {int(following.text) - 1} PRECEDING AND CURRENT ROW)")
+            return following.start + len(following.text)
+        self._over_depth = self._depth + 1
+        self._parts.append("OVER")
+        return place
+
+    def _alias(self, following: _Token | None, place: int) -> int:
+        """Write the name behind ``as``; in a CAST it is a type."""
+        if following is None or following.kind not in ("word", "quoted"):
+            raise invalid("as needs a name", offset=self._offset + place)
+        if self._depth:
+            self._parts.append(following.text)
+        else:
+            self._parts.append(_quoted(following.text.strip('"`')))
+        return following.start + len(following.text)
+
+    def _pattern(self, operator: str, place: int) -> int:
+        value, place = self._right_text(place)
+        if value is None:
+            following = self._next(place)
+            if following is None or following.kind not in ("string", "amount", "date"):
+                raise invalid(f"{operator} needs a text", offset=self._offset + place)
+            text = following.text
+            value = text[1:-1].replace("''", "'") if following.kind == "string" else text
+            place = following.start + len(text)
+        escaped = re.sub(r"([%_\\])", r"\\\1", value).replace("'", "''")
+        self._parts.append(f"LIKE '{_PATTERNS[operator].format(escaped)}' ESCAPE '\\'")
+        return place
+
+    def _right_side(self, operator: str, place: int) -> int:
+        """Write what a column is compared with, where it is text without quotes."""
+        value, behind = self._right_text(place)
+        if value is None or (operator in _ORDERS and not parse_date(value)):
+            return place
+        self._parts.append("'" + value.replace("'", "''") + "'")
+        return behind
+
+    def _right_text(self, place: int) -> tuple[str | None, int]:
+        """Return the text without quotes that begins at a place, and where it ends; None: there is none."""
+        following = self._next(place)
+        if following is None or following.kind not in ("word", "sign") or following.text in ("(", "-", "+", "["):
+            return None, place
+        end = _TEXT_END.search(self._text, following.start)
+        stop = len(self._text) if end is None else end.start()
+        text = self._text[following.start : stop].strip()
+        lowered = following.text.lower()
+        behind = self._next(following.start + len(following.text))
+        is_call = behind is not None and behind.text == "("
+        if (
+            not text
+            or is_call
+            or lowered in ("null", "true", "false", "not", "case")
+            or self._is_column(following.text)
+        ):
+            return None, place
+        return (None, place) if self._is_column(text) else (text, stop)
+
+    def _name(self, name: str, token: _Token) -> None:
+        self._value(_quoted(name), token)
+
+    def _value(self, sql: str, token: _Token) -> None:
+        self._require_gap(token)
+        self._parts.append(sql)
+
+    def _require_gap(self, token: _Token) -> None:
+        """Refuse two values with nothing between them, which SQL reads as a value and its name."""
+        before = self._parts[-1] if self._parts else ""
+        if before and (before[-1] in "\"')" or (before[-1].isalnum() and before not in _KEYWORDS)):
+            raise invalid(
+                f"{quoted_name(token.text)} does not follow from what is before it",
+                offset=self._offset + token.start,
+            )
+
+
+def _amount(text: str) -> str:
+    if is_code(text):
+        return f"'{text}'"
+    number = number_of(text)
+    if number is None:
+        raise invalid(f"{quoted_name(text)} is not a number that can be calculated with")
+    return f"_percent({number})" if text.endswith("%") else repr(number)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def as_list(value: Sequence[exp.Expr] | None) -> list[exp.Expr]:
+    """Return the items of an argument of a node."""
+    return list(value or ())

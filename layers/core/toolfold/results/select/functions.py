@@ -1,43 +1,344 @@
-"""The functions of a ``select``, by the names that models give them."""
+"""Functions that SQL over an answer has beyond those of SQLite: statistics, values by date, mathematics, dates.
+
+Every aggregate also works as a window. Texts and lists that functions make are bounded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime
+import math
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-AGGREGATES: Mapping[str, str] = {
-    **{name: name for name in ("min", "max", "mean", "sum", "count", "first", "last", "change", "change_percent",
-                               "median", "percentile", "stddev", "variance", "range")},
-    **dict.fromkeys(("avg", "average"), "mean"),
-    **dict.fromkeys(("total", "add"), "sum"),
-    **dict.fromkeys(("minimum", "lowest", "smallest"), "min"),
-    **dict.fromkeys(("maximum", "highest", "largest"), "max"),
-    **dict.fromkeys(("n", "len", "size"), "count"),
-    **dict.fromkeys(("oldest", "earliest"), "first"),
-    **dict.fromkeys(("newest", "latest"), "last"),
-    **dict.fromkeys(("pct_change", "percent_change", "change_pct", "pctchange", "returns", "growth"), "change_percent"),
-    **dict.fromkeys(("diff", "difference", "delta"), "change"),
-    **dict.fromkeys(("std", "stdev", "stddev_samp", "standard_deviation"), "stddev"),
-    **dict.fromkeys(("var", "var_samp"), "variance"),
-    **dict.fromkeys(("quantile", "pct", "percentile_cont"), "percentile"),
-    **dict.fromkeys(("nunique", "count_distinct", "countd"), "count_distinct"),
-    "spread": "range",
-}  # fmt: skip
-"""Functions of all rows: name → what is calculated."""
+from toolfold.dates import add_months
+from toolfold.results.types import number_of
 
-SCALARS: Mapping[str, str] = {
-    **{name: name for name in ("abs", "round", "lower", "upper", "length")},
-    **{name: name for name in ("year", "quarter", "month", "week", "weekday", "day", "hour")},
-    "absolute": "abs",
-    "dayofweek": "weekday",
-    "date": "day",
+__all__ = ["AGGREGATES", "DATE_PARTS", "FUNCTION_NAMES", "add_functions"]
+
+_STATE_BYTES = 600
+"""An aggregate of one group, as an object of Python."""
+
+_VALUES_AT_ONCE = 4096
+_VALUE_BYTES = 100
+"""A tuple of numbers in a list."""
+
+_MAX_CHARS = 1 << 20
+"""Length of a text that a function makes."""
+
+_MAX_ARGUMENT_CHARS = 100
+"""Length of a format, and of characters that are trimmed."""
+
+_Rows = Sequence[tuple[Any, ...]]
+
+
+def _numbers(rows: _Rows) -> list[float]:
+    return [row[0] for row in rows if isinstance(row[0], int | float)]
+
+
+def _variance(rows: _Rows, degrees: int) -> float | None:
+    numbers = _numbers(rows)
+    if len(numbers) <= degrees:
+        return None
+    mean = math.fsum(numbers) / len(numbers)
+    return math.fsum((number - mean) ** 2 for number in numbers) / (len(numbers) - degrees)
+
+
+def _deviation(rows: _Rows, degrees: int) -> float | None:
+    variance = _variance(rows, degrees)
+    return None if variance is None else math.sqrt(variance)
+
+
+def _percentile(rows: _Rows) -> float | None:
+    """Return a percentile from 0 to 100 (below 1: a share), between two values in proportion; without one the median.
+
+    An aggregate gets the percentage with each value.
+    """
+    ordered = sorted(_numbers(rows))
+    percent = next((row[1] for row in rows if len(row) > 1), 50)
+    if not ordered or not isinstance(percent, int | float) or not 0 <= percent <= 100:
+        return None
+    position = (percent if 0 < percent < 1 else percent / 100) * (len(ordered) - 1)
+    low = ordered[math.floor(position)]
+    return low + (ordered[math.ceil(position)] - low) * (position % 1)
+
+
+def _correlation(rows: _Rows) -> float | None:
+    pairs = [row for row in rows if all(isinstance(value, int | float) for value in row)]
+    if len(pairs) < 2:
+        return None
+    means = [math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True)]
+    xy, xx, yy = (
+        math.fsum((row[one] - means[one]) * (row[other] - means[other]) for row in pairs)
+        for one, other in ((0, 1), (0, 0), (1, 1))
+    )
+    size = math.sqrt(xx * yy)
+    return max(-1.0, min(1.0, xy / size)) if size else None
+
+
+def _end(rows: _Rows, which: Callable[..., Any]) -> Any:
+    """Return the value of the first or last row by its date and, of equal dates, by its place: the other arguments."""
+    given = [row for row in rows if row[0] is not None and row[1] is not None]
+    return which(given, key=lambda row: row[1:])[0] if given else None
+
+
+_AGGREGATES: Mapping[str, tuple[int, Callable[[_Rows], Any]]] = {
+    "median": (1, _percentile),
+    "percentile": (2, _percentile),
+    "stddev": (1, lambda rows: _deviation(rows, 1)),
+    "stddev_pop": (1, lambda rows: _deviation(rows, 0)),
+    "variance": (1, lambda rows: _variance(rows, 1)),
+    "var_pop": (1, lambda rows: _variance(rows, 0)),
+    "corr": (2, _correlation),
+    "first": (3, lambda rows: _end(rows, min)),
+    "last": (3, lambda rows: _end(rows, max)),
 }
-"""Functions of one cell."""
+"""Name → number of arguments, and the function of all that were collected."""
 
-TIME_UNITS = ("year", "quarter", "month", "week", "weekday", "day", "hour")
-"""Units of time by which rows can be grouped: functions of the date of a row."""
+AGGREGATES = frozenset(_AGGREGATES)
+"""Names of aggregates that SQLite does not have."""
 
-SHOWN = ("min", "max", "mean", "sum", "count", "first", "last", "change", "median", "percentile", "stddev")
-"""Functions named in errors."""
 
-DISTINCT = "unique"
-"""The function that is written for a distinct selection: ``unique(type)``."""
+class _Aggregate:
+    """An aggregate and a window: collects its arguments, of a moving window the last ones."""
+
+    compute: Callable[[_Rows], Any]
+    reserve: Callable[[int], None]
+
+    def __init__(self) -> None:
+        self.reserve(_STATE_BYTES)
+        self.rows: deque[tuple[Any, ...]] = deque()
+
+    def step(self, *arguments: Any) -> None:
+        self.rows.append(arguments)
+        if not len(self.rows) % _VALUES_AT_ONCE:
+            self.reserve(_VALUE_BYTES * _VALUES_AT_ONCE)
+
+    def inverse(self, *_arguments: Any) -> None:
+        self.rows.popleft()
+
+    def value(self) -> Any:
+        return self.compute(self.rows)
+
+    finalize = value
+
+
+# Functions of dates: texts in ISO 8601
+
+_PARTS: Mapping[str, Callable[[datetime.datetime], int]] = {
+    "year": lambda time: time.year,
+    "quarter": lambda time: (time.month + 2) // 3,
+    "month": lambda time: time.month,
+    "week": lambda time: time.isocalendar().week,
+    "day": lambda time: time.day,
+    "dow": lambda time: time.isoweekday() % 7,
+    "isodow": lambda time: time.isoweekday(),
+    "doy": lambda time: time.timetuple().tm_yday,
+    "hour": lambda time: time.hour,
+    "minute": lambda time: time.minute,
+    "second": lambda time: time.second,
+    "epoch": lambda time: int(time.replace(tzinfo=datetime.UTC).timestamp()),
+}
+"""Part of a date → how to get it. Sunday is 0, as in ``strftime('%w', date)``."""
+
+DATE_PARTS = frozenset(_PARTS)
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_FORMATS = (("YYYY", "%Y"), ("yyyy", "%Y"), ("Month", "%B"), ("Mon", "%b"), ("MM", "%m"), ("Day", "%A"), ("Dy", "%a"),
+            ("DD", "%d"), ("dd", "%d"), ("HH24", "%H"), ("HH", "%H"), ("MI", "%M"), ("SS", "%S"))  # fmt: skip
+_CODES = frozenset("YmdHMSbBaAjwyIpGVu")
+_PERIODS = {"week": "%G-W%V", "weekday": "%A", "day": "%Y-%m-%d", "month": "%Y-%m", "quarter": "%Y-Q"}
+"""Unit of groups → its format."""
+
+
+def _time(value: Any) -> datetime.datetime | None:
+    if isinstance(value, int) and 1000 <= value <= 9999:
+        value = str(value)
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    try:
+        return datetime.datetime.fromisoformat(text + {4: "-01-01", 7: "-01"}.get(len(text), "")).replace(tzinfo=None)
+    except ValueError:
+        return None
+
+
+def _unit(name: Any) -> str:
+    return str(name).lower().removesuffix("s")
+
+
+def _date_part(unit: Any, value: Any) -> int | None:
+    part, time = _PARTS.get(_unit(unit)), _time(value)
+    return None if part is None or time is None else part(time)
+
+
+def _date_trunc(unit: Any, value: Any) -> str | None:
+    """Return the first day of the year, quarter, month or week of a date; of a time the hour or minute as well."""
+    time, name = _time(value), _unit(unit)
+    if time is None:
+        return None
+    if name in ("hour", "minute"):
+        return time.replace(minute=0 if name == "hour" else time.minute, second=0, microsecond=0).isoformat()
+    if name in _MONTHS:
+        return f"{time.year:04}-{(time.month - 1) // _MONTHS[name] * _MONTHS[name] + 1:02}-01"
+    if name == "week":
+        time -= datetime.timedelta(days=time.weekday())
+    return time.date().isoformat() if name in ("week", "day") else None
+
+
+def _date_add(unit: Any, count: Any, value: Any) -> str | None:
+    """Return a date plus a number of units; months keep the day, of a shorter month its last one."""
+    time, name = _time(value), _unit(unit)
+    if time is None or not isinstance(count, int | float):
+        return None
+    try:
+        if name in _SECONDS:
+            time += datetime.timedelta(seconds=count * _SECONDS[name])
+        else:
+            time = add_months(time, int(count) * _MONTHS[name])
+    except (ValueError, OverflowError, KeyError):
+        return None
+    has_time = isinstance(value, str) and len(value) > len("2026-01-05")
+    return time.isoformat() if has_time else time.date().isoformat()
+
+
+def _date_diff(unit: Any, start: Any, end: Any) -> int | None:
+    """Return how many units are between two dates; months and years by the calendar."""
+    first, last, name = _time(start), _time(end), _unit(unit)
+    if first is None or last is None:
+        return None
+    if name in _SECONDS:
+        return int((last - first).total_seconds() // _SECONDS[name])
+    if name == "year":
+        return last.year - first.year
+    months = (last.year - first.year) * 12 + last.month - first.month
+    return months // _MONTHS[name] if name in _MONTHS else None
+
+
+def _date_minus(value: Any, other: Any) -> Any:
+    """Return the days between two dates, or the date a number of days before another."""
+    if isinstance(other, int | float):
+        return _date_add("day", -other, value)
+    return _date_diff("day", other, value)
+
+
+def _date_format(value: Any, pattern: Any) -> str | None:
+    """Return a date in a format of ``strftime`` (``%Y-%m``) or of TO_CHAR (``YYYY-MM``)."""
+    time = _time(value)
+    if time is None or not isinstance(pattern, str) or len(pattern) > _MAX_ARGUMENT_CHARS:
+        return None
+    if "%" not in pattern:
+        for written, code in _FORMATS:
+            pattern = pattern.replace(written, code)
+    if any(code[:1] not in _CODES for code in pattern.replace("%%", "").split("%")[1:]):
+        return None  # such as a width, for which the C library makes texts of any length
+    return time.strftime(pattern.encode("utf-8", "replace").decode())
+
+
+def _period(unit: str, value: Any) -> str | None:
+    """Return the week, weekday, day, quarter or month that a date is in, as groups are shown."""
+    shown = _date_format(value, _PERIODS[unit])
+    return f"{shown}{_date_part(unit, value)}" if shown and unit == "quarter" else shown
+
+
+# Functions of values
+
+
+def _of_number(function: Callable[..., float]) -> Callable[..., Any]:
+    """Return a function of numbers that is null where it has no value."""
+
+    def apply(*arguments: Any) -> Any:
+        if not all(isinstance(argument, int | float) for argument in arguments):
+            return None
+        try:
+            return function(*arguments)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return None
+
+    return apply
+
+
+def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of a text and other arguments that is null where one of them is."""
+
+    def apply(*arguments: Any) -> Any:
+        return None if None in arguments else function(str(arguments[0]), *arguments[1:])
+
+    return apply
+
+
+def _replace(text: str, old: Any, new: Any) -> str:
+    old, new = str(old), str(new)
+    if not old:
+        return text
+    if len(text) + text.count(old) * (len(new) - len(old)) > _MAX_CHARS:
+        raise ValueError
+    return text.replace(old, new)
+
+
+def _trimmed(strip: Callable[[str, str], str]) -> Callable[..., Any]:
+    """Return a function that removes any of a few characters; SQLite takes minutes for many of them."""
+
+    def trim(text: str, characters: Any) -> str:
+        if len(str(characters)) > _MAX_ARGUMENT_CHARS:
+            raise ValueError
+        return strip(text, str(characters))
+
+    return _of_text(trim)
+
+
+def _joined(sign: Any, *parts: Any) -> str:
+    texts = [f"{part:.12g}" if isinstance(part, float) else str(part) for part in parts if part is not None]
+    if sum(map(len, texts)) + len(str(sign)) * len(texts) > _MAX_CHARS:
+        raise ValueError
+    return str(sign).join(texts)
+
+
+_SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
+    *((name, 1, _of_number(getattr(math, name))) for name in ("sqrt", "exp", "floor", "ceil", "trunc", "log10")),
+    ("ln", 1, _of_number(math.log)),
+    ("log", 1, _of_number(math.log10)),
+    ("power", 2, _of_number(math.pow)),
+    ("mod", 2, _of_number(math.fmod)),
+    ("shown", 1, lambda value: float(f"{value:.12g}") if isinstance(value, float) else value),
+    ("as_number", 1, lambda value: number_of(value) if isinstance(value, str) else value),
+    ("instr", 2, _of_text(lambda text, part: text.find(str(part)) + 1)),
+    ("replace", 3, _of_text(_replace)),
+    ("trim", 2, _trimmed(str.strip)),
+    ("ltrim", 2, _trimmed(str.lstrip)),
+    ("rtrim", 2, _trimmed(str.rstrip)),
+    ("lower", 1, _of_text(str.lower)),
+    ("upper", 1, _of_text(str.upper)),
+    ("fold", 1, _of_text(str.casefold)),
+    ("concat", -1, lambda *parts: _joined("", *parts)),
+    ("concat_ws", -1, _joined),
+    ("left_part", 2, _of_text(lambda text, count: text[: int(count)])),
+    ("right_part", 2, _of_text(lambda text, count: text[-int(count) :] if count else "")),
+    ("date_part", 2, _date_part),
+    ("date_trunc", 2, _date_trunc),
+    ("date_add", 3, _date_add),
+    ("date_diff", 3, _date_diff),
+    ("date_minus", 2, _date_minus),
+    ("date_format", 2, _date_format),
+    ("period", 2, _period),
+    ("dayname", 1, lambda value: _date_format(value, "%A")),
+    ("monthname", 1, lambda value: _date_format(value, "%B")),
+)
+"""Mathematics, which not every build of SQLite has, what takes quadratic time in SQLite, and letters beyond ASCII."""
+
+FUNCTION_NAMES = frozenset(name for name, _, _ in _SCALARS) | AGGREGATES
+
+
+def add_functions(connection: sqlite3.Connection, reserve: Callable[[int], None]) -> None:
+    """Add the functions to a connection.
+
+    Args:
+        connection: to a database.
+        reserve: is called before an aggregate takes memory, with the number of bytes.
+    """
+    for name, count, function in _SCALARS:
+        connection.create_function(name, count, function, deterministic=True)
+    for name, (count, compute) in _AGGREGATES.items():
+        members = {"reserve": staticmethod(reserve), "compute": staticmethod(compute)}
+        connection.create_window_function(name, count, type(name, (_Aggregate,), members))

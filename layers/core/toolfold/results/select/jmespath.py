@@ -4,7 +4,7 @@ The language has no loops, but lists of expressions repeat their input, and func
 of the library is therefore bounded: a visit of a node is a step, what a node makes is reserved from the memory of the
 call, and a text is measured before it is made. The number of steps does not depend on the speed of the machine.
 
-Numbers that JSON cannot represent are refused, or null: infinite ones, NaN, integers beyond the largest double.
+Numbers that JSON cannot represent are refused in an expression, and null where a function makes one.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
-from itertools import islice
+from itertools import chain
 from typing import Any
 
 import jmespath
 from jmespath.exceptions import JMESPathError, JMESPathTypeError
 from jmespath.functions import TYPES_MAP, Functions, signature
-from jmespath.visitor import Options, TreeInterpreter
+from jmespath.visitor import TreeInterpreter
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge, InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results import values
-from toolfold.results.coverage import Requested
+from toolfold.results.select.coverage import Requested
+from toolfold.results.select.errors import invalid, listed
 from toolfold.results.tables import Document, date_column
-from toolfold.text_safety import quoted_name
 
 Node = Mapping[str, Any]
 """A node of a parsed expression: ``{"type", "children", "value"}``."""
+
+MAX_CHARS = 500
+"""Characters of an expression: enough for twenty fields and ten conditions, and a bound on the time to parse it."""
 
 MAX_COPIES = 200
 """How often an expression may repeat its input: ten fields of which one has twenty fields."""
@@ -53,17 +55,13 @@ MAX_REPEATED_CHARS = 8 << 20
 _CHECK_STEPS = 2_000
 """Steps between two looks at the clock: some milliseconds."""
 
-_CONTAINERS = (list, dict)
-
 _ITEMS_PER_STEP, _CHARS_PER_STEP, _BYTES_PER_STEP = 4, 256, 1024
-"""Items that are sorted, characters that are searched, bytes that are filled in a step, about a microsecond."""
+"""Items that are checked and sorted, characters that are searched, bytes that are filled in a step: a microsecond."""
 
-_ITEM_BYTES, _ENTRY_BYTES = 8, 100
-"""Memory of a place in a list, and at most of one in a dict."""
+_ITEM_BYTES, _ENTRY_BYTES, _NUMBER_CHARS, _ESCAPE_CHARS = 8, 100, 24, 12
+"""At most: memory of a place in a list and in a dict, characters of a double and of an escaped surrogate pair."""
 
-_NUMBER_CHARS, _ESCAPE_CHARS = 24, 12
-"""Characters at most of a number, -2.2250738585072014e-308, and of an escaped character, a surrogate pair."""
-
+_CONTAINERS, _ORDERED = (list, dict), (int, float, str)
 _CONSTRUCTORS = frozenset(("multi_select_dict", "multi_select_list"))
 _MAKES = _CONSTRUCTORS.union(
     ("filter_projection", "flatten", "function_expression", "projection", "slice", "value_projection")
@@ -79,9 +77,6 @@ _SUMMARIES = frozenset(("avg", "length", "max", "max_by", "min", "min_by", "reve
 
 _ROOT_NAMES = frozenset(("data", "items", "records", "result", "results", "rows", "table"))
 """Names by which a model may call the only list of an answer."""
-
-_MAX_MEMBERS = 40
-"""Members of the answer that the error for an empty result names."""
 
 EXAMPLE = "rows[?close > `300` && type == 'call'].date"
 
@@ -102,12 +97,11 @@ def search(expression: str, data: Any, budget: WorkBudget) -> Any:
     budget.check_time()
     if isinstance(data, dict) and data.keys() == {"rows"} and expression.startswith("["):
         data = data["rows"]  # of a table that came as CSV
-    found = _evaluate(parse(expression), data, budget)
+    found = BoundedInterpreter(data, budget).evaluate(parse(expression))
     if found is None:
-        first = data[:1] if isinstance(data, list) else [data]
-        names = [quoted_name(name) for one in first if isinstance(one, dict) for name in islice(one, _MAX_MEMBERS)]
-        holds = f"{'a list of ' if isinstance(data, list) else ''}{', '.join(names) or 'no names'}"
-        raise _invalid("the expression finds nothing", f"The answer holds: {holds}.")
+        kind, first = ("a list of objects with ", data[0]) if isinstance(data, list) and data else ("", data)
+        names = listed(first) if isinstance(first, dict) else ""
+        raise _invalid("the expression finds nothing", f"The answer holds: {kind + names if names else 'values'}.")
     return found
 
 
@@ -117,17 +111,17 @@ def parse(expression: str) -> Node:
     Raises:
         InvalidSelect: it is not JMESPath, has no result in JSON, or is too large.
     """
+    if len(expression) > MAX_CHARS:
+        raise _invalid(f"the expression is longer than {MAX_CHARS} characters", "Ask for less in one call.")
     try:
         parsed: Node = jmespath.compile(expression).parsed
         nodes = list(_nodes(parsed))
         json.dumps(parsed, allow_nan=False, ensure_ascii=False).encode()
     except JMESPathError as error:
         reason = str(error).partition("\n")[0].partition(": Parse error")[0]
-        raise _invalid(f"this is not JMESPath: {reason[:120]}", position=getattr(error, "lex_position", None)) from None
+        raise _invalid(f"this is not JMESPath: {reason[:120]}", offset=getattr(error, "lex_position", None)) from None
     except (ValueError, RecursionError, PendingDeprecationWarning):
-        raise _invalid(
-            "this is not JMESPath, is nested too deeply, or has a value that JSON cannot represent"
-        ) from None
+        raise _invalid("this is not JMESPath, nested too deeply, or has a value that JSON cannot have") from None
     taken = [id(child) for node in nodes if _kind(node) in _TAKES_EXPRESSION for child in node["children"]]
     if any(node["type"] == "expref" and id(node) not in taken for node in nodes):
         raise _invalid("& is for the expression that map, sort_by, max_by and min_by take")
@@ -152,27 +146,8 @@ def _kind(node: Node) -> str:
     return str(node["value"] if node["type"] == "function_expression" else node["type"])
 
 
-def _invalid(problem: str, next_step: str = "", position: Any = None) -> InvalidSelect:
-    next_step = next_step or f"Write e.g. jmespath: {EXAMPLE} with numbers in ` and texts in '."
-    if not isinstance(position, int):
-        return InvalidSelect(problem, next_step)
-    return InvalidSelect(f"{problem} (at character {position})", next_step, position=position)
-
-
-def _evaluate(parsed: Node, data: Any, budget: WorkBudget) -> Any:
-    try:
-        return BoundedInterpreter(data, budget).evaluate(parsed)
-    except JMESPathTypeError as error:
-        # Not its text, which repeats the value.
-        expected, actual = " or ".join(error.expected_types), TYPES_MAP.get(error.actual_type, error.actual_type)
-        raise _invalid(
-            f"{error.function_name} takes {expected}, and this is {actual}",
-            "Convert texts by to_number(…), and leave null out by a filter, as in rows[?close].close.",
-        ) from None
-    except JMESPathError as error:
-        raise _invalid(f"this is not JMESPath: {str(error)[:120]}") from None
-    except (RecursionError, TypeError, ValueError, ArithmeticError):
-        raise _invalid("the expression cannot be evaluated on this answer") from None
+def _invalid(problem: str, next_step: str = "", offset: int | None = None) -> InvalidSelect:
+    return invalid(problem, next_step or f"Write jmespath: {EXAMPLE}, numbers in ` and texts in '.", offset=offset)
 
 
 def _require_short(chars: int, max_chars: int) -> None:
@@ -192,39 +167,45 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
     """
 
     def __init__(self, root: Any, budget: WorkBudget) -> None:
-        super().__init__(Options(custom_functions=self))
+        super().__init__()
         self._root, self._budget = root, budget
-        self._steps = self._reserved = 0
-        self._until_check = _CHECK_STEPS
-        equals, differs = self._equals, lambda one, other: not self._equals(one, other)
-        self.COMPARATOR_FUNC = {**TreeInterpreter.COMPARATOR_FUNC, "eq": equals, "ne": differs}
+        self._steps = self._next_check = self._reserved = 0
 
     def evaluate(self, parsed: Node) -> Any:
         """Return the result of an expression.
 
         Raises:
-            JMESPathError, TypeError, ValueError, ArithmeticError, RecursionError: it cannot be evaluated.
+            InvalidSelect: it cannot be evaluated on the root.
             AnswerTooLarge: the budget is used up, or the result is too long.
         """
-        found = self.visit(parsed, self._root)
-        if not _LENGTHENS.isdisjoint(map(_kind, _nodes(parsed, of_result=True))):
-            sizes: dict[int | None, int] = {}
-            size = self._text_size(found, sizes)
-            _require_short(size, MAX_REPEATED_CHARS if None in sizes else MAX_RESULT_CHARS)
+        try:
+            found = self.visit(parsed, self._root)
+            if not _LENGTHENS.isdisjoint(map(_kind, _nodes(parsed, of_result=True))):
+                sizes: dict[int | None, int] = {}
+                size = self._text_size(found, sizes)
+                _require_short(size, MAX_REPEATED_CHARS if None in sizes else MAX_RESULT_CHARS)
+        except JMESPathTypeError as error:
+            # Not its text, which repeats the value.
+            expected, actual = " or ".join(error.expected_types), TYPES_MAP.get(error.actual_type, error.actual_type)
+            problem = f"{error.function_name} takes {expected}, and this is {actual}"
+            raise _invalid(problem, "Convert texts by to_number(…), and leave null out: rows[?close].close.") from None
+        except JMESPathError as error:
+            raise _invalid(f"this is not JMESPath: {str(error)[:120]}") from None
+        except (RecursionError, TypeError, ValueError, ArithmeticError):
+            raise _invalid("the expression cannot be evaluated on this answer") from None
         self._check()
         return found
 
     def _spend(self, steps: int, size: int = 0) -> None:
         """Count steps, and ``size`` bytes that are allocated and filled."""
         self._reserved += size
-        self._until_check -= steps + size // _BYTES_PER_STEP
-        if self._until_check < 0:
+        self._steps += steps + size // _BYTES_PER_STEP
+        if self._steps > self._next_check:
             self._check()
 
     def _check(self) -> None:
         """Compare what was spent with the limits."""
-        self._steps += _CHECK_STEPS - self._until_check
-        self._until_check = _CHECK_STEPS
+        self._next_check = self._steps + _CHECK_STEPS
         if self._steps > MAX_STEPS:
             raise AnswerTooLarge(
                 f"The select takes more than {MAX_STEPS:,} steps on this answer.",
@@ -235,14 +216,14 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
 
     def visit(self, node: Node, value: Any) -> Any:
         """Count a step, evaluate ``node`` on ``value``, and count what it makes."""
-        self._until_check -= 1
-        if self._until_check < 0:
+        self._steps += 1
+        if self._steps > self._next_check:
             self._check()
         kind = node["type"]
         method = self._method_cache.get(kind)
         if method is None:  # once for each type: the visit of the library takes twice as long
-            method = self._method_cache[kind] = getattr(self, f"visit_{kind}")
-        found = method(node, value)
+            method = self._method_cache[kind] = getattr(BoundedInterpreter, f"visit_{kind}")
+        found = method(self, node, value)
         if kind in _MAKES:
             self._spend(0, sys.getsizeof(found))
         if type(found) is str and len(found) >= _CHARS_PER_STEP:
@@ -272,19 +253,25 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         if not isinstance(base, list):
             return None
         items = sum(len(item) if isinstance(item, list) else 1 for item in base)
-        self._spend(len(base) // _ITEMS_PER_STEP, items * _ITEM_BYTES)
+        self._spend(len(base) // _ITEMS_PER_STEP, _ITEM_BYTES * items)
         return [part for item in base for part in (item if isinstance(item, list) else (item,))]
 
-    def call_function(self, function_name: str, resolved_args: list[Any]) -> Any:
+    def visit_comparator(self, node: Node, value: Any) -> Any:
+        """Compare two values; lists and objects in bounded time."""
+        left, right = (self.visit(child, value) for child in node["children"])
+        operator = node["value"]
+        if operator in self._EQUALITY_OPS and isinstance(left, _CONTAINERS):
+            return self._are_equal(left, right, set()) is (operator == "eq")
+        if operator in self._EQUALITY_OPS or (type(left) in _ORDERED and type(right) in _ORDERED):
+            return self.COMPARATOR_FUNC[operator](left, right)
+        return None
+
+    def visit_function_expression(self, node: Node, value: Any) -> Any:
         """Call a function, and count what it does with each item of a list or an object."""
-        for argument in resolved_args:
-            self._spend(1 + len(argument) // _ITEMS_PER_STEP if isinstance(argument, _CONTAINERS) else 1)
-        found = super().call_function(function_name, resolved_args)
-        if isinstance(found, int | float) and not abs(found) <= sys.float_info.max:
-            if function_name != "to_number":
-                raise OverflowError
-            return None
-        return found
+        arguments = [self.visit(child, value) for child in node["children"]]
+        self._spend(sum(len(one) for one in arguments if isinstance(one, _CONTAINERS)) // _ITEMS_PER_STEP)
+        found = self.call_function(node["value"], arguments)
+        return None if isinstance(found, int | float) and not abs(found) <= sys.float_info.max else found
 
     def _subtype_check(self, current: list[Any], *types: Any) -> None:
         super()._subtype_check(current, *types)
@@ -293,7 +280,7 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
 
     @signature({"types": ["array", "string"]}, {"types": []})  # type: ignore[untyped-decorator]
     def _func_contains(self, subject: list[Any] | str, searched: Any) -> bool:
-        if isinstance(subject, str):
+        if isinstance(subject, str) or not isinstance(searched, (str, *_CONTAINERS)):
             return searched in subject
         return any(self._are_equal(item, searched, set()) for item in subject)
 
@@ -324,17 +311,10 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
             return sizes[id(value)]
         self._spend(1 + len(value) // _ITEMS_PER_STEP, _ENTRY_BYTES)
         size = 2 + 2 * len(value)
-        for member in value:
-            size += self._text_size(member, sizes)
-        for member in value.values() if isinstance(value, dict) else ():
+        for member in chain(value, value.values() if isinstance(value, dict) else ()):
             size += self._text_size(member, sizes)
         sizes[id(value)] = size
         return size
-
-    def _equals(self, one: Any, other: Any) -> bool:
-        if isinstance(one, _CONTAINERS):
-            return self._are_equal(one, other, set())
-        return bool(TreeInterpreter.COMPARATOR_FUNC["eq"](one, other))
 
     def _are_equal(self, one: Any, other: Any, compared: set[tuple[int, int]]) -> bool:
         """Return ``one == other``; each pair of lists or objects is compared once."""
@@ -349,14 +329,13 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         self._spend(1 + len(one), _ENTRY_BYTES)
         if isinstance(one, list):
             return all(self._are_equal(*members, compared) for members in zip(one, other, strict=True))
-        return one.keys() == other.keys() and all(self._are_equal(one[key], other[key], compared) for key in one)
+        return set(one) == set(other) and all(self._are_equal(one[key], other[key], compared) for key in one)
 
 
 _LOWER, _UPPER = ("eq", "starts_with", "contains", "gt", "gte"), ("eq", "starts_with", "contains", "lt", "lte")
 """Comparisons and functions whose date is a lower and an upper bound."""
 
-_MIRRORED = {"gt": "lt", "gte": "lte", "lt": "gt", "lte": "gte"}
-_PARTIAL_DATE = re.compile(r"\d{4}(?:-\d\d)?")
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d.*)?)?")
 
 
 def requested_by_jmespath(expression: str, document: Document) -> Requested:
@@ -379,8 +358,7 @@ def requested_by_jmespath(expression: str, document: Document) -> Requested:
     counts = [
         _needed_rows(place)
         for base, place in places
-        if base["type"] == "identity"
-        or (base["type"] == "field" and normalize(base["value"]) in {*tables, *_ROOT_NAMES})
+        if base["type"] in ("identity", "field") and normalize(base.get("value", "rows")) in {*tables, *_ROOT_NAMES}
     ]
     count, from_end = max(counts, default=(0, False))
     newest_first = any(str(table.rows[0][index]) > str(table.rows[-1][index]) for table, index in dated)
@@ -405,19 +383,18 @@ def _bounds(condition: Node, dates: Set[str]) -> list[tuple[str, str] | None]:
         bounds = [bound for child in children for bound in _bounds(child, dates)]
         return [None] if kind == "or_expression" and None in bounds else bounds
     operands = {child["type"]: child.get("value") for child in children if isinstance(child, dict)}
-    name, day = operands.get("field", ""), operands.get("literal")
-    if list(operands) == ["literal", "field"]:
-        operator = _MIRRORED.get(str(operator), operator)
-    is_date = isinstance(day, str) and (values.is_date(day) or _PARTIAL_DATE.fullmatch(day) is not None)
-    low, high = (day if is_date and operator in side else "" for side in (_LOWER, _UPPER))
-    return [(low, high) if normalize(name) in dates and (low or high) else None]
+    name, day = operands.get("field"), operands.get("literal")
+    sides = (_UPPER, _LOWER) if list(operands) == ["literal", "field"] else (_LOWER, _UPPER)
+    if not isinstance(day, str) or not _DATE.fullmatch(day) or normalize(name or "") not in dates:
+        return [None]
+    low, high = (day if operator in side else "" for side in sides)
+    return [(low, high) if low or high else None]
 
 
 def _needed_rows(place: Node) -> tuple[int, bool]:
     """Return how many rows there must be for an index or a slice, and whether they are counted from the end."""
     start, stop, step = place["children"] or (place["value"], (place["value"] + 1) or None, None)
-    if step is not None and step < 0:
-        return 1, True
-    if start is not None and start < 0:
-        return -start, True
-    return (start + 1 if start else 0) if stop is None else max(stop, 0), False
+    first = -1 if step is not None and step < 0 else start or 0
+    if first < 0:
+        return -first, True
+    return max(stop, 0) if stop is not None else first and first + 1, False

@@ -1,196 +1,217 @@
 """Find out which part of a series a ``select`` requests: its bounds on dates, how many rows, and which end of them.
 
-``sql_periods`` does so for SQL, ``jmespath`` for JMESPath.
+Names that cannot be found are left to ``engine``: nothing here fails.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import replace
-from datetime import date, timedelta
-from itertools import chain
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
 
-from toolfold.results.coverage import Requested
-from toolfold.results.select import resolver
-from toolfold.results.select.names import ColumnLookup
-from toolfold.results.select.periods import Dates
-from toolfold.results.select.resolver import Resolved
-from toolfold.results.select.rows import is_newest_first
-from toolfold.results.select.selection import (
-    All,
-    AnyOf,
-    Call,
-    Column,
-    Comparison,
-    Condition,
-    Expression,
-    IsNull,
-    Not,
-    Period,
-    Selection,
-    parts_of,
-    top_conditions,
-)
-from toolfold.results.select.statements import Statements, is_aggregate
-from toolfold.results.tables import Document
+from sqlglot import exp
 
-_DAYS_OF_WEEK, _TRADING_DAYS = 7, 5
+from toolfold.dates import bounds, parse_date
+from toolfold.errors import InvalidArguments
+from toolfold.fuzzy import normalize
+from toolfold.results.select.coverage import Requested
+from toolfold.results.select.dialect import function_of, is_aggregate, to_sqlite
+from toolfold.results.select.expressions import parse_items, parse_sql
+from toolfold.results.select.grammar import Clause, Selection
+from toolfold.results.select.kinds import COMPARISONS, MIRRORED, is_condition
+from toolfold.results.select.names import find_table, table_name
+from toolfold.results.select.periods import Periods
+from toolfold.results.tables import DATE_NAMES, Document, Table
 
-_NAMED_PERIOD = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
-"""What ``year(date)`` or ``month`` is compared with, where that is a period of dates."""
+__all__ = ["requested_of"]
 
 
 def requested_of(selection: Selection, document: Document, today: date) -> Requested:
-    """Return what a ``select`` requests of the series in a document.
-
-    Raises:
-        InvalidArguments: a name does not exist in the document, or an expression cannot be parsed.
-    """
-    if selection.sql:
-        from toolfold.results.select import sql_periods
-
-        return sql_periods.requested_by_sql(selection.sql, document)
+    """Return what a ``select`` requests of the series in a document."""
     if selection.jmespath:
-        from toolfold.results.select import jmespath
+        from toolfold.results.select.jmespath import requested_by_jmespath
 
-        return jmespath.requested_by_jmespath(selection.jmespath, document)
-    resolved = resolver.resolve(selection, document)
-    dated = [lookup for lookup in resolved.lookups if lookup.date_index is not None]
-    found = list(chain.from_iterable(_bounds(resolved.selection.condition, lookup, today) for lookup in dated))
-    bounds = [one for one in found if one is not None]
-    requested = _requested_rows(resolved, dated)
-    if any(isinstance(one, Period) and one.relative == "first" for one in top_conditions(resolved.selection.condition)):
-        requested = replace(requested, is_oldest_first=True)
-    return replace(
-        requested,
-        low=max((low for low, _ in bounds), default=""),
-        high=min((high for _, high in bounds if high), default=""),
-        is_filtered=len(bounds) < len(found),
-        table="" if selection.table is None else selection.table.text,
-    )
+        return requested_by_jmespath(selection.jmespath, document)
+    reader = _Reader(list(document.tables), today)
+    for step in selection.steps:
+        if step.table:
+            reader.take(step.table)
+        reader.read(step.clause)
+        if reader.is_done:
+            break
+    return reader.requested
 
 
-def _requested_rows(resolved: Resolved, dated: list[ColumnLookup]) -> Requested:
-    """Return how many rows are requested and which, and the functions and columns that are named."""
-    selection = resolved.selection
-    functions, columns = _functions_and_columns(selection)
-    is_listed = bool(selection.groups) or selection.distinct
-    order = [one for one in selection.order if not _is_date(one.expression, dated)]
-    requested = Requested(
-        is_summary=bool(functions - {"last"}) or bool(order) or is_listed, functions=functions, columns=columns
-    )
-    if is_listed or order:
-        return requested
-    newest_first = any(is_newest_first(lookup) for lookup in dated)
-    if selection.order:
-        newest_first = selection.order[0].descending
-    count, from_end = _listed_rows(selection, newest_first=newest_first, dated=dated)
-    return replace(requested, row_count=count, is_oldest_first=bool(count) and from_end == newest_first)
+@dataclass
+class _Reader:
+    """What the steps so far request. ``is_done``: later steps are about what was computed."""
 
+    tables: list[Table]
+    today: date
+    requested: Requested = Requested()  # noqa: RUF009 - it is immutable
+    table: Table | None = None
+    is_done: bool = False
 
-def _listed_rows(selection: Selection, *, newest_first: bool, dated: list[ColumnLookup]) -> tuple[int, bool]:
-    """Return how many rows are requested, and whether they are counted from the end of the list."""
-    rows, limit = selection.rows, selection.row_limit
-    if rows is not None:
-        return rows.needed_rows
-    if limit is None or limit.which == "next":
-        return 0, False
-    count = limit.count + selection.skip
-    if limit.which in ("last", "newest"):
-        return count, not newest_first
-    is_by_date = not selection.order and any(lookup.date_index == 0 for lookup in dated)
-    if limit.which == "oldest" or (limit.which == "first" and is_by_date):
-        return count, newest_first
-    return count, limit.which in ("tail", "bottom")
+    def __post_init__(self) -> None:
+        self._look_at(self.tables[0] if self.tables else None)
 
+    def take(self, name: str) -> None:
+        """Go on with another table."""
+        self.table = find_table(name, self.tables)
+        self._note(table="" if self.table is None else table_name(self.table))
+        self._look_at(self.table)
 
-def _is_date(expression: Expression, dated: list[ColumnLookup]) -> bool:
-    return isinstance(expression, Column) and any(
-        lookup.index(expression.name.text) == lookup.date_index for lookup in dated
-    )
+    def read(self, clause: Clause) -> None:
+        """Read one step."""
+        kind = clause.kind
+        if kind == "from":
+            self.take(clause.text)
+        elif kind == "sql":
+            self._read_sql(clause.text)
+        elif kind == "period":
+            self._read_period(clause)
+        elif kind == "order":
+            name, _, direction = clause.text.partition(" ")
+            self._order(clause.by or name, is_descending="desc" in direction.lower() or clause.by == "newest")
+        elif kind in ("last", "first"):
+            self._count(clause.numbers[0] or 0, is_oldest_first=kind == "first")
+        elif kind in ("limit", "slice"):
+            self._count(sum(number or 0 for number in clause.numbers), is_oldest_first=self.ascends)
+        elif kind in ("top", "bottom", "distinct"):
+            self._summarize()
+        elif kind in ("items", "group"):
+            self._read_items(clause)
 
+    def _look_at(self, table: Table | None) -> None:
+        index = None if table is None else table.date_index
+        cells = () if table is None or index is None else table.type_of(index).values
+        self.dates = [cell for cell in cells if cell is not None]
+        self.date_name = "" if table is None or index is None else normalize(table.columns[index])
+        self.ascends = not self.dates or self.dates[0] <= self.dates[-1]
 
-def _functions_and_columns(selection: Selection) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the functions of rows that a selection applies, and the columns that it names."""
-    expressions = [
-        *(item.expression for item in (*selection.items, *selection.groups)),
-        *(order.expression for order in selection.order),
-        *_compared_expressions(selection.condition),
-    ]
-    parts = [part for one in expressions for part in parts_of(one)]
-    return (
-        frozenset(part.function for part in parts if isinstance(part, Call) and is_aggregate(part)),
-        frozenset(part.name.text.lower() for part in parts if isinstance(part, Column)),
-    )
+    def _note(self, **changes: Any) -> None:
+        self.requested = replace(self.requested, **changes)
 
+    def _summarize(self) -> None:
+        self._note(is_summary=self.requested.is_summary or not self.requested.row_count)
 
-def _compared_expressions(condition: Condition | None) -> Iterator[Expression]:
-    """Yield the calculations in a condition; columns alone are not what is selected."""
-    pending = [] if condition is None else [condition]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, All | AnyOf):
-            pending += one.conditions
-        elif isinstance(one, Not):
-            pending.append(one.condition)
-        elif isinstance(one, Comparison | IsNull):
-            operands = one.operands if isinstance(one, Comparison) else ()
-            expressions = [one.left, *(operand.expression for operand in operands)]
-            yield from (each for each in expressions if each is not None and not isinstance(each, Column))
+    def _count(self, number: int, *, is_oldest_first: bool) -> None:
+        if not self.requested.row_count and not self.requested.is_summary:
+            self._note(row_count=number, is_oldest_first=is_oldest_first)
 
-
-def _bounds(condition: Condition | None, lookup: ColumnLookup, today: date) -> Iterator[tuple[str, str] | None]:
-    """Yield the first and the last date of each period that all rows must be in; None for another condition."""
-    index, statements = lookup.date_index, Statements(lookup, today)
-    assert index is not None  # noqa: S101 - the caller's tables have dates
-    for one in top_conditions(condition):
-        if isinstance(one, Period):
-            yield _period_bounds(one, statements, index)
-        elif isinstance(one, AnyOf) and all(isinstance(part, Period) for part in one.conditions):
-            every = [_period_bounds(part, statements, index) for part in one.conditions if isinstance(part, Period)]
-            yield min(low for low, _ in every), max((high for _, high in every), key=lambda high: high or "9")
-        elif isinstance(one, Comparison) and _is_of_dates(one, statements, index):
-            yield _compared_bounds(one, statements, index)
+    def _order(self, name: str, *, is_descending: bool) -> None:
+        if name in ("newest", "oldest") or self._is_date(name):
+            self.ascends = not is_descending
         else:
-            yield None
+            self._summarize()
+
+    def _is_date(self, name: str) -> bool:
+        return normalize(name) in DATE_NAMES or normalize(name) == self.date_name
+
+    def _read_period(self, clause: Clause) -> None:
+        low, high = _day(clause.low, self.today, after=clause.is_after), _day(clause.high, self.today, is_high=True)
+        if clause.unit and self.dates:
+            low, high = (moment[:10] for moment in Periods.span(clause, max(self.dates), self.today))
+            high = "" if any((number or 0) > 0 for number in clause.numbers) else high  # up to the newest row
+        self._narrow(low, high)
+
+    def _narrow(self, low: str, high: str) -> None:
+        highs = [one for one in (high, self.requested.high) if one]
+        self._note(low=max(low, self.requested.low), high=min(highs, default=""))
+
+    def _read_items(self, clause: Clause) -> None:
+        try:
+            trees = [to_sqlite(tree) for tree in parse_items(clause.text, lambda _name: False)]
+        except InvalidArguments:
+            return
+        if clause.kind == "items" and len(trees) == 1 and is_condition(trees[0]):
+            self._read_condition(trees[0])
+            self._note(is_summary=self.requested.is_summary or any(map(is_aggregate, trees[0].walk())))
+            return
+        for tree in trees:
+            self._read_names(tree)
+        self.is_done = bool(self.requested.functions) or clause.kind == "group"
+        if self.requested.functions - {"last"} or clause.kind == "group":
+            self._summarize()
+
+    def _read_names(self, tree: exp.Expr) -> None:
+        functions = {function_of(node) for node in tree.walk() if is_aggregate(node)}
+        columns = {node.name.lower() for node in tree.find_all(exp.Column)}
+        self._note(functions=self.requested.functions | functions, columns=self.requested.columns | columns)
+
+    def _read_condition(self, tree: exp.Expr) -> None:
+        """Read bounds on the dates; any other condition filters."""
+        for part in tree.flatten() if isinstance(tree, exp.And) else (tree,):
+            found = list(self._bounds(part.unnest()))
+            if not found:
+                self._note(is_filtered=True)
+            for low, high in found:
+                self._narrow(low, high)
+
+    def _bounds(self, node: exp.Expr) -> Iterator[tuple[str, str]]:
+        """Yield the bounds that a condition sets on the dates; nothing for another condition."""
+        if isinstance(node, COMPARISONS) and isinstance(node.this, exp.Literal):
+            node = MIRRORED[type(node)](this=node.expression, expression=node.this)
+        if isinstance(node, exp.NEQ) or not self._has_dates(node.this):
+            return
+        others = [node.args.get(key) for key in ("low", "high", "expression")] + node.expressions
+        days = sorted(filter(None, (_text(other, self.today) for other in others)))
+        if not days:
+            return
+        is_low, is_high = not isinstance(node, exp.LT | exp.LTE), not isinstance(node, exp.GT | exp.GTE)
+        yield days[0] if is_low else "", days[-1] if is_high else ""
+
+    def _has_dates(self, node: Any) -> bool:
+        """Return whether an expression is the dates, or the years of them."""
+        if isinstance(node, exp.Anonymous) and function_of(node) == "date_part":
+            unit, *rest = node.expressions
+            return unit.name == "year" and self._has_dates(rest[0])
+        return isinstance(node, exp.Column) and (self._is_date(node.name) or node.name.lower() == "year")
+
+    def _read_sql(self, text: str) -> None:
+        try:
+            tree = to_sqlite(parse_sql(text))
+        except InvalidArguments:
+            return
+        self.is_done = True
+        for table in tree.find_all(exp.Table):
+            if self.table is None and len(self.tables) > 1:
+                self.take(table.name)
+        for where in tree.find_all(exp.Where):
+            self._read_condition(where.this)
+        self._read_names(tree)
+        is_plain = len(list(tree.find_all(exp.Query))) == 1 and tree.find(exp.Window) is None
+        if self.requested.functions or not is_plain or tree.args.get("group") or tree.args.get("distinct"):
+            self._summarize()
+        order = tree.args.get("order")
+        if order is not None:
+            self._order(order.expressions[0].this.name, is_descending=bool(order.expressions[0].args.get("desc")))
+        counts = [_number(tree.args.get(key)) for key in ("limit", "offset")]
+        if counts[0]:
+            self._count(sum(counts), is_oldest_first=self.ascends)
 
 
-def _period_bounds(period: Period, statements: Statements, index: int) -> tuple[str, str]:
-    bounds, dates = statements.bounds(period, index), statements.dates(index)
-    if period.relative == "first":  # of the whole series, not of the rows that are here
-        return "", ""
-    if period.unit == "day" and period.relative in ("last", "last rows") and dates is not None:
-        return _low_of_days(period, bounds.low, dates), ""
-    return bounds.low, "" if period.relative else bounds.high
+def _number(node: exp.Expr | None) -> int:
+    """Return the number of a LIMIT, FETCH or OFFSET; 0: there is none."""
+    text = "" if node is None else (node.args.get("count") or node.expression or exp.null()).name
+    return int(text) if text.isdecimal() else 0
 
 
-def _low_of_days(period: Period, low: str, dates: Dates) -> str:
-    """Return the first of the last days with data: before the oldest row where there are fewer days than that."""
-    if low != dates.distinct[0] or len(dates.distinct) >= period.count:
-        return low
-    days = period.count * _DAYS_OF_WEEK // _TRADING_DAYS
-    return str(dates.anchor - timedelta(min(days, dates.anchor.toordinal() - 1)))
+def _text(node: Any, today: date) -> str:
+    return _day(node.name.rstrip("%"), today) if isinstance(node, exp.Literal) else ""
 
 
-def _is_of_dates(comparison: Comparison, statements: Statements, index: int) -> bool:
-    """Return whether dates are compared, or the year or month of dates with one of the calendar."""
-    left = comparison.left
-    if comparison.operator not in ("=", ">", ">=", "<", "<=", "between"):
-        return False
-    if isinstance(left, Column):
-        return statements.index(left.name) == index
-    return (
-        isinstance(left, Call)
-        and left.function in ("year", "month", "day")
-        and isinstance(left.arguments[0], Column)
-        and statements.index(left.arguments[0].name) == index
-        and all(_NAMED_PERIOD.fullmatch(operand.text) for operand in comparison.operands)
-    )
-
-
-def _compared_bounds(comparison: Comparison, statements: Statements, index: int) -> tuple[str, str]:
-    every = [statements.date_operand(operand, index) for operand in comparison.operands]
-    low = min(bounds.low for bounds in every) if comparison.operator in ("=", ">", ">=", "between") else ""
-    high = max(bounds.high for bounds in every) if comparison.operator in ("=", "<", "<=", "between") else ""
-    return low, high
+def _day(text: str, today: date, *, after: bool = False, is_high: bool = False) -> str:
+    """Return a date as the bound of a period, as precise as it is written; empty where it is none."""
+    readings = parse_date(text, today) if text else []
+    if len(readings) != 1:
+        return ""
+    reading = readings[0]
+    if after and not reading.has_time:
+        return bounds(reading.high.strftime("%Y-%m-%d"))[0].isoformat()
+    if reading.has_time:
+        return reading.low.strftime("%Y-%m-%dT%H:%M:%S")
+    if reading.precision in ("quarter", "half"):
+        return (reading.high if is_high else reading.low).strftime("%Y-%m")
+    return reading.low.strftime("%Y-%m-%d")[: {"year": 4, "month": 7}.get(reading.precision, 10)]

@@ -1,382 +1,314 @@
-"""Write the conditions and calculations of a ``select`` as SQL over the rows of one table.
-
-The table is called ``data`` and its columns ``c0``, ``c1``, …: names from data are in no statement.
-"""
+"""Run one statement of SQL over the tables of an answer."""
 
 from __future__ import annotations
 
-import datetime
+import json
 import re
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
-from toolfold.results import values
-from toolfold.results.select import calendar_units
-from toolfold.results.select.amounts import parse_amount
-from toolfold.results.select.dates import parse_date
-from toolfold.results.select.names import ColumnLookup
-from toolfold.results.select.period_words import parse_period
-from toolfold.results.select.periods import Bounds, Dates, bounds_of, dates_of
-from toolfold.results.select.selection import (
-    All,
-    AnyOf,
-    Arithmetic,
-    Call,
-    Column,
-    Comparison,
-    Condition,
-    Expression,
-    IsNull,
-    Name,
-    Not,
-    Number,
-    Operand,
-    Period,
-    invalid_select,
-    parts_of,
-)
-from toolfold.results.tables import Table
+from sqlglot import exp
+
+from toolfold.budget import WorkBudget
+from toolfold.errors import InvalidSelect
+from toolfold.fuzzy import normalize
+from toolfold.results.select import dialect
+from toolfold.results.select.errors import invalid, listed
+from toolfold.results.select.expressions import parse_sql
+from toolfold.results.select.grammar import Step
+from toolfold.results.select.kinds import Adapter
+from toolfold.results.select.names import Column, Names, find_table, unknown_column
+from toolfold.results.select.rows import Rows, rounded, row_id
+from toolfold.results.select.sandbox import Statements, explained
+from toolfold.results.tables import Table, unique_names
+from toolfold.results.types import Kind
 from toolfold.text_safety import quoted_name
 
-_AGGREGATES = {
-    "min": "min({0})", "max": "max({0})", "mean": "avg({0})", "sum": "sum({0})", "median": "median({0})",
-    "stddev": "stddev({0})", "variance": "variance({0})", "range": "(max({0}) - min({0}))",
-    "first": "first({0}, {key})", "last": "last({0}, {key})", "change": "change({0}, {key})",
-    "change_percent": "pct_change({0}, {key})", "percentile": "percentile({0}, {1})",
-}  # fmt: skip
-_OF_TEXTS = ("min", "max", "first", "last", "count")
-"""Functions of all rows that need no numbers."""
+__all__ = ["run"]
 
-_TIME_UNITS = {
-    "year": "CAST(substr({0}, 1, 4) AS INTEGER)",
-    "quarter": "substr({0}, 1, 4) || '-Q' || CAST((substr({0}, 6, 2) + 2) / 3 AS INTEGER)",
-    "month": "substr({0}, 1, 7)",
-    "week": "date(substr({0}, 1, 10), 'weekday 0', '-6 days')",
-    "weekday": "substr('SunMonTueWedThuFriSat', 1 + 3 * strftime('%w', substr({0}, 1, 10)), 3)",
-    "day": "substr({0}, 1, 10)",
-    "hour": "substr({0}, 12, 2)",
-}
-_DIGITS = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
-_SIGNS = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_TRUE, _FALSE = {"true", "yes", "1", "y"}, {"false", "no", "0", "n"}
+_LISTED_ROWS = 20
+"""Rows in which a column of lists or objects has one."""
 
 
-class Statements:
-    """Writes SQL for one table.
+_NULLS_FIRST = re.compile(r"\bnulls\s+first\b", re.I)
+
+
+def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date) -> Table:
+    """Return the rows that a statement selects.
 
     Args:
-        lookup: the columns of the table.
-        today: the day on which the question is answered.
+        step: with the statement.
+        tables: name → table.
+        budget: what the call may cost.
+        today: the day of relative dates.
+
+    Raises:
+        InvalidSelect: it cannot be run over these tables.
+        AnswerTooLarge: it takes more time or memory than there is.
     """
-
-    def __init__(self, lookup: ColumnLookup, today: datetime.date) -> None:
-        self.lookup, self.table, self.today = lookup, lookup.table, today
-        self.parameters: list[Any] = []
-        self.notes: dict[str, None] = {}
-        self._in_rows = True
-        self._kinds: dict[int, str] = {}
-        self._dates: dict[int, Dates | None] = {}
-
-    def shadow(self, rows: Any = None) -> Table:
-        """Return the table with plain names; ``rows``: with other rows."""
-        columns = tuple(f"c{index}" for index in range(len(self.table.columns)))
-        return Table("data", columns, self.table.rows if rows is None else rows)
-
-    def index(self, name: Name) -> int:
-        """Return the index of a column that the table has."""
-        return self.lookup.index(name.text)  # type: ignore[return-value]  # called for tables that have every name
-
-    def kind(self, index: int) -> str:
-        """Return what a column holds: ``number``, ``digits`` (numbers as text), ``date``, ``boolean``, ``text``."""
-        if index not in self._kinds:
-            self._kinds[index] = _kind([row[index] for row in self.table.rows])
-        return self._kinds[index]
-
-    def dates(self, index: int) -> Dates | None:
-        """Return what is known of the dates in a column."""
-        if index not in self._dates:
-            cells = [row[index] for row in self.table.rows]
-            self._dates[index] = dates_of([cell for cell in cells if values.is_date(cell)], self.today)
-        return self._dates[index]
-
-    # Calculations
-
-    def having(self, condition: Condition) -> str:
-        """Return a condition of groups as SQL; see :meth:`condition`."""
-        self._in_rows = False
+    tree = parse_sql(_with_quoted_names(step.clause.text, tables), step.offset)
+    with Statements(budget) as statements:
+        sources = _sources(tree, tables, step, statements)
+        _join_by_name(tree, sources)
+        _name_outputs(tree)
+        tree = dialect.to_sqlite(tree)
+        shown = _resolve(tree, sources, step)
+        _name_order(tree)
+        puts_nulls_first = _NULLS_FIRST.search(step.clause.text) is not None
+        tree = Adapter(today, folds=False, puts_nulls_first=puts_nulls_first).adapt(tree)
+        for name, source in sources.items():
+            source.load(name, statements)
         try:
-            return self.condition(condition)
-        finally:
-            self._in_rows = True
+            names, rows = statements.query(dialect.sql_of(tree))
+        except sqlite3.Error as error:
+            raise _explained(error, sources, step) from None
+    titles = unique_names(shown.get(name, name) for name in names)
+    columns = [_restored(name, sources, column) for name, column in zip(names, zip(*rows, strict=True), strict=False)]
+    return Table("", titles, list(zip(*columns, strict=True)))
 
-    def calculation(self, expression: Expression, *, in_rows: bool | None = None) -> str:
-        """Return an expression as SQL; ``in_rows``: a function of all rows is one number beside each row."""
-        in_rows = self._in_rows if in_rows is None else in_rows
-        if isinstance(expression, Number):
-            return repr(expression.value / 100 if "%" in expression.text else expression.value)
-        if isinstance(expression, Column):
-            return self._cell(expression.name)
-        if isinstance(expression, Arithmetic):
-            left, right = (self._number(part, in_rows=in_rows) for part in (expression.left, expression.right))
-            return f"({left} {expression.operator} {right})"
-        if expression.function in _TIME_UNITS:
-            return self._time_unit(expression)
-        if expression.function in ("abs", "round", "lower", "upper", "length"):
-            arguments = ", ".join(self.calculation(one, in_rows=in_rows) for one in expression.arguments)
-            return f"{expression.function}({arguments})"
-        aggregate = self._aggregate(expression)
-        return f"(SELECT {aggregate} FROM data)" if in_rows else aggregate  # noqa: S608 - no name from data
 
-    def _cell(self, name: Name) -> str:
-        index = self.index(name)
-        return f"CAST(c{index} AS NUMERIC)" if self.kind(index) == "digits" else f"c{index}"
+def _with_quoted_names(text: str, tables: Mapping[str, Table]) -> str:
+    """Return a statement with the names of columns that begin with a digit in quotes."""
+    every = {name for table in tables.values() for name in table.columns}
+    # A column called 1 needs quotes: 1 alone is a number or the place of a column.
+    names = {name for name in every if name[:1].isdigit() and name.isalnum() and not name.isdecimal()}
+    if not names:
+        return text
+    pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(rf"('(?:[^']|'')*'|\"[^\"]*\")|(?<![\w.`\[])({pattern})(?!\w)",
+                  lambda match: match[1] or f'"{match[2]}"', text)  # fmt: skip
 
-    def _number(self, expression: Expression, *, in_rows: bool) -> str:
-        if isinstance(expression, Column):
-            self._need_numbers(expression.name, "a calculation")
-        return self.calculation(expression, in_rows=in_rows)
 
-    def _need_numbers(self, name: Name, what: str) -> None:
-        index = self.index(name)
-        if self.kind(index) not in ("number", "digits", "boolean"):
-            column = self.table.columns[index]
-            numbers = [other for position, other in enumerate(self.table.columns) if self.kind(position) == "number"]
-            listed = f"Columns of numbers: {', '.join(map(quoted_name, numbers[:20]))}." if numbers else ""
-            problem = f"{what} needs numbers, and {quoted_name(column)} holds other things"
-            raise invalid_select(problem, name.offset, listed)
+def _restored(name: str, sources: Mapping[str, _Source], cells: Sequence[Any]) -> Sequence[Any]:
+    """Return a column as it is shown: conditions, lists and objects of the answer are stored in another form."""
+    for source in sources.values():
+        for index, column in source.read.items():
+            if column.sql != name:
+                continue
+            if column.kind is Kind.BOOLEAN:
+                return rounded(cells, Kind.BOOLEAN)
+            if any(isinstance(row[index], list | dict) for row in source.rows.table.rows[:_LISTED_ROWS]):
+                return [_parsed(cell) for cell in cells]
+    return rounded(cells)
 
-    def _time_unit(self, call: Call) -> str:
-        argument = call.arguments[0]
-        name = argument.name if isinstance(argument, Column) else None
-        if name is None or self.kind(self.index(name)) != "date":
-            dated = self.lookup.date_index
-            example = quoted_name(self.table.columns[dated]) if dated is not None else "date"
-            raise invalid_select(
-                f"{call.function} needs a column of dates", call.offset, f"Write {call.function}({example})."
-            )
-        return f"({_TIME_UNITS[call.function].format(f'c{self.index(name)}')})"
 
-    def _aggregate(self, call: Call) -> str:
-        arguments = call.arguments
-        for part in arguments:
-            if any(isinstance(inner, Call) and is_aggregate(inner) for inner in parts_of(part)):
-                raise invalid_select("a function of rows cannot be in another", call.offset, "Write e.g. max(close).")
-        if call.function == "count":
-            distinct = "DISTINCT " if call.distinct else ""
-            return f"count({distinct}{self.calculation(arguments[0])})" if arguments else "count(*)"
-        if call.function not in _OF_TEXTS and isinstance(arguments[0], Column):
-            self._need_numbers(arguments[0].name, call.function)
-        if call.function == "percentile" and not (isinstance(arguments[1], Number) and 0 <= arguments[1].value <= 100):
-            raise invalid_select(
-                "percentile needs a number from 0 to 100", call.offset, "Write e.g. percentile(close, 90)."
-            )
-        dated = self.lookup.date_index
-        key = f"c{dated}" if dated is not None else "(rowid + 1000000000)"
-        return _AGGREGATES[call.function].format(*map(self.calculation, arguments), key=key)
+def _parsed(cell: Any) -> Any:
+    """Return the list or object that a text is as JSON."""
+    try:
+        return json.loads(cell) if isinstance(cell, str) and cell[:1] in "[{" else cell
+    except ValueError:
+        return cell
 
-    # Conditions
 
-    def condition(self, condition: Condition) -> str:
-        """Return a condition as SQL; its values are appended to ``parameters``."""
-        if isinstance(condition, All | AnyOf):
-            joined = " AND " if isinstance(condition, All) else " OR "
-            return f"({joined.join(map(self.condition, condition.conditions))})"
-        if isinstance(condition, Not):
-            return f"NOT {self.condition(condition.condition)}"
-        if isinstance(condition, IsNull):
-            return f"({self.calculation(condition.left)} IS NULL)"
-        if isinstance(condition, Period):
-            index = self.lookup.date_index
-            assert index is not None  # noqa: S101 - only tables with dates come here
-            return self._within(index, self.bounds(condition, index))
-        return self._comparison(condition)
+class _Source:
+    """A table as a statement reads it: its columns keep their names, those that differ by case alone get a number."""
 
-    def bounds(self, period: Period, index: int) -> Bounds:
-        """Return the dates of a period for a column of dates; note those of a relative one."""
-        dates = self.dates(index)
-        if dates is None:
-            return Bounds("9999")
-        bounds = bounds_of(period, dates)
-        if bounds.note:
-            self.notes[bounds.note] = None
-        return bounds
+    def __init__(self, table: Table, statements: Statements) -> None:
+        self.rows = Rows(table, statements)
+        taken: set[str] = set()
+        columns = []
+        for index, name in enumerate(table.columns):
+            readable = name.encode("utf-8", "replace").decode().replace("\0", "") or "unnamed"
+            sql, number = readable, 1
+            while sql.lower() in taken:
+                number += 1
+                sql = f"{readable}_{number}"
+            taken.add(sql.lower())
+            is_computed = table.origin is not None and table.origin.columns[index] is None
+            columns.append(Column(name, sql, index=index, written=name.lower() if is_computed else ""))
+        dated = self.rows.date_index
+        before = () if table.origin is None else table.origin.table.columns
+        gone = {name for name in before if name not in table.columns}
+        dropped = {normalize(name): "an earlier step" for name in gone}
+        self.names = Names(columns, None if dated is None else columns[dated], dropped, gone=gone)
+        self.read: dict[int, Column] = {}
 
-    def _comparison(self, comparison: Comparison) -> str:
-        left = comparison.left
-        if not isinstance(left, Column):
-            is_tested = comparison.operator in ("contains", "starts", "ends", "like")
-            if isinstance(left, Call) and left.function in calendar_units.UNITS and not is_tested:
-                return self._compare_units(left, comparison)
-            is_text = isinstance(left, Call) and left.function in ("lower", "upper", *calendar_units.UNITS)
-            return (
-                self._compare_texts(self.calculation(left), comparison)
-                if is_text
-                else self._compare_numbers(comparison)
-            )
-        kind = self.kind(self.index(left.name))
-        if comparison.operator in ("contains", "starts", "ends", "like"):
-            return self._compare_texts(f"c{self.index(left.name)}", comparison)
-        if kind in ("number", "digits"):
-            return self._compare_numbers(comparison)
-        if kind == "date" and (compared := self._compare_dates(left.name, comparison)):
-            return compared
-        if kind == "boolean":
-            return self._compare_booleans(left.name, comparison)
-        return self._compare_texts(f"c{self.index(left.name)}", comparison)
+    def find(self, name: str) -> Column | None:
+        """Return a column by its name, and load it."""
+        column = self.names.find(name)
+        return None if column is None else self.take(column)
 
-    def _compare_units(self, left: Call, comparison: Comparison) -> str:
-        shown = self.calculation(left)
-        argument = left.arguments[0]
-        assert isinstance(argument, Column)  # noqa: S101 - _time_unit takes no other
-        test = calendar_units.read_comparison(left.function, f"c{self.index(argument.name)}", comparison)
-        self.parameters += test.values
-        sql, operator = test.left or f"lower({shown})", comparison.operator
-        if operator == "between":
-            return f"({sql} BETWEEN ? AND ?)"
-        if operator in ("=", "!="):
-            return f"({sql} {'NOT ' if operator == '!=' else ''}IN ({', '.join('?' * len(test.values))}))"
-        return f"({sql} {_SIGNS[operator]} ?)"
+    def take(self, column: Column) -> Column:
+        """Return a column with its kind, and load it."""
+        typed = self.rows.typed(column)
+        if column.index is not None:
+            self.read[column.index] = typed
+        return typed
 
-    def _compare_numbers(self, comparison: Comparison) -> str:
-        left = self.calculation(comparison.left)
-        operands = [self._number_operand(operand, comparison.left) for operand in comparison.operands]
-        if comparison.operator == "between":
-            return f"({left} BETWEEN {operands[0]} AND {operands[-1]})"
-        if len(operands) > 1:
-            return f"({left} {'NOT ' if comparison.operator == '!=' else ''}IN ({', '.join(operands)}))"
-        return f"({left} {_SIGNS[comparison.operator]} {operands[0]})"
+    def take_all(self) -> None:
+        """Load all columns."""
+        for column in self.names.columns:
+            self.take(column)
 
-    def _number_operand(self, operand: Operand, left: Expression) -> str:
-        amount = parse_amount(operand.text)
-        if amount is not None:
-            value, is_percent = amount
-            self.parameters.append(self._share(value, left, operand) if is_percent else value)
-            return "?"
-        if operand.expression is not None:
-            return self.calculation(operand.expression)
-        name = quoted_name(left.name.text) if isinstance(left, Column) else "the calculation"
-        raise invalid_select(
-            f"{name} holds numbers, and {operand.text[:40]!r} is not one", operand.offset, f"Write e.g. {name}>=100."
-        )
+    def load(self, name: str, statements: Statements) -> None:
+        """Load what is read into the database."""
+        table = self.rows.table
+        columns = [(column.sql, table.type_of(index).values, column.kind) for index, column in self.read.items()]
+        statements.load(name, columns, len(table.rows))
 
-    def _share(self, value: float, left: Expression, operand: Operand) -> float:
-        """Return 10% as 10 for a column of percentages, as 0.1 for one of fractions."""
-        columns = [part.name for part in parts_of(left) if isinstance(part, Column)]
-        for name in columns:
-            index = self.index(name)
-            cells = (row[index] for row in self.table.rows)
-            if (
-                any(isinstance(cell, int | float) and abs(cell) > 1.5 for cell in cells)
-                or "percent" in name.text.lower()
-            ):
-                return value
-        self.notes[f"{operand.text} is compared as {value / 100:.12g}."] = None
-        return value / 100
 
-    def _compare_dates(self, name: Name, comparison: Comparison) -> str | None:
-        index = self.index(name)
-        if any(operand.expression and isinstance(operand.expression, Column) for operand in comparison.operands):
+def _sources(tree: exp.Expr, tables: Mapping[str, Table], step: Step, statements: Statements) -> dict[str, _Source]:
+    """Return the tables that a statement reads, by their names in SQL, which are ours."""
+    defined = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    found: dict[str, _Source] = {}
+    names: dict[str, str] = {}
+    for node in tree.find_all(exp.Table):
+        name = ".".join(part.name for part in node.parts)
+        if name.lower() in defined or isinstance(node.this, exp.Func):
+            continue
+        table = tables.get(name) or tables.get(name.lower()) or find_table(name, list(tables.values()))
+        if table is None and len({id(one) for one in tables.values()}) == 1:
+            table = next(iter(tables.values()))
+        if table is None:
+            raise invalid(f"there is no table {quoted_name(name)}", f"Tables: {listed(tables)}.", offset=step.offset)
+        key = names.setdefault(name.lower(), f"_table{len(names)}")
+        if key not in found:
+            found[key] = _Source(table, statements)
+        if not node.alias:
+            node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
+        node.set("this", exp.to_identifier(key))
+        node.set("db", None)
+        node.set("catalog", None)
+    return found
+
+
+def _join_by_name(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
+    """Write ``USING (date)`` as a comparison, because the columns of two tables may have other names."""
+    for select in tree.find_all(exp.Select):
+        tables = list(_tables_of(select, sources)[0].items())
+        for join in select.args.get("joins") or ():
+            using, joined = join.args.get("using") or (), (join.this.alias or join.this.name).lower()
+            before = next((alias for alias, _ in tables if alias != joined), "")
+            if not using or not before or joined not in dict(tables):
+                continue
+            equal = [
+                exp.EQ(this=exp.column(name.name, before), expression=exp.column(name.name, joined)) for name in using
+            ]
+            join.set("using", None)
+            join.set("on", exp.and_(*equal))
+
+
+def _name_outputs(tree: exp.Expr) -> None:
+    """Give each calculation that a statement returns the name as which it is written."""
+    for select in tree.find_all(exp.Select):
+        for item in list(select.expressions):
+            if not isinstance(item, exp.Alias | exp.Column | exp.Star | exp.Subquery):
+                text = re.sub(r'"(\w+)"', r"\1", item.sql(normalize_functions="lower"))
+                item.replace(exp.alias_(item.copy(), text, quoted=True))
+
+
+def _resolve(tree: exp.Expr, sources: Mapping[str, _Source], step: Step) -> dict[str, str]:
+    """Give columns their names in SQL; return name in SQL → name that is shown."""
+    shown: dict[str, str] = {}
+    outputs = {id(select): {item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias)}
+               for select in tree.find_all(exp.Select)}  # fmt: skip
+    for node in list(tree.find_all(exp.Column)):
+        if isinstance(node.this, exp.Star):
+            continue
+        selects = _selects_around(node)
+        is_output = bool(selects) and node.name.lower() in outputs[id(selects[0])]
+        readable = [_tables_of(select, sources) for select in selects]
+        column = _found(node, readable, is_output=is_output)
+        if column is None:
+            known = [one.name for tables, _ in readable for source in tables.values() for one in source.names.columns]
+            if known and all(is_closed for _, is_closed in readable) and not is_output:
+                text_for = f'"{node.name}"' if node.this.quoted else ""
+                raise unknown_column(node.name, list(dict.fromkeys(known)), offset=step.offset, text_for=text_for)
+            continue
+        shown[column.sql] = column.name
+        name, parent = node.name, node.parent
+        name = column.name if normalize(name) == normalize(column.name) else name
+        node.set("this", exp.to_identifier(column.sql, quoted=True))
+        node.meta["column"] = column
+        if isinstance(parent, exp.Select) and node.arg_key == "expressions" and name != column.sql:
+            node.replace(exp.alias_(node.copy(), name, quoted=True))
+    if any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
+        for source in sources.values():
+            source.take_all()
+            shown.update({column.sql: column.name for column in source.names.columns})
+    _complete(tree, sources)
+    return shown
+
+
+def _name_order(tree: exp.Expr) -> None:
+    """Replace the place of a column in ORDER BY by the column, so that its kind is known."""
+    for ordered in tree.find_all(exp.Ordered):
+        select = ordered.find_ancestor(exp.Select, exp.SetOperation)
+        place = int(ordered.this.name) if isinstance(ordered.this, exp.Literal) and ordered.this.is_int else 0
+        if isinstance(select, exp.Select) and 0 < place <= len(select.expressions):
+            item = select.expressions[place - 1].unalias()
+            if isinstance(item, exp.Column) and not isinstance(item.this, exp.Star):
+                ordered.set("this", item.copy())
+
+
+def _selects_around(node: exp.Expr) -> list[exp.Select]:
+    """Return the statements that a node is in, the innermost first."""
+    found = []
+    parent = node.find_ancestor(exp.Select)
+    while parent is not None:
+        found.append(parent)
+        parent = parent.find_ancestor(exp.Select)
+    if not found and isinstance(node.find_ancestor(exp.Query), exp.SetOperation):
+        return []
+    return found
+
+
+def _tables_of(select: exp.Select, sources: Mapping[str, _Source]) -> tuple[dict[str, _Source], bool]:
+    """Return the tables that a statement reads itself, by their alias, and whether it reads nothing else."""
+    parts = [select.args.get("from_") or select.args.get("from"), *(select.args.get("joins") or ())]
+    read = [part.this for part in parts if part is not None]
+    tables = {(one.alias or one.name).lower(): sources[one.name] for one in read
+              if isinstance(one, exp.Table) and one.name in sources}  # fmt: skip
+    return tables, len(tables) == len(read)
+
+
+def _found(
+    node: exp.Column, readable: Sequence[tuple[Mapping[str, _Source], bool]], *, is_output: bool
+) -> Column | None:
+    """Return the column that a name means in the innermost statement that has it."""
+    for tables, _ in readable:
+        if node.table and node.table.lower() not in tables:
+            continue
+        candidates = [tables[node.table.lower()]] if node.table else list(tables.values())
+        for source in candidates:
+            if (exact := source.names.exact(node.name)) is not None:
+                return source.take(exact)
+        if not node.table and is_output:
             return None
-        bounds = [self.date_operand(operand, index) for operand in comparison.operands]
-        first, last = bounds[0], bounds[-1]
-        column, operator = index, comparison.operator
-        if operator == "between":
-            return self._within(column, Bounds(first.low, last.high))
-        if operator in (">", ">="):
-            return self._within(column, Bounds(first.high, after=True) if operator == ">" else Bounds(first.low))
-        if operator in ("<", "<="):
-            return self._within(
-                column, Bounds("", first.low, before=True) if operator == "<" else Bounds("", first.high)
-            )
-        found = " OR ".join(self._within(column, one) for one in bounds)
-        return f"({found})" if operator == "=" else f"NOT ({found})"
-
-    def date_operand(self, operand: Operand, index: int) -> Bounds:
-        """Return the dates that the value of a comparison means."""
-        if found := parse_date(operand.text, operand.offset):
-            return Bounds(*found)
-        period = parse_period(operand.text, 0)
-        if period is not None and period[1] == len(operand.text):
-            return self.bounds(period[0], index)
-        name = quoted_name(self.table.columns[index])
-        raise invalid_select(f"{name} holds dates, and {operand.text[:40]!r} is not one", operand.offset,
-                             f"Write e.g. {name}>=2025-01-31.")  # fmt: skip
-
-    def _within(self, index: int, bounds: Bounds) -> str:
-        column, parts = f"c{index}", []
-        if bounds.low:
-            parts.append(f"substr({column}, 1, {len(bounds.low)}) {'>' if bounds.after else '>='} ?")
-            self.parameters.append(bounds.low)
-        if bounds.high:
-            parts.append(f"{column} < ?" if bounds.before else f"substr({column}, 1, {len(bounds.high)}) <= ?")
-            self.parameters.append(bounds.high)
-        return f"({' AND '.join(parts) or f'{column} IS NOT NULL'})"
-
-    def _compare_booleans(self, name: Name, comparison: Comparison) -> str:
-        wanted = comparison.operands[0].text.lower()
-        if wanted not in _TRUE | _FALSE or comparison.operator not in ("=", "!="):
-            raise invalid_select(
-                f"{quoted_name(name.text)} holds true and false", name.offset, f"Write {quoted_name(name.text)}=true."
-            )
-        self.parameters.append(int(wanted in _TRUE))
-        return f"(c{self.index(name)} {_SIGNS[comparison.operator]} ?)"
-
-    def _compare_texts(self, left: str, comparison: Comparison) -> str:
-        operator, operands = comparison.operator, comparison.operands
-        texts = [operand.text.lower() for operand in operands]
-        if operator == "between":
-            self.parameters += (texts[0], texts[-1])
-            return f"(lower({left}) BETWEEN ? AND ?)"
-        columns = [operand.expression for operand in operands if isinstance(operand.expression, Column)]
-        if columns and operator in _SIGNS and len(operands) == 1:
-            return f"({left} {_SIGNS[operator]} {self.calculation(columns[0])})"
-        if operator in ("=", "!=") and not any("*" in text for text in texts):
-            self.parameters += texts
-            return f"(lower({left}) {'NOT ' if operator == '!=' else ''}IN ({','.join('?' * len(texts))}))"
-        joined = " AND " if operator == "!=" else " OR "
-        return f"({joined.join(self._text_test(left, operator, text) for text in texts)})"
-
-    def _text_test(self, left: str, operator: str, text: str) -> str:
-        """Return the comparison of a text with one in lower case."""
-        if operator in ("=", "!="):  # with an asterisk
-            operator, text = "like" if operator == "=" else "not like", text.replace("*", "%")
-        self.parameters.append(text)
-        return {
-            "like": f"lower({left}) LIKE ?",
-            "not like": f"lower({left}) NOT LIKE ?",
-            "contains": f"instr(lower({left}), ?) > 0",
-            "starts": f"substr(lower({left}), 1, {len(text)}) = ?",
-            "ends": f"substr(lower({left}), -{max(1, len(text))}) = ?",
-        }.get(operator) or f"lower({left}) {_SIGNS[operator]} ?"
+        for source in candidates:
+            if (column := source.find(node.name)) is not None:
+                return column
+    return None
 
 
-def is_aggregate(call: Call) -> bool:
-    """Return whether a function is one of all rows."""
-    return call.function in _AGGREGATES or call.function == "count"
+def _complete(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
+    """Give ``first(x)`` and ``last(x)`` the dates of their table; refuse what needs an order of its own."""
+    for node in list(tree.walk()):
+        name = dialect.function_of(node)
+        if name in ("change", "pct_change"):
+            raise invalid(f"{name} is not a function of SQL", "Write x - lag(x) OVER (ORDER BY date).")
+        if name not in ("first", "last") or len(node.expressions) != 1:
+            continue
+        tables = [table for select in _selects_around(node)[:1] for table in _tables_of(select, sources)[0].items()]
+        alias, source = next((table for table in tables if table[1].names.date is not None), (*tables, ("", None))[0])
+        if source is None:
+            raise invalid(f"{name} needs the rows of a table", f"Write {name}_value(x) OVER (ORDER BY date).")
+        dated = source.names.date and source.take(source.names.date)
+        day = exp.Literal.number(1) if dated is None else _column(dated.sql, alias)
+        place: exp.Expr = _column(row_id(column.sql for column in source.names.columns), alias)
+        if source.rows.is_newest_first:
+            place = exp.Neg(this=place)
+        node.set("expressions", [node.expressions[0], day, place])
 
 
-def has_aggregate(expression: Expression) -> bool:
-    """Return whether an expression has a function of all rows in it."""
-    return any(isinstance(part, Call) and is_aggregate(part) for part in parts_of(expression))
+def _column(name: str, table: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True))
 
 
-def has_rows(expression: Expression) -> bool:
-    """Return whether an expression has a column outside of functions of all rows."""
-    if isinstance(expression, Column):
-        return True
-    if isinstance(expression, Arithmetic):
-        return has_rows(expression.left) or has_rows(expression.right)
-    return isinstance(expression, Call) and not is_aggregate(expression) and any(map(has_rows, expression.arguments))
-
-
-def _kind(cells: list[Any]) -> str:
-    types = {type(cell) for cell in cells} - {type(None)}
-    if types <= {int, float}:
-        return "number"
-    if types == {bool}:
-        return "boolean"
-    if str not in types or bool in types or list in types or dict in types:
-        return "text"
-    texts = [cell for cell in cells if type(cell) is str]
-    if types == {str} and all(map(values.is_date, texts)):
-        return "date"
-    return "digits" if all(map(_DIGITS.fullmatch, texts)) else "text"
+def _explained(error: sqlite3.Error, sources: Mapping[str, _Source], step: Step) -> InvalidSelect:
+    if match := re.fullmatch(r"no such column: (.*)", str(error)):
+        known = list(dict.fromkeys(one.name for source in sources.values() for one in source.names.columns))
+        return unknown_column(match[1].rpartition(".")[2], known, offset=step.offset)
+    return explained(error, step.offset)

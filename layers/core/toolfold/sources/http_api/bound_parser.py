@@ -43,7 +43,7 @@ from toolfold.messages import (
 )
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
-from toolfold.results.content_blocks import NEXT_PAGE, NOTE
+from toolfold.results.preview import NEXT_PAGE, NOTE
 from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import bound_parameters
 from toolfold.sources.http_api.body import is_json_type, json_lines
@@ -96,7 +96,7 @@ def next_page_block(
 ) -> dict[str, Any]:
     """Return the content block about the next page: the arguments that differ, and names that are no argument.
 
-    It is cached with the answer, and :mod:`toolfold.results.content_blocks` makes a note of it.
+    It is cached with the answer, and :mod:`toolfold.results.preview` makes a note of it.
 
     Args:
         url: of the next page.

@@ -75,7 +75,7 @@ def _content(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         for block in content
     ):
         raise ValueError("not the content of a result")
-    # No server may write the notes of toolfold: see toolfold.results.content_blocks.
+    # No server may write the notes of toolfold: see toolfold.results.preview.
     return [block for block in content if not block["type"].startswith("toolfold/")]
 
 

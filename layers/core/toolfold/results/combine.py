@@ -1,0 +1,337 @@
+"""Make one document of the answers to several calls: rows under each other, or side by side by date or another key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from toolfold.budget import WorkBudget
+from toolfold.errors import InvalidArguments
+from toolfold.fuzzy import normalize
+from toolfold.results import limits, values
+from toolfold.results.tables import DATE_NAMES, Document, Table, unique_names
+from toolfold.text_safety import quoted_name
+
+__all__ = [
+    "HOW",
+    "LabelledDocument",
+    "beside_by_date",
+    "combine",
+    "join",
+    "label_text",
+    "side_by_side",
+    "stack_documents",
+]
+
+HOW = ("inner", "left", "outer")
+"""Which rows of a join stay: those with a partner in every table, those of the first, or all."""
+
+_FIELDS = "fields"
+"""Name of the table of what is no table in the answers, where they have a table without a name."""
+
+_VALUE = "value"
+"""Name of a column that says nothing: beside others it is called like its call."""
+
+_MAX_LISTED = 20
+_DAY = 10
+"""Characters of an ISO 8601 day."""
+
+
+@dataclass(frozen=True)
+class LabelledDocument:
+    """The answer of one call.
+
+    Attributes:
+        labels: the values of the arguments in which the calls differ.
+        document: the answer.
+    """
+
+    labels: tuple[Any, ...]
+    document: Document
+
+
+def label_text(labels: Sequence[Any]) -> str:
+    """Return the differing arguments of a call as words: ``AAPL 50``."""
+    return " ".join(str(label) for label in labels)
+
+
+def combine(varied: Sequence[str], parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:
+    """Return one document to show: series of one value side by side, objects and other tables under each other.
+
+    Args:
+        varied: the names of the arguments in which the calls differ.
+        parts: the answers; their notes are left out.
+        budget: what the call may cost.
+
+    Raises:
+        AnswerTooLarge: the budget is used up.
+    """
+    stacked = stack_documents(varied, parts, budget)
+    beside = {table.name: table for table in side_by_side(parts, budget).tables if _are_series(parts, table.name)}
+    return replace(stacked, tables=tuple(beside.get(table.name, table) for table in stacked.tables))
+
+
+def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:
+    """Return one document in which the rows of all answers are under each other, the differing arguments first.
+
+    What all answers have in common beside their tables stays there; the rest is a table with a row for each call.
+    """
+    names = list(dict.fromkeys(table.name for part in parts for table in part.document.tables))
+    fields = [_fields(part.document.metadata) for part in parts]
+    common = (
+        {}
+        if not names
+        else {key: value for key, value in fields[0].items() if all(key in one and one[key] == value for one in fields)}
+    )
+    own = [{key: value for key, value in one.items() if key not in common} for one in fields]
+    tables: list[Table] = []
+    if any(own) or not names:
+        columns = tuple(dict.fromkeys(key for one in own for key in one))
+        rows = [Table("", columns, [tuple(one.get(key) for key in columns)]) for one in own]
+        found = [(part.labels, table) for part, table in zip(parts, rows, strict=True)]
+        tables.append(_stacked(_FIELDS if "" in names else "", varied, found, budget))
+    for name in names:
+        tables.append(_stacked(name, varied, _tables_called(name, parts), budget))
+    metadata = {key: value for key, value in common.items() if not _repeats(key, value, varied, parts)}
+    return Document(tuple(tables), metadata)
+
+
+def side_by_side(parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:
+    """Return the tables with dates as columns beside each other, by date: ``AAPL_close``, ``SMA_50``, ``10year``."""
+    tables = []
+    for name in dict.fromkeys(table.name for part in parts for table in part.document.tables):
+        found = [(labels, table) for labels, table in _tables_called(name, parts) if table.date_index is not None]
+        if len(found) > 1:
+            named = [_named_columns(labels, table) for labels, table in found]
+            dated = [table.date_index or 0 for _, table in found]
+            tables.append(_joined(name, named, dated, "outer", budget)[0])
+    return Document(tuple(tables))
+
+
+def beside_by_date(varied: Sequence[str], document: Document, budget: WorkBudget) -> Document:
+    """Return rows of several calls as they are shown: series of one value side by side, as :func:`combine` does."""
+    tables = []
+    for table in document.tables:
+        labels = [index for index, column in enumerate(table.columns) if column.removesuffix(" (argument)") in varied]
+        others = [index for index in range(len(table.columns)) if index not in labels]
+        if len(labels) != len(varied) or len(others) != 2 or labels != list(range(len(labels))):
+            tables.append(table)
+            continue
+        rows: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+        for row in budget.checked(table.rows):
+            rows.setdefault(tuple(row[: len(labels)]), []).append(tuple(row[len(labels) :]))
+        columns = table.columns[len(labels) :]
+        parts = [LabelledDocument(key, Document((Table(table.name, columns, own),))) for key, own in rows.items()]
+        is_series = len(table.rows) > len(parts) and _are_series(parts, table.name)
+        beside = side_by_side(parts, budget).tables if is_series else ()
+        tables.append(beside[0] if beside else table)
+    return replace(document, tables=tuple(tables))
+
+
+def join(tables: Sequence[Table], on: str, how: str, budget: WorkBudget) -> Document:
+    """Return tables side by side, the rows with the same key in one row.
+
+    Args:
+        tables: at least two, with names of their own.
+        on: ``date`` for the dates of each table, or the name of a column.
+        how: one of :data:`HOW`.
+        budget: what it may cost.
+
+    Returns:
+        A table whose first column is the key. A column that several tables have gets the name of its table before it.
+        Dates of different precision are compared by the days that both have. The rows are in the order of the first
+        table that has them.
+
+    Raises:
+        InvalidArguments: there is one table only, or one without that column.
+        AnswerTooLarge: the budget is used up.
+    """
+    if len(tables) < 2:
+        raise InvalidArguments(
+            "A join needs the results of at least two calls that succeeded.", "Name two or more, or leave join out."
+        )
+    keys = [_key_index(table, on) for table in tables]
+    renamed = [replace(table, columns=columns) for table, columns in zip(tables, _distinct(tables, keys), strict=True)]
+    joined, notes = _joined("", renamed, keys, how, budget, by_day=normalize(on) in DATE_NAMES)
+    return Document((joined,), notes=tuple(notes))
+
+
+# Under each other
+
+
+def _tables_called(name: str, parts: Sequence[LabelledDocument]) -> list[tuple[tuple[Any, ...], Table]]:
+    return [(part.labels, table) for part in parts for table in part.document.tables if table.name == name]
+
+
+def _fields(metadata: Any) -> Mapping[str, Any]:
+    if isinstance(metadata, Mapping):
+        return metadata
+    return {} if metadata is None else {_VALUE: metadata}
+
+
+def _repeats(key: str, value: Any, varied: Sequence[str], parts: Sequence[LabelledDocument]) -> bool:
+    return key in varied and all(_same(value, part.labels[varied.index(key)]) for part in parts)
+
+
+def _stacked(
+    name: str, varied: Sequence[str], found: Sequence[tuple[tuple[Any, ...], Table]], budget: WorkBudget
+) -> Table:
+    columns = list(dict.fromkeys(column for _, table in found for column in table.columns))
+    labels: list[str] = []
+    for index, argument in enumerate(varied):
+        if argument in columns and all(_repeats_label(table, argument, labels_[index]) for labels_, table in found):
+            columns.remove(argument)
+        labels.append(f"{argument} (argument)" if argument in columns else argument)
+    row_count = sum(len(table.rows) for _, table in found)
+    budget.reserve(limits.rows_size(row_count, len(labels) + len(columns)))
+    rows: list[tuple[Any, ...]] = []
+    for values_of_labels, table in found:
+        indexes = [table.columns.index(column) if column in table.columns else None for column in columns]
+        for row in budget.checked(table.rows):
+            rows.append((*values_of_labels, *(None if index is None else row[index] for index in indexes)))
+    keys = dict.fromkeys([*labels, *(key for _, table in found for key in table.keys)])
+    return Table(name, (*labels, *columns), rows, tuple(keys))
+
+
+def _repeats_label(table: Table, column: str, label: Any) -> bool:
+    return column in table.columns and all(cell is None or _same(cell, label) for cell in table.column(column))
+
+
+def _same(cell: Any, label: Any) -> bool:
+    return str(cell).casefold() == str(label).casefold()
+
+
+# Beside each other
+
+
+def _are_series(parts: Sequence[LabelledDocument], name: str) -> bool:
+    """Return whether all tables of a name are series of one number for each date."""
+    found = _tables_called(name, parts)
+    return len(found) > 1 and all(
+        table.columns == found[0][1].columns and len(table.columns) == 2 and table.date_index == 0
+        and not any(isinstance(row[1], str | list | dict) for row in table.rows)
+        and len({row[0] for row in table.rows}) == len(table.rows)
+        for _, table in found
+    )  # fmt: skip
+
+
+def _named_columns(labels: Sequence[Any], table: Table) -> Table:
+    """Return a table whose columns are named like its call: ``AAPL_close``, ``SMA_50``, and ``10year`` for a value."""
+    words = [str(label) for label in labels if isinstance(label, str)]
+    numbers = [str(label) for label in labels if not isinstance(label, str)]
+    names = []
+    for index, column in enumerate(table.columns):
+        parts = [*words, *([] if column == _VALUE and (words or numbers) else [column]), *numbers]
+        names.append(column if index == table.date_index else "_".join("_".join(parts).split()))
+    return replace(table, columns=unique_names(names), types={})
+
+
+def _joined(
+    name: str, tables: Sequence[Table], keys: Sequence[int], how: str, budget: WorkBudget, *, by_day: bool = True
+) -> tuple[Table, list[str]]:
+    """Return tables side by side by their keys, and notes."""
+    length = _date_length(tables, keys) if by_day else None
+    indexed = [_by_key(table, key, length, budget) for table, key in zip(tables, keys, strict=True)]
+    order = _order(indexed, how, budget)
+    others = [
+        [column for index, column in enumerate(table.columns) if index != key]
+        for table, key in zip(tables, keys, strict=True)
+    ]
+    columns = unique_names([tables[0].columns[keys[0]], *(column for listed in others for column in listed)])
+    rows: list[tuple[Any, ...]] = []
+    for key in budget.checked(order):
+        combined: list[tuple[Any, ...]] = [(key,)]
+        for rows_of, listed in zip(indexed, others, strict=True):
+            partners = rows_of.get(key) or [(None,) * len(listed)]
+            budget.reserve(limits.rows_size(len(combined) * len(partners), len(columns)))
+            combined = [(*left, *right) for left in combined for right in partners]
+        rows += combined
+    return Table(name, columns, rows), _notes(tables, indexed, order, how)
+
+
+def _key_index(table: Table, on: str) -> int:
+    """Return the index of the column by which a table is joined.
+
+    Raises:
+        InvalidArguments: it has none.
+    """
+    wanted, is_date = normalize(on), normalize(on) in DATE_NAMES
+    for index, column in enumerate(table.columns):
+        if normalize(column) == wanted:
+            return index
+    found = table.date_index if is_date else None
+    if found is None:
+        what = "no column of dates" if is_date else f"no column {quoted_name(on)}"
+        listed = ", ".join(quoted_name(column) for column in table.columns[:_MAX_LISTED])
+        raise InvalidArguments(
+            f"{quoted_name(table.name)} has {what}.", f"Join by a column that all results have. It has: {listed}."
+        )
+    return found
+
+
+def _distinct(tables: Sequence[Table], keys: Sequence[int]) -> list[tuple[str, ...]]:
+    """Return the columns of tables, those that several have with the name of their table before them."""
+    count: dict[str, int] = {tables[0].columns[keys[0]].lower(): 2}
+    for table, key in zip(tables, keys, strict=True):
+        for index, column in enumerate(table.columns):
+            count[column.lower()] = count.get(column.lower(), 0) + (index != key)
+    return [
+        tuple(
+            f"{table.name}_{column}" if index != key and count[column.lower()] > 1 else column
+            for index, column in enumerate(table.columns)
+        )
+        for table, key in zip(tables, keys, strict=True)
+    ]
+
+
+def _date_length(tables: Sequence[Table], keys: Sequence[int]) -> int | None:
+    """Return how many characters of dates are compared: of days and times the day; None: all."""
+    lengths = {
+        len(row[key]) for table, key in zip(tables, keys, strict=True) for row in table.rows if values.is_date(row[key])
+    }
+    return _DAY if len(lengths) > 1 and min(lengths, default=0) == _DAY else None
+
+
+def _by_key(table: Table, key: int, length: int | None, budget: WorkBudget) -> dict[Any, list[tuple[Any, ...]]]:
+    budget.reserve(limits.rows_size(len(table.rows), len(table.columns)))
+    found: dict[Any, list[tuple[Any, ...]]] = {}
+    for row in budget.checked(table.rows):
+        cell = row[key]
+        if cell is None or isinstance(cell, list | dict):
+            continue
+        name = cell[:length] if length is not None and isinstance(cell, str) else cell
+        found.setdefault(name, []).append((*row[:key], *row[key + 1 :]))
+    return found
+
+
+def _order(indexed: Sequence[dict[Any, Any]], how: str, budget: WorkBudget) -> list[Any]:
+    """Return the keys of the result."""
+    if how == "inner":
+        return [key for key in budget.checked(indexed[0]) if all(key in rows_of for rows_of in indexed[1:])]
+    keys = dict.fromkeys(indexed[0])
+    if how == "outer":
+        for rows_of in indexed[1:]:
+            keys.update(dict.fromkeys(budget.checked(rows_of)))
+        if all(values.is_date(key) for key in keys):
+            first = list(indexed[0])
+            return sorted(keys, reverse=len(first) > 1 and first[0] > first[-1])
+    return list(keys)
+
+
+def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Sequence[Any], how: str) -> list[str]:
+    """Return what was left out, and why nothing was found."""
+    if order or how != "inner":
+        known = set(order)
+        left = [
+            f"{len(rows_of) - len(known.intersection(rows_of)):,} of {quoted_name(table.name)}"
+            for table, rows_of in zip(tables, indexed, strict=True)
+            if len(rows_of) > len(known.intersection(rows_of))
+        ]
+        return [f"Rows without a partner are left out: {', '.join(left)}."] if left else []
+    ranges = [
+        f"{quoted_name(table.name)} from {min(map(str, rows_of))[:40]} to {max(map(str, rows_of))[:40]}"
+        for table, rows_of in zip(tables, indexed, strict=True)
+        if rows_of
+    ]
+    return [f"No row has a partner in every result: {', '.join(ranges)}."]

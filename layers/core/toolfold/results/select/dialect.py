@@ -1,0 +1,253 @@
+"""Write expressions that sqlglot has read as SQLite has them, with the functions of ``functions``.
+
+What sqlglot writes for SQLite by itself is not repeated here. A form that there is not is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.sqlite import SQLite
+from sqlglot.errors import ErrorLevel, UnsupportedError
+
+from toolfold.fuzzy import did_you_mean
+from toolfold.results.select.errors import invalid
+from toolfold.results.select.functions import AGGREGATES, DATE_PARTS, FUNCTION_NAMES
+from toolfold.results.select.sandbox import CALLABLE
+from toolfold.text_safety import quoted_name
+
+__all__ = ["call_of", "function_of", "is_aggregate", "sql_of", "to_sqlite"]
+
+
+class _Sqlite(SQLite):
+    """SQLite with names in backticks: in double quotes it takes an unknown name for text."""
+
+    class Tokenizer(SQLite.Tokenizer):
+        """Reads names in backticks."""
+
+        IDENTIFIERS = ["`"]  # noqa: RUF012 - as the base class declares it
+
+
+def sql_of(tree: exp.Expr) -> str:
+    """Return a tree as SQL for SQLite.
+
+    Raises:
+        InvalidSelect: it has a part that SQLite does not have, which would be left out.
+    """
+    try:
+        return str(tree.sql(dialect=_Sqlite, unsupported_level=ErrorLevel.RAISE))
+    except UnsupportedError as error:
+        raise invalid(f"a part of the SQL is not available here: {quoted_name(str(error))}") from None
+
+
+_OTHER_NAMES = {
+    "mean": "avg", "average": "avg", "std": "stddev", "stdev": "stddev", "stddev_samp": "stddev", "var": "variance",
+    "var_samp": "variance", "variance_pop": "var_pop", "quantile": "percentile", "percent_change": "pct_change",
+    "change_percent": "pct_change", "ceiling": "ceil", "pow": "power", "len": "length", "isnull": "ifnull",
+    "nvl": "ifnull", "to_char": "date_format", "datepart": "date_part", "datetrunc": "date_trunc",
+    "weekday": "dayname", "getdate": "now", "curdate": "now", "sysdate": "now", "today": "now", "greatest": "max",
+    "least": "min", "any_value": "min", "array_agg": "json_group_array", "left": "left_part", "right": "right_part",
+    "week_of_year": "week", "day_of_month": "day", "day_of_week": "dow", "day_of_week_iso": "isodow",
+    "day_of_year": "doy",
+}  # fmt: skip
+"""Names of functions in other dialects, and those of sqlglot → their name here, with the same arguments."""
+
+_OURS = FUNCTION_NAMES | set(_OTHER_NAMES) | DATE_PARTS
+_ROW_FUNCTIONS = frozenset(("_percent", "change", "pct_change"))
+_PATTERN = "Write LIKE '%text%', where % is any text."
+_REFUSED: Mapping[type[exp.Expr], tuple[str, str]] = {
+    exp.RegexpLike: ("REGEXP", _PATTERN),
+    exp.RegexpILike: ("REGEXP", _PATTERN),
+    exp.SimilarTo: ("SIMILAR TO", _PATTERN),
+    exp.Pivot: ("PIVOT", "Write sum(CASE WHEN type = 'call' THEN volume END) AS call for each column."),
+    exp.Unnest: ("UNNEST", "Write FROM data, json_each(data.list) AS j, and j.value for the items."),
+    exp.Lateral: ("LATERAL", "Write a subquery in WITH."),
+    exp.TableSample: ("TABLESAMPLE", "Write ORDER BY random() LIMIT 10."),
+    exp.Placeholder: ("a parameter", "Write its value."),
+    exp.Parameter: ("a parameter", "Write its value."),
+}
+
+_AGGREGATES = (exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Count, exp.GroupConcat)
+_MOST_SQL_FUNCTIONS = (
+    "avg, count, sum, min, max, median, stddev, percentile(x, 90), first, last, change, pct_change, lag"
+)
+
+
+def call_of(name: str, *arguments: exp.Expr | str | float) -> exp.Anonymous:
+    """Return a call of a function; texts and numbers become literals."""
+    return exp.Anonymous(this=name, expressions=[exp.convert(argument) for argument in arguments])
+
+
+def function_of(node: exp.Expr) -> str:
+    """Return the name of the function that a node calls, in lower case; empty: it calls none."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower()
+    return str(node.sql_name()).lower() if isinstance(node, exp.Func) else ""
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Return whether a node is a function of rows that is not a window."""
+    if isinstance(node.parent, exp.Window) and node.arg_key == "this":
+        return False
+    if isinstance(node, _AGGREGATES):
+        return not (isinstance(node, exp.Max | exp.Min) and node.expressions)
+    return function_of(node) in AGGREGATES
+
+
+def to_sqlite(tree: exp.Expr) -> exp.Expr:
+    """Return a tree in which every node is one that SQLite has, or a function of ``functions``.
+
+    Raises:
+        InvalidSelect: it has a form that there is not.
+    """
+    for node in reversed(list(tree.walk(bfs=False))):
+        if refused := _REFUSED.get(type(node)):
+            raise invalid(f"{refused[0]} is not available here", refused[1])
+        changed = _changed(node)
+        if node is tree:
+            tree = changed
+        elif changed is not node:
+            node.replace(changed)
+    return tree
+
+
+def _changed(node: exp.Expr) -> exp.Expr:
+    if (handler := _FORMS.get(type(node))) is not None:
+        return handler(node)
+    if isinstance(node, exp.Anonymous):
+        return _called(str(node.this).lower(), node.expressions)
+    name = node.sql_name().lower() if isinstance(node, exp.Func) else ""
+    return _called(name, _arguments(node)) if name in _OURS else node
+
+
+def _arguments(node: exp.Expr) -> list[exp.Expr]:
+    """Return the arguments of a function in their order."""
+    found = [node.args.get(key) for key in node.arg_types]
+    return [one for value in found for one in (value if isinstance(value, list) else [value])
+            if isinstance(one, exp.Expr)]  # fmt: skip
+
+
+def _called(name: str, arguments: list[exp.Expr]) -> exp.Expr:
+    """Return the call of a function, by its name here."""
+    name = _OTHER_NAMES.get(name, name)
+    if name == "avg":
+        return exp.Avg(this=arguments[0] if arguments else None)
+    if name == "now":
+        return call_of("date", "now")
+    if name in ("dateadd", "timestampadd") and len(arguments) == 3:
+        return call_of("date_add", _unit(arguments[0]), arguments[1], arguments[2])
+    if name in DATE_PARTS and len(arguments) == 1:
+        return call_of("date_part", name, arguments[0])
+    if name in ("date_trunc", "date_part") and len(arguments) == 2:
+        unit, moment = arguments if _unit(arguments[0]) in DATE_PARTS else reversed(arguments)
+        return call_of(name, _unit(unit), moment)
+    if name not in CALLABLE | _ROW_FUNCTIONS:
+        raise invalid(
+            f"there is no function {quoted_name(name)}",
+            f"{did_you_mean(name, sorted(CALLABLE | _ROW_FUNCTIONS))}There are {_MOST_SQL_FUNCTIONS}, …",
+            function=name,
+        )
+    return call_of(name, *arguments)
+
+
+def _unit(node: exp.Expr | None) -> str:
+    return (node.name if node is not None else "").lower()
+
+
+def _moved(sign: int, default: str = "") -> Callable[[Any], exp.Expr]:
+    """Return the handler of a date plus or minus an INTERVAL, or a number of the ``default`` unit."""
+
+    def handle(node: exp.Expr) -> exp.Expr:
+        count, unit = node.expression, _unit(node.args.get("unit")) or default
+        if isinstance(count, exp.Interval):
+            count, unit = count.this, _unit(count.args.get("unit"))
+            if isinstance(count, exp.Literal):  # INTERVAL '30 days'
+                number, _, word = count.name.partition(" ")
+                count, unit = exp.Literal.number(number or 0), unit or word.lower()
+            unit = unit.removesuffix("s") or "day"
+        elif not default:
+            return node
+        return call_of("date_add", unit, count if sign > 0 else exp.Neg(this=exp.paren(count)), node.this)
+
+    return handle
+
+
+def _divided(node: exp.Div) -> exp.Expr:
+    """Return a division that is exact for whole numbers as well."""
+    real = exp.Mul(this=node.this, expression=exp.Literal.number("1.0"))
+    return exp.Div(this=real, expression=node.expression, typed=True, safe=True)
+
+
+def _difference(node: exp.Expr) -> exp.Expr:
+    """Return the units between two dates; sqlglot has the end first."""
+    unit, end, start = node.args.get("unit"), node.this, node.expression
+    if unit is not None and end.name.lower().removesuffix("s") in DATE_PARTS:  # DATEDIFF(day, start, end)
+        return call_of("date_diff", _unit(end), start, exp.column(unit.name) if isinstance(unit, exp.Var) else unit)
+    return call_of("date_diff", _unit(unit) or "day", start, end)
+
+
+def _logarithm(node: exp.Log) -> exp.Expr:
+    """Return the logarithm of a number; with two arguments the base is the first."""
+    if node.expression is None:
+        return call_of("log", node.this)
+    return _divided(exp.Div(this=call_of("ln", node.expression), expression=call_of("ln", node.this)))
+
+
+def _truncated(node: exp.Expr) -> exp.Expr:
+    unit, moment = node.args.get("unit"), node.this
+    if _unit(moment) in DATE_PARTS and unit is not None:  # DATE_TRUNC(date, MONTH)
+        unit, moment = moment, exp.column(unit.name)
+    return call_of("date_trunc", _unit(unit), moment)
+
+
+def _converted(node: exp.Cast) -> exp.Expr:
+    """Return a cast: dates and times are functions in SQLite, where CAST makes 2026 of them."""
+    kind = node.to.this
+    if kind in exp.DataType.TEMPORAL_TYPES and isinstance(node.this, exp.Literal) and node.this.is_string:
+        return node.this  # DATE '2026-03-01': a comparison reads it
+    if kind in exp.DataType.TEMPORAL_TYPES:
+        is_day = kind in (exp.DataType.Type.DATE, exp.DataType.Type.DATE32)
+        return call_of("date", node.this) if is_day else call_of("strftime", "%Y-%m-%dT%H:%M:%S", node.this)
+    kinds = ((exp.DataType.INTEGER_TYPES, "INTEGER"), (exp.DataType.TEXT_TYPES, "TEXT"))
+    target = next((name for types, name in kinds if kind in types), "REAL")
+    cast = exp.Cast(this=node.this, to=exp.DataType.build(target, dialect="sqlite"))
+    scale = [part.this.name for part in node.to.expressions if isinstance(part, exp.DataTypeParam)]
+    return call_of("round", cast, int(scale[1])) if target == "REAL" and len(scale) > 1 else cast
+
+
+def _share(node: exp.WithinGroup) -> exp.Expr:
+    """Return ``PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)`` as a function of x."""
+    ordered = node.expression.expressions[0]
+    share = node.this.this
+    if not isinstance(share, exp.Literal):
+        raise invalid("PERCENTILE_CONT needs a number", "Write percentile(close, 90).")
+    percent = float(share.name) * 100
+    return call_of("percentile", ordered.this, 100 - percent if ordered.args.get("desc") else percent)
+
+
+def _now(_node: exp.Expr) -> exp.Expr:
+    return call_of("strftime", "%Y-%m-%dT%H:%M:%S", "now")
+
+
+_FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+    exp.Div: _divided,
+    exp.Add: _moved(1),
+    exp.Sub: _moved(-1),
+    **dict.fromkeys((exp.DateAdd, exp.TsOrDsAdd, exp.TimestampAdd, exp.DatetimeAdd), _moved(1, "day")),
+    **dict.fromkeys((exp.DateSub, exp.TimestampSub, exp.DatetimeSub), _moved(-1, "day")),
+    **dict.fromkeys((exp.DateDiff, exp.DatetimeDiff, exp.TimestampDiff), _difference),
+    **dict.fromkeys((exp.DateTrunc, exp.TimestampTrunc, exp.DatetimeTrunc), _truncated),
+    **dict.fromkeys((exp.Cast, exp.TryCast), _converted),
+    **dict.fromkeys((exp.CurrentTimestamp, exp.CurrentDatetime), _now),
+    exp.CurrentDate: lambda _node: call_of("date", "now"),
+    exp.Extract: lambda node: call_of("date_part", _unit(node.this), node.expression),
+    exp.WithinGroup: _share,
+    exp.ILike: lambda node: exp.Like(this=node.this, expression=node.expression),
+    exp.StrPosition: lambda node: call_of("instr", node.this, node.args["substr"]),
+    exp.ToChar: lambda node: call_of("date_format", node.this, node.args.get("format") or "%Y-%m-%d"),
+    exp.JSONExtract: lambda node: exp.JSONExtractScalar(this=node.this, expression=node.expression),
+    exp.Mod: lambda node: call_of("mod", node.this, node.expression),
+    exp.Log: _logarithm,
+}

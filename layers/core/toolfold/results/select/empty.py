@@ -1,0 +1,58 @@
+"""Say which step no row meets, and what the rows have instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolfold.results.select.expressions import names_in
+from toolfold.results.types import Kind
+from toolfold.text_safety import quoted_name
+
+if TYPE_CHECKING:
+    from toolfold.results.select.names import Column
+    from toolfold.results.select.query import Query
+
+__all__ = ["why_empty"]
+
+_MAX_VALUES = 8
+_MAX_VALUE_CHARS = 30
+_MAX_COLUMNS = 3
+
+
+def why_empty(query: Query) -> str:
+    """Return a sentence about the first step after which there are no rows."""
+    rows, last = query.rows, len(query.ctes)
+    for place in range(last):
+        ((count,),) = rows.run(query.ctes[: place + 1], f"SELECT count(*) FROM s{place}")  # noqa: S608
+        if not count:
+            break
+    else:
+        return ""
+    source = f"s{place - 1}" if place else "t"
+    ctes = query.ctes[:place]
+    ((before,),) = rows.run(ctes, f"SELECT count(*) FROM {source}")  # noqa: S608
+    condition = query.ctes[place]
+    words = names_in(condition)
+    named = [column for column in _columns(query) if column.sql in words][:_MAX_COLUMNS]
+    described = [_described(query, column, ctes, source) for column in named]
+    return f"0 of {before:,} rows match: {'; '.join(filter(None, described)) or 'no row is left'}."
+
+
+def _columns(query: Query) -> list[Column]:
+    """Return the computed columns and those of the table, as they are in SQL."""
+    computed = [column for column in query.names.columns if column.index is None]
+    return [*computed, *query.rows.loaded]
+
+
+def _described(query: Query, column: Column, ctes: list[str], source: str) -> str:
+    """Return what a column has, in words."""
+    name = quoted_name(column.name)
+    if column.kind in (Kind.TEXT, Kind.MIXED, Kind.BOOLEAN, Kind.ANY):
+        statement = f"SELECT DISTINCT {column.sql} FROM {source} WHERE {column.sql} IS NOT NULL LIMIT {_MAX_VALUES + 1}"  # noqa: S608
+        values = [str(value)[:_MAX_VALUE_CHARS] for (value,) in query.rows.run(ctes, statement)]
+        if not values:
+            return f"{name} has no values"
+        more = " and others" if len(values) > _MAX_VALUES else ""
+        return f"{name} has {', '.join(map(quoted_name, sorted(values[:_MAX_VALUES])))}{more}"
+    ((low, high),) = query.rows.run(ctes, f"SELECT min({column.sql}), max({column.sql}) FROM {source}")  # noqa: S608
+    return f"{name} has no values" if low is None else f"{name} is from {low} to {high}"

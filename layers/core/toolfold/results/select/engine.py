@@ -1,0 +1,323 @@
+"""Apply a ``select`` to an answer: each step to the table that it names, or to the one that it fits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from toolfold.budget import WorkBudget
+from toolfold.errors import CallError, InvalidSelect
+from toolfold.fuzzy import normalize
+from toolfold.results.select import statements
+from toolfold.results.select.empty import why_empty
+from toolfold.results.select.errors import invalid, listed
+from toolfold.results.select.expressions import names_in
+from toolfold.results.select.grammar import Selection, Step, kind_of_step, parse_select
+from toolfold.results.select.names import Names, find_table, table_name, unknown_column
+from toolfold.results.select.pages import page_note
+from toolfold.results.select.query import Query
+from toolfold.results.select.rows import Rows
+from toolfold.results.select.sandbox import Statements
+from toolfold.results.select.splitting import split_outside
+from toolfold.results.select.suggestions import suggested
+from toolfold.results.tables import Document, Table
+from toolfold.text_safety import quoted_name
+
+__all__ = ["evaluate"]
+
+_MAX_TRIED = 8
+"""Suggested forms that are tried."""
+
+_OF_ROWS = frozenset(("period", "order", "top", "bottom", "limit", "slice", "group", "distinct"))
+"""Kinds of steps that one object does not take."""
+
+_TRIED_ROWS = 300
+"""Rows of each table that a suggested form is tried on."""
+
+
+def evaluate(
+    selection: Selection, document: Document, budget: WorkBudget, today: date, partition: Sequence[str] = ()
+) -> Document:
+    """Return the selected part of an answer. Fields beside its tables are left out unless a step names them.
+
+    Args:
+        selection: what is selected.
+        document: the answer.
+        budget: what the call may cost.
+        today: the day from which ``today`` and the future count.
+        partition: of the answers to a list of calls, the columns of the arguments in which they differ.
+
+    Raises:
+        InvalidSelect: a step does not fit the answer; the next step names a form that does.
+        AnswerTooLarge: evaluating it would exceed the budget.
+    """
+    budget.check_time()
+    evaluation = _Evaluation(document, budget, today, partition)
+    try:
+        return evaluation.run(selection)
+    except RecursionError:
+        raise invalid("it is nested too deeply", "Write it with fewer parentheses and operators.") from None
+    except InvalidSelect as error:
+        forms = _forms(error, selection, evaluation.at, document, today)
+        raise _with_form(error, forms, document, budget, today, partition) from None
+
+
+def _forms(error: InvalidSelect, selection: Selection, at: int, document: Document, today: date) -> list[str]:
+    """Return whole selects that may be meant, best first: guesses written as steps, then what the error proposes."""
+    guesses = suggested(selection.text, kind_of_step, document, today) or []
+    texts = [step.text for step in selection.steps]
+    before, rest = "; ".join(texts[:at]), texts[at + 1 :]
+    proposed: list[str] = []
+    for form in error.forms:
+        if before and not form.startswith(before):
+            proposed.append("; ".join([before, form, *rest]))
+        proposed.append("; ".join([form, *rest]))
+    for pattern, other in error.facts.get("replaces", ()):
+        changed = re.sub(pattern, other.replace("\\", r"\\"), texts[at], count=1, flags=re.IGNORECASE)
+        proposed += ["; ".join([*texts[:at], changed, *rest])] if changed != texts[at] else []
+    return [*proposed, *guesses] if error.facts.get("is_choice") else [*guesses[:1], *proposed, *guesses[1:]]
+
+
+def _with_form(
+    error: InvalidSelect,
+    forms: Sequence[str],
+    document: Document,
+    budget: WorkBudget,
+    today: date,
+    partition: Sequence[str],
+) -> InvalidSelect:
+    """Return an error with the first suggested form that works on the answer."""
+    part = replace(
+        document, tables=tuple(replace(one, rows=one.rows[:_TRIED_ROWS], types={}) for one in document.tables)
+    )
+    wanted = 2 if error.facts.get("is_choice") else 1
+    working: list[str] = []
+    for form in [form for form in dict.fromkeys(forms) if form.isprintable()][:_MAX_TRIED]:
+        try:
+            selection = parse_select(form)
+            if selection is not None:
+                _Evaluation(part, budget, today, partition).run(selection)
+                working.append(form)
+        except CallError:
+            continue
+        if len(working) == wanted:
+            break
+    if not working:
+        return error
+    listing = _listing(error) if "unknown" in error.facts else ""
+    return error.changed(next_step=f"Write {' or '.join(map(_quoted, working))}. {listing}".rstrip())
+
+
+def _listing(error: InvalidSelect) -> str:
+    """Return what an error lists, without its guess of a name."""
+    text = str(error.suggestion)
+    return text[text.find("Columns: ") :] if "Columns: " in text else ""
+
+
+def _quoted(form: str) -> str:
+    """Return a form in the quotation marks that it does not have."""
+    mark = next((one for one in "\"'`" if one not in form), "")
+    return f"{mark}{form}{mark}"
+
+
+class _Evaluation:
+    """One evaluation: the queries of the tables that steps have named, in that order."""
+
+    def __init__(self, document: Document, budget: WorkBudget, today: date, partition: Sequence[str]) -> None:
+        self._document, self._budget, self._today, self._partition = document, budget, today, partition
+        self._is_object = not document.tables
+        self._tables = list(document.tables) or [_table_of_fields(document)]
+        self._queries: dict[str, Query] = {}
+        self._open: list[Statements] = []
+        self._current: Table | None = None
+        self._fields: dict[str, Any] = {}
+        self._notes: list[str] = []
+        self.at = 0
+
+    def run(self, selection: Selection) -> Document:
+        """Return the selected part."""
+        try:
+            for self.at, step in enumerate(selection.steps):
+                self._budget.check_time()
+                self._apply(step)
+            return self._result()
+        finally:
+            for one in self._open:
+                one.__exit__(None, None, None)
+
+    def _apply(self, step: Step) -> None:
+        if step.table:
+            table = find_table(step.table, self._tables)
+            if table is None:
+                raise self._no_table(step)
+            self._current = table
+        elif self._names_table(step) or self._selects_fields(step):
+            return
+        if self._is_object and (step.clause.kind in _OF_ROWS or step.clause.numbers not in ((), (1,))):
+            names = ", ".join(map(quoted_name, self._tables[0].columns[:2]))
+            raise invalid(
+                "this answer is one object, which has no rows", f"Name its fields, as in {names}.", offset=step.offset
+            )
+        table = self._current or self._only_table(step)
+        query = self._query(table)
+        if step.clause.kind == "sql":
+            found = statements.run(step, self._sql_tables(table, query), self._budget, self._today)
+            self._replace(table, found, query, step)
+        else:
+            query.apply(step)
+        self._current = table
+
+    def _names_table(self, step: Step) -> bool:
+        """Take up a table that a step names alone; return whether it does."""
+        clause = step.clause
+        if clause.kind not in ("from", "items") or (self._is_object and clause.kind != "from"):
+            return False
+        name = clause.text.strip('"')
+        is_column = self._current is not None and self._query(self._current).names.find(name) is not None
+        is_name = _is_name(clause.text) or clause.text.startswith('"')
+        table = None if is_column or not is_name else find_table(name, self._tables)
+        if clause.kind == "from" and table is None:
+            raise self._no_table(replace(step, table=name))
+        if table is None or (clause.kind == "items" and len(self._tables) == 1 and not table.name):
+            return False
+        if clause.kind == "items" and normalize(table_name(table)) not in (normalize(name),) and self._has_column(name):
+            return False
+        self._current = table
+        self._query(table)
+        return True
+
+    def _has_column(self, name: str) -> bool:
+        return any(_finds(table, name) for table in self._tables)
+
+    def _no_table(self, step: Step) -> InvalidSelect:
+        forms = []
+        if step.clause.kind == "items":
+            forms = [f"{step.table} = {step.clause.text}"]
+        names = listed(table_name(table) for table in self._tables)
+        return invalid(
+            f"there is no table {quoted_name(step.table)}", f"Tables: {names}.", offset=step.offset, forms=forms
+        )
+
+    def _selects_fields(self, step: Step) -> bool:
+        """Add the fields beside the tables that a step names alone; return whether it does."""
+        metadata = self._document.metadata
+        if self._is_object or step.clause.kind != "items" or not isinstance(metadata, dict) or not metadata:
+            return False
+        texts = [text.strip().strip('"') for text, _ in split_outside(step.clause.text, ",")]
+        if not all(map(_is_name, texts)) or texts == ["count"]:
+            return False
+        keys = {normalize(key): key for key in metadata}
+        if not all(normalize(text) in keys for text in texts):
+            return False
+        tables = [self._current] if self._current is not None else self._tables
+        if any(all(_finds(table, text) for text in texts) for table in tables):
+            return False
+        self._fields.update({keys[normalize(text)]: metadata[keys[normalize(text)]] for text in texts})
+        return True
+
+    def _only_table(self, step: Step) -> Table:
+        """Return the table that a step fits, where none is named.
+
+        Raises:
+            InvalidSelect: it fits none, or several.
+        """
+        if len(self._tables) == 1 or step.clause.kind == "sql":
+            return self._tables[0]
+        fitting, errors = [], []
+        for table in self._tables:
+            try:
+                trial = Query.of(
+                    Rows(replace(table, rows=table.rows[:_TRIED_ROWS], types={}), self._statements()), self._today
+                )
+                trial.apply(step)
+                fitting.append(table)
+            except InvalidSelect as error:
+                errors.append(error)
+        if len(fitting) == 1:
+            return fitting[0]
+        names = [table_name(table) for table in fitting or self._tables]
+        if not fitting and "unknown" in errors[0].facts:
+            known = list(dict.fromkeys(name for table in self._tables for name in table.columns))
+            raise (
+                Names([]).unknown(str(errors[0].facts["unknown"]))
+                if not known
+                else _unknown_anywhere(errors[0], known, names)
+            )
+        problem = "several tables fit" if fitting else "no table fits"
+        forms = [f"{_written(name)}: {step.text}" for name in names]
+        raise invalid(f"{problem} {quoted_name(step.text)}", f"Tables: {listed(names)}.",
+                      offset=step.offset, forms=forms, is_choice=bool(fitting))  # fmt: skip
+
+    def _statements(self) -> Statements:
+        found = Statements(self._budget)
+        self._open.append(found)
+        return found
+
+    def _query(self, table: Table) -> Query:
+        name = table_name(table)
+        if name not in self._queries:
+            rows = Rows(table, self._statements())
+            self._queries[name] = Query.of(rows, self._today, self._partition, is_object=self._is_object)
+        return self._queries[name]
+
+    def _sql_tables(self, table: Table, query: Query) -> dict[str, Table]:
+        """Return the tables that SQL can read: ``data`` is the one so far."""
+        found = {table_name(one): one for one in self._tables}
+        so_far = query.result() if query.ctes or query.before else table
+        if self._current is None and len(self._tables) > 1:
+            return found
+        return {**found, table_name(table): so_far, "data": so_far, "rows": so_far}
+
+    def _replace(self, table: Table, found: Table, query: Query, step: Step) -> None:
+        """Go on with the rows that a statement returned."""
+        following = Query.of(Rows(replace(found, name=table.name), self._statements()), self._today)
+        following.follow(query, step)
+        self._queries[table_name(table)] = following
+        if self._is_object:
+            self._is_object = False
+
+    def _result(self) -> Document:
+        tables: list[Table] = []
+        notes = [*self._document.notes]
+        for query in self._queries.values():
+            found = query.result()
+            if not found.rows and query.rows.table.rows and query.ctes:
+                notes.append(why_empty(query))
+            notes += [*query.names.notes, *query.notes]
+            if query.before and query.is_computed:
+                notes.append(page_note(self._document.metadata, len(query.rows.table.rows)))
+            tables.append(found)
+        notes = list(dict.fromkeys(note for note in notes if note))
+        if self._is_object and len(tables) == 1 and len(tables[0].rows) == 1:
+            return Document(metadata=tables[0].objects()[0], notes=tuple(notes))
+        if not tables and not self._fields:
+            return replace(self._document, notes=tuple(notes))
+        return Document(tuple(tables), self._fields, tuple(notes))
+
+
+def _table_of_fields(document: Document) -> Table:
+    if not isinstance(document.metadata, dict):
+        raise invalid("this answer has no rows", "Leave select out, or write jmespath: and an expression.")
+    return Table("", tuple(document.metadata), [tuple(document.metadata.values())])
+
+
+def _unknown_anywhere(error: InvalidSelect, known: Sequence[str], tables: Sequence[str]) -> InvalidSelect:
+    found = unknown_column(str(error.facts["unknown"]), known)
+    return found.changed(next_step=f"{found.suggestion} Tables: {listed(tables)}.")
+
+
+def _finds(table: Table, name: str) -> bool:
+    wanted = normalize(name)
+    return any(normalize(column) == wanted for column in table.columns)
+
+
+def _is_name(text: str) -> bool:
+    words = names_in(text)
+    return bool(words) and all(character.isalnum() or character in ' _."`-' for character in text)
+
+
+def _written(name: str) -> str:
+    return name if all(part.isidentifier() for part in name.split(".")) else f'"{name}"'

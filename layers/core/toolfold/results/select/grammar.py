@@ -1,0 +1,343 @@
+"""Read the steps of a ``select``. What needs the columns of an answer is read by ``expressions``.
+
+select     = "jmespath:" text | step { ";" step }             a list of texts is steps as well
+step       = [ table ":" ] action | [ "from" ] table
+action     = columns | condition | period | order | rows | groups | sql
+columns    = item { "," item } | "*" [ "except" name { "," name } ]
+item       = expression [ "as" name ]
+condition  = any boolean of SQL, with "contains", "starts with", "ends with"; text may be without quotes
+period     = date | date ".." date | ( "since" | "after" | "before" | "until" ) date
+           | ( "last" | "next" ) N unit | ( "this" | "last" | "next" ) unit | "ytd" | "qtd" | "mtd"
+order      = "order by" key { "," key } | ( "newest" | "oldest" ) "first"
+key        = expression [ "asc" | "desc" ]
+rows       = ( "last" | "first" ) N | ( "top" | "bottom" ) N "by" expression
+           | "limit" N [ "offset" M ] | "[" [ a ] ":" [ b ] "]" | "distinct" item { "," item }
+groups     = item { "," item } "by" group { "," group } | "group by" group { "," group } ":" columns
+group      = unit | expression
+unit       = "year" | "quarter" | "month" | "week" | "weekday" | "day"
+sql        = one SELECT or WITH over "data" and the other tables of the answer
+expression = any expression of SQL over columns, with
+             "count" | aggregate "(" expression ")" | backward "(" expression ")" | aggregate "over" N
+aggregate  = "sum" | "avg" | "min" | "max" | "count" | "median" | "stddev" | "variance" | "first" | "last"
+           | "percentile" | "corr"
+backward   = "change" | "pct_change" | "lag"
+date       = 2025 | 2025-06 | 2025-Q2 | 2025-06-30 | 2025-06-30T16:00
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from toolfold.dates import UNITS, parse_date
+from toolfold.errors import InvalidSelect
+from toolfold.results.select.errors import invalid
+from toolfold.results.select.expressions import parse_items, parse_sql
+from toolfold.results.select.objects import form_of_object, object_of
+from toolfold.results.select.splitting import split_outside, split_words
+from toolfold.results.select.suggestions import suggested
+
+__all__ = ["MAX_CHARS", "Clause", "Clauses", "Selection", "Step", "kind_of_step", "parse_select"]
+
+MAX_CHARS = 4_000
+"""Characters of a ``select``: a page of SQL."""
+
+MAX_STEPS = 40
+_MAX_COUNT = 10**9
+"""Rows of no answer are more."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What a step does.
+
+    Attributes:
+        kind: ``items`` (columns, calculations, aggregates or a condition), ``from``, ``period``, ``order``, ``first``,
+            ``last``, ``top``, ``bottom``, ``limit``, ``slice``, ``distinct``, ``group``, ``sql`` or ``all``.
+        text: the expression in it, or the SQL.
+        by: what groups, or what ranks.
+        numbers: counts or bounds, as the kind has them.
+        low: of a period the first date as written; empty: open.
+        high: the last one.
+        unit: of a relative period.
+        is_after: of a period: ``low`` itself is outside.
+        is_before: ``high`` itself is outside.
+    """
+
+    kind: str
+    text: str = ""
+    by: str = ""
+    numbers: tuple[int | None, ...] = ()
+    low: str = ""
+    high: str = ""
+    unit: str = ""
+    is_after: bool = False
+    is_before: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: its text, where it starts in the ``select``, and its clause; ``table`` is the name before a colon."""
+
+    text: str
+    offset: int
+    clause: Clause
+    table: str = ""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A ``select``.
+
+    Attributes:
+        steps: to apply in this order.
+        jmespath: an expression in JMESPath, alone.
+    """
+
+    steps: tuple[Step, ...] = ()
+    jmespath: str = ""
+
+    @property
+    def text(self) -> str:
+        """The whole, as steps."""
+        return f"jmespath: {self.jmespath}" if self.jmespath else "; ".join(step.text for step in self.steps)
+
+    @property
+    def has_sql(self) -> bool:
+        """Whether a step is a statement of SQL."""
+        return any(step.clause.kind == "sql" for step in self.steps)
+
+    def with_steps(self, texts: list[str]) -> Selection:
+        """Return a selection of other steps."""
+        return replace(self, steps=tuple(_step(text, 0) for text in texts))
+
+
+_UNITS_OF_TIME = "year|quarter|month|week|day|hour|minute"
+_UNIT = rf"(?P<unit>{_UNITS_OF_TIME})s?"
+_N = r"(?P<n>\d{1,9})"
+
+Clauses = tuple[tuple[str, Mapping[str, str]], ...]
+
+SYNONYMS: tuple[tuple[str, str], ...] = (
+    (r"(?:latest|newest|last|most recent)(?: row| one| value)?", "last 1"),
+    (r"(?:oldest|first|earliest)(?: row| one| value)?", "first 1"),
+    (r"(?:latest|newest|most recent) (\d+)(?: rows)?", r"last \1"),
+    (r"(?:oldest|earliest) (\d+)(?: rows)?", r"first \1"),
+    (r"(last|first) (\d+) (?:rows|values|records|entries|data points)", r"\1 \2"),
+    (r"last (\d+) (?:trading|business) days", r"last \1 days"),
+    (r"(?:head|take) (\d+)", r"limit \1"),
+    (r"tail (\d+)", r"[-\1:]"),
+    (r"(\d+) rows", r"limit \1"),
+    (r"limit (\d+), (\d+)", r"limit \2 offset \1"),
+    (r"(?:past|trailing|previous) (\d+) (\w+)", r"last \1 \2"),
+    (r"past (\w+)", r"last 1 \1"),
+    (rf"last ({_UNITS_OF_TIME})", r"previous \1"),
+    (r"(\d+) ?(?:d|days)", r"last \1 days"),
+    (r"(\d+) ?(?:y|yr|yrs|years?)", r"last \1 years"),
+    (r"(\d+) ?(?:mo|months?)", r"last \1 months"),
+    (r"next (\d+) ?d", r"next \1 days"),
+    (r"year to date", "ytd"),
+    (r"month to date", "mtd"),
+    (r"quarter to date", "qtd"),
+    (r"current (\w+)", r"this \1"),
+    (r"(?:in|during|on) (.+)", r"period \1"),
+    (r"between (.+) and (.+)", r"period \1 .. \2"),
+    (r"from (\S*\d\S*) (?:to|until|through) (\S+)", r"period \1 .. \2"),
+    (r"(?:from|starting) (\d\S*)", r"since \1"),
+    (r"(?:to|through|up to) (\d\S*)", r"until \1"),
+    (r"after (.+)", r"after \1"),
+    (r"(?:where|filter|having) (.+)", r"\1"),
+    (r"(?:columns?|fields?|show|select(?!.*\bfrom\b))(?: ?[:=] ?| )(.+)", r"\1"),
+    (r"(?:sort|sorted|sort by|sorted by|order|ordered by) (?:by )?(.+)", r"order by \1"),
+    (r"(?!(?:select|with)\b)((?:\"[^\"]*\"|[^\":])+?) (asc|desc)", r"order by \1 \2"),
+    (r"(?:highest|largest|most) (\w+|\"[^\"]+\")", r"top 1 by \1"),
+    (r"(?:lowest|smallest|least) (\w+|\"[^\"]+\")", r"bottom 1 by \1"),
+    (r"(top|bottom) by (.+)", r"\1 1 by \2"),
+    (r"(?:distinct|unique) (.+)", r"distinct \1"),
+    (r"(?:rows? )?count|number of rows|count rows", "count"),
+    (r"(?:all|everything|\*)(?: columns| rows)?", "all"),
+    (r"(?:all(?: columns)?|\*) (?:except|without|but|exclude) \(?([^()]+)\)?", r"* except \1"),
+)
+"""Other words for a whole step → the step, as regular expressions. Nothing else in the language has two forms."""
+
+_ORDER_OF_TRIALS: tuple[tuple[str, str], ...] = (
+    ("sql", r"(?P<text>select\b.+)"),
+    ("sql", r"(?P<text>(?:insert into|update|delete from|drop|create|alter|pragma|attach|explain) .+)"),
+    ("all", r"all"),
+    ("last", rf"last {_N}"),
+    ("first", rf"first {_N}"),
+    ("top", rf"top {_N} by (?P<by>.+)"),
+    ("bottom", rf"bottom {_N} by (?P<by>.+)"),
+    ("limit", rf"limit {_N}(?: offset (?P<m>\d{{1,9}}))?"),
+    ("slice", r"\[ ?(?P<a>-?\d{1,9})? ?: ?(?P<b>-?\d{1,9})? ?\]"),
+    ("slice", r"\[ ?(?P<at>-?\d{1,9}) ?\]"),
+    ("distinct", r"distinct (?P<text>.+)"),
+    ("newest", r"newest first"),
+    ("oldest", r"oldest first"),
+    ("order", r"order by (?P<text>.+)"),
+    ("ago", rf"last {_N} {_UNIT}"),
+    ("next", rf"next {_N} {_UNIT}"),
+    ("this", rf"(?P<which>this|previous|next) {_UNIT}"),
+    ("to_date", r"(?P<which>[yqm])td"),
+    ("since", r"(?P<which>since|after|before|until) (?P<low>.+)"),
+    ("group", r"group by (?P<by>[^:]+): ?(?P<text>.+)"),
+    ("from", r"from (?P<text>\"[^\"]+\"|[\w. -]+)"),
+)
+"""Kind of a step → how it is written, in the order in which they are tried."""
+
+_TRIALS = tuple((kind, re.compile(pattern, re.I | re.S)) for kind, pattern in _ORDER_OF_TRIALS)
+_SYNONYMS = tuple((re.compile(pattern, re.I | re.S), template) for pattern, template in SYNONYMS)
+_SQL = re.compile(r"(?:select|with)\b.*\bfrom\b", re.I | re.S)
+_TABLE = re.compile(r"(?P<table>\"[^\"]+\"|[A-Za-z_][\w. -]*?) ?: ?(?P<rest>[^:].*)", re.S)
+_RANGE = re.compile(r"(?P<low>.+?) ?\.\. ?(?P<high>.+)|(?P<from>.+?) ?\.\.|\.\. ?(?P<to>.+)", re.S)
+_SQL = re.compile(r"select\b.+\bfrom\b|with\b.+\bselect\b", re.I | re.S)
+_JMESPATH = re.compile(r"\s*jmespath\s*:(.*)", re.I | re.S)
+
+
+def parse_select(value: Any) -> Selection | None:
+    """Return the steps of a ``select``; None where it is blank. The names in it are looked up later.
+
+    Args:
+        value: steps separated by ``;``, or a list of steps.
+
+    Raises:
+        InvalidSelect: it is no text, or a step cannot be read.
+    """
+    if isinstance(value, str) and (given := object_of(value)) is not None:
+        value = given
+    if isinstance(value, dict):
+        form = form_of_object(value)
+        raise invalid("an object is not read", f'Write "{form}".' if form else "")
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = ";".join(value)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise invalid("it must be text")
+    if len(value) > MAX_CHARS:
+        raise invalid(f"it has {len(value):,} characters; {MAX_CHARS:,} are the most", "Ask for less in one call.")
+    if match := _JMESPATH.fullmatch(value):
+        return Selection(jmespath=match[1].strip())
+    parts = [(text, offset) for text, offset in split_outside(value, ";") if text.strip()]
+    if len(parts) > MAX_STEPS:
+        raise invalid(f"it has {len(parts)} steps; {MAX_STEPS} are the most", "Ask for less in one call.")
+    steps = tuple(_step(text, offset) for text, offset in parts)
+    for step in steps:
+        try:
+            _check_form(step)
+        except InvalidSelect as error:
+            forms = suggested(value, kind_of_step)
+            if forms is not None:
+                raise _with_form(error, forms) from None
+    return Selection(steps) if steps else None
+
+
+def kind_of_step(text: str) -> str:
+    """Return the kind of one step; empty where it cannot be read."""
+    with suppress(InvalidSelect):
+        step = _step(text, 0)
+        _check_form(step)
+        return step.clause.kind
+    return ""
+
+
+def _with_form(error: InvalidSelect, forms: Iterable[str]) -> InvalidSelect:
+    """Return an error with the first form that can be read; the answer is not known yet."""
+    for form in forms:
+        with suppress(InvalidSelect):
+            for text, offset in () if _JMESPATH.fullmatch(form) else split_outside(form, ";"):
+                _check_form(_step(text, offset))
+            return error.changed(next_step=f'Write "{form}".')
+    return error
+
+
+def _check_form(step: Step) -> None:
+    """Check that the expressions of a step can be read, before anything is sent."""
+    clause = step.clause
+    if clause.kind == "sql":
+        parse_sql(clause.text, step.offset)
+    elif clause.kind in ("items", "group", "distinct") and not clause.text.startswith("* except "):
+        parse_items(clause.text, lambda _name: False, step.offset)
+
+
+def _step(text: str, offset: int) -> Step:
+    offset += len(text) - len(text.lstrip())
+    text = text.strip()
+    if clause := _clause(text):
+        return Step(text, offset, clause)
+    match = _TABLE.fullmatch(text)
+    if match and not parse_date(match["table"]):
+        rest = match["rest"].strip()
+        return Step(text, offset, _clause(rest) or _items(rest), match["table"].strip('"'))
+    return Step(text, offset, _items(text))
+
+
+def _clause(text: str) -> Clause | None:
+    """Return the clause of a step that has a form of its own; None: it is an expression."""
+    if _SQL.match(text):
+        return Clause("sql", text=text)
+    folded = " ".join(text.split())
+    for pattern, template in _SYNONYMS:
+        if match := pattern.fullmatch(folded):
+            folded = match.expand(template)
+            break
+    if folded.startswith("period "):
+        return _period(folded.removeprefix("period "))
+    for kind, trial in _TRIALS:
+        if match := trial.fullmatch(folded):
+            found = match.groupdict()
+            if (clause := _matched(kind, {key: value for key, value in found.items() if value})) is not None:
+                return clause
+    if clause := _period(folded):
+        return clause
+    return _items(folded) if folded != " ".join(text.split()) else None
+
+
+def _matched(kind: str, found: Mapping[str, str]) -> Clause | None:
+    count = int(found.get("n", 1))
+    unit = UNITS.get(found.get("unit", "").lower(), "")
+    if kind in ("last", "first", "top", "bottom"):
+        return Clause(kind, by=found.get("by", ""), numbers=(count,))
+    if kind == "limit":
+        return Clause(kind, numbers=(count, int(found.get("m", 0))))
+    if kind == "slice":
+        if "at" in found:
+            at = int(found["at"])
+            return Clause(kind, numbers=(at, at + 1 if at != -1 else None))
+        return Clause(kind, numbers=tuple(int(found[key]) if key in found else None for key in ("a", "b")))
+    if kind in ("newest", "oldest"):
+        return Clause("order", by=kind)
+    if kind in ("ago", "next"):
+        return Clause("period", numbers=(count if kind == "ago" else -count,), unit=unit)
+    if kind == "this":
+        return Clause("period", by=found["which"].lower(), unit=unit)
+    if kind == "to_date":
+        return Clause("period", by="this", unit={"y": "year", "q": "quarter", "m": "month"}[found["which"].lower()])
+    if kind == "since":
+        which, date = found["which"].lower(), found["low"]
+        if not parse_date(date):
+            return None
+        low, high = (date, "") if which in ("since", "after") else ("", date)
+        return Clause("period", low=low, high=high, is_after=which == "after", is_before=which == "before")
+    return Clause(kind, text=found.get("text", ""), by=found.get("by", ""))
+
+
+def _period(text: str) -> Clause | None:
+    """Return the period that a date or a range of dates means."""
+    if match := _RANGE.fullmatch(text):
+        low, high = match["low"] or match["from"] or "", match["high"] or match["to"] or ""
+        if all(parse_date(end) for end in (low, high) if end):
+            return Clause("period", low=low, high=high)
+    return Clause("period", low=text, high=text) if text[:1].isalnum() and parse_date(text) else None
+
+
+def _items(text: str) -> Clause:
+    """Return columns, calculations or a condition, with what groups them."""
+    for word in (r"group(?:ed)?\s+by", "by", "per"):
+        parts = split_words(text, word)
+        if len(parts) == 2 and all(parts) and (word != "per" or re.search(r"\(|\bcount\b", parts[0], re.I)):
+            return Clause("group", text=parts[0], by=parts[1])
+    return Clause("items", text=text)

@@ -1,0 +1,463 @@
+"""Know what an expression returns, and refuse or adapt what does not fit: texts and numbers are never compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from sqlglot import exp
+
+from toolfold.dates import MONTHS, Reading, parse_date
+from toolfold.errors import InvalidSelect
+from toolfold.results.select.dialect import call_of, function_of
+from toolfold.results.select.errors import invalid
+from toolfold.results.select.functions import AGGREGATES
+from toolfold.results.select.names import Column
+from toolfold.results.types import Kind, number_of
+from toolfold.text_safety import quoted_name
+
+__all__ = [
+    "COMPARISONS",
+    "MIRRORED",
+    "Adapter",
+    "column_of",
+    "high_of",
+    "is_condition",
+    "kind_of",
+    "low_of",
+    "node_of",
+    "two_dates",
+]
+
+COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
+_CONDITIONS = (*COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.Is, exp.Like, exp.Escape)
+MIRRORED: Mapping[type[exp.Expr], type[exp.Binary]] = {
+    exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ, exp.NEQ: exp.NEQ,
+}  # fmt: skip
+_SIGNS: Mapping[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "!=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=",
+}  # fmt: skip
+_OF_NUMBERS = AGGREGATES - {"first", "last"} | {"sum", "avg", "change", "pct_change"}
+_OF_DATES = frozenset(("date_part", "dayname", "monthname", "period"))
+_OF_ORDERED = frozenset(("min", "max"))
+_KINDS: tuple[tuple[Kind, str], ...] = (
+    (Kind.INTEGER, "count date_part date_diff length instr"),
+    (Kind.NUMBER, "abs sqrt ln log exp power floor ceil round"),
+    (Kind.TEXT, "lower upper concat substr substring left_part right_part replace dayname monthname date_format"),
+    (Kind.TEXT, "strftime"),
+    (Kind.DATE, "date date_trunc date_add"),
+)
+_KINDS_OF_CALLS = dict.fromkeys(_OF_NUMBERS, Kind.NUMBER) | {
+    name: kind for kind, names in _KINDS for name in names.split()
+}
+_LIKE_ARGUMENT = _OF_ORDERED | {"first", "last", "lag", "lead", "coalesce", "ifnull", "first_value", "last_value"}
+_YEARS = range(1900, 2101)
+
+
+def node_of(column: Column) -> exp.Column:
+    """Return a column as part of a tree."""
+    node = exp.column(exp.to_identifier(column.sql, quoted=True))
+    node.meta["column"] = column
+    return node
+
+
+def column_of(node: exp.Expr | None) -> Column | None:
+    """Return the column that a node is, perhaps in parentheses; None: it is another expression."""
+    found = node.unnest() if node is not None else None
+    return found.meta.get("column") if found is not None else None
+
+
+def is_condition(node: exp.Expr) -> bool:
+    """Return whether an expression is true or false."""
+    return isinstance(node.unnest(), _CONDITIONS)
+
+
+def kind_of(node: exp.Expr | None) -> Kind:
+    """Return what an expression returns, as far as that is known."""
+    if node is None:
+        return Kind.ANY
+    if (column := node.meta.get("column")) is not None:
+        return Kind(column.kind)
+    if isinstance(node, exp.Paren | exp.Alias | exp.Window | exp.Ordered | exp.Collate | exp.Distinct):
+        return kind_of(node.this or next(iter(node.expressions), None))
+    if isinstance(node, exp.Literal):
+        return Kind.TEXT if node.is_string else Kind.INTEGER if node.is_int else Kind.NUMBER
+    if isinstance(node, _CONDITIONS):
+        return Kind.BOOLEAN
+    if isinstance(node, exp.Subquery | exp.Select):
+        return kind_of(node.this if isinstance(node, exp.Subquery) else next(iter(node.expressions), None))
+    if isinstance(node, (*_ARITHMETIC, exp.Neg)):
+        operands = (node.this, node.expression) if isinstance(node, exp.Binary) else (node.this,)
+        is_whole = all(kind_of(operand) is Kind.INTEGER for operand in operands) and not isinstance(node, exp.Div)
+        return Kind.INTEGER if is_whole else Kind.NUMBER
+    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select):
+        return kind_of(node.this.selects[0])
+    name = function_of(node)
+    if name in _LIKE_ARGUMENT:
+        return kind_of(node.this if isinstance(node.this, exp.Expr) else next(iter(node.expressions), None))
+    return _KINDS_OF_CALLS.get(name, Kind.ANY)
+
+
+def low_of(reading: Reading) -> str:
+    """Return the first moment of a reading, as dates and times are stored: midnight is that of a day without a time."""
+    has_time = reading.has_time and (reading.low.hour, reading.low.minute, reading.low.second) != (0, 0, 0)
+    return reading.low.strftime("%Y-%m-%dT%H:%M:%S" if has_time else "%Y-%m-%d")
+
+
+def high_of(reading: Reading) -> str:
+    """Return the last moment: of a day that is after each of its times."""
+    return reading.high.strftime("%Y-%m-%dT%H:%M:%S.999999")
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """Check an expression against the kinds of its columns, and write literals as values of these kinds.
+
+    Attributes:
+        today: the day of relative dates.
+        folds: whether texts are compared without regard to letter case.
+        puts_nulls_first: whether a statement says that nulls come first in its order; else they come last.
+    """
+
+    today: date
+    folds: bool = True
+    puts_nulls_first: bool = False
+
+    def adapt(self, tree: exp.Expr) -> exp.Expr:
+        """Return the tree with adapted parts.
+
+        Raises:
+            InvalidSelect: parts do not fit each other.
+        """
+        for one in tree.find_all(*COMPARISONS):
+            if isinstance(one.this, COMPARISONS) or isinstance(one.expression, COMPARISONS):
+                raise _chained(one)
+        for node in reversed(list(tree.walk(bfs=False))):
+            handler = self._handlers.get(type(node)) or (self._function if function_of(node) else None)
+            changed = handler(node) if handler is not None else node
+            if changed is not node:
+                if node is tree:
+                    tree = changed
+                else:
+                    node.replace(changed)
+        return tree
+
+    @property
+    def _handlers(self) -> Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]]:
+        return {
+            **dict.fromkeys(COMPARISONS, self._comparison),
+            **dict.fromkeys(_ARITHMETIC, self._arithmetic),
+            exp.Neg: self._negation,
+            exp.Between: self._between,
+            exp.In: self._in,
+            exp.Like: self._like,
+            exp.Ordered: self._ordered,
+            **dict.fromkeys((exp.And, exp.Or, exp.Not), self._logic),
+        }
+
+    # Comparisons
+
+    def _comparison(self, node: exp.Expr) -> exp.Expr:
+        left, right = node.this, node.expression
+        for side in (left, right):
+            if isinstance(side, exp.Null):
+                is_not = "not " if isinstance(node, exp.NEQ) else ""
+                raise invalid(
+                    "nothing is equal to null",
+                    f"Write {_shown(left)} is {is_not}null.",
+                    replaces=[(r"\s*(?:!=|<>|=+)\s*null\b", f" is {is_not}null")],
+                )
+        if _is_value(left) and not _is_value(right):
+            return self._compared(MIRRORED[type(node)], right, left)
+        return self._compared(type(node), left, right)  # type: ignore[arg-type]
+
+    def _compared(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        kind = kind_of(left)
+        if kind.is_date and (moment := _moment(right)) is not None:
+            right = moment
+        if isinstance(right, exp.Literal) and right.is_number and _may_be_text(left, kind):
+            return operator(this=call_of("as_number", left), expression=right)
+        is_equality = operator in (exp.EQ, exp.NEQ)
+        for side in (left, right):
+            if kind_of(side) is Kind.MIXED and not is_equality:
+                raise _mixed(side)
+        if _is_percent(right):
+            return operator(this=left, expression=self._percent(operator, left, right))
+        if kind is Kind.NUMBER and _is_computed(left) and (_is_value(right) or _is_computed(right)):
+            left, right = _as_shown(left), _as_shown(right) if _is_computed(right) else right
+        if kind.is_date and _is_value(right):
+            return self._with_date(operator, left, right)
+        if kind.is_number and isinstance(right, exp.Literal) and right.is_string:
+            return operator(this=left, expression=self._as_number(left, right))
+        if kind is Kind.INTEGER and isinstance(right, exp.Literal) and function_of(left) == "date_part":
+            return operator(this=left, expression=right)
+        if kind is Kind.BOOLEAN and isinstance(right, exp.Literal) and right.is_string:
+            return operator(this=left, expression=exp.Boolean(this=right.name.lower() in ("true", "yes")))
+        if kind in (Kind.TEXT, Kind.MIXED):
+            return self._with_text(operator, left, right)
+        _require_alike(left, right)
+        return operator(this=left, expression=right)
+
+    def _with_text(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        if isinstance(right, exp.Boolean):
+            right = exp.Literal.string(str(right.this).lower())
+        if kind_of(right).is_number and function_of(left):
+            return operator(this=call_of("as_number", left), expression=right)
+        if (column := column_of(right)) is not None and column.kind.is_number and operator in (exp.EQ, exp.NEQ):
+            word = rf"(?<![\w'\"]){re.escape(column.name)}(?![\w'\"])"
+            raise invalid(
+                f"{quoted_name(column.name)} is a column of numbers, and {_shown(left)} is text",
+                f"Write '{column.name}' for the text.",
+                replaces=[(word, f"'{column.name}'")],
+            )
+        if (isinstance(right, exp.Literal) and not right.is_string) or kind_of(right).is_number:
+            if operator not in (exp.EQ, exp.NEQ) or not isinstance(right, exp.Literal):
+                raise invalid(
+                    f"{_shown(left)} is text, which is not compared with a number", f"Write {_shown(left)} = 'text'."
+                )
+            right = exp.Literal.string(right.name)
+        if operator not in (exp.EQ, exp.NEQ) and isinstance(right, exp.Literal) and parse_date(right.name):
+            raise invalid(f"{_shown(left)} is text, which is not compared with a date")
+        if not self.folds:
+            return operator(this=left, expression=right)
+        if isinstance(right, exp.Literal) and not right.name.isascii():
+            return operator(this=call_of("fold", left), expression=exp.Literal.string(right.name.casefold()))
+        return operator(this=exp.Collate(this=left, expression=exp.var("NOCASE")), expression=right)
+
+    def _with_date(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        text = right.name
+        readings = parse_date(text, self.today)
+        if isinstance(right, exp.Literal) and right.is_number and not (text.isdecimal() and int(text) in _YEARS):
+            readings = []
+        if len(readings) > 1:
+            raise two_dates(text, readings)
+        if not readings:
+            raise invalid(f"{_shown(left)} is a date, and {quoted_name(text)} is none", "Write e.g. 2025-06-30.")
+        low, high = exp.Literal.string(low_of(readings[0])), exp.Literal.string(high_of(readings[0]))
+        if operator in (exp.EQ, exp.NEQ):
+            within = exp.Between(this=left, low=low, high=high)
+            within.meta["is_adapted"] = True
+            return exp.paren(within) if operator is exp.EQ else exp.Not(this=exp.paren(within))
+        return operator(this=left, expression=high if operator in (exp.GT, exp.LTE) else low)
+
+    def _as_number(self, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        text = right.name
+        if function_of(left) == "date_part" and text.lower() in MONTHS:
+            return exp.Literal.number(MONTHS.index(text.lower()) + 1)
+        number = number_of(text)
+        if number is None:
+            raise invalid(f"{_shown(left)} is a number, and {quoted_name(text)} is none", _number_form(left))
+        return exp.Literal.number(number) if number >= 0 else exp.Neg(this=exp.Literal.number(-number))
+
+    def _percent(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        is_negative = isinstance(right, exp.Neg)
+        number: exp.Expr = (right.this if is_negative else right).expressions[0]
+        number = exp.Neg(this=number) if is_negative else number
+        column = column_of(left)
+        if column is not None and (column.unit == "%" or "percent" in column.name.lower()):
+            return number
+        if not isinstance(column, Column) and function_of(left.unnest()) == "pct_change":
+            return number
+        written = number.sql()
+        share, sign = float(written.replace(" ", "")) / 100, _SIGNS[operator]
+        forms = [f"{_shown(left)} {sign} {share:g}", f"{_shown(left)} {sign} {written}"]
+        raise invalid(
+            f"whether {_shown(left)} has percentages or fractions is not known",
+            f"Write {forms[0]}, where 1 is everything, or {forms[1]}, where 100 is.",
+            replaces=[(rf"{re.escape(number.name)}(?:\.0)? ?%", text) for text in (f"{share:g}", number.name)],
+            is_choice=True,
+        )
+
+    def _between(self, node: exp.Expr) -> exp.Expr:
+        if node.meta.get("is_adapted"):
+            return node
+        left = node.this
+        bounds = (
+            exp.GTE(this=left, expression=node.args["low"]),
+            exp.LTE(this=left.copy(), expression=node.args["high"]),
+        )
+        return exp.paren(exp.and_(*(self._comparison(bound) for bound in bounds), copy=False))
+
+    def _like(self, node: exp.Expr) -> exp.Expr:
+        """Fold letters that LIKE does not: it ignores the case of ASCII alone."""
+        pattern = node.expression
+        if not self.folds or not isinstance(pattern, exp.Literal) or pattern.name.isascii():
+            return node
+        return exp.Like(this=call_of("fold", node.this), expression=exp.Literal.string(pattern.name.casefold()))
+
+    def _in(self, node: exp.Expr) -> exp.Expr:
+        if not node.expressions:
+            return node
+        equal = [self._comparison(exp.EQ(this=node.this.copy(), expression=value)) for value in node.expressions]
+        if all(isinstance(one, exp.EQ) and one.this == equal[0].this for one in equal):
+            return exp.In(this=equal[0].this, expressions=[one.expression for one in equal])
+        return exp.paren(exp.or_(*equal, copy=False))
+
+    def _logic(self, node: exp.Expr) -> exp.Expr:
+        for side in (node.this, node.expression):
+            kind = kind_of(side.unnest()) if isinstance(side, exp.Expr) else Kind.ANY
+            if kind not in (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY) and not isinstance(side, exp.Subquery):
+                raise invalid(
+                    f"{_shown(side)} is a value, and a condition is needed", f"Write e.g. {_shown(side)} = 1."
+                )
+        return node
+
+    # Values
+
+    def _arithmetic(self, node: exp.Expr) -> exp.Expr:
+        left, right = node.this, node.expression
+        kinds = kind_of(left), kind_of(right)
+        if kinds[0].is_date and isinstance(node, exp.Sub):
+            return call_of("date_minus", left, right)
+        if kinds[0].is_date and isinstance(node, exp.Add) and kinds[1].is_number:
+            return call_of("date_add", "day", right, left)
+        for side in (left, right):
+            if function_of(side) == "_percent":
+                side.replace(exp.Literal.number(float(side.expressions[0].name) / 100))
+            else:
+                _require_number(side)
+        return node
+
+    def _negation(self, node: exp.Expr) -> exp.Expr:
+        _require_number(node.this)
+        return node
+
+    def _function(self, node: exp.Expr) -> exp.Expr:
+        name = function_of(node)
+        arguments: Sequence[exp.Expr] = [node.this] if isinstance(node.this, exp.Expr) else node.expressions
+        if not arguments and name == "count":
+            return exp.Count(this=exp.Star())
+        if not arguments and name in _OF_NUMBERS | _OF_ORDERED:
+            raise invalid(f"{name} needs a column", f"Write e.g. {name}(close).")
+        if name in _OF_NUMBERS:
+            for argument in arguments:
+                _require_number(argument)
+        if name in _OF_DATES:
+            _require_date(arguments[-1])
+        if name in _OF_ORDERED and kind_of(arguments[0]) is Kind.MIXED:
+            raise _mixed(arguments[0])
+        return node
+
+    def _ordered(self, node: exp.Expr) -> exp.Expr:
+        if kind_of(node.this) is Kind.MIXED:
+            raise _mixed(node.this)
+        if not self.folds and not self.puts_nulls_first:
+            node.set("nulls_first", False)
+        return node
+
+
+def two_dates(text: str, readings: Sequence[Reading]) -> InvalidSelect:
+    """Return the error for a date that can be two dates."""
+    days = [str(reading.low.date()) for reading in readings]
+    return invalid(
+        f"{text} can be two dates",
+        f"Write {' or '.join(days)}.",
+        replaces=[(re.escape(text), day) for day in days],
+        is_choice=True,
+    )
+
+
+def _require_alike(left: exp.Expr, right: exp.Expr) -> None:
+    """Refuse a date or a text beside a number, and a number beside true or false."""
+    kind, other = kind_of(left), kind_of(right)
+    if (kind.is_date and other.is_number) or (kind.is_number and other.is_date):
+        written = [_shown(side).replace(" ", "") for side in (left, right)]
+        dates = [text for text in written if parse_date(text)]
+        raise invalid(
+            f"{_shown(left)} and {_shown(right)} are a date and a number",
+            replaces=[(rf"(?<!['\w]){re.escape(text)}(?!['\w])", f"'{text}'") for text in dates],
+        )
+    if kind.is_number and isinstance(right, exp.Boolean):
+        raise invalid(f"{_shown(left)} is a number, which is not true or false", _number_form(left))
+    if kind.is_number and other is Kind.TEXT:
+        raise invalid(f"{_shown(right)} is text, and {_shown(left)} a number")
+
+
+def _moment(node: exp.Expr) -> exp.Expr | None:
+    """Return the text of a date that a function such as ``DATE '2026-03-01'`` is of; None: it is something else."""
+    last = node.expressions[-1] if function_of(node) in ("date", "datetime", "strftime") and node.expressions else None
+    return last if isinstance(last, exp.Literal) and last.is_string and parse_date(last.name) else None
+
+
+def _may_be_text(node: exp.Expr, kind: Kind) -> bool:
+    """Return whether a computed value may be a text of digits, as a part of a date is: ``strftime('%m', date)``."""
+    return column_of(node) is None and kind in (Kind.ANY, Kind.TEXT) and isinstance(node, exp.Func | exp.Column)
+
+
+def _is_value(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Neg):
+        return _is_value(node.this)
+    return isinstance(node, exp.Literal | exp.Boolean) or function_of(node) == "_percent"
+
+
+def _is_percent(node: exp.Expr) -> bool:
+    return function_of(node.this if isinstance(node, exp.Neg) else node) == "_percent"
+
+
+def _is_computed(node: exp.Expr) -> bool:
+    column = column_of(node)
+    return column is not None and column.index is None and column.kind is Kind.NUMBER
+
+
+def _as_shown(node: exp.Expr) -> exp.Expr:
+    """Return a computed number with the twelve digits that are shown, so that it equals what a reader copies."""
+    return call_of("shown", node)
+
+
+def _require_number(node: exp.Expr) -> None:
+    kind = kind_of(node.expressions[0] if isinstance(node, exp.Distinct) else node)
+    if kind is Kind.MIXED:
+        raise _mixed(node)
+    if kind in (Kind.TEXT, Kind.DATE, Kind.DATETIME):
+        raise invalid(
+            f"{_shown(node)} is {'text' if kind is Kind.TEXT else 'a date'}, not a number", unfit=_shown(node)
+        )
+
+
+def _require_date(node: exp.Expr) -> None:
+    column = column_of(node)
+    if column is not None and kind_of(node) not in (Kind.DATE, Kind.DATETIME, Kind.EMPTY, Kind.ANY):
+        raise invalid(f"{_shown(node)} is no column of dates", unfit=_shown(node))
+
+
+def _mixed(node: exp.Expr) -> Exception:
+    column = column_of(node) or column_of(node.this if isinstance(node.this, exp.Expr) else None)
+    misfit = column.misfit if column is not None else ""
+    return invalid(
+        f"the values of {_shown(node)} are not of one kind: {quoted_name(misfit)} does not fit the others",
+        f"{_shown(node)} can be shown, and compared with =, in, like and contains.",
+        unfit=_shown(node),
+    )
+
+
+def _chained(node: exp.Expr) -> Exception:
+    """Return the error for ``a < b <= c``, which SQL reads as a comparison of a truth with c."""
+    inner, outer = (node.this, node) if isinstance(node.this, COMPARISONS) else (node.expression, node)
+    middle = inner.expression if inner is node.this else inner.this
+    pairs = [(inner, inner.this, inner.expression)]
+    pairs += [(outer, middle, outer.expression) if inner is node.this else (outer, outer.this, middle)]
+    parts = []
+    for comparison, left, right in pairs:
+        if _is_value(left) and not _is_value(right):
+            parts.append(f"{_shown(right)} {_SIGNS[MIRRORED[type(comparison)]]} {_shown(left)}")
+        else:
+            parts.append(f"{_shown(left)} {_SIGNS[type(comparison)]} {_shown(right)}")
+    form = " and ".join(parts)
+    return invalid("two comparisons in a row are not read", f"Write {form}.", forms=[form])
+
+
+def _number_form(node: exp.Expr) -> str:
+    return f"Write a number, as in {_shown(node)} > 10."
+
+
+def _shown(node: exp.Expr) -> str:
+    """Return an expression as it is written in a step."""
+    tree = node.copy()
+    for one in list(tree.find_all(exp.Column)):
+        column = one.meta.get("column")
+        name = column.name if column is not None else one.name
+        one.set("this", exp.to_identifier(name, quoted=not name.isidentifier()))
+    return str(tree.sql())

@@ -1,0 +1,252 @@
+"""Run statements over the tables of an answer in SQLite, within the bounds of :mod:`toolfold.sqlite_sandbox`.
+
+A statement that finds no memory while others run is tried once more, so that a greedy one of one caller fails alone.
+Connections belong to one call: no statement waits for another but for the processor.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sqlite3
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from toolfold.budget import WorkBudget
+from toolfold.errors import CallError, InvalidSelect
+from toolfold.fuzzy import did_you_mean
+from toolfold.results.render import dumps_compact
+from toolfold.results.select.errors import invalid
+from toolfold.results.select.functions import FUNCTION_NAMES, add_functions
+from toolfold.results.types import Kind
+from toolfold.sqlite_sandbox import SAFE_FUNCTIONS, Authorizer, ended_at, is_internal, limit_connection
+from toolfold.text_safety import quoted_name
+
+__all__ = ["CALLABLE", "Statements", "explained", "quoted"]
+
+MAX_QUERY_S = 8.0
+"""Seconds that a statement may take without loading its tables: sorting all columns of 25 MB takes two."""
+
+_MAX_RESULT_BYTES = 224 << 20
+"""Memory of a result: that of all cells of 25 MB."""
+
+_BYTES_AT_ONCE = 1 << 20
+"""Bytes of a result that are fetched before they are reserved."""
+
+CALLABLE = SAFE_FUNCTIONS | FUNCTION_NAMES
+"""Functions that a statement may call."""
+
+_RETRY_S = 0.2
+"""Wait before a statement is tried once more that found no memory: a greedy one has ended by then."""
+
+_ROWS_AT_ONCE = 5_000
+_VARIABLES_AT_ONCE = 200
+"""Cells that one INSERT adds: a statement for each row takes three times as long."""
+
+_ROW_BYTES, _CELL_BYTES, _DATE_BYTES = 16, 9, 24
+"""A row, a number and a date in a page of SQLite."""
+
+_MAX_INTEGER = 2**63 - 1
+
+_running: set[int] = set()
+
+
+class Statements:
+    """A connection to a database in memory, for the statements of one call. A context manager, used by one thread.
+
+    Args:
+        budget: what the call may cost.
+    """
+
+    def __init__(self, budget: WorkBudget) -> None:
+        self.budget = budget
+        self._reserved = self._reserved_by_functions = 0
+        self._error: CallError | None = None
+        self._tables: set[str] = set()
+        self._connection = connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
+        limit_connection(connection)
+        connection.execute("PRAGMA temp_store=MEMORY").close()
+        connection.execute("PRAGMA journal_mode=OFF").close()
+        add_functions(connection, self._reserve_for_functions)
+
+    def __enter__(self) -> Statements:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+        self.budget.release(self._reserved)
+        self._reserved = 0
+
+    def load(self, name: str, columns: Sequence[tuple[str, Sequence[Any], Kind]], row_count: int) -> None:
+        """Make a table of columns: each its name in SQL, its values and their kind. Rows are numbered from 1.
+
+        Raises:
+            AnswerTooLarge: it takes more memory than there is.
+        """
+        connection = self._connection
+        columns = columns or [("unread", [None] * row_count, Kind.EMPTY)]
+        connection.execute(f"DROP TABLE IF EXISTS {quoted(name)}")
+        connection.execute(f"CREATE TABLE {quoted(name)} ({', '.join(quoted(column) for column, _, _ in columns)})")
+        self._tables.add(name.lower())
+        marks = f"({', '.join('?' * len(columns))})"
+        connection.execute("BEGIN")
+        for start in range(0, row_count, _ROWS_AT_ONCE):
+            cells = [_storable(column[start : start + _ROWS_AT_ONCE], kind) for _, column, kind in columns]
+            rows = list(zip(*cells, strict=True))
+            size = sum(_size(*column) for column in zip(cells, columns, strict=True)) + _ROW_BYTES * len(rows)
+            self.budget.reserve(size)
+            self._reserved += size
+            together = max(1, _VARIABLES_AT_ONCE // len(columns))
+            whole = len(rows) // together * together
+            try:
+                for count, part in ((together, rows[:whole]), (1, rows[whole:])):
+                    values = [
+                        tuple(itertools.chain.from_iterable(part[at : at + count])) for at in range(0, len(part), count)
+                    ]
+                    statement = f"INSERT INTO {quoted(name)} VALUES {', '.join([marks] * count)}"  # noqa: S608 - quoted
+                    connection.executemany(statement, values)
+            except (MemoryError, sqlite3.OperationalError, sqlite3.DataError):
+                raise self.budget.too_large(_TOO_MUCH_MEMORY) from None
+        connection.execute("COMMIT")
+
+    def query(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Return the names of the columns and the rows of a statement.
+
+        Raises:
+            AnswerTooLarge: it takes more time or memory than there is.
+            sqlite3.Error: it cannot be run; see :func:`explained`.
+        """
+        mark = id(self)
+        _running.add(mark)
+        try:
+            try:
+                return self._run(statement)
+            except MemoryError:
+                if _running != {mark}:
+                    time.sleep(_RETRY_S)
+                    return self._run(statement)
+                raise
+        except MemoryError:
+            raise self.budget.too_large(_TOO_MUCH_MEMORY) from None
+        finally:
+            _running.discard(mark)
+
+    def _run(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        self.budget.check_time()
+        deadline = min(self.budget.deadline, time.monotonic() + MAX_QUERY_S)
+        connection = self._connection
+        connection.set_authorizer(Authorizer(self._may_read, CALLABLE))
+        cursor = connection.cursor()
+        try:
+            with ended_at(connection, deadline):
+                return self._fetch(cursor, statement)
+        except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
+            if self._error is not None:
+                raise self._error from None
+            if "interrupt" in str(error) or time.monotonic() >= deadline:
+                raise self.budget.too_large("The SQL takes longer than one call may.") from None
+            if "too big" in str(error):
+                raise self.budget.too_large("A text or row in the SQL is longer than a megabyte.") from None
+            raise error if isinstance(error, sqlite3.Error) else sqlite3.DataError(str(error)) from None
+        finally:
+            cursor.close()
+            connection.set_authorizer(None)
+            self.budget.release(self._reserved_by_functions)
+            self._reserved_by_functions, self._error = 0, None
+
+    def _fetch(self, cursor: sqlite3.Cursor, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        cursor.execute(statement)
+        names = [column[0] for column in cursor.description or ()]
+        fetched, unreserved, reserved, size_of = [], 0, 0, sys.getsizeof
+        for row in cursor:
+            fetched.append(row)
+            unreserved += size_of(row) + sum(map(size_of, row)) + 8
+            if unreserved > _BYTES_AT_ONCE:
+                self.budget.reserve(unreserved)
+                reserved += unreserved
+                unreserved = 0
+                if reserved > _MAX_RESULT_BYTES:
+                    raise self.budget.too_large("The result has too many rows; add limit, or by.")
+        self.budget.reserve(unreserved)
+        return names, fetched
+
+    def _reserve_for_functions(self, size: int) -> None:
+        """Reserve memory until the statement has ended; SQLite does not hand on the error of a function."""
+        try:
+            self.budget.reserve(size)
+        except CallError as error:
+            self._error = error
+            raise
+        self._reserved_by_functions += size
+
+    def _may_read(self, table: str, column: str, _view: str) -> bool:
+        """Return whether a table is one of the call; without a column it is a subquery of which rows are counted."""
+        return table in self._tables or (not column and not is_internal(table))
+
+
+_TOO_MUCH_MEMORY = "The SQL takes more memory than one call has."
+
+_PROBLEMS: tuple[tuple[str, str, str], ...] = (
+    (r"misuse of window function (\w+)\(\)", "{} needs OVER", "Write {}(x) OVER (ORDER BY date)."),
+    (r"misuse of aggregate.*?:? ?(\w+)\(\)", "{} cannot be used there", "Use HAVING, or a subquery."),
+    (r"ambiguous column name: (.*)", "more than one table has a column {}", "Write the table before it: a.{}."),
+    (r"wrong number of arguments to function (\w+).*", "{} takes another number of arguments", ""),
+    (r".*(?:authorized|prohibited).*", "only SELECT over the rows of this answer can be run here", ""),
+    (r"SELECTs to the left and right.*", "the parts of UNION have different numbers of columns", ""),
+    (r"integer overflow", "a sum is too large for whole numbers", "Write sum(1.0 * x)."),
+    (r"too many (?:columns|terms|references).*", "the statement is too large", "Name the columns that you need."),
+    (r"(?:Expression tree is too large|parser stack overflow).*", "the SQL is nested too deeply", ""),
+    (r"circular reference: (.*)", "{} reads itself", "Write WITH RECURSIVE."),
+    (r"LIKE or GLOB pattern too complex", "a pattern of LIKE has more than 200 characters", ""),
+    (r"near \"(.*)\": syntax error", "the SQL cannot be read at {}", ""),
+)
+"""What SQLite returns → problem and next step; ``{}`` is the name in it."""
+
+
+def explained(error: sqlite3.Error, offset: int | None = None) -> InvalidSelect:
+    """Return the error for a statement that SQLite refuses, in our words."""
+    message = str(error)
+    if match := re.fullmatch(r"(?:no such function: |not authorized to use function: )(\w+)", message):
+        known = sorted(CALLABLE)
+        return invalid(f"there is no function {quoted_name(match[1].lower())}", did_you_mean(match[1].lower(), known),
+                       offset=offset)  # fmt: skip
+    for pattern, problem, suggestion in _PROBLEMS:
+        if match := re.fullmatch(pattern, message):
+            name = quoted_name(match[1].lower()) if match.groups() and match[1] else ""
+            return invalid(problem.format(name), suggestion.format(name), offset=offset)
+    return invalid("this cannot be calculated", offset=offset)
+
+
+def quoted(name: str) -> str:
+    """Return an identifier of SQL, in signs with which SQLite never takes an unknown one for text."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _storable(cells: Sequence[Any], kind: Kind) -> Sequence[Any]:
+    """Return values as SQLite stores them: texts that can be encoded, lists and objects as JSON."""
+    if kind.is_number and max(map(abs, filter(None, cells)), default=0) <= _MAX_INTEGER:
+        return cells
+    return cells if kind.is_date or kind is Kind.BOOLEAN else [_storable_cell(cell) for cell in cells]
+
+
+def _storable_cell(cell: Any) -> Any:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, list | tuple | dict):
+        cell = dumps_compact(cell)
+    elif isinstance(cell, int) and abs(cell) > _MAX_INTEGER:
+        cell = str(cell)
+    return cell.encode("utf-8", "replace").decode() if isinstance(cell, str) and not cell.isascii() else cell
+
+
+def _size(cells: Sequence[Any], column: tuple[str, Sequence[Any], Kind]) -> int:
+    """Return about how many bytes a column takes in SQLite."""
+    kind = column[2]
+    if kind.is_number or kind.is_date:
+        return (_DATE_BYTES if kind.is_date else _CELL_BYTES) * len(cells)
+    return _CELL_BYTES * len(cells) + sum(len(cell) for cell in cells if type(cell) is str)

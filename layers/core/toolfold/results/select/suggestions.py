@@ -1,0 +1,504 @@
+"""Guess the steps that a ``select`` outside the grammar means, for the form that its error proposes.
+
+Nothing here is part of the language: a guess is written as steps, and the engine tries them on the answer before an
+error shows them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from toolfold.dates import add_months, parse_date
+from toolfold.fuzzy import normalize
+from toolfold.results.select.names import find_table, table_name, words_of
+from toolfold.results.select.splitting import split_outside
+from toolfold.results.tables import DATE_NAMES, Document, Table
+
+__all__ = ["suggested"]
+
+_MAX_CHARS = 500
+"""Length of a guess: a longer one is SQL, or has no one meaning."""
+
+_MAX_ROUNDS = 4
+_COMPARED_ROWS = 300
+
+_WORDS: tuple[tuple[str, str], ...] = (
+    (r"^```(?:sql)?|```$|^sql:", " "),
+    (r"\b(?:please|just|for the|of the|the|their|its|(?:give|show|tell|get) me|i (?:want|need))\b", " "),
+    (r"\s\|\s", "; "),
+    (r"&&", " and "),
+    (r"\|\|", " or "),
+    (r"≥", ">="),
+    (r"≤", "<="),
+    (r"≠", "!="),
+    (r"==", "="),
+    (r"=~|(?<![\w~])~|~(?=\w)", " contains "),
+    (r"!\s*\(", "not ("),
+    (r"(\d) ?million\b", r"\1M"),
+    (r"(\d) ?billion\b", r"\1B"),
+    (r"(\d) ?thousand\b", r"\1K"),
+    (r"\b(?:is )?(?:at least|no less than)\b", ">="),
+    (r"\b(?:is )?(?:at most|no more than)\b", "<="),
+    (r"\b(?:is )?(?:greater|more|larger|higher) than\b", ">"),
+    (r"\b(?:is )?(?:less|lower|smaller|fewer) than\b", "<"),
+    (r"\b(?:is )?(?:above|over)(?= *[\d$])", ">"),
+    (r"\b(?:is )?(?:below|under)(?= *[\d$])", "<"),
+    (r"\b(?:equals|is equal to)\b", "="),
+    (r"\bgroupby\b", "group by"),
+    (r"\bgroup by (\w+) ?[;,] ?(\w+\(.*?\))", r"\2 by \1"),
+    (r"\bmaximum\(", "max("),
+    (r"\bminimum\(", "min("),
+    (r"\btotal\(", "sum("),
+    (r"\bfrom (\w+)(?: select |: ?)", r"from \1; "),
+    (r"\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
+    (r"\bdate in (?=\d)", ""),
+    (r"\b(\w+ ?\(.*?\)) (asc|desc) by (\w+)", r"\1 by \3; order by \1 \2"),
+    (r"\b(top|bottom) (\d+) (?:days|rows|weeks|months|years|values|items|stocks) by\b", r"\1 \2 by"),
+    (r"\b(?:trading|business) days\b", "days"),
+    (r"\b(?:for|of|over|in|from) *(?=(?:last|past) \d)", "; "),
+    (r"(?<![\w.])\d+[a-z]?\. (?=[A-Za-z])", ""),
+    (r"(?<![\w.,])(\d{1,3}),(\d{3})(?:,(\d{3}))?(?![\d,])", r"\1\2\3"),
+)
+"""Words and signs anywhere in a guess → those of the language."""
+
+_CLAUSE = re.compile(
+    r"(?:,\s*|\s+)(?=(?:last|first|newest|latest|oldest|top|bottom|head|tail|limit|skip|offset) \d"
+    r"|(?:order|sort)(?:ed)? by\b|(?:since|until|before|after) \S*\d{4}|ytd\b)",
+    re.I,
+)
+"""What a step of its own begins with."""
+
+_UNITS = r"(days?|weeks?|months?|quarters?|years?)"
+_FUNCTIONS = {"maximum": "max", "minimum": "min", "total": "sum", "average": "avg", "mean": "avg", "std": "stddev"}
+_ADVERBS = {
+    "daily": "day",
+    "weekly": "week",
+    "monthly": "month",
+    "quarterly": "quarter",
+    "yearly": "year",
+    "annual": "year",
+}
+_SUMMARY = r"(max|min|sum|avg|mean|average|median|total|std|stddev|maximum|minimum|count)"
+
+_SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* by )", re.I)
+"""Functions of all rows, after which there is one row."""
+
+_STEPS: tuple[tuple[str, str], ...] = (
+    (r"last -(\d+)|recent (\d+)", r"last \1\2"),
+    (r"top (\d+) by (\w+) asc", r"bottom \1 by \2"),
+    (r"\[ ?['\"](\w+)['\"] ?\]", r"\1"),
+    (r"(.+\)) where (.+)", r"\2; \1"),
+    (r"(\w+) ?= ?([A-Za-z_]\w* ?[-+*/] ?\w.*)", r"\2 as \1"),
+    (r"last (\d+) ?d", r"last \1 days"),
+    (rf"(\d+) (?:most recent|latest|newest|last) {_UNITS}", r"last \1 \2"),
+    (r"(\d+) (?:most recent|latest|newest|last)(?: rows)?", r"last \1"),
+    (rf"(?:newest|latest|most recent|recent) (\d+) {_UNITS}", r"last \1 \2"),
+    (r"(?:oldest|first|earliest) (\d+) (?:days|rows)", r"first \1"),
+    (r"(?:\w+\.)?tail ?\(? ?(\d+) ?\)?", r"last \1"),
+    (r"(?:\w+\.)?head ?\(? ?(\d+) ?\)?", r"limit \1"),
+    (r"(?:rows|count|number) ?[=:] ?(\d+)|top (\d+)", r"limit \1\2"),
+    (r"(?:\w+\.)?nlargest\( ?(\d+) ?, ?['\"]?(\w+)['\"]? ?\)", r"top \1 by \2"),
+    (r"(?:\w+\.)?nlargest\( ?['\"]?(\w+)['\"]? ?, ?(\d+) ?\)", r"top \2 by \1"),
+    (r"(?:\w+\.)?nsmallest\( ?(\d+) ?, ?['\"]?(\w+)['\"]? ?\)", r"bottom \1 by \2"),
+    (r"(?:\w+\.)?nsmallest\( ?['\"]?(\w+)['\"]? ?, ?(\d+) ?\)", r"bottom \2 by \1"),
+    (r"(\w+)\.nlargest\( ?(\d+) ?\)", r"top \2 by \1"),
+    (r"(\w+)\.nsmallest\( ?(\d+) ?\)", r"bottom \2 by \1"),
+    (r"(\d+) (?:highest|largest|biggest) (.+)", r"top \1 by \2"),
+    (r"(\d+) (?:lowest|smallest) (.+)", r"bottom \1 by \2"),
+    (r"(?:highest|largest|last) (\d+) by (.+)", r"top \1 by \2"),
+    (r"(?:lowest|smallest|first) (\d+) by (.+)", r"bottom \1 by \2"),
+    (r"(?:sort|order)(?:ed)?(?: by)? ?=? ?-(\w+)", r"order by \1 desc"),
+    (r"-(\w+)|desc (\w+)", r"order by \1\2 desc"),
+    (r"asc (\w+)", r"order by \1"),
+    (r"(?:latest|newest|last|most recent|current) (\D.*)", r"last 1; \1"),
+    (r"(?:oldest|first|earliest) (\D.*)", r"first 1; \1"),
+    (
+        r"count (?:rows )?where (.+)|count(?:\(\*?\))? (\w+ ?[<>=].+)|how many(?: rows| days)?(?: where)? (.+)",
+        r"\1\2\3; count",
+    ),
+    (r"where (.+)", r"\1"),
+    (r"(.+ as \w+) where (.+)", r"\1; \2"),
+    (r"(?:df|data)\[\[(.+)\]\]", r"\1"),
+    (r"(.+\])\.head\( ?(\d+) ?\)", r"\1; limit \2"),
+    (r"'(\w+)', ?'(\w+)'", r"\1, \2"),
+    (r"(?:df\[)?['\"]?(\w*?)['\"]?\]?\.?rolling\( ?(\d+) ?\)\.mean\(\)", r"avg(\1) over \2"),
+    (r"(?:df\[)?['\"]?(\w*?)['\"]?\]?\.?rolling\( ?(\d+) ?\)\.(sum|min|max|median)\(\)", r"\3(\1) over \2"),
+    (r"(?:df\[)?['\"]?(\w*?)['\"]?\]?\.pct_change\(\)", r"pct_change(\1)"),
+    (r"(?:df\[)?['\"]?(\w*?)['\"]?\]?\.diff\(\)", r"change(\1)"),
+    (r"(?:sma|ma|moving[ _]average|rolling[ _](?:mean|avg|average))\( ?(\w+) ?, ?(\d+) ?\)", r"avg(\1) over \2"),
+    (r"(?:unique|distinct)\( ?(.+?) ?\)", r"distinct \1"),
+    (r"group by ([^:()]+)", r"count by \1"),
+    (r"(.+?) ?(?:;|,|\bwithout\b) ?-?(\w+)(?<=date|time)", r"\1; * except \2"),
+    (r"(.+?) without (\w+)", r"\1; * except \2"),
+    (r"columns? only ?: ?(.+)|only (.+)", r"\1\2; * except date"),
+    (r"(\w+) is (?!null\b|not\b)(.+)", r"\1 = \2"),
+)
+"""A step as it is guessed → steps."""
+
+_STEP_RULES = tuple((re.compile(pattern, re.I | re.S), template) for pattern, template in _STEPS)
+_WORD_RULES = tuple((re.compile(pattern, re.I), template) for pattern, template in _WORDS)
+_CONDITION = re.compile(r"[<>=]|\b(?:is|in|like|between|contains|starts with|ends with|not)\b", re.I)
+_RANGE = re.compile(r"(.+?) ?(?:\.\.|:| - |–|\bto\b) ?(.+)", re.I)
+_PLACE = r"\*|-?\d*(?::-?\d*)?"
+_PATH = re.compile(
+    rf"(?:\$\.?)?(?P<head>[A-Za-z_][\w ]*)?(?:\[(?P<place>{_PLACE})\])?"
+    rf"(?:\.(?P<tail>[\w. ]+))?(?:\[(?P<end>{_PLACE})\])?"
+)
+_CHAIN = re.compile(
+    r"(?P<low>\$?-?\d[\w.,%-]*) ?(?P<first>[<>]=?) ?(?P<middle>[^<>=()]+?) "
+    r"?(?P<second>[<>]=?) ?(?P<high>\$?-?\d[\w.,%-]*)"
+)
+_COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS = {word: number for number, word in enumerate(_COUNTS, 1)}
+_COUNTED = re.compile(rf"\b(last|first|top|bottom|newest|oldest) ({'|'.join(_NUMBERS)})\b", re.I)
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+KindOf = Callable[[str], str]
+"""Returns the kind of a step as the grammar reads it; empty where it does not."""
+
+
+class _NeedsAnswerError(Exception):
+    """What is meant depends on the names of the answer."""
+
+
+def suggested(
+    select: str, kind_of: KindOf, document: Document | None = None, today: datetime.date = datetime.date.min
+) -> list[str] | None:
+    """Return the steps that a guess may mean, best first; the guess itself is not among them.
+
+    Args:
+        select: what was written.
+        kind_of: the kinds of the grammar.
+        document: the answer; None: it is not known yet.
+        today: the day from which ``yesterday`` counts.
+
+    Returns:
+        None where the answer has to be known.
+    """
+    try:
+        return _suggested(select, kind_of, document, today)
+    except _NeedsAnswerError:
+        return None
+
+
+def _suggested(select: str, kind_of: KindOf, document: Document | None, today: datetime.date) -> list[str]:
+    if len(select) > _MAX_CHARS or re.match(r"\s*(?:select\b.+\bfrom|with)\b", select, re.I | re.S):
+        return []
+    if re.search(r"\[\?|\[\*\]|^\s*\$|\[\]|\|", select) and not re.search(r";|\s\|\s", select):
+        paths = [f"jmespath: {re.sub(r'^[$][.]?', '', select.strip())}"]
+    else:
+        paths = []
+    guess = _Guess(kind_of, document, today)
+    steps = [step for text, _ in split_outside(_words(select), ";") for step in guess.steps(text.strip())]
+    steps = _merged(_with_offset(steps), guess)
+    forms = ["; ".join(steps), "; ".join(_in_order(steps, kind_of)), *paths]
+    if _SUMMARY_STEP.match(steps[0]) if steps else False:
+        forms[:2] = reversed(forms[:2])
+    written = " ".join(select.split())
+    return [form for form in dict.fromkeys(forms) if form and form != written]
+
+
+def _words(text: str) -> str:
+    for pattern, template in _WORD_RULES:
+        text = pattern.sub(template, text)
+    text = _COUNTED.sub(lambda match: f"{match[1]} {_NUMBERS[match[2].lower()]}", text)
+    text = _CHAIN.sub(lambda match: f"{match['middle']} {_TURNED[match['first']]} {match['low']} and {match['middle']} "
+                      f"{match['second']} {match['high']}", text)  # fmt: skip
+    return " ".join(text.split())
+
+
+def _with_offset(steps: Sequence[str]) -> list[str]:
+    """Return the steps with ``skip N`` and ``limit M`` as one."""
+    skipped = next((step.split()[1] for step in steps if re.fullmatch(r"(?:skip|offset) \d+", step, re.I)), "")
+    kept = [step for step in steps if not re.fullmatch(r"(?:skip|offset) \d+", step, re.I)]
+    return [f"{step} offset {skipped}" if skipped and re.fullmatch(r"limit \d+", step, re.I) else step for step in kept]
+
+
+def _merged(steps: Sequence[str], guess: _Guess) -> list[str]:
+    """Return the steps with columns that follow each other as one, and the columns of a path from one table."""
+    merged: list[str] = []
+    for step in dict.fromkeys(steps) if len(set(steps)) < len(steps) else steps:
+        if merged and guess.is_column(step) and guess.is_column(merged[-1].split(",")[-1].strip()):
+            merged[-1] = f"{merged[-1]}, {step}"
+        else:
+            merged.append(step)
+    return merged
+
+
+def _in_order(steps: Sequence[str], kind_of: KindOf) -> list[str]:
+    """Return the steps with those that choose columns or compute functions behind the others."""
+
+    def rank(step: str) -> int:
+        kind = kind_of(step)
+        if kind == "from":
+            return 0
+        return 2 if kind in ("items", "group") and not _CONDITION.search(step) else 1
+
+    return sorted(steps, key=rank)
+
+
+class _Guess:
+    """Writes the steps of a guess, with the names of an answer."""
+
+    def __init__(self, kind_of: KindOf, document: Document | None, today: datetime.date) -> None:
+        self._kind_of, self._today, self._has_names = kind_of, today, document is not None
+        document = document or Document()
+        self._tables, self._name = document.tables, document.name
+        self._fields = list(document.metadata) if isinstance(document.metadata, dict) else []
+        self._columns = {normalize(name): name for table in self._tables for name in table.columns}
+        self._columns |= {normalize(name): name for name in self._fields}
+
+    def steps(self, text: str, rounds: int = _MAX_ROUNDS) -> Iterator[str]:
+        """Yield the steps that one step of the guess means."""
+        for part in self._parts(text):
+            found = self._changed(part) if rounds else None
+            if found is None:
+                yield part
+            else:
+                for step, _ in split_outside(found, ";"):
+                    yield from self.steps(step, rounds - 1)
+
+    def _parts(self, text: str) -> Iterator[str]:
+        """Yield the parts of a step that are steps of their own."""
+        text = text.strip()
+        if self._kind_of(text) in ("sql", "limit"):
+            yield text
+            return
+        if (dates := self._dates(text)) is not None:
+            yield dates
+            return
+        start = 0
+        for match in _CLAUSE.finditer(text):
+            if (
+                text.count("(", 0, match.start()) == text.count(")", 0, match.start())
+                and text[start : match.start()].strip()
+            ):
+                if match[0].startswith(","):
+                    self._require_names()
+                yield text[start : match.start()].strip(" ,")
+                start = match.end()
+        rest = text[start:].strip()
+        parts = [part.strip() for part, _ in split_outside(rest, ",")]
+        if len(parts) > 1 and any(self._kind_of(part) not in ("items", "group", "") for part in parts):
+            self._require_names()
+            yield from (part for part in parts if not part.isdecimal())
+        elif rest:
+            yield rest
+
+    def _changed(self, step: str) -> str | None:
+        """Return other steps for one; None: it stays."""
+        if self._kind_of(step) not in ("items", "group", ""):
+            return None
+        for change in (
+            self._path,
+            self._table,
+            self._day,
+            self._field,
+            self._pair,
+            self._names,
+            self._adverb,
+            self._function,
+        ):
+            if (found := change(step)) is not None and found != step:
+                return found
+        for pattern, template in _STEP_RULES:
+            if match := pattern.fullmatch(step):
+                return match.expand(template).replace("()", f"({self._number()})")
+        return None
+
+    def _require_names(self) -> None:
+        if not self._has_names:
+            raise _NeedsAnswerError
+
+    def is_column(self, text: str) -> bool:
+        """Return whether a text is the name of a column."""
+        return normalize(text) in self._columns or (normalize(text) in DATE_NAMES)
+
+    def _find_table(self, text: str) -> Table | None:
+        return find_table(text, self._tables) if len(normalize(text)) > 2 else None
+
+    def _number(self) -> str:
+        """Return the column that a function without a column may be of: the last one of decimal numbers."""
+        found = ""
+        for table in self._tables[:1]:
+            for index, name in enumerate(table.columns):
+                if any(type(row[index]) in (int, float) for row in table.rows[:_COMPARED_ROWS]):
+                    is_decimal = any(type(row[index]) is float for row in table.rows[:_COMPARED_ROWS])
+                    found = name if is_decimal or not found else found
+        return found
+
+    def _path(self, step: str) -> str | None:
+        """Return the steps of a path such as ``feed[0:3].title``."""
+        match = _PATH.fullmatch(step)
+        if match is None or not any(sign in step for sign in ".[") or step in self._columns.values():
+            return None
+        self._require_names()
+        head, tail = (match["head"] or "").strip(), (match["tail"] or "").strip(" .")
+        place = match["place"] if match["place"] is not None else match["end"]
+        found: list[str] = []
+        table = self._find_table(head)
+        if self._name and normalize(head) in normalize(self._name):
+            head = ""
+        if table is not None and table.name:
+            found.append(f"from {table_name(table)}")
+        elif self.is_column(head):
+            tail = ".".join(filter(None, (head, tail)))
+        elif head and self.is_column(f"{head}.{tail}"):
+            return None
+        found += _sliced(place or "")
+        last = next((part for part in (tail, tail.rpartition(".")[2]) if self.is_column(part)), None)
+        if tail and last is None:
+            return None
+        if tail:
+            found.append(last if last is not None and re.fullmatch(r"\w+", last) else f'"{last}"')
+        return "; ".join(found)
+
+    def _table(self, step: str) -> str | None:
+        """Return the steps of a guess that names a table beside something else: ``top 2 holdings``."""
+        if match := re.fullmatch(r"(top|first|last|bottom) (\d+) ([\w ]+?)(?: by (.+))?", step, re.I):
+            self._require_names()
+            word, count, name, by = match.groups()
+            if (table := self._find_table(name)) is not None and table.name:
+                rows = f"{word} {count} by {by}" if by else f"limit {count}"
+                return f"from {table_name(table)}; {rows}"
+            if self.is_column(name) and not by:
+                return f"{'bottom' if word.lower() == 'bottom' else 'top'} {count} by {name}"
+        return None
+
+    def _day(self, step: str) -> str | None:
+        """Return the period of a word for a day or a month, or of dates in another form."""
+        if match := re.fullmatch(r"next (month|quarter|year)", step, re.I):
+            return _next(match[1].lower(), self._today)
+        word, _, day = step.lower().rpartition(" ")
+        offset = {"today": 0, "yesterday": -1, "tomorrow": 1}.get(day)
+        if offset is not None and word in ("", "on", "since", "after", "until", "before"):
+            self._require_names()
+            return f"{word} {self._today + datetime.timedelta(days=offset)}".removeprefix("on ").strip()
+        if match := _RANGE.fullmatch(step):
+            ends = [parse_date(end) for end in match.groups()]
+            if all(len(readings) == 1 for readings in ends):
+                return f"{match[1]}..{match[2]}"
+        if match := re.fullmatch(rf"(?:oldest|first|earliest) (\d+) {_UNITS}", step, re.I):
+            unit = match[2].lower().rstrip("s")
+            return f"first {match[1]}" if unit == "day" else self._first_period(int(match[1]), unit)
+        return None
+
+    def _dates(self, step: str) -> str | None:
+        """Return the condition of a list of dates."""
+        parts = [part.strip() for part in re.split(r",|\bor\b|\band\b", step)]
+        if len(parts) > 1 and all(len(parse_date(part)) == 1 for part in parts):
+            return f"date in ({', '.join(parts)})"
+        return None
+
+    def _first_period(self, count: int, unit: str) -> str | None:
+        """Return the period of so many units from the oldest date on."""
+        self._require_names()
+        dates = [
+            str(cell)[:10]
+            for table in self._tables[:1]
+            for row in table.rows
+            for cell in row
+            if isinstance(cell, str) and re.match(r"\d{4}-\d\d-\d\d", cell)
+        ]
+        if not dates:
+            return None
+        oldest = datetime.date.fromisoformat(min(dates))
+        months = {"month": 1, "quarter": 3, "year": 12}.get(unit)
+        end = (
+            add_months(oldest, count * months)
+            if months
+            else oldest + datetime.timedelta(days=count * (7 if unit == "week" else 1))
+        )
+        return f"before {end}"
+
+    def _field(self, step: str) -> str | None:
+        """Return the field beside the tables that has the words, or everything for the name of a single record."""
+        wanted = normalize(step)
+        if self._name and wanted == normalize(self._name):
+            return "all"
+        having = [name for name in self._fields if wanted in words_of(name)]
+        return having[0] if len(having) == 1 and wanted not in self._columns else None
+
+    def _pair(self, step: str) -> str | None:
+        """Return the condition of a column and its value: ``strike 300``, ``type: call``, or of a value: ``calls``."""
+        if match := re.fullmatch(r"([\w ]+?)(?: ?: ?| )(\$?-?[\d.,]+%?|['\"]?[A-Za-z][\w .-]*['\"]?)", step):
+            name, value = match.groups()
+            if ":" in step or value[-1].isdigit():
+                self._require_names()
+            if self.is_column(name) and not self.is_column(value) and (":" in step or value[-1].isdigit()):
+                return f"{name} = {value}"
+        if not self._has_names or not re.fullmatch(r"[\w ]+", step) or self.is_column(step) or self._find_table(step):
+            return None
+        wanted = {step.lower(), step.lower().removesuffix("s"), step.lower().removesuffix("es")}
+        for table in self._tables:
+            for index, column in enumerate(table.columns):
+                cells = {row[index] for row in table.rows[:_COMPARED_ROWS] if isinstance(row[index], str)}
+                for cell in sorted(cells):
+                    if cell.lower() in wanted:
+                        return f"{column} = {cell}"
+        return None
+
+    def _names(self, step: str) -> str | None:
+        """Return columns that are joined by ``and``, or a table or columns with a condition behind them."""
+        names = re.split(r",|\band\b", step)
+        paths = [self._path(name.strip()) for name in names]
+        if len(names) > 1 and all(paths):
+            return "; ".join(map(str, paths))
+        if (found := self._table_of_list(names)) is not None:
+            return found
+        if len(names) > 1 and all(self.is_column(name) for name in names):
+            return ", ".join(name.strip() for name in names)
+        match = re.fullmatch(r"([\w, ]+?) where (.+)", step, re.I)
+        if match is None:
+            return None
+        self._require_names()
+        table = self._find_table(match[1])
+        return f"from {table_name(table)}; {match[2]}" if table and table.name else f"{match[2]}; {match[1]}"
+
+    def _table_of_list(self, names: Sequence[str]) -> str | None:
+        """Return the steps of a list that begins with a table."""
+        table = self._find_table(names[0].strip()) if len(names) > 1 and not self.is_column(names[0]) else None
+        if table is None or not table.name or not all(map(self.is_column, names[1:])):
+            return None
+        return f"from {table_name(table)}; {', '.join(name.strip() for name in names[1:])}"
+
+    def _adverb(self, step: str) -> str | None:
+        word, _, rest = step.partition(" ")
+        unit = _ADVERBS.get(word.lower())
+        return f"{rest} by {unit}" if unit and "(" in rest else None
+
+    def _function(self, step: str) -> str | None:
+        """Return a function as it is written: ``mean close`` and ``close.mean()`` are ``avg(close)``."""
+        match = re.fullmatch(rf"(?:group by (\w+) )?{_SUMMARY} (?:of )?([\w ]+)", step, re.I)
+        group, name, column = match.groups() if match else ("", "", "")
+        if match is None and (match := re.fullmatch(rf"(\w+)\.{_SUMMARY}\(\)", step, re.I)):
+            column, name = match.groups()
+        if not column or (self._has_names and not self.is_column(column)):
+            return None
+        function = f"{_FUNCTIONS.get(name.lower(), name.lower())}({column})"
+        return f"{function} by {group}" if group else function
+
+
+def _next(unit: str, today: datetime.date) -> str:
+    """Return the calendar's next month, quarter or year as a period."""
+    if unit == "year":
+        return str(today.year + 1)
+    following = add_months(today.replace(day=1), 1 if unit == "month" else 3)
+    return f"{following:%Y-%m}" if unit == "month" else f"{following.year}-Q{(following.month + 2) // 3}"
+
+
+def _sliced(place: str) -> list[str]:
+    """Return the step of an index or a slice in brackets."""
+    if place in ("", "*"):
+        return []
+    if place == "-1":
+        return ["last 1"]
+    if ":" not in place:
+        return ["limit 1" if place == "0" else f"limit 1 offset {place}"]
+    start, _, stop = place.partition(":")
+    if start.startswith("-") and not stop:
+        return [f"last {start[1:]}"]
+    return [f"[{place}]"]

@@ -1,0 +1,292 @@
+"""Decide the type of a column once, from all of its cells, and return the values that are compared and computed with.
+
+The shown cells stay as they are. A column of which some cells are numbers or dates and others are not is *mixed*:
+whatever needs an order or a number of it is refused, so that texts of numbers are never compared as texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from math import isfinite
+from typing import Any
+
+from toolfold.dates import parse_date
+from toolfold.results import values
+
+__all__ = ["ColumnType", "Kind", "column_type", "is_code", "number_of"]
+
+
+class Kind(Enum):
+    """What a column holds."""
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    DATE = "date"
+    DATETIME = "datetime"
+    BOOLEAN = "boolean"
+    TEXT = "text"
+    MIXED = "mixed"
+    EMPTY = "empty"
+    ANY = "any"
+    """A computed value of which nothing is known."""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether values are numbers."""
+        return self in (Kind.INTEGER, Kind.NUMBER)
+
+    @property
+    def is_date(self) -> bool:
+        """Whether values are dates, with or without a time."""
+        return self in (Kind.DATE, Kind.DATETIME)
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """The type of a column.
+
+    Attributes:
+        kind: what it holds.
+        values: a value for each cell: a number, a text (dates in ISO 8601, times with an offset in UTC), or None.
+        misfit: of a mixed column the first cell that does not fit.
+        unit: ``%`` or a sign of a currency that all cells have; empty: none.
+    """
+
+    kind: Kind
+    values: Sequence[Any]
+    misfit: str = ""
+    unit: str = ""
+
+
+_NUMBER = re.compile(
+    r"(?P<open>\()?(?P<sign>[-+\u2212])?(?P<currency>[$€£¥])?(?P<inner>[-\u2212])?"
+    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?P<exponent>[eE][-+]?\d{1,3})?"
+    r" ?(?P<suffix>%|[kKMBT]|bn)?(?(open)\))",
+    re.A,
+)
+"""A number with thousands, a currency, a percent sign or a suffix of magnitude; in parentheses it is negative."""
+
+_MAGNITUDES = {"k": 3, "m": 6, "b": 9, "bn": 9, "t": 12}
+"""Suffix → zeros: 8.3B is read as 8.3e9, because 8.3 times 10^9 is not 8300000000."""
+
+_NUMBER_LIKE = re.compile(r"[-+\u2212$€£¥( ]*\d[\d.,:/%'\u2019\u00a0 +TZ()\u2212-]*(?:[kKmMbBtT]|bn|[AaPp][Mm])?")
+"""A text that a reader takes for a number, a date or a time."""
+
+_SLASHED = re.compile(r"(\d\d?)([-/.])(\d\d?)\2(\d{4})(?P<time>[ T].*)?")
+_MAX_DIGITS = 18
+_COMPACT_YEARS = range(19000101, 21001232)
+_PLAIN = (int, float)
+
+
+def column_type(cells: Sequence[Any]) -> ColumnType:
+    """Return the type of a column.
+
+    >>> column_type(["1,234.5", "12,000", None]).values
+    [1234.5, 12000, None]
+    >>> column_type(["5%", "0.5"]).misfit
+    '0.5'
+    """
+    kinds = set(map(type, cells))
+    kinds.discard(type(None))
+    if not kinds:
+        return ColumnType(Kind.EMPTY, cells)
+    if kinds <= {int, float}:
+        return _of_numbers(cells, kinds)
+    if kinds == {bool}:
+        return ColumnType(Kind.BOOLEAN, cells)
+    if kinds == {bool, str} and all(isinstance(cell, bool) or _text_or_none(cell) is None for cell in cells):
+        return ColumnType(Kind.BOOLEAN, [cell if isinstance(cell, bool) else None for cell in cells])
+    if not kinds <= {str, int, float}:
+        return ColumnType(Kind.TEXT, cells)
+    if dates := values.plain_dates(cells):
+        impossible = _impossible_day(dates)
+        return ColumnType(Kind.MIXED if impossible else Kind.DATE, dates, misfit=impossible)
+    return _of_texts(cells)
+
+
+def _impossible_day(dates: Sequence[str | None]) -> str:
+    """Return the first day that no month has; empty: there is none."""
+    for day in dict.fromkeys(dates):
+        if day is not None and day[8:] > "28" and _iso(day) is None:
+            return day
+    return ""
+
+
+def number_of(text: str) -> int | float | None:
+    """Return the number that a text spells, or None: ``1.5M`` is 1500000, ``10%`` is 10, ``$99`` is 99."""
+    match = _NUMBER.fullmatch(text.strip())
+    return None if match is None else _number(match)
+
+
+def _of_numbers(cells: Sequence[Any], kinds: set[type]) -> ColumnType:
+    if float in kinds:
+        return ColumnType(Kind.NUMBER, cells)
+    given = {cell for cell in cells if cell is not None}
+    if len(given) > 1 and all(cell in _COMPACT_YEARS for cell in given):
+        dates = [None if cell is None else _day(cell) for cell in cells]
+        if all(date is not None for date, cell in zip(dates, cells, strict=True) if cell is not None):
+            return ColumnType(Kind.DATE, dates)
+    return ColumnType(Kind.INTEGER, cells)
+
+
+def _day(number: int) -> str | None:
+    text = str(number)
+    try:
+        return datetime(int(text[:4]), int(text[4:6]), int(text[6:])).date().isoformat()
+    except ValueError:
+        return None
+
+
+def _of_texts(cells: Sequence[Any]) -> ColumnType:
+    texts = [_text_or_none(cell) for cell in cells]
+    given = list(dict.fromkeys(text for text in texts if text is not None))
+    if not given:
+        return ColumnType(Kind.EMPTY, [None] * len(cells))
+    if all(map(str.isdecimal, given)) and any(map(is_code, given)):
+        return ColumnType(Kind.TEXT, texts)
+    for read in (_compact_days, _numbers, _dates):
+        found = read(given)
+        if isinstance(found, str):
+            return ColumnType(Kind.MIXED, texts, misfit=found)
+        if found is not None:
+            known, kind, unit = found
+            return ColumnType(kind, [None if text is None else known[text] for text in texts], unit=unit)
+    misfit = _misfit(given)
+    if misfit is not None:
+        return ColumnType(Kind.MIXED, texts, misfit=misfit)
+    return ColumnType(Kind.TEXT, [None if cell in values.MISSING_WORDS else cell for cell in cells])
+
+
+def _text_or_none(cell: Any) -> str | None:
+    if cell is None:
+        return None
+    text = str(cell).strip()
+    return None if text in values.MISSING else text
+
+
+_Read = tuple[dict[str, Any], Kind, str]
+
+
+def _compact_days(texts: Sequence[str]) -> _Read | None:
+    """Return the days that texts of eight digits are, such as 20240215; None for other texts."""
+    if not all(len(text) == len("20240215") and text.isdecimal() and int(text) in _COMPACT_YEARS for text in texts):
+        return None
+    known = {text: _day(int(text)) for text in texts}
+    return None if None in known.values() else (known, Kind.DATE, "")
+
+
+def _numbers(texts: Sequence[str]) -> _Read | str | None:
+    """Return the numbers that texts spell, the first text that does not fit the others, or None for other texts."""
+    known: dict[str, Any] = {}
+    units: dict[str, str] = {}
+    for text in texts:
+        match = _NUMBER.fullmatch(text)
+        if match is None:
+            return None
+        number = _number(match)
+        if number is None or is_code(text):
+            return text
+        known[text] = number
+        units.setdefault("%" if match["suffix"] == "%" else match["currency"] or "", text)
+    if len(units) > 1:
+        return list(units.values())[1]
+    kind = Kind.INTEGER if all(type(value) is int for value in known.values()) else Kind.NUMBER
+    return known, kind, next(iter(units))
+
+
+def is_code(text: str) -> bool:
+    """Return whether digits are a code and no number: with leading zeros, or more than a double holds."""
+    return text.isdecimal() and ((text[0] == "0" and len(text) > 1) or int(text[:20]) > values.MAX_SAFE_INTEGER)
+
+
+def _number(match: re.Match[str]) -> int | float | None:
+    """Return the number; None for a whole one that a double does not hold, which is a code, and for one too large."""
+    digits, suffix = match["digits"].replace(",", ""), (match["suffix"] or "").lower()
+    zeros = int((match["exponent"] or "e0")[1:]) + _MAGNITUDES.get(suffix, 0)
+    number = float(f"{digits}e{zeros}")
+    if not isfinite(number) or (not zeros and digits.isdecimal() and number > values.MAX_SAFE_INTEGER):
+        return None
+    is_negative = bool(match["open"]) != ((match["sign"] or "+") in "-\u2212" or bool(match["inner"]))
+    number = -number if is_negative else number
+    return int(number) if number.is_integer() and abs(number) <= values.MAX_SAFE_INTEGER else number
+
+
+def _dates(texts: Sequence[str]) -> _Read | str | None:
+    """Return the dates that texts spell, the first one that can be two dates, or None for other texts."""
+    if not any(character.isdigit() for character in texts[0]):
+        return None
+    if _SLASHED.fullmatch(texts[0]):
+        return _slashed_dates(texts)
+    known: dict[str, Any] = {}
+    zones: dict[bool, str] = {}
+    has_time = False
+    for text in texts:
+        found = _iso(text) or _read_date(text)
+        if found is None:
+            return None
+        known[text], is_zoned = found
+        if is_time := "T" in known[text]:
+            zones.setdefault(is_zoned, text)
+        has_time = has_time or is_time
+    if len(zones) > 1:
+        return list(zones.values())[1]
+    return known, Kind.DATETIME if has_time else Kind.DATE, ""
+
+
+def _iso(text: str) -> tuple[str, bool] | None:
+    """Return a day or time in ISO 8601, times with an offset in UTC, and whether it has an offset."""
+    if len(text) < 10 or text[4] != "-":
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if len(text) == 10:
+        return text, False
+    if time.tzinfo is not None:
+        return time.astimezone(UTC).replace(tzinfo=None).isoformat(), True
+    return time.isoformat(), False
+
+
+def _read_date(text: str) -> tuple[str, bool] | None:
+    readings = parse_date(text)
+    if len(readings) != 1 or (text.isdecimal() and len(text) in (4, 10, 13)):
+        return None  # a year alone and seconds since 1970 are numbers
+    low = readings[0].low.replace(tzinfo=None)
+    return (low.isoformat() if readings[0].has_time else low.date().isoformat()), text[-1] in "Zz"
+
+
+def _slashed_dates(texts: Sequence[str]) -> _Read | str | None:
+    """Return days such as 02/15/2024 where one order of day and month fits the whole column."""
+    orders: dict[str, Callable[[re.Match[str]], tuple[int, int]]] = {
+        "month": lambda match: (int(match[1]), int(match[3])),
+        "day": lambda match: (int(match[3]), int(match[1])),
+    }
+    matches = {text: _SLASHED.fullmatch(text) for text in texts}
+    read: dict[str, dict[str, Any]] = {}
+    for order, parts in orders.items():
+        known = {text: None if match is None else _slashed(match, *parts(match)) for text, match in matches.items()}
+        if None not in known.values():
+            read[order] = known
+    if len(read) == 2 and read["month"] != read["day"]:
+        return next(text for text in texts if read["month"][text] != read["day"][text])
+    if not read:
+        return None
+    known = next(iter(read.values()))
+    has_time = any("T" in str(value) for value in known.values())
+    return known, Kind.DATETIME if has_time else Kind.DATE, ""
+
+
+def _slashed(match: re.Match[str], month: int, day: int) -> str | None:
+    found = _iso(f"{match[4]}-{month:02}-{day:02}{(match['time'] or '').replace(' ', 'T')}")
+    return None if found is None else found[0]
+
+
+def _misfit(texts: Sequence[str]) -> str | None:
+    """Return the first text that does not fit, where some texts look like numbers or dates; None: they are words."""
+    others = [text for text in texts if not _NUMBER_LIKE.fullmatch(text) and not _iso(text)]
+    return None if len(others) == len(texts) else (others or texts)[0]

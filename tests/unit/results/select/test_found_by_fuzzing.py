@@ -1,0 +1,113 @@
+"""Answers that the fuzzer of ``select`` has found to be wrong once, each as the smallest table and pipeline."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from toolfold.budget import WorkBudget
+from toolfold.errors import InvalidSelect
+from toolfold.results.select.engine import evaluate
+from toolfold.results.select.grammar import parse_select
+from toolfold.results.tables import Document, Table
+
+_DAYS = {"date": ["2025-02-02", "2025-02-01", "2024-02-01"], "close": [6, 3, 2]}
+_TEXTS = {"t": ["São x", "it's", '50% "q"']}
+
+
+def _select(columns: dict[str, list[Any]], select: str, *keys: str) -> Document:
+    table = Table("", tuple(columns), list(zip(*columns.values(), strict=True)), keys)
+    selection = parse_select(select)
+    assert selection is not None
+    return evaluate(selection, Document((table,)), WorkBudget(), date(2026, 2, 1), keys)
+
+
+@pytest.mark.parametrize(
+    ("columns", "select", "names", "rows"),
+    [
+        # cells, nulls and dates
+        ({"x": ["$5"]}, "x", ["x"], [("$5",)]),
+        ({"a b": [1]}, '"a b"', ["a b"], [(1,)]),
+        ({"t": ["", "N/A", "a"]}, "t != 'b'", ["t"], [("a",)]),
+        ({"x": ["12*", 5, "N/A"]}, "x = '5'", ["x"], [(5,)]),
+        ({"f": [True, ""]}, "count(f)", ["count(f)"], [(1,)]),
+        ({"d": ["20250102", "20250101"]}, "last 1", ["d"], [("20250102",)]),
+        ({"d": ["N/A", "2025-01-01", "2025-01-02"]}, "last 1", ["d"], [("2025-01-02",)]),
+        ({"x": ["8.3B"]}, "x = 8300000000", ["x"], [("8.3B",)]),
+        ({"d": ["-", "2025-01-02T10:00:00"]}, "last 5 days; count", ["count"], [(1,)]),
+        # what is shown is what is compared
+        ({"x": [3], "y": [7]}, "x / y as z; z = 0.428571428571", ["z"], [(0.428571428571,)]),
+        (_DAYS, "pct_change(close) as p; p > 75%", ["date", "p"], [("2025-02-02", 100)]),
+        (_DAYS, "pct_change(close) as p; p >= -5%; count", ["count"], [(2,)]),
+        # names
+        ({"x": [2]}, "x, -x; x = 2", ["x", "-x"], [(2, -2)]),
+        ({"1": [2, 3], "x": [7, 6]}, "SELECT x FROM data ORDER BY 1 LIMIT 1", ["x"], [(6,)]),
+        ({"1": [2], "x": [7]}, "x - 1 as y", ["y"], [(6,)]),
+        ({"and": [1], "x": [2]}, "x > 1 and x < 3", ["and", "x"], [(1, 2)]),
+        ({"from": [1]}, 'columns: "from"', ["from"], [(1,)]),
+        ({"x": [1, 2]}, "SELECT sum(x) FROM data; sum(x)", ["sum(x)"], [(3,)]),
+        # texts
+        (_TEXTS, "t contains '''s'", ["t"], [("it's",)]),
+        (_TEXTS, "t starts with 'SÃO'", ["t"], [("São x",)]),
+        # amounts and signs
+        ({"x": [1500, 3]}, "(x > 1,000)", ["x"], [(1500,)]),
+        ({"and": [0], "x": [5]}, "not (x between 6 and 7)", ["and", "x"], [(0, 5)]),
+        # groups
+        (_DAYS, "lag(close) by year", ["year", "lag(close)"], [(2025, 2), (2024, None)]),
+        (_DAYS, "count as n by year; count", ["count"], [(2,)]),
+        (_DAYS, "(last(close) / first(close)) - 1 per year", ["year", "(last(close) / first(close)) - 1"],
+         [(2025, 1), (2024, 0)]),
+        (_DAYS, "count group by year", ["year", "count"], [(2025, 2), (2024, 1)]),
+        (_DAYS, "close > 9; max(close)", ["date", "max(close)"], [(None, None)]),
+        (_DAYS, "max(close); year(date) = 2025", ["date", "max(close)"], [("2025-02-02", 6)]),
+        (_DAYS, "order by close; tail 1", ["date", "close"], [("2025-02-02", 6)]),
+        (_DAYS, "SELECT date, close FROM data WHERE close > 1; last 1", ["date", "close"], [("2025-02-02", 6)]),
+        (_DAYS, "distinct date; year(date) as y; last 1", ["date", "y"], [("2025-02-02", 2025)]),
+    ],
+)  # fmt: skip
+def test_answer_is_right(columns: dict[str, list[Any]], select: str, names: list[str], rows: list[Any]) -> None:
+    (table,) = _select(columns, select).tables
+    assert list(table.columns) == names
+    assert [tuple(row) for row in table.rows] == rows
+
+
+@pytest.mark.parametrize(
+    ("columns", "select", "reason"),
+    [
+        ({"x": ["12*", "5", 7]}, "SELECT x FROM data ORDER BY 1", "not of one kind"),
+        ({"x": ["5%", 7, 8], "y": [1, 2, 3]}, "y > 1; SELECT min(x) FROM data", "not of one kind"),
+        ({"t": ["a"]}, "t > 2025-01", "not compared with a date"),
+        ({"x": [5]}, "x = true", "not true or false"),
+        ({"x": [5]}, "month(x) = 1", "no column of dates"),
+        ({"x": [5]}, "count(change())", "change needs a column"),
+        ({"x": [5]}, "max(sum(x))", "inside another"),
+        ({"date": ["2025-01-01"], "t": ["a"]}, "count by t; year = 2025", "no column year"),
+        ({"date": ["2025-01-01"]}, "count by weekday; 2025", "have no dates"),
+        ({"date": ["2025-01-01"], "x": [1]}, "* except date; date as d", "an earlier step chose"),
+        ({"Close": [1], "close": [2]}, "* except close; close", "an earlier step chose"),
+        ({"x": [5]}, "x * 10; SELECT x FROM data", "no column x"),
+        ({"x": [5, 6]}, "SELECT x FROM data WHERE x > 5; [-1:]", "needs an order"),
+        ({"x": [5]}, "{ last 2", "cannot be read"),
+    ],
+)
+def test_select_is_refused(columns: dict[str, list[Any]], select: str, reason: str) -> None:
+    with pytest.raises(InvalidSelect, match=reason):
+        _select(columns, select)
+
+
+def test_change_says_why_the_first_row_has_none() -> None:
+    assert any("is null where rows before it are missing" in note for note in _select(_DAYS, "change(close)").notes)
+
+
+def test_renamed_arguments_still_part_the_calls() -> None:
+    columns = {"symbol": ["A", "A", "B"], "x": [1, 2, 5]}
+    (table,) = _select(columns, "symbol as s, x; sum(x)", "symbol").tables
+    assert (list(table.columns), [tuple(row) for row in table.rows]) == (["s", "sum(x)"], [("A", 3), ("B", 5)])
+
+
+def test_different_values_of_a_list_of_calls() -> None:
+    columns = {"symbol": ["A", "A", "B"], "x": [1, 1, 5]}
+    (table,) = _select(columns, "distinct x; count", "symbol").tables
+    assert [tuple(row) for row in table.rows] == [(2,)]

@@ -1,0 +1,255 @@
+"""Each step of ``select``: how it may be written, and what it returns."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, example_responses
+from tests.support.rendering import render_result
+from tests.unit.results.select.answers import ANSWERS
+from tests.unit.results.select.outcomes import run, select_from, selected, written
+from toolfold.budget import WorkBudget
+from toolfold.errors import InvalidArguments, InvalidSelect
+from toolfold.results import tables
+from toolfold.results.output import OutputOptions
+from toolfold.results.select.grammar import parse_select
+from toolfold.results.tables import Document, Table
+
+PRICES = """timestamp,open,close,adjusted close,volume
+2024-03-05,10.0,12.5,12.4,300
+2024-03-04,9.5,10.0,9.9,200
+2024-02-29,9.0,.,9.4,100
+2024-02-28,8.0,9.0,8.9,400
+"""
+OPTIONS = """contractID,expiration,strike,type,last,volume,delta
+A,2024-03-15,100.00,call,5.5,10,0.5
+B,2024-03-15,100.00,put,4.5,30,-0.5
+C,2024-04-19,110.00,call,2.5,20,-
+D,2024-04-19,90.00,put,1.5,5,-0.2
+"""
+STATEMENTS = json.dumps(
+    {
+        "symbol": "IBM",
+        "annualReports": [
+            {"fiscalDateEnding": "2023-12-31", "totalRevenue": "200", "netIncome": "20"},
+            {"fiscalDateEnding": "2022-12-31", "totalRevenue": "100", "netIncome": "None"},
+        ],
+        "quarterlyReports": [{"fiscalDateEnding": "2023-09-30", "totalRevenue": "50", "reportTime": "post-market"}],
+    }
+)
+NEWS = json.dumps(
+    {
+        "items": "2",
+        "feed": [
+            {"title": "One", "time_published": "20240305T101500", "score": 0.3, "topics": [{"topic": "Tech"}]},
+            {"title": "Two", "time_published": "20240304T101500", "score": -0.1, "topics": [{"topic": "Retail"}]},
+        ],
+    }
+)
+RECORD = json.dumps({"Symbol": "IBM", "PERatio": "19.4", "EPS": "None"})
+TIMES = "timestamp,close\n2024-03-05 10:15:00,2\n2024-03-05 10:10:00,1\n"
+LIST = "name,weight\nA,1\nB,2\nC,3\n"
+TITLES = "name,title,shares\nA,Chief Financial Officer,5\nB,Director,7\n"
+
+_TWO = "timestamp,close: 2024-03-05,12.5 / 2024-03-04,10 / 2024-02-29, / 2024-02-28,9"
+
+
+@pytest.mark.parametrize(
+    ("body", "select", "expected"),
+    [
+        # columns
+        *((PRICES, select, _TWO) for select in (
+            "timestamp,close", "close", "Timestamp, CLOSE", "columns: timestamp,close", '"timestamp", "close"',
+            "date, close")),
+        *((PRICES, f"last 1; {name}", "timestamp,adjusted_close: 2024-03-05,12.4") for name in (
+            "adjusted_close", '"adjusted close"', "adjustedClose", "adjusted close")),
+        (PRICES, "last 1; * except timestamp, volume", "open,close,adjusted_close: 10,12.5,12.4"),
+        (PRICES, "last 1; close, timestamp", "close,timestamp: 12.5,2024-03-05"),
+        (PRICES, "last 1; close - open as gain, volume", "timestamp,gain,volume: 2024-03-05,2.5,300"),
+        (PRICES, "last 1; (close - open) / open", "timestamp,(close - open) / open: 2024-03-05,0.25"),
+        (PRICES, "last 1; close as price; price * 2 as twice", "timestamp,twice: 2024-03-05,25"),
+        # rows
+        (PRICES, "last 2", "= 2024-03-05 2024-03-04"), (PRICES, "LAST 2", "= 2024-03-05 2024-03-04"),
+        (PRICES, "newest 2", "= 2024-03-05 2024-03-04"), (PRICES, "first 1", "= 2024-02-28"),
+        (PRICES, "oldest 1", "= 2024-02-28"), (PRICES, "limit 2", "= 2024-03-05 2024-03-04"),
+        (PRICES, "close < 11; limit 1", "= 2024-03-04"), (PRICES, "last 99",
+             "= 2024-03-05 2024-03-04 2024-02-29 2024-02-28"),
+        (LIST, "first 1", "= A"), (LIST, "last 2", "= B C"), (LIST, "[1:2]", "= B"), (LIST, "[:1]", "= A"),
+        (LIST, "order by weight desc; [0:2]", "= C B"), (LIST, "order by weight desc; last 1", "= A"),
+        (LIST, "limit 1 offset 2", "= C"), (LIST, "limit 5 offset 9", "= "),
+        (OPTIONS, "first 1", "= A"), (OPTIONS, "last 1", "= D"),
+        # periods
+        (PRICES, "2024-03..2024-03", "= 2024-03-05 2024-03-04"), (PRICES, "2024-02-29..2024-03-04",
+             "= 2024-03-04 2024-02-29"),
+        (PRICES, "2024-02..", "= 2024-03-05 2024-03-04 2024-02-29 2024-02-28"), (PRICES, "..2024-02",
+             "= 2024-02-29 2024-02-28"),
+        (PRICES, "since 2024-03-05", "= 2024-03-05"), (PRICES, "until 2024-02-28", "= 2024-02-28"),
+        (PRICES, "after 2024-02", "= 2024-03-05 2024-03-04"), (PRICES, "before 2024-03", "= 2024-02-29 2024-02-28"),
+        (PRICES, "between 2024-02-29 and 2024-03-04", "= 2024-03-04 2024-02-29"),
+        (PRICES, "from 2024-02-29 to 2024-03-04", "= 2024-03-04 2024-02-29"),
+        (PRICES, "2024-02", "= 2024-02-29 2024-02-28"), (PRICES, "2025", "= "),
+        (PRICES, "timestamp >= 2024-03", "= 2024-03-05 2024-03-04"), (PRICES, "date < 2024-03",
+             "= 2024-02-29 2024-02-28"),
+        (PRICES, "timestamp = 2024-02-29", "= 2024-02-29"),
+        (TIMES, "since 2024-03-05T10:12; close", "timestamp,close: 2024-03-05T10:15:00,2"),
+        (TIMES, "2024-03-05T10:10..2024-03-05T10:12; close", "timestamp,close: 2024-03-05T10:10:00,1"),
+        # parts of dates
+        (ANSWERS["daily"], "weekday = Monday", "= 2026-01-12 2025-12-15 2025-01-13"),
+        (ANSWERS["daily"], "weekday in (Monday, Friday)", "= 2026-01-12 2026-01-09 2025-12-15 2025-01-13"),
+        (ANSWERS["daily"], "month = 12", "= 2025-12-31 2025-12-15 2024-12-31"),
+        (ANSWERS["daily"], "month between 7 and 9", "= 2025-09-30 2025-07-15"),
+        (ANSWERS["daily"], "quarter = 4", "= 2025-12-31 2025-12-15 2024-12-31"),
+        (ANSWERS["daily"], "year = 2024", "= 2024-12-31"), (ANSWERS["daily"], "day(date) = 31",
+             "= 2025-12-31 2024-12-31"),
+        # conditions
+        *((OPTIONS, select, expected) for select, expected in (
+            ("strike >= 100", "= A B C"), ("strike > 100", "= C"), ("strike<100.0", "= D"), ("strike != 100",
+                 "= C D"),
+            ("type = call", "= A C"), ("type = 'CALL'", "= A C"), ("type in (call, put)", "= A B C D"),
+                 ("type != call", "= B D"),
+            ("type = call; strike >= 110", "= C"), ("type = call and strike >= 110", "= C"), ("delta is null", "= C"),
+            ("delta is not null", "= A B D"), ("delta < 0", "= B D"), ("contractID like 'a%'", "= A"), ("2024-04",
+                 "= C D"),
+            ("expiration = 2024-03-15 and type = put", "= B"), ("last = 2.5", "= C"), ("strike > 1e2", "= C"),
+            ("not (type = put or strike > 100)", "= A"), ("volume > 2 * avg(volume) - 10", "= B"),
+            ("top 1 by volume", "= B"), ("top 2 by strike", "= C A"), ("bottom 2 by strike", "= D A"),
+            ("type = call; top 1 by volume", "= C"), ("top 9 by delta", "= A D B C"), ("bottom 9 by delta",
+                 "= B D A C"),
+            ("order by strike, volume desc", "= D B A C"), ("order by delta desc", "= A D B C"),
+        )),
+        (TITLES, "title = Chief Financial Officer; name", "name: A"), (TITLES,
+             "title = chief financial officer and shares < 9", "= A"),
+        (NEWS, "topics contains tech; title", "time_published,title: 2024-03-05T10:15:00,One"),
+        (NEWS, "score < 0; title", "time_published,title: 2024-03-04T10:15:00,Two"),
+        # functions
+        (PRICES, "min(open)", "timestamp,min(open): 2024-02-28,8"), (PRICES, "first(close)", "first(close): 9"),
+        (PRICES, "count(close), count(*), sum(volume)", "count(close),count(*),sum(volume): 3,4,1000"),
+        (PRICES, "last 2; avg(volume) as mean", "mean: 250"), (PRICES, "2030; max(close)", "timestamp,max(close): ,"),
+        (PRICES, "2030; count", "count: 0"), (PRICES, "count(distinct open)", "count(distinct open): 4"),
+        (PRICES, "percentile(volume, 50), median(volume)", "percentile(volume, 50),median(volume): 250,250"),
+        # groups
+        (PRICES, "sum(volume) by month", "month,sum(volume): 2024-03,500 / 2024-02,500"),
+        (PRICES, "group by month: max(close), count", "month,max(close),count: 2024-03,12.5,2 / 2024-02,9,2"),
+        (OPTIONS, "sum(volume) by type, strike",
+             "type,strike,sum(volume): call,100,10 / put,100,30 / call,110,20 / put,90,5"),
+        (ANSWERS["daily"], "sum(volume) by year; sum(volume) > 5M", "year,sum(volume): 2026,6200000"),
+        (ANSWERS["daily"], "sum(volume) as v by year; v < 1M", "year,v: 2024,100000"),
+        (ANSWERS["daily"], "count by year; count >= 6", "year,count: 2026,6 / 2025,6"),
+        (ANSWERS["daily"], "sum(volume) by month; top 1 by sum(volume)", "month,sum(volume): 2026-01,6200000"),
+        (ANSWERS["daily"], "sum(volume) by year; year = 2025", "year,sum(volume): 2025,4800000"),
+        (ANSWERS["daily"], "max(close) by quarter; 2025", "quarter,max(close): 2025-Q4,96 / 2025-Q3,86 / 2025-Q1,72"),
+        (ANSWERS["daily"], "max(close) by week; limit 2", "week,max(close): 2026-W03,104 / 2026-W02,100"),
+        (ANSWERS["daily"], "count by weekday; limit 2", "weekday,count: Tuesday,6 / Monday,3"),
+        (ANSWERS["options"], "type; count by type", "type,count: call,3 / put,3"),
+        (ANSWERS["options"], "strike >= 300; count by type", "type,count: call,2 / put,2"),
+        # tables and fields
+        (STATEMENTS, "from quarterlyReports; totalRevenue", "fiscalDateEnding,totalRevenue: 2023-09-30,50"),
+        (STATEMENTS, "netIncome", "fiscalDateEnding,netIncome: 2023-12-31,20 / 2022-12-31,"),
+        (STATEMENTS, "annual_reports: top 1 by totalRevenue; totalRevenue",
+             "fiscalDateEnding,totalRevenue: 2023-12-31,200"),
+        (STATEMENTS, "symbol", '{"symbol":"IBM"}'), (RECORD, "EPS, peratio", '{"EPS":null,"PERatio":19.4}'),
+        # JMESPath
+        (NEWS, "jmespath: feed[0].title", '"One"'), (PRICES, "jmespath: rows[0].close", "12.5"),
+        (STATEMENTS, "jmespath: annualReports[*].totalRevenue", "[200,100]"),
+        # other scripts
+        *(("name,n\nÉcole,1\nZÜRICH,2\n", select, "name,n: École,1") for select in (
+            "name = ÉCOLE", "name != zürich", "name contains COLE", "name starts with éc", "name like 'éco%'")),
+    ],
+)  # fmt: skip
+def test_step_returns_what_it_says(body: str, select: Any, expected: str) -> None:
+    assert written(run(select, body), expected) == expected
+
+
+@pytest.mark.parametrize("select", [None, "", "  ", ";"])
+def test_blank_select_returns_everything(select: Any) -> None:
+    assert parse_select(select) is None
+
+
+def test_a_list_of_texts_is_steps() -> None:
+    assert selected("daily", ["last 2", "close"]) == selected("daily", "last 2; close")
+
+
+def test_large_numbers_kept_as_text_are_compared_exactly() -> None:
+    body = "id_,n\na,9007199254740993\nb,9007199254740995\nc,9007199254740992\n"
+    assert written(run("n = 9007199254740993", body), "=") == "= a"
+
+
+@given(st.lists(st.decimals(-(10**9), 10**9, places=4), min_size=1, max_size=40))
+def test_functions_equal_the_statistics_module(numbers: list[Any]) -> None:
+    body = "n\n" + "\n".join(map(str, numbers))
+    floats = [float(number) for number in numbers]
+    (row,) = run("min(n), max(n), avg(n), sum(n), count(n), first(n), last(n)", body).tables[0].rows
+    expected = [min(floats), max(floats), statistics.mean(numbers), sum(numbers), len(floats), floats[0], floats[-1]]
+    assert list(row) == pytest.approx(list(map(float, expected)), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("raw", [STATEMENTS, PRICES])
+def test_raw_json_accepts_only_jmespath(raw: str) -> None:
+    options = OutputOptions(select=parse_select("totalRevenue"), raw_by="datatype")
+    with pytest.raises(InvalidArguments) as caught:
+        render_result(raw, "json" if raw[0] == "{" else "csv", {}, options)
+    assert "Leave out datatype" in caught.value.suggestion
+
+
+@pytest.mark.parametrize("name", ONE_RESPONSE_PER_TOOL)
+def test_selecting_all_columns_returns_the_answer(name: str) -> None:
+    answer = example_responses()[name]
+    document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer, WorkBudget())
+    for table in document.tables:
+        columns = ", ".join('"' + column.replace('"', '""') + '"' for column in table.columns)
+        select = f'from "{table.name}"; {columns}' if table.name else columns
+        if table.rows and len(select) < 4000:
+            found = select_from(document, select).tables[0]
+            assert (found.columns, list(map(tuple, found.rows))) == (table.columns, list(map(tuple, table.rows)))
+
+
+def test_selecting_every_row_returns_the_table() -> None:
+    table = Table("", ("date", "n"), [("2024-01-02", 1), ("2024-01-02", 2), (None, 3), ("2024-01-01", None)])
+    for select in ("last 4", "first 4", "last 99"):
+        assert list(select_from(Document((table,)), select).tables[0].rows) == list(table.rows)
+
+
+@pytest.mark.parametrize("name", ["description", "descr", "ascii", "ascent", "by_day", "order_id", "lastly", "topic"])
+def test_columns_whose_names_begin_as_words_of_the_language_are_found(name: str) -> None:
+    document = Document((Table("", ("id", name), ((1, "a"), (2, "b"))),))
+    assert select_from(document, f"order by {name} desc; limit 1; {name}").tables[0].rows == [("b",)]
+
+
+# What cannot be followed
+
+
+@pytest.mark.parametrize(
+    ("select", "position", "words"),
+    [
+        ("close; vox", 7, "no column vox"), ("clsoe", 0, "no column clsoe"), ("close; % 5", 7, "cannot be read"),
+        ("mode(close)", None, "no function mode"), ("max()", None, "max"), ("close, sum(volume)", 0, "by"),
+        ("from nothing", 0, "no table"),
+        ("close > high", 0, "no column high"), ("avg(timestamp)", None, "not a number"),
+        ("volume by", 0, "by"), ("close, last 3", None, '"close; last 3"'),
+    ],
+)  # fmt: skip
+def test_error_has_the_reason_and_the_position(select: str, position: int | None, words: str) -> None:
+    with pytest.raises(InvalidSelect) as caught:
+        run(select, PRICES)
+    assert words in f"{caught.value.message} {caught.value.suggestion}"
+    assert position is None or caught.value.details["position"] == position
+
+
+def test_unknown_column_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(InvalidSelect) as caught:
+        run("clsoe", PRICES)
+    assert caught.value.suggestion == 'Write "close". Columns: timestamp, open, close, adjusted_close, volume.'
+
+
+@pytest.mark.parametrize(
+    "select", [7, {"a": 1}, ["a", 7], "x" * 4001, "(" * 100, "jmespath: feed[", "$", ";" * 90 + "a;" * 90]
+)
+def test_nonsense_is_refused(select: Any) -> None:
+    with pytest.raises(InvalidArguments):
+        run(select, NEWS)

@@ -1,0 +1,144 @@
+"""The type of a column is decided once, from all of its cells; what is compared is a value of that type."""
+
+# ruff: noqa: E501 - a line for each column
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from toolfold.budget import WorkBudget
+from toolfold.errors import InvalidSelect
+from toolfold.results.select.engine import evaluate
+from toolfold.results.select.grammar import parse_select
+from toolfold.results.tables import Document, Table
+from toolfold.results.types import Kind, column_type, number_of
+
+TODAY = datetime.date(2026, 1, 14)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "expected"),
+    [
+        ([1, 2, None], Kind.INTEGER, [1, 2, None]),
+        ([1, 2.5], Kind.NUMBER, [1, 2.5]),
+        (["1", "2", ""], Kind.INTEGER, [1, 2, None]),
+        (["1,234.5", "12,000", 999], Kind.NUMBER, [1234.5, 12000, 999]),
+        (["1,234,567", "-1,000"], Kind.INTEGER, [1234567, -1000]),
+        (["$99.00", "$1,250.5", "-$3"], Kind.NUMBER, [99, 1250.5, -3]),
+        (["€5", "€-7"], Kind.INTEGER, [5, -7]),
+        (["5%", "12.5 %", "-0.5%"], Kind.NUMBER, [5, 12.5, -0.5]),
+        (["1.5M", "2B", "10k", "3bn", "1T"], Kind.INTEGER, [1_500_000, 2 * 10**9, 10_000, 3 * 10**9, 10**12]),
+        (["\u22125", "+7"], Kind.INTEGER, [-5, 7]),
+        (["(1,200)", "300"], Kind.INTEGER, [-1200, 300]),
+        (["1e3", "2.5E-1"], Kind.NUMBER, [1000, 0.25]),
+        (["1", "None", "-", "N/A", "null", "  "], Kind.INTEGER, [1, None, None, None, None, None]),
+        (["", None, "-"], Kind.EMPTY, [None, None, None]),
+        ([None, None], Kind.EMPTY, [None, None]),
+        ([True, None, False], Kind.BOOLEAN, [True, None, False]),
+        (["2024-02-15", "2023-01-01", None], Kind.DATE, ["2024-02-15", "2023-01-01", None]),
+        (["2024-02-15", "None", "-"], Kind.DATE, ["2024-02-15", None, None]),
+        (["2024Q1", "2023-Q4", "Q2 2024"], Kind.DATE, ["2024-01-01", "2023-10-01", "2024-04-01"]),
+        (["2024-02", "2023-12"], Kind.DATE, ["2024-02-01", "2023-12-01"]),
+        (["20240215", "20231231"], Kind.DATE, ["2024-02-15", "2023-12-31"]),
+        ([20240215, 20231231, None], Kind.DATE, ["2024-02-15", "2023-12-31", None]),
+        (["02/15/2024", "01/02/2024"], Kind.DATE, ["2024-02-15", "2024-01-02"]),
+        (["15/02/2024", "01/02/2024"], Kind.DATE, ["2024-02-15", "2024-02-01"]),
+        (["15.02.2024", "01.02.2024"], Kind.DATE, ["2024-02-15", "2024-02-01"]),
+        (["Feb 15, 2024", "March 1, 2024"], Kind.DATE, ["2024-02-15", "2024-03-01"]),
+        (["2024-01-01T09:30:00", "2024-01-01 16:00:00"], Kind.DATETIME, ["2024-01-01T09:30:00", "2024-01-01T16:00:00"]),
+        (["2024-01-01T23:30:00-05:00", "2024-01-02T01:00:00Z", "2024-01-02T03:00:00+09:00"], Kind.DATETIME,
+         ["2024-01-02T04:30:00", "2024-01-02T01:00:00", "2024-01-01T18:00:00"]),
+        ([2024, 2023, 2022], Kind.INTEGER, [2024, 2023, 2022]),
+        (["2024", "2023"], Kind.INTEGER, [2024, 2023]),
+        ([1700000000, 1700000600], Kind.INTEGER, [1700000000, 1700000600]),
+        (["1700000000000"], Kind.INTEGER, [1700000000000]),
+        (["0000320193", "0001018724"], Kind.TEXT, ["0000320193", "0001018724"]),
+        (["02139", "94103"], Kind.TEXT, ["02139", "94103"]),
+        (["90071992547409931", "12"], Kind.TEXT, ["90071992547409931", "12"]),
+        (["put", "call", None], Kind.TEXT, ["put", "call", None]),
+        (["A1", "B2"], Kind.TEXT, ["A1", "B2"]),
+        ([[1], {"a": 1}, "x"], Kind.TEXT, [[1], {"a": 1}, "x"]),
+        ([], Kind.EMPTY, []),
+    ],
+)  # fmt: skip
+def test_column_has_the_type_of_all_of_its_cells(cells: list[Any], kind: Kind, expected: list[Any]) -> None:
+    found = column_type(cells)
+    assert (found.kind, list(found.values)) == (kind, expected)
+
+
+@pytest.mark.parametrize(
+    ("cells", "misfit"),
+    [
+        (["5%", "0.5", "12%"], "0.5"),
+        (["$5", "€7"], "€7"),
+        (["1", "2", "high"], "high"),
+        (["2024-01-01", "soon"], "soon"),
+        (["01/02/2024", "03/04/2024"], "01/02/2024"),
+        (["2024-01-01T09:30:00Z", "2024-01-01T16:00:00"], "2024-01-01T16:00:00"),
+        (["12'000", "13'000"], "12'000"),
+        (["1.234,5", "2"], "1.234,5"),
+        (["12 000", "1"], "12 000"),
+        (["01/02/24", "03/04/24"], "01/02/24"),
+        (["9" * 400 + ".5", "1"], "9" * 400 + ".5"),
+        (["1e999", "1"], "1e999"),
+    ],
+)
+def test_column_of_several_kinds_names_what_does_not_fit(cells: list[Any], misfit: str) -> None:
+    found = column_type(cells)
+    assert found.kind is Kind.MIXED
+    assert found.misfit == misfit or found.misfit in cells
+    for text in ("max(v)", "v > 1", "order by v", "avg(v) over 2", "v + 1", "SELECT sum(v) FROM data"):
+        with pytest.raises(InvalidSelect) as raised:
+            rows(text, cells)
+        assert found.misfit[:30] in str(raised.value), text
+    written = cells[0].replace("'", "''")
+    assert rows(f"v = '{written}'", cells) == [(cells[0],)]
+
+
+def rows(text: str, cells: list[Any]) -> list[tuple[Any, ...]]:
+    selection = parse_select(text)
+    assert selection is not None
+    answer = Document((Table("", ("v",), [(cell,) for cell in cells]),))
+    return [tuple(row) for row in evaluate(selection, answer, WorkBudget(), TODAY).tables[0].rows]
+
+
+@pytest.mark.parametrize(
+    ("cells", "text", "expected"),
+    [
+        (["1,234.5", "12,000", "999"], "max(v)", [(12000,)]),
+        (["1,234.5", "12,000", "999"], "top 2 by v", [("12,000",), ("1,234.5",)]),
+        (["5%", "0.5%", "12%"], "v > 10%", [("12%",)]),
+        (["$99.00", "$100.00"], "v > 99", [("$100.00",)]),
+        (["1.5M", "900k"], "order by v", [("900k",), ("1.5M",)]),
+        (["9", "10", "-"], "order by v desc", [("10",), ("9",), ("-",)]),
+        (["2024-01-02T03:00+09:00", "2024-01-01T23:30-05:00", "2024-01-02T01:00Z"], "last 1", [("2024-01-01T23:30-05:00",)]),
+        (["02/15/2024", "12/31/2023"], "last 1", [("02/15/2024",)]),
+        (["Feb 15, 2024", "Mar 1, 2024"], "since 2024-03", [("Mar 1, 2024",)]),
+        (["2024Q1", "2023Q4"], "2023", [("2023Q4",)]),
+        (["2024-02-29", "2024-03-01"], "v = 2024-02", [("2024-02-29",)]),
+        (["0000320193", "320193"], "v = 0000320193", [("0000320193",)]),
+        ([True, False], "v = true", [(True,)]),
+        (["Put", "put", "call"], "v = put", [("Put",), ("put",)]),
+        (["a", "B"], "max(v)", [("a",)]),
+    ],
+)  # fmt: skip
+def test_values_are_compared_and_cells_are_shown(cells: list[Any], text: str, expected: list[Any]) -> None:
+    assert rows(text, cells) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("10%", 10), ("$1,250.50", 1250.5), ("1.5M", 1_500_000), ("2.2M", 2_200_000), ("(5)", -5), ("\u22125", -5), (".5", 0.5),
+     ("1.", 1), ("", None), ("1,23", None), ("12 000", None), ("1_000", None), ("\u0663", None), ("9" * 5000, None), ("NaN", None)],
+)  # fmt: skip
+def test_number_of_a_text(text: str, number: float | None) -> None:
+    assert number_of(text) == number
+    assert type(number_of(text)) is type(number)
+
+
+def test_type_is_decided_once() -> None:
+    table = Table("", ("v",), [("1",), ("2",)])
+    assert table.type_of(0) is table.type_of(0)
