@@ -1,6 +1,6 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: bench-calls bench-growth bench-lambda bench-memory bench-modes bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens dialogues dialogues-check eval-agent fuzz fuzz-calls
+.PHONY: bench-calls bench-growth bench-lambda bench-memory bench-modes bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens dialogues dialogues-check eval-agent fuzz fuzz-calls fuzz-select
 
 eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements-agent.md; ARGS=--steps or ARGS=--write
 	$(bin)/python -m benchmarks.agent $(ARGS)
@@ -119,6 +119,10 @@ fuzz: .venv-fuzz/.installed ## send damaged requests to the handler: make fuzz A
 # Each input makes four calls or more: an hour or more for 300,000 inputs with two processes.
 fuzz-calls: .venv/.dev ## make random whole calls: make fuzz-calls ARGS='--runs 300000'
 	$(bin)/python -m scripts.fuzz_calls $(ARGS)
+
+# The reference is plain Python in tests/fuzz/select: no package of its own.
+fuzz-select: .venv/.dev ## compare random selects with an independent evaluation: make fuzz-select ARGS='--cases 100000 --seed 7'
+	$(bin)/python -m scripts.fuzz_select $(ARGS)
 
 # About a minute; ARGS=--quick, half.
 # Some two minutes; ARGS=--quick, half a minute.

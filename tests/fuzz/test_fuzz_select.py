@@ -1,0 +1,156 @@
+"""Random pipelines of ``select`` in every test run, the reference that they are compared with, and planted faults."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.fuzz.select import judge as judging
+from tests.fuzz.select import pipeline as p
+from tests.fuzz.select.judge import describe, judge
+from tests.fuzz.select.minimise import minimise
+from tests.fuzz.select.pipeline_maker import PipelineMaker
+from tests.fuzz.select.reference import evaluate
+from tests.fuzz.select.spelling import select_of
+from tests.fuzz.select.table import Cell, Table
+from tests.fuzz.select.table_maker import dated, numeric
+from toolfold.results import tables
+
+BATCHES, CASES = 10, 40
+LEAST_AGREED = 0.5
+"""Share of cases that must not be refused: a language that refuses everything agrees with everything."""
+
+
+def _prices() -> Table:
+    """Return four days, newest first: closes of 8, 9, null and 4, and two types."""
+    days = [datetime(2026, 1, 2), datetime(2026, 1, 1), datetime(2025, 12, 31), datetime(2025, 12, 30)]
+    closes = [numeric(8, "json"), numeric(9, "text"), Cell("-", None, "null"), numeric(4, "text")]
+    types = [Cell(text, text, "text") for text in ("Put", "Call", "Put", "Call")]
+    rows = [(dated(day, "iso"), *cells) for day, *cells in zip(days, closes, types, strict=True)]
+    return Table("", ("date", "close", "type"), tuple(rows))
+
+
+CLOSE, TYPE = p.Ref("close"), p.Ref("type")
+JANUARY = p.Period(datetime(2026, 1, 1), datetime(2026, 2, 1), "2026-01")
+PUT = p.Compare("=", TYPE, p.Text("put", "put"))
+COUNT = p.Item(p.Aggregate("count"))
+
+
+def _items(*expressions: Any) -> tuple[p.Item, ...]:
+    return tuple(p.Item(expression) for expression in expressions)
+
+
+REFERENCE: list[tuple[list[Any], str, Any]] = [
+    ([p.Ends(True, 2), p.Condition(PUT), p.Summary((COUNT,))], "last 2; type = put; count", [[1]]),
+    ([p.Condition(PUT), p.Ends(True, 2), p.Summary((COUNT,))], "type = put; last 2; count", [[2]]),
+    ([p.Ends(False, 1), p.Columns(_items(CLOSE))], "first 1; close", [["2025-12-30", "4"]]),
+    (
+        [p.Top(True, 2, CLOSE), p.Columns(_items(CLOSE))],
+        "top 2 by close; close",
+        [["2026-01-01", "9"], ["2026-01-02", 8]],
+    ),
+    ([p.Top(False, 4, CLOSE), p.Ends(True, 1)], "bottom 4 by close; last 1", [["2025-12-31", "-", "Put"]]),
+    (
+        [p.Columns(_items(p.Neighbour("pct_change", CLOSE))), p.During(JANUARY)],
+        "pct_change(close); 2026-01",
+        [["2026-01-02", -11.1111111111], ["2026-01-01", None]],
+    ),
+    ([p.Summary(_items(p.Aggregate("max", CLOSE)))], "max(close)", [["2026-01-01", 9]]),
+    ([p.Summary(_items(p.Aggregate("avg", CLOSE)))], "avg(close)", [[7]]),
+    (
+        [p.Summary(_items(p.Aggregate("sum", CLOSE)), (TYPE,))],
+        "sum(close) by type",
+        [["Put", 8], ["Call", 13]],
+    ),
+    (
+        [p.Summary(_items(p.Neighbour("change", CLOSE)), ("year",))],
+        "change(close) by year",
+        [["2026", 4], ["2025", None]],
+    ),
+    ([p.Recent(1, "day", "last 1 day")], "last 1 day", [["2026-01-02", 8, "Put"]]),
+    ([p.Calendar(1, "year", "last year"), p.Summary((COUNT,))], "last year; count", [[2]]),
+    (
+        [p.Condition(p.Not(p.Compare(">", CLOSE, p.Number(8, "8"))))],
+        "not (close > 8)",
+        [["2026-01-02", 8, "Put"], ["2025-12-30", "4", "Call"]],
+    ),
+    (
+        [p.Condition(p.Compare(">", CLOSE, p.Aggregate("avg", CLOSE))), p.Summary((COUNT,))],
+        "close > avg(close); count",
+        [[2]],
+    ),
+    (
+        [p.Columns(_items(TYPE)), p.Condition(p.Compare(">", CLOSE, p.Number(8, "8")))],
+        "type; close > 8",
+        "dropped column",
+    ),
+    ([p.Summary((COUNT,)), p.Ends(True, 1)], "count; last 1", "a step of rows after a summary"),
+    ([p.Slice(-1, None, True)], "[-1:]", "a negative index without an order"),
+    ([p.Summary(_items(p.Aggregate("sum", TYPE)))], "sum(type)", "sum of text"),
+]
+
+
+@pytest.mark.parametrize(("actions", "select", "expected"), REFERENCE, ids=[select for _, select, _ in REFERENCE])
+def test_the_reference_gives_what_the_specification_says(actions: list[Any], select: str, expected: Any) -> None:
+    case = p.Case((_prices(),), tuple(map(p.Step, actions)))
+    assert select_of(case) == select
+    found = evaluate(case)
+    if isinstance(expected, str):
+        assert found.refusal == expected
+    else:
+        (frame,) = found.tables
+        cells = [[column.cells[row] for column in frame.columns] for row in range(frame.count)]
+        assert [[judging.wanted(cell) for cell in row] for row in cells] == expected
+    assert judge(case).kind in ("agreed", "refused as specified")
+
+
+@pytest.mark.bulk
+def test_random_pipelines_agree_with_the_reference() -> None:
+    verdicts = Counter[str]()
+    for seed in range(BATCHES):
+        maker = PipelineMaker(Random(seed))
+        for _ in range(CASES):
+            case = maker.case()
+            verdict = judge(case)
+            assert verdict.kind != "disagreed", describe(case, verdict)
+            verdicts[verdict.kind] += 1
+    assert verdicts["agreed"] >= LEAST_AGREED * BATCHES * CASES
+
+
+def _faulty(change: Any) -> Any:
+    evaluate_select = judging.engine.evaluate
+
+    def evaluate_with_fault(*arguments: Any) -> tables.Document:
+        document = evaluate_select(*arguments)
+        return replace(document, tables=tuple(map(change, document.tables)))
+
+    return evaluate_with_fault
+
+
+FAULTS = {
+    "rows": lambda table: replace(table, rows=table.rows[:-1]),
+    "columns": lambda table: replace(table, columns=table.columns[:-1], rows=[row[:-1] for row in table.rows]),
+    "cell": lambda table: replace(table, rows=[(*row[:-1], 12345) for row in table.rows]),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_and_shortened(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = (p.Step(p.Condition(p.IsNull(CLOSE, True))), p.Step(p.Columns(_items(CLOSE, TYPE)), spelling=3))
+    case = p.Case((_prices(),), steps, is_list=True)
+    monkeypatch.setattr(judging.engine, "evaluate", _faulty(FAULTS[fault]))
+    verdict = judge(case)
+    assert (verdict.kind, verdict.reason) == ("disagreed", fault)
+    short = minimise(case, lambda shorter: judge(shorter).reason == fault)
+    assert not short.steps or len(short.steps) == 1
+    assert len(short.tables[0].rows) == 1
+
+
+def test_the_same_seed_makes_the_same_cases() -> None:
+    one, other = (PipelineMaker(Random(7)) for _ in range(2))
+    assert [one.case() for _ in range(50)] == [other.case() for _ in range(50)]
