@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import pytest
@@ -9,14 +10,21 @@ import pytest
 from tests.support import sql_attacks
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.guard import GuardedStatement, check_statement
-from toolfold.sources.sql.schema import DatabaseSchema, Table
+from toolfold.sources.sql.schema import Column, DatabaseSchema, Table
 
-_NAMES = ("orders", "customers")
+_COLUMNS = tuple(
+    map(Column, ("id", "customer_id", "total", "name", "note", "day", "due", "doc", "tags"), itertools.repeat("x"))
+)
 SCHEMAS = {
-    "sqlite": DatabaseSchema(tuple(Table("", name) for name in _NAMES), frozenset({("", "secrets")})),
+    "sqlite": DatabaseSchema(
+        (Table("", "orders", columns=_COLUMNS), Table("", "customers", columns=_COLUMNS)), frozenset({("", "secrets")})
+    ),
     "postgresql": DatabaseSchema(
-        (*(Table("public", name) for name in _NAMES), Table("public", "Mixed Case"), Table("sales", "orders")),
-        frozenset({("public", "secrets"), ("public", "hidden")}),
+        (
+            *(Table("public", name, columns=_COLUMNS) for name in ("orders", "customers", "Mixed Case")),
+            Table("sales", "orders", columns=_COLUMNS),
+        ),
+        frozenset({("public", "secrets"), ("public", "hidden"), ("public", "vector")}),
         ("public", "sales"),
     ),
 }
@@ -43,6 +51,12 @@ SELECT count(DISTINCT customer_id) FILTER (WHERE total > 1) FROM orders -- a com
 SELECT 'DELETE FROM orders; DROP TABLE x', "orders"."id" /* INSERT */ FROM orders
 SELECT orders.* FROM orders WHERE (id, total) IN (SELECT id, 1 FROM customers)
 SELECT current_date, current_timestamp
+WITH x AS (SELECT o.id AS n, total, cast(note AS text) FROM orders o) SELECT x.n, x.total, x.note FROM x AS x
+WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT t.n + 1 FROM t WHERE t.n < 10) SELECT t.n FROM t
+SELECT t.total, t.id FROM (SELECT * FROM orders UNION SELECT * FROM orders) t ORDER BY t.id
+SELECT y.a, y.note, x.n FROM (SELECT c.name AS a, o.* FROM orders o, customers c) y, (SELECT 1 AS a, 2 AS n) x
+SELECT o.id FROM orders o WHERE EXISTS (SELECT 1 FROM customers c WHERE c.id = o.customer_id AND c.name = o.note)
+SELECT a.id, b.name FROM (orders a JOIN customers b ON a.id = b.id)
 """
 POSTGRESQL = """
 TABLE orders
@@ -67,6 +81,15 @@ SELECT * FROM public.orders JOIN sales.orders AS s USING (id)
 SELECT * FROM "Mixed Case"
 SELECT cast(total AS numeric(12, 2)), total::varchar(10), lpad(id::text, 8, '0') FROM orders
 SELECT now() - interval '30 days', age(day), to_tsvector('x') @@ to_tsquery('x') FROM orders
+SELECT t.count, u.v, u.i FROM (SELECT count(*) FROM orders) t, unnest(ARRAY[1]) WITH ORDINALITY AS u(v, i)
+SELECT e.value, j.key, k.a, k.value FROM jsonb_array_elements('[]') e, json_each('{}') j, json_each('{}') k(a)
+SELECT n.n, r.b FROM generate_series(1, 2) n, jsonb_to_record('{}') AS r(b int)
+SELECT l.q, c.a, c.total, v.column1 FROM orders o, LATERAL (SELECT o.id AS q) l, customers AS c(a, b), (VALUES (1)) v
+SELECT (c).*, c.*, c FROM customers c JOIN LATERAL json_each(c.doc) AS d ON d.key = c.name
+SELECT timestamp with time zone '2024-01-01', date '2024-01-01', interval '1 day', x.id::pg_catalog.text FROM orders x
+SELECT sum(total) OVER (ORDER BY day RANGE '1 day' PRECEDING), total::double precision FROM orders
+SELECT '1'::"char", note::bit varying, doc::jsonb::text FROM orders
+SELECT id::int[], CAST(day AS timestamp(3) with time zone), 'english'::regconfig, tags::text[][] FROM orders
 SELECT E'it\\'s', $$dollar; quoted$$, $tag$x$tag$, U&'\\0041'
 """
 SQLITE = """
@@ -75,6 +98,8 @@ SELECT * FROM json_each('[1, 2]')
 SELECT [id], `total` FROM main.orders WHERE note GLOB 'x*' AND id = :p1
 SELECT group_concat(name, ', '), total(id), iif(id > 1, 'a', 'b') FROM customers
 SELECT id FROM orders WHERE note MATCH 'word'
+SELECT o.rowid, o.ID, j.key, json_tree.fullkey FROM orders o, json_each(o.note) j, json_tree(o.note)
+SELECT CAST(id AS tinyint), total 'Total' FROM orders
 SELECT x'00ff', 1e3, id COLLATE NOCASE, printable FROM orders
 """
 
@@ -191,6 +216,10 @@ def test_a_table_that_is_left_out_hides_one_of_a_later_schema() -> None:
 @pytest.mark.parametrize(
     ("statement", "kind", "offset"),
     [
+        ("SELECT o.id, o.nam FROM orders o", FailureKind.NO_COLUMN, 13),
+        ("SELECT x.id FROM orders o", FailureKind.NO_COLUMN, 7),
+        ("SELECT '1'::vector", FailureKind.STATEMENT, 12),  # a table that is left out has this name
+        ("SELECT '1'::money2", FailureKind.STATEMENT, 12),
         ("SELECT *\nFROM ordrs", FailureKind.NO_TABLE, 14),
         ("SELECT pg_sleep(1)", FailureKind.NO_FUNCTION, 7),
         ("SELECT 1; SELECT 2", FailureKind.NOT_ALLOWED, 8),
@@ -217,6 +246,12 @@ def test_a_refusal_says_where(statement: str, kind: FailureKind, offset: int | N
         "SELECT " * 2_000,
         "SELECT 1 " + "UNION SELECT 1 " * 1_500,
         "SELECT * FROM " + "(SELECT * FROM " * 39,
+        f"WITH {', '.join(f't{n} AS (SELECT * FROM t{n - 1})' for n in range(1, 400))} SELECT t399.x FROM t399",
+        f"WITH t0 AS (SELECT 1 AS a), {', '.join(f't{n} AS (SELECT *, * FROM t{n - 1})' for n in range(1, 300))}"
+        " SELECT t299.x FROM t299",
+        f"WITH t0 AS (SELECT 1 AS a), {', '.join(f't{n} AS (SELECT * FROM t{n - 1})' for n in range(1, 400))}"
+        " SELECT t399.x FROM t399",
+        f"SELECT {', '.join(['a0.x'] * 500)} FROM {', '.join(f'orders a{n}' for n in range(500))}",
     ],
 )
 def test_statements_that_would_cost_the_guard_much_are_refused(statement: str) -> None:

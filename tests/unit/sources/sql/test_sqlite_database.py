@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 
 from tests.support import sql_attacks
 from tests.support.sql_databases import create_sqlite
+from toolfold.sources.sql.database_reader import DatabaseReader
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.guard import check_statement
 from toolfold.sources.sql.rows import Rows
 from toolfold.sources.sql.schema import TableFilter
+from toolfold.sources.sql.source_settings import SqlSettings
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, open_read_only, sqlite_path
 
 TABLES = TableFilter(exclude=("secrets",))
@@ -101,6 +103,25 @@ def test_a_view_may_read_and_change_what_is_left_out(database: SqliteDatabase) -
     assert query(database, "SELECT token FROM guarded") == [{"token": "CANARY-***"}]
 
 
+def test_views_that_cannot_be_planned_are_left_out_and_named(tmp_path: Path) -> None:
+    path = create_sqlite(tmp_path / "shop.db")
+    levels = [f"CREATE VIEW v{i:02} AS SELECT a.id FROM v{i - 1:02} a, v{i - 1:02} b;" for i in range(1, 30)]
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE VIEW lost AS SELECT * FROM nowhere")
+        other.executescript("\n".join(["CREATE VIEW v00 AS SELECT id FROM orders;", *levels]))
+    reader = DatabaseReader(SqlSettings("sqlite", TABLES), 100_000)
+    started = time.monotonic()
+    listed = json.loads(reader.list_tables(str(path), soon(10)))
+    assert time.monotonic() - started < 8
+    assert {"orders", "spending", "v00", "v03"} < {table["name"] for table in listed["tables"]}
+    assert "'lost'" in listed["unusable_views"]
+    assert "more" in listed["unusable_views"]
+    assert json.loads(reader.query(str(path), soon(), "SELECT count(*) AS n FROM orders", [], 1))["rows"] == [{"n": 3}]
+    with pytest.raises(DatabaseFailure) as caught:
+        reader.query(str(path), soon(), "SELECT * FROM v29", [], 1)
+    assert caught.value.kind is FailureKind.NO_TABLE
+
+
 def test_full_text_search_works(database: SqliteDatabase) -> None:
     assert query(database, "SELECT title FROM notes WHERE notes MATCH :p1 ORDER BY bm25(notes)", "parcel")
 
@@ -179,7 +200,7 @@ def test_the_authorizer_holds_alone(tmp_path: Path) -> None:
     path = create_sqlite(tmp_path / "writable.db")
     with closing(SqliteDatabase(path, TABLES, 100_000)) as database:
         database.read_schema(soon())
-        authorizer = database._authorizer
+        authorizer = database.authorizer
     passed = []
     with closing(sqlite3.connect(path)) as connection:
         for what in _WRITES:

@@ -121,7 +121,7 @@ _SCHEMA_TTL_S = 60.0
 """Seconds for which the tables are cached to check statements against."""
 
 _MIN_SCHEMA_AGE_S = 1.0
-"""Seconds after which they are read again for a table that is not among them."""
+"""Seconds after which they are read again for a table or column that is not among them."""
 
 
 class Database(Protocol):
@@ -204,7 +204,8 @@ class DatabaseReader:
         sizes = itertools.accumulate(len(entry.encode()) + 1 for entry in entries)
         shown = sum(size <= self._max_bytes for size in sizes)
         more = "" if shown == len(entries) else f"{len(entries) - shown:,} tables are not listed; use contains"
-        return f'{{"tables":[{",".join(entries[:shown])}]{_member("more_tables", more)}}}'
+        skipped = _member("unusable_views", schema.skipped_note())
+        return f'{{"tables":[{",".join(entries[:shown])}]{_member("more_tables", more)}{skipped}}}'
 
     def describe_table(self, connection_string: str, deadline: float, name: str) -> str:
         """Return the columns of one table.
@@ -244,7 +245,7 @@ class DatabaseReader:
             try:
                 guarded = check_statement(bound.text, dialect, schema)
             except DatabaseFailure as failure:
-                if failure.kind is not FailureKind.NO_TABLE:
+                if failure.kind not in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN):
                     raise
                 schema = self._recent_schema(connection_string, deadline, _MIN_SCHEMA_AGE_S)
                 guarded = check_statement(bound.text, dialect, schema)

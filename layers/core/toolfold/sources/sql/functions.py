@@ -9,12 +9,15 @@ Not among them is what reads or writes files (``pg_read_file``, ``lo_import``, `
 
 from __future__ import annotations
 
+from toolfold.sqlite_sandbox import SAFE_FUNCTIONS
+
 __all__ = [
+    "EXTENSION_TYPES",
     "LENGTH_LIMITED",
     "MAX_LITERAL_LENGTH",
     "POSTGRESQL_FUNCTIONS",
     "SQLITE_FUNCTIONS",
-    "SQLITE_TABLE_FUNCTIONS",
+    "TYPES",
     "WORDS_BEFORE_PARENTHESES",
 ]
 
@@ -23,28 +26,12 @@ def _words(*lines: str) -> frozenset[str]:
     return frozenset(word for line in lines for word in line.split())
 
 
-SQLITE_TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
-
-SQLITE_FUNCTIONS = (
-    _words(
-        # aggregates and windows
-        "avg count group_concat string_agg max min sum total json_group_array json_group_object median percentile",
-        "cume_dist dense_rank first_value lag last_value lead nth_value ntile percent_rank rank row_number",
-        # numbers
-        "abs random round sign ceil ceiling floor trunc mod pow power sqrt exp ln log log2 log10 pi",
-        "acos asin atan atan2 cos sin tan degrees radians",
-        # texts
-        "char concat concat_ws glob hex instr length like lower ltrim octet_length quote replace rtrim soundex substr",
-        "substring trim unicode unhex upper",
-        # values
-        "cast coalesce ifnull iif if likelihood likely unlikely nullif typeof",
-        # dates
-        "date datetime julianday strftime time timediff unixepoch current_date current_time current_timestamp",
-        # JSON, full-text search, spatial index
-        "json json_array json_array_length json_extract json_object json_quote json_type json_valid -> ->>",
-        "match regexp bm25 highlight snippet rank",
-    )
-    | SQLITE_TABLE_FUNCTIONS
+SQLITE_FUNCTIONS = SAFE_FUNCTIONS | _words(
+    "json_group_object median percentile ceil ceiling floor trunc mod pow power sqrt exp ln log log2 log10 pi",
+    "acos asin atan atan2 cos sin tan degrees radians concat concat_ws instr octet_length replace soundex unhex",
+    "cast if likelihood timediff current_date current_time current_timestamp",
+    # full-text search, spatial index
+    "match regexp bm25 highlight snippet",
 )
 
 POSTGRESQL_FUNCTIONS = _words(
@@ -112,7 +99,7 @@ WORDS_BEFORE_PARENTHESES = _words(
     "full group grouping having ilike in inner intersect interval is isnull join last lateral left like limit",
     "materialized natural next not notnull offset on or outer over partition range recursive regexp right rollup row",
     "rows select set sets similar some table tablesample then to union unique using values variadic when where window",
-    "with within cast glob match collate symmetric asymmetric ordinality operator only",
+    "with within cast glob match collate symmetric asymmetric ordinality only",
     # methods of TABLESAMPLE
     "bernoulli system",
     # types with a length
@@ -120,3 +107,25 @@ WORDS_BEFORE_PARENTHESES = _words(
     "timestamp timestamptz timetz varbit varchar varying precision zone",
 )
 """Words that come before a parenthesis and are not the name of a function."""
+
+EXTENSION_TYPES = _words("citext cube geography geometry halfvec hstore lquery ltree sparsevec vector")
+"""Types of extensions: a table that has the name of one may be found before it."""
+
+_POSTGRESQL_TYPES = EXTENSION_TYPES | frozenset(
+    (
+        *_words(
+            "bool boolean int int2 int4 int8 integer smallint bigint real float float4 float8 numeric decimal dec",
+            "money text varchar char character nchar bpchar name uuid bytea date time timetz timestamp timestamptz",
+            "interval json jsonb jsonpath xml inet cidr macaddr macaddr8 point line lseg box path polygon circle",
+            "bit varbit tsvector tsquery int4range int8range numrange tsrange tstzrange daterange oid regconfig",
+            "int4multirange int8multirange nummultirange tsmultirange tstzmultirange datemultirange",
+        ),
+        *("double precision", "character varying", "char varying", '"char"'),
+    )
+)
+
+TYPES = {
+    "postgresql": _POSTGRESQL_TYPES,
+    "sqlite": _POSTGRESQL_TYPES | _words("any blob datetime double mediumint none nvarchar string tinyint"),
+}
+"""Types to which a value may be cast. The name of a table is one in PostgreSQL, and ``regclass`` finds every table."""

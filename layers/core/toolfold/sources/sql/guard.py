@@ -13,116 +13,21 @@ from typing import NamedTuple
 
 from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
+from sqlglot.parser import Parser
 
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.functions import (
+    EXTENSION_TYPES,
     LENGTH_LIMITED,
     MAX_LITERAL_LENGTH,
     POSTGRESQL_FUNCTIONS,
     SQLITE_FUNCTIONS,
+    TYPES,
     WORDS_BEFORE_PARENTHESES,
 )
+from toolfold.sources.sql.references import References
 from toolfold.sources.sql.schema import DatabaseSchema, Table
-
-_MAX_CHARS = 60
-
-
-class TableReference(NamedTuple):
-    """A table as a statement names it, in lower case where the database reads it so."""
-
-    catalog: str
-    schema: str
-    name: str
-    offset: int | None
-
-    def __str__(self) -> str:
-        return ".".join(part for part in self[:3] if part)
-
-
-def table_references(tree: exp.Expr, dialect: str) -> Iterator[TableReference]:
-    """Yield the tables that ``tree`` reads."""
-    for node in tree.find_all(exp.Table):
-        if isinstance(node.this, exp.Func):
-            continue  # it returns rows; its name is checked as that of every function
-        if not isinstance(node.this, exp.Identifier):
-            yield TableReference("", "", node.sql()[:_MAX_CHARS], None)
-            continue
-        name = _folded(node.this, dialect)
-        schema, catalog = node.args.get("db"), node.args.get("catalog")
-        if not schema and _is_common_table(node, name, dialect):
-            continue
-        yield TableReference(
-            _folded(catalog, dialect) if catalog else "",
-            _folded(schema, dialect) if schema else "",
-            name,
-            node.this.meta.get("start"),
-        )
-
-
-def find_table(reference: TableReference, schema: DatabaseSchema) -> Table | None:
-    """Return the table of the source that the database reads for ``reference``; None where it has no such table."""
-    if reference.catalog:
-        return None
-    if not schema.search_path:  # SQLite: names of any case
-        if reference.schema not in ("", "main"):
-            return None
-        return next((table for table in schema.tables if _lower(table.name) == reference.name), None)
-    tables = {(table.schema, table.name): table for table in schema.tables}
-    if reference.schema:
-        return tables.get((reference.schema, reference.name))
-    if reference.name.startswith("pg_"):  # found in pg_catalog first
-        return None
-    for one in schema.search_path:
-        if (one, reference.name) in schema.left_out:
-            return None
-        if (one, reference.name) in tables:
-            return tables[one, reference.name]
-    return None
-
-
-def _folded(identifier: exp.Expr, dialect: str) -> str:
-    is_exact = dialect == "postgresql" and bool(identifier.args.get("quoted"))
-    return identifier.name if is_exact else _lower(identifier.name)
-
-
-def _lower(name: str) -> str:
-    """Return ``name`` with the letters of ASCII in lower case, and no others: as both databases read it."""
-    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
-
-
-def _is_common_table(node: exp.Table, name: str, dialect: str) -> bool:
-    """Return whether ``name`` is, at ``node``, a common table expression that an enclosing query defines.
-
-    Without ``RECURSIVE``, PostgreSQL knows the earlier ones of the same WITH alone: in ``WITH a AS (SELECT * FROM a)``
-    the inner ``a`` is a table.
-    """
-    child: exp.Expr = node
-    parent = node.parent
-    while parent is not None:
-        clause = parent.args.get("with_") or parent.args.get("with")
-        if isinstance(parent, exp.With):
-            is_recursive = bool(parent.args.get("recursive")) or dialect == "sqlite"
-            known = parent.expressions if is_recursive else parent.expressions[: _index(parent.expressions, child)]
-            if any(_cte_name(one, dialect) == name for one in known):
-                return True
-            # The query that has this WITH does not see more of it from in here.
-            child, parent = parent.parent or parent, (parent.parent.parent if parent.parent else None)
-            continue
-        if isinstance(clause, exp.With) and any(_cte_name(one, dialect) == name for one in clause.expressions):
-            return True
-        child, parent = parent, parent.parent
-    return False
-
-
-def _index(expressions: list[exp.Expr], child: exp.Expr) -> int:
-    return next((index for index, one in enumerate(expressions) if one is child), 0)
-
-
-def _cte_name(expression: exp.Expr, dialect: str) -> str:
-    alias = expression.args.get("alias")
-    identifier = alias.this if isinstance(alias, exp.TableAlias) else None
-    return _folded(identifier, dialect) if isinstance(identifier, exp.Identifier) else ""
-
+from toolfold.text_safety import quoted_name
 
 _ALLOWED: tuple[type[exp.Expr], ...] = tuple(
     getattr(exp, name)
@@ -136,7 +41,7 @@ _ALLOWED: tuple[type[exp.Expr], ...] = tuple(
         "ByteString RawString National UnicodeString Interval IntervalSpan DataType DataTypeParam ColumnDef Dot Kwarg",
         # operators
         "In Between Like ILike SimilarTo Escape Is Not Any All Case If Bracket Slice Array Filter WithinGroup",
-        "IgnoreNulls RespectNulls AtTimeZone Collate Variadic Operator Distance Opclass JSONPath",
+        "IgnoreNulls RespectNulls AtTimeZone Collate Variadic Distance Opclass JSONPath",
     )
     for name in line.split()
     if hasattr(exp, name)  # versions of sqlglot differ in a few
@@ -145,12 +50,20 @@ _ALLOWED: tuple[type[exp.Expr], ...] = tuple(
 _ALLOWED_BASES = (exp.Binary, exp.Unary, exp.Predicate, exp.Func, exp.JSONPathPart)
 """Operators, and functions: whether a function may be called is decided by the name that is written."""
 
-_REFUSED_FUNCTIONS: tuple[type[exp.Expr], ...] = tuple(
+_REFUSED: tuple[type[exp.Expr], ...] = tuple(
     getattr(exp, name)
-    for name in ("CurrentUser", "CurrentRole", "SessionUser", "CurrentCatalog", "CurrentSchema", "ConnectByRoot")
+    for name in (
+        "CurrentUser",
+        "CurrentRole",
+        "SessionUser",
+        "CurrentCatalog",
+        "CurrentSchema",
+        "ConnectByRoot",
+        "Operator",
+    )
     if hasattr(exp, name)
 )
-"""Functions that are called without parentheses, and say something about the role or the server."""
+"""Functions that are called without parentheses, and say something about the role or the server; operators by name."""
 
 _NAMES: dict[str, str] = {
     "Into": "SELECT INTO creates a table",
@@ -165,7 +78,7 @@ _NAMES: dict[str, str] = {
 
 def is_allowed(node: exp.Expr) -> bool:
     """Return whether a statement may have ``node``."""
-    return isinstance(node, _ALLOWED + _ALLOWED_BASES) and not isinstance(node, _REFUSED_FUNCTIONS)
+    return isinstance(node, _ALLOWED + _ALLOWED_BASES) and not isinstance(node, _REFUSED)
 
 
 def refused_syntax(node: exp.Expr) -> str:
@@ -182,6 +95,9 @@ _MAX_DEPTH = 40
 _BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "("})
 
 _SQLGLOT_NAMES = {"sqlite": "sqlite", "postgresql": "postgres"}
+_CASTS = ("cast", "try_cast")
+_TEXTS = frozenset(one for one in TokenType if one.name == "STRING" or one.name.endswith("_STRING"))
+
 _FUNCTIONS = {"sqlite": SQLITE_FUNCTIONS, "postgresql": POSTGRESQL_FUNCTIONS}
 
 
@@ -212,13 +128,22 @@ def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> Gua
     text = statement[: tokens[-1].end + 1]
     tree = _parse(text, tokens, dialect)
     _check_functions(tokens, tree, dialect)
+    _check_types(tokens, tree, dialect, schema)
     for node in tree.walk():
         if not is_allowed(node):
             raise _refused(refused_syntax(node), _offset(node))
+        if isinstance(node, exp.Dot) and not _is_qualified(node):
+            raise _refused("a field of a value is not available; name a column of a table", _offset(node))
         if isinstance(node, exp.In) and node.args.get("field") is not None:
             raise _refused("IN takes a list or a SELECT in parentheses")  # in SQLite a name there is a table
         _check_length(node)
-    return GuardedStatement(text, tuple(_check_tables(tree, dialect, schema)))
+    references = References(tree, dialect, schema, _FUNCTIONS[dialect])
+    try:
+        tables = references.check_tables()
+        references.check_columns()
+    except RecursionError:
+        raise _refused("it is nested too deeply") from None
+    return GuardedStatement(text, tables)
 
 
 def _tokenize(statement: str, dialect: str) -> list[Token]:
@@ -311,14 +236,47 @@ def _check_length(node: exp.Expr) -> None:
         raise _refused(f"the length of lpad and rpad is a number up to {MAX_LITERAL_LENGTH:,}")
 
 
-def _check_tables(tree: exp.Expr, dialect: str, schema: DatabaseSchema) -> list[Table]:
-    tables = []
-    for reference in table_references(tree, dialect):
-        table = find_table(reference, schema)
-        if table is None:
-            raise DatabaseFailure(FailureKind.NO_TABLE, str(reference), reference.offset)
-        tables.append(table)
-    return tables
+def _is_qualified(node: exp.Dot) -> bool:
+    """Return whether a dot is that of ``pg_catalog.lower(x)``, of a type, or of ``(x).*``, which calls no function."""
+    return isinstance(node.expression, exp.Func | exp.Star) or isinstance(node.parent, exp.DataType)
+
+
+def _check_types(tokens: list[Token], tree: exp.Expr, dialect: str, schema: DatabaseSchema) -> None:
+    """Refuse each type that is not of the list: that of a table, or of an object identifier.
+
+    The words are compared as they are written: sqlglot reads ``string``, which PostgreSQL has not, as ``text``.
+    """
+    names = {table.name for table in schema.tables} | {name for _, name in schema.left_out}
+    for place in _types(tokens, tree):
+        is_qualified = tokens[place].text.lower() == "pg_catalog" and tokens[place + 1].token_type is TokenType.DOT
+        index = place + 2 if is_qualified else place
+        token, following = tokens[index], tokens[min(index + 1, len(tokens) - 1)]
+        name = f'"{token.text}"' if token.token_type is TokenType.IDENTIFIER else token.text.lower()
+        is_of_table = following.token_type is TokenType.DOT or (name in EXTENSION_TYPES and name in names)
+        if name not in TYPES[dialect] or is_of_table:
+            raise DatabaseFailure(FailureKind.STATEMENT, f"the type {quoted_name(name)} is not available", token.start)
+
+
+def _types(tokens: list[Token], tree: exp.Expr) -> Iterator[int]:
+    """Yield where types are: after ``::``, in CAST, before a text, and in a list of columns with types."""
+    aliases = [one.this for one in tree.find_all(exp.TableAlias) if tuple(one.find_all(exp.ColumnDef))]
+    if None in aliases:
+        raise _refused("a list of columns needs the name of a table before it: AS t(a int)")
+    lists = {alias.meta.get("start") for alias in aliases}
+    around: list[str] = []
+    for index, (before, token, following) in enumerate(zip((tokens[0], *tokens), tokens, tokens[1:], strict=False)):
+        if token.token_type is TokenType.L_PAREN:
+            around.append("columns" if before.start in lists else before.text.lower())
+        elif token.token_type is TokenType.R_PAREN:
+            del around[-1:]
+        inside = around[-1] if around else ""
+        is_text = following.token_type in _TEXTS and token.text.lower() != "range"  # RANGE '1 day' PRECEDING
+        if token.token_type is TokenType.DCOLON or (token.token_type is TokenType.ALIAS and inside in _CASTS):
+            yield index + 1
+        elif token.token_type in Parser.TYPE_TOKENS and is_text:
+            yield index
+        elif inside == "columns" and before.token_type in (TokenType.L_PAREN, TokenType.COMMA):
+            yield index + 1
 
 
 def _offset(node: exp.Expr) -> int | None:

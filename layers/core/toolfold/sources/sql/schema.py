@@ -26,6 +26,9 @@ _RESERVED = frozenset(
 )
 """Words that name a table or column in quotes alone, in SQLite or PostgreSQL."""
 
+_MAX_NAMES = 10
+"""Names of views in a sentence."""
+
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -76,6 +79,7 @@ class Table:
         description: the comment on it; SQLite has none.
         columns: the columns that the role may read.
         rows: how many rows it has, by the statistics of PostgreSQL; None where that is unknown.
+        hidden_columns: those of a virtual table that ``SELECT *`` leaves out.
     """
 
     schema: str
@@ -84,6 +88,7 @@ class Table:
     description: str = ""
     columns: tuple[Column, ...] = ()
     rows: int | None = field(default=None, compare=False)
+    hidden_columns: tuple[str, ...] = field(default=(), compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the table as the snapshot has it: without what changes every day."""
@@ -144,12 +149,14 @@ class DatabaseSchema:
         left_out: schema and name of each other table in the same schemas.
         search_path: the schemas in which PostgreSQL finds a table that is named without one, in this order.
         other_schemas: those that the source does not have, with tables that the role may read.
+        skipped: views that the database cannot plan.
     """
 
     tables: tuple[Table, ...] = ()
     left_out: frozenset[tuple[str, str]] = frozenset()
     search_path: tuple[str, ...] = ()
     other_schemas: tuple[str, ...] = field(default=(), compare=False)
+    skipped: tuple[str, ...] = field(default=(), compare=False)
 
     def display_name(self, table: Table) -> str:
         """Return the name by which a statement reads ``table``: with its schema where there are several."""
@@ -175,6 +182,12 @@ class DatabaseSchema:
     def names(self) -> list[str]:
         """Return the names of all tables."""
         return [self.display_name(table) for table in self.tables]
+
+    def skipped_note(self) -> str:
+        """Return a sentence about the views that the database cannot plan; empty without any."""
+        listed = ", ".join(ascii(name) for name in self.skipped[:_MAX_NAMES])
+        more = f", and {len(self.skipped) - _MAX_NAMES:,} more" if len(self.skipped) > _MAX_NAMES else ""
+        return f"the database cannot plan these views, which are left out: {listed}{more}" if listed else ""
 
     def _position(self, table: Table) -> int:
         """Return the position of the schema of ``table`` in the search path."""

@@ -2,11 +2,7 @@
 
 Five layers keep it unchanged, and each holds alone: the file is opened with ``mode=ro``, ``query_only`` is set, the
 authorizer allows reading alone, no database can be attached and no extension loaded, and :mod:`.guard` has accepted the
-statement before.
-
-Translate the errors of SQLite.
-
-Read the tables of an SQLite database.
+statement before. Time, memory and what a statement may do are bounded by :mod:`toolfold.sqlite_sandbox`.
 """
 
 from __future__ import annotations
@@ -15,66 +11,80 @@ import json
 import re
 import sqlite3
 import sys
-import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
+from toolfold.sources.sql.functions import SQLITE_FUNCTIONS
 from toolfold.sources.sql.rows import Rows, row_line, unique_names
 from toolfold.sources.sql.schema import Column, DatabaseSchema, Table, TableFilter, sql_name
-from toolfold.sources.sql.sqlite_authorizer import Authorizer, replace_slow_functions
+from toolfold.sqlite_sandbox import Authorizer, ended_at, is_internal, limit_connection
 
 _TABLES = """
-SELECT name, type FROM pragma_table_list
-WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-ORDER BY name COLLATE NOCASE
+SELECT name, type, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_schema
+WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name COLLATE NOCASE
 """
-_SHADOWS = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
-_KINDS = {"table": "table", "virtual": "table", "view": "view"}
+"""``pragma_table_list`` would plan all views."""
+
+_SHADOWS = frozenset(
+    ("data", "idx", "content", "docsize", "config", "segments", "segdir", "stat", "node", "parent", "rowid")
+)
+"""What follows the name of a virtual table of FTS or R*Tree in those of the tables that store its data."""
+
+_VIEW_S, _VIEWS_S = 0.25, 2.0
+"""Seconds for planning one view and all of them: views of views of views take a time that doubles with each."""
 
 
-def read_schema(connection: sqlite3.Connection, tables: TableFilter) -> DatabaseSchema:
-    """Return the tables of a database that ``tables`` accepts."""
-    found, left_out = [], set()
-    for name, kind in connection.execute(_TABLES).fetchall():
-        if kind == "virtual":
-            _connect(connection, name)
-        if tables.has_table("main", name):
-            found.append(Table("", name, _KINDS[kind], "", _read_columns(connection, name)))
-        else:
+def _read_schema(connection: sqlite3.Connection, tables: TableFilter, deadline: float) -> DatabaseSchema:
+    """Return the tables that ``tables`` accepts; views that cannot be planned are skipped."""
+    found, left_out, skipped, virtual = [], set(), [], set()
+    views_deadline = min(deadline, time.monotonic() + _VIEWS_S)
+    for name, kind, is_virtual in connection.execute(_TABLES).fetchall():
+        if is_virtual:
+            virtual.add(name.lower())
+            with suppress(sqlite3.Error):  # it declares itself when it is used first, which the authorizer denies
+                connection.execute(f"SELECT 1 FROM {sql_name(name, folds_case=False)} LIMIT 0").close()  # noqa: S608
+        table = None
+        if tables.has_table("main", name) and not _is_shadow(name.lower(), virtual):
+            end = min(views_deadline, time.monotonic() + _VIEW_S) if kind == "view" else deadline
+            if time.monotonic() < end:
+                with ended_at(connection, end), suppress(sqlite3.Error, MemoryError):
+                    table = _read_table(connection, name, kind)
+            if table is None:
+                skipped.append(name)
+        if table is None:
             left_out.add(("", name))
-    return DatabaseSchema(tuple(found), frozenset(left_out))
+        else:
+            found.append(table)
+    found.sort(key=lambda table: table.name.lower())
+    return DatabaseSchema(tuple(found), frozenset(left_out), skipped=tuple(skipped))
 
 
-def shadow_tables(connection: sqlite3.Connection) -> list[str]:
-    """Return the tables in which virtual tables, such as those of FTS5, store their data."""
-    return [name for (name,) in connection.execute(_SHADOWS)]
+def _is_shadow(name: str, virtual: Collection[str]) -> bool:
+    owner, _, suffix = name.rpartition("_")
+    return suffix in _SHADOWS and owner in virtual
 
 
-def _connect(connection: sqlite3.Connection, table: str) -> None:
-    """Let a virtual table declare itself, which it does when it is used first, and which the authorizer denies."""
-    with suppress(sqlite3.Error):  # a module that is not in this SQLite
-        connection.execute(f"SELECT 1 FROM {sql_name(table, folds_case=False)} LIMIT 0").close()  # noqa: S608 - quoted
-
-
-def _read_columns(connection: sqlite3.Connection, table: str) -> tuple[Column, ...]:
-    keys = _read_keys(connection, table)
-    columns = []
-    try:
-        rows = connection.execute("SELECT * FROM pragma_table_xinfo(?)", (table,)).fetchall()
-    except sqlite3.OperationalError:  # a view of a table that was dropped
-        return ()
+def _read_table(connection: sqlite3.Connection, name: str, kind: str) -> Table | None:
+    """Return a table; None for one without columns: what SQLite cannot plan."""
+    keys = _read_keys(connection, name) if kind == "table" else defaultdict(list)
+    columns, hidden_columns = [], []
+    rows = connection.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
     # hidden: 0 a column, 1 that of a virtual table which SELECT * leaves out, 2 and 3 generated.
-    for _, name, type_, not_null, _, primary, hidden in rows:
-        if hidden != 1:
-            key = ", ".join([*(["primary key"] if primary else []), *keys[name]])
-            columns.append(Column(name, type_ or "any", not (not_null or primary), key))
-    return tuple(columns)
+    for _, column, type_, not_null, _, primary, hidden in rows:
+        if hidden == 1:
+            hidden_columns.append(column)
+        else:
+            key = ", ".join([*(["primary key"] if primary else []), *keys[column]])
+            columns.append(Column(column, type_ or "any", not (not_null or primary), key))
+    if not columns:
+        return None
+    return Table("", name, kind, "", tuple(columns), hidden_columns=tuple(hidden_columns))
 
 
 def _read_keys(connection: sqlite3.Connection, table: str) -> defaultdict[str, list[str]]:
@@ -152,6 +162,8 @@ def to_failure(error: Exception, statement: str) -> DatabaseFailure:
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None and (kind_of_code := _CODES.get(code & 0xFF)):
         return DatabaseFailure(kind_of_code)
+    if isinstance(error, MemoryError):
+        return DatabaseFailure(FailureKind.TOO_LARGE)
     if statement and isinstance(error, sqlite3.Error | ValueError | OverflowError):
         return DatabaseFailure(FailureKind.STATEMENT, f"SQLite says: {message[:_MAX_DETAIL_CHARS]}")
     return DatabaseFailure(FailureKind.DATABASE)
@@ -161,6 +173,55 @@ def _offset(name: str, statement: str) -> int | None:
     """Return where ``name`` is in a statement, when it is there once."""
     lowered, name = statement.lower(), name.rpartition(".")[2].lower()
     return lowered.find(name) if name and lowered.count(name) == 1 else None
+
+
+_PRAGMAS = frozenset({"data_version", "page_size"})
+"""What full-text search reads of its file. Without a value, a pragma of these changes nothing."""
+
+_Value = str | bytes | int | float | None
+
+
+def _replace_slow_functions(connection: sqlite3.Connection, max_chars: int) -> None:
+    """Replace functions that take a time which is the product of the lengths of two texts, and are not interrupted."""
+
+    def replace(text: _Value, old: _Value, new: _Value) -> _Value:
+        if text is None or old is None or new is None:
+            return None
+        texts = _text(text), _text(old), _text(new)
+        if not texts[1]:
+            return texts[0]
+        if len(texts[0]) + texts[0].count(texts[1]) * max(0, len(texts[2]) - len(texts[1])) > max_chars:
+            raise OverflowError  # SQLite reports an error of the function
+        return texts[0].replace(texts[1], texts[2])
+
+    functions: tuple[tuple[str, int, Callable[..., Any]], ...] = (
+        ("instr", 2, _instr),
+        ("replace", 3, replace),
+        ("trim", 2, lambda text, characters: _strip(str.strip, text, characters)),
+        ("ltrim", 2, lambda text, characters: _strip(str.lstrip, text, characters)),
+        ("rtrim", 2, lambda text, characters: _strip(str.rstrip, text, characters)),
+    )
+    for name, count, function in functions:
+        connection.create_function(name, count, function, deterministic=True)
+
+
+def _instr(text: _Value, part: _Value) -> int | None:
+    if text is None or part is None:
+        return None
+    if isinstance(text, bytes) and isinstance(part, bytes):
+        return text.find(part) + 1
+    return _text(text).find(_text(part)) + 1
+
+
+def _strip(function: Callable[[str, str], str], text: _Value, characters: _Value) -> str | None:
+    if text is None or characters is None:
+        return None
+    # Without characters str.strip removes white space, SQLite nothing.
+    return function(_text(text), _text(characters)) if characters not in ("", b"") else _text(text)
+
+
+def _text(value: str | bytes | int | float) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 _HEADER = b"SQLite format 3\0"
@@ -175,18 +236,12 @@ _MIN_LENGTH_LIMIT = 1_000_000
 """Bytes that a text or row may have at least: the schema of a database is rows as well."""
 
 _LIMITS = {
-    "SQLITE_LIMIT_SQL_LENGTH": 200_000,
-    "SQLITE_LIMIT_EXPR_DEPTH": 200,
-    "SQLITE_LIMIT_COMPOUND_SELECT": 100,
-    "SQLITE_LIMIT_VDBE_OP": 500_000,
-    "SQLITE_LIMIT_ATTACHED": 0,
-    "SQLITE_LIMIT_LIKE_PATTERN_LENGTH": 200,
-    "SQLITE_LIMIT_VARIABLE_NUMBER": 2_000,
-    "SQLITE_LIMIT_TRIGGER_DEPTH": 0,
-    "SQLITE_LIMIT_WORKER_THREADS": 0,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 200_000,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 100,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 500_000,
 }
-
-_INSTRUCTIONS_BETWEEN_CHECKS = 5_000
+"""Of statements, and of the views that they read."""
 
 _MAX_WAIT_FOR_LOCK_MS = 5_000
 """Another process that writes holds the lock for milliseconds; a longer wait is a transaction left open."""
@@ -241,12 +296,9 @@ def open_read_only(path: Path, max_bytes: int) -> sqlite3.Connection:
             connection.execute(f"PRAGMA {pragma}").close()
         if sys.version_info >= (3, 12):
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
-        for name in ("json_each", "json_tree"):  # declare themselves when used first, which the authorizer denies
-            connection.execute(f"SELECT 1 FROM {name}('[]')").close()  # noqa: S608 - a constant
-        replace_slow_functions(connection, max(max_bytes, _MIN_LENGTH_LIMIT))
-        for name, limit in _LIMITS.items():
-            connection.setlimit(getattr(sqlite3, name), limit)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(max_bytes, _MIN_LENGTH_LIMIT))
+        max_length = max(max_bytes, _MIN_LENGTH_LIMIT)
+        _replace_slow_functions(connection, max_length)
+        limit_connection(connection, {**_LIMITS, sqlite3.SQLITE_LIMIT_LENGTH: max_length})
     except sqlite3.Error as error:
         connection.close()
         raise to_failure(error, "") from None
@@ -267,7 +319,9 @@ class SqliteDatabase:
         self._connection = open_read_only(path, max_bytes)
         self._schema: DatabaseSchema | None = None
         self._schema_version = -1
-        self._authorizer = Authorizer((), ())
+        self._readable: set[str] = set()
+        self._left_out: set[str] = set()
+        self._has_views = False
 
     def close(self) -> None:
         """Close the connection."""
@@ -286,14 +340,11 @@ class SqliteDatabase:
         with self._running("", deadline):
             (version,) = self._connection.execute("PRAGMA schema_version").fetchone()
             if self._schema is None or version != self._schema_version:
-                self._schema = read_schema(self._connection, self._tables)
+                self._schema = schema = _read_schema(self._connection, self._tables, deadline)
                 self._schema_version = version
-                self._authorizer = Authorizer(
-                    [table.name for table in self._schema.tables],
-                    [name for _, name in self._schema.left_out],
-                    shadow_tables(self._connection),
-                    has_views=any(table.kind == "view" for table in self._schema.tables),
-                )
+                self._readable = {table.name.lower() for table in schema.tables}
+                self._left_out = {name.lower() for _, name in schema.left_out}
+                self._has_views = any(table.kind == "view" for table in schema.tables)
             return self._schema
 
     def query(
@@ -318,7 +369,7 @@ class SqliteDatabase:
         """
         self.read_schema(deadline)
         with self._running(statement, deadline):
-            self._connection.set_authorizer(self._authorizer)
+            self._connection.set_authorizer(self.authorizer)
             try:
                 values = {f"p{number}": _parameter(value) for number, value in enumerate(parameters, 1)}
                 cursor = self._connection.execute(statement, values)
@@ -329,6 +380,21 @@ class SqliteDatabase:
             finally:
                 self._connection.set_authorizer(None)
         return Rows(names, lines, has_more)
+
+    @property
+    def authorizer(self) -> Authorizer:
+        """What a statement may do."""
+        return Authorizer(self._may_read, SQLITE_FUNCTIONS, _PRAGMAS)
+
+    def _may_read(self, table: str, column: str, view: str) -> bool:
+        """Return whether a statement may read a table; a view may read any: its definition is the operator's."""
+        if table in self._readable or (_is_shadow(table, self._readable) and table in self._left_out):
+            return True
+        if is_internal(table):
+            return False
+        # Without a column: the rows of a subquery, a common table expression or a view are counted, and SQLite does
+        # not say of which view.
+        return view in self._readable or (not column and (self._has_views or table not in self._left_out))
 
     def _fetch(self, cursor: sqlite3.Cursor, names: Sequence[str], limit: int) -> tuple[list[str], bool]:
         lines: list[str] = []
@@ -351,27 +417,17 @@ class SqliteDatabase:
     @contextmanager
     def _running(self, statement: str, deadline: float) -> Iterator[None]:
         """End what runs at ``deadline``, and translate the errors of SQLite."""
-
-        def is_late() -> bool:
-            return time.monotonic() >= deadline
-
         remaining_s = deadline - time.monotonic()
         if remaining_s <= 0:
             raise DatabaseFailure(FailureKind.TIMEOUT)
         self._connection.execute(f"PRAGMA busy_timeout={min(int(remaining_s * 1000), _MAX_WAIT_FOR_LOCK_MS)}").close()
-        self._connection.set_progress_handler(is_late, _INSTRUCTIONS_BETWEEN_CHECKS)
-        timer = threading.Timer(remaining_s, self._connection.interrupt)
-        timer.daemon = True
-        timer.start()
         try:
-            yield
-        except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
-            if is_late():
+            with ended_at(self._connection, deadline):
+                yield
+        except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError, MemoryError) as error:
+            if time.monotonic() >= deadline:
                 raise DatabaseFailure(FailureKind.TIMEOUT) from None
             raise to_failure(error, statement) from None
-        finally:
-            timer.cancel()
-            self._connection.set_progress_handler(None, 0)
 
 
 def _parameter(value: Any) -> Any:

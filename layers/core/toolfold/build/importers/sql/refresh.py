@@ -139,13 +139,16 @@ def _compare(previous: Snapshot | None, schema: DatabaseSchema) -> RefreshReport
 
 
 def _notes(schema: DatabaseSchema) -> tuple[str, ...]:
-    """Return a sentence about the schemas that the source does not have."""
-    if not schema.other_schemas:
-        return ()
-    listed = ", ".join(ascii(name) for name in schema.other_schemas[:_MAX_SCHEMAS])
-    more = ", …" if len(schema.other_schemas) > _MAX_SCHEMAS else ""
-    advice = "Add to schemas in source.yaml what is needed"
-    return (f"The role may read tables of other schemas too: {listed}{more}. {advice}",)
+    """Return what there is to say about schemas that the source does not have, and views that it cannot read."""
+    notes = []
+    if schema.other_schemas:
+        listed = ", ".join(ascii(name) for name in schema.other_schemas[:_MAX_SCHEMAS])
+        more = ", …" if len(schema.other_schemas) > _MAX_SCHEMAS else ""
+        advice = "Add to schemas in source.yaml what is needed"
+        notes.append(f"The role may read tables of other schemas too: {listed}{more}. {advice}")
+    if unusable := schema.skipped_note():
+        notes.append(f"{unusable[0].upper()}{unusable[1:]}")
+    return tuple(notes)
 
 
 def _replace(path: Path, text: str) -> None:
