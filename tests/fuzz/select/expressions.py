@@ -1,4 +1,4 @@
-"""Evaluate expressions of a pipeline over a frame: arithmetic, conditions, aggregates, neighbours."""
+"""Evaluate expressions of a pipeline over a frame: arithmetic, conditions, aggregates, other rows."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Frame:
         columns: its columns.
         count: its number of rows.
         keys: names of the varied arguments that it still has.
-        held: names of columns that stay with their rows beside the date: varied arguments, and what groups.
+        stays: names of columns that stay with their rows beside the date: varied arguments, and what groups.
         is_ordered: ``order by`` or ``top`` came before, so that ``last N`` goes by place.
         is_summary: aggregates without ``by`` came before.
         dropped: names of columns that an earlier step left out.
@@ -50,7 +50,7 @@ class Frame:
     columns: list[Column]
     count: int
     keys: tuple[str, ...] = ()
-    held: tuple[str, ...] = ()
+    stays: tuple[str, ...] = ()
     is_ordered: bool = False
     is_summary: bool = False
     dropped: frozenset[str] = frozenset()
@@ -63,12 +63,12 @@ class Frame:
     def of(cls, table: Table) -> Frame:
         """Return a whole table."""
         columns = table.typed()
-        held = tuple(
+        stays = tuple(
             one.name
             for one in columns
             if one.name in table.keys and (len(set(one.values())) > 1 or one.cells[1:] == ())
         )
-        frame = cls(table.name, columns, len(table.rows), table.keys, held)
+        frame = cls(table.name, columns, len(table.rows), table.keys, stays)
         calls = {tuple(one.cells[row].value for one in columns if one.name in table.keys) for row in range(frame.count)}
         frame.holds_date = not table.keys or len(calls) < frame.count
         if not all(cell.is_listed for row in table.rows for cell in row):

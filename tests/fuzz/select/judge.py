@@ -101,7 +101,7 @@ def judge(case: Case) -> Verdict:
             return Verdict("disagreed", UNFORESEEN, refused.reason)
         kind = "refused as specified" if expected.refusal else "refused in doubt" if expected.doubts else "refused"
         return Verdict(kind, reason, refused.reason)
-    except Exception as error:  # noqa: BLE001 - whatever else the product raises is what is searched for
+    except Exception as error:  # noqa: BLE001 - every other exception of the product is what is searched for
         return Verdict("disagreed", f"raises {type(error).__name__}", f"{type(error).__name__}: {error}")
     if case.damage:
         return Verdict("damaged and answered")
@@ -200,7 +200,7 @@ class _Shown:
 
 
 def _key(value: Any) -> Any:
-    """Return a value that tells ``True`` from 1."""
+    """Return a value in which ``True`` differs from 1."""
     return (bool, value) if isinstance(value, bool) else value
 
 

@@ -31,7 +31,7 @@ def minimise(case: Case, fails: Callable[[Case], bool], max_s: float = MAX_S) ->
 
 
 def _is_well_formed(case: Case) -> bool:
-    """Return whether a case is one that the generator could make: the reference knows no other."""
+    """Return whether a case is one that the generator could make: the reference has no others."""
     return all(table.columns for table in case.tables) and all(_fits(step.action) for step in case.steps)
 
 

@@ -78,10 +78,10 @@ def _without(frame: Frame, columns: list[Column]) -> Frame:
     kept = {column.name for column in columns}
     dropped = frame.dropped | {column.name for column in frame.columns} - kept
     keys = tuple(key for key in frame.keys if key in kept)
-    held = tuple(key for key in frame.held if key in kept)
+    stay_names = tuple(key for key in frame.stays if key in kept)
     if keys != frame.keys:
         frame.doubts.add("a varied argument was dropped")
-    return replace(frame, columns=columns, dropped=dropped, keys=keys, held=held)
+    return replace(frame, columns=columns, dropped=dropped, keys=keys, stays=stay_names)
 
 
 def _computed(name: str, found: Vector, count: int, *names: str) -> Column:
@@ -106,13 +106,13 @@ def _columns(action: pipeline.Columns, frame: Frame) -> Frame:
                 frame.notes.add(FIRST_IS_NULL)
             columns.append(_computed(item.alias or spell(item.expression), found, frame.count))
     date = frame.date_column()
-    held = {*frame.held, *([date.name] if date and frame.holds_date else [])} - listed
-    kept = [column for column in frame.columns if column.name in held]
-    after = _without(frame, [column for column in frame.columns if column.name in held | listed])
+    stay_names = {*frame.stays, *([date.name] if date and frame.holds_date else [])} - listed
+    kept = [column for column in frame.columns if column.name in stay_names]
+    after = _without(frame, [column for column in frame.columns if column.name in stay_names | listed])
     keys = tuple(renamed.get(key, key) for key in after.keys)
-    stay = tuple(renamed.get(key, key) for key in after.held)
+    stay = tuple(renamed.get(key, key) for key in after.stays)
     gone = after.dropped | {old for old, new in renamed.items() if old != new}
-    return replace(after, columns=[*kept, *columns], keys=keys, held=stay, dropped=gone)
+    return replace(after, columns=[*kept, *columns], keys=keys, stays=stay, dropped=gone)
 
 
 def _summary(action: pipeline.Summary, frame: Frame) -> Frame:
@@ -194,7 +194,7 @@ def _grouped(action: pipeline.Summary, frame: Frame) -> Frame:
         for item, change in zip(action.items, changes, strict=True)
     ]
     return Frame(frame.name, [*shown, *items], len(groups), frame.keys, doubts=frame.doubts, notes=frame.notes,
-                 held=tuple(column.name for column in shown), dropped=frame.dropped | named)  # fmt: skip
+                 stays=tuple(column.name for column in shown), dropped=frame.dropped | named)  # fmt: skip
 
 
 def _unit_column(unit: str, names: Sequence[Any], times: Column) -> Column:

@@ -87,7 +87,7 @@ class Table:
 
     @cached_property
     def date_index(self) -> int | None:
-        """The index of the column of dates: the first one; None: there is none."""
+        """The index of the column of dates: the first one; None without one."""
         for index in range(len(self.columns)):
             cells = (row[index] for row in self.rows)
             first = next((one for one in cells if one is not None and str(one) not in values.MISSING), None)

@@ -1,7 +1,7 @@
 """Decide the type of a column once, from all of its cells, and return the values that are compared and computed with.
 
 The shown cells stay as they are. A column of which some cells are numbers or dates and others are not is *mixed*:
-whatever needs an order or a number of it is refused, so that texts of numbers are never compared as texts.
+anything that needs an order or a number of it is refused, so that texts of numbers are never compared as texts.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def column_type(cells: Sequence[Any]) -> ColumnType:
 
 
 def _impossible_day(dates: Sequence[str | None]) -> str:
-    """Return the first day that no month has; empty: there is none."""
+    """Return the first day that no month has; empty where a month has it."""
     for day in dict.fromkeys(dates):
         if day is not None and day[8:] > "28" and _iso(day) is None:
             return day

@@ -1,6 +1,6 @@
 """Write expressions that sqlglot has read as SQLite has them, with the functions of ``functions``.
 
-What sqlglot writes for SQLite by itself is not repeated here. A form that there is not is an error.
+What sqlglot writes for SQLite is not repeated here. A form that there is not is an error.
 """
 
 from __future__ import annotations

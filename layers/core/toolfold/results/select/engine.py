@@ -272,7 +272,7 @@ class _Evaluation:
         return {**found, table_name(table): so_far, "data": so_far, "rows": so_far}
 
     def _replace(self, table: Table, found: Table, query: Query, step: Step) -> None:
-        """Go on with the rows that a statement returned."""
+        """Continue with the rows that a statement returned."""
         following = Query.of(Rows(replace(found, name=table.name), self._statements()), self._today)
         following.follow(query, step)
         self._queries[table_name(table)] = following

@@ -325,7 +325,7 @@ class _Lexer:
         return behind
 
     def _right_text(self, place: int) -> tuple[str | None, int]:
-        """Return the text without quotes that begins at a place, and where it ends; None: there is none."""
+        """Return the text without quotes that begins at a place, and where it ends; None where no quote begins."""
         following = self._next(place)
         if following is None or following.kind not in ("word", "sign") or following.text in ("(", "-", "+", "["):
             return None, place

@@ -204,7 +204,7 @@ def parse_select(value: Any) -> Selection | None:
         value: steps separated by ``;``, or a list of steps.
 
     Raises:
-        InvalidSelect: it is no text, or a step cannot be read.
+        InvalidSelect: it is not text, or a step cannot be read.
     """
     if isinstance(value, str) and (given := object_of(value)) is not None:
         value = given

@@ -235,7 +235,7 @@ class Adapter:
         if len(readings) > 1:
             raise two_dates(text, readings)
         if not readings:
-            raise invalid(f"{_shown(left)} is a date, and {quoted_name(text)} is none", "Write e.g. 2025-06-30.")
+            raise invalid(f"{_shown(left)} is a date, and {quoted_name(text)} is not", "Write e.g. 2025-06-30.")
         low, high = exp.Literal.string(low_of(readings[0])), exp.Literal.string(high_of(readings[0]))
         if operator in (exp.EQ, exp.NEQ):
             within = exp.Between(this=left, low=low, high=high)
@@ -249,7 +249,7 @@ class Adapter:
             return exp.Literal.number(MONTHS.index(text.lower()) + 1)
         number = number_of(text)
         if number is None:
-            raise invalid(f"{_shown(left)} is a number, and {quoted_name(text)} is none", _number_form(left))
+            raise invalid(f"{_shown(left)} is a number, and {quoted_name(text)} is not", _number_form(left))
         return exp.Literal.number(number) if number >= 0 else exp.Neg(this=exp.Literal.number(-number))
 
     def _percent(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
@@ -282,7 +282,7 @@ class Adapter:
         return exp.paren(exp.and_(*(self._comparison(bound) for bound in bounds), copy=False))
 
     def _like(self, node: exp.Expr) -> exp.Expr:
-        """Fold letters that LIKE does not: it ignores the case of ASCII alone."""
+        """Lower letters that LIKE does not: it ignores the case of ASCII alone."""
         pattern = node.expression
         if not self.folds or not isinstance(pattern, exp.Literal) or pattern.name.isascii():
             return node

@@ -54,7 +54,7 @@ class Names:
 
     Attributes:
         columns: those that can be named.
-        date: the column of dates; None: there is none.
+        date: the column of dates; None without one.
         dropped: names that an earlier step left out, normalized → that step.
         notes: which names were read as another.
         gone: exact names that an earlier step left out: no other column is meant by them.

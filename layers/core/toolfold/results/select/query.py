@@ -157,7 +157,7 @@ class Query:
         self.names.columns = [replace(column, written=self._call_in(column.name)) for column in self.names.columns]
 
     def _call_in(self, name: str) -> str:
-        """Return how the name of a column is written where it is a call of a function; empty: it is none."""
+        """Return how the name of a column is written where it is a call of a function; empty where it is not."""
         try:
             return _written(self._parsed(name)[0]) if name.endswith(")") else ""
         except InvalidSelect:
@@ -533,7 +533,7 @@ class Query:
         return trees
 
     def _row(self, tree: exp.Expr) -> exp.Expr:
-        """Return an expression of a row; functions of rows and neighbours in it are columns that are added first."""
+        """Return an expression of a row; functions of rows in it are columns that are added first."""
         node = self._resolved(tree.copy())
         for one in reversed(list(node.walk(bfs=False))):
             if self._is_windowed(one) or is_aggregate(one):

@@ -57,7 +57,7 @@ class _Reader:
         self._look_at(self.tables[0] if self.tables else None)
 
     def take(self, name: str) -> None:
-        """Go on with another table."""
+        """Continue with another table."""
         self.table = find_table(name, self.tables)
         self._note(table="" if self.table is None else table_name(self.table))
         self._look_at(self.table)
@@ -193,7 +193,7 @@ class _Reader:
 
 
 def _number(node: exp.Expr | None) -> int:
-    """Return the number of a LIMIT, FETCH or OFFSET; 0: there is none."""
+    """Return the number of a LIMIT, FETCH or OFFSET; 0 without one."""
     text = "" if node is None else (node.args.get("count") or node.expression or exp.null()).name
     return int(text) if text.isdecimal() else 0
 
@@ -203,7 +203,7 @@ def _text(node: Any, today: date) -> str:
 
 
 def _day(text: str, today: date, *, after: bool = False, is_high: bool = False) -> str:
-    """Return a date as the bound of a period, as precise as it is written; empty where it is none."""
+    """Return a date as the bound of a period, as precise as it is written; empty where it is not a date."""
     readings = parse_date(text, today) if text else []
     if len(readings) != 1:
         return ""

@@ -41,7 +41,7 @@ class Rows:
 
     @cached_property
     def date_index(self) -> int | None:
-        """The index of the column of dates; None: there is none."""
+        """The index of the column of dates; None without one."""
         self.budget.check_time(20 * len(self.table.rows))
         return self.table.date_index
 
