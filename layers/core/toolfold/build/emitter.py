@@ -207,6 +207,7 @@ def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[
             "rows": shape.rows.split("|") if shape is not None else tool.returns.rows,
             "kind": shape.kind if shape is not None else None,
             **_identifiers(tool, identifiers),
+            **({"keys": shape.keys, "columns": shape.columns} if shape is not None and shape.columns else {}),
         },
         "hints": _hints(tool),
     }

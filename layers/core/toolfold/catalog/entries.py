@@ -106,7 +106,7 @@ class Tool(NamedTuple):
             ``lists`` (parameter → separator, maximum number of items, allowed items), ``sends`` (defaults that are
             always sent), ``arguments`` (what the tool says instead of the source's); for an imported tool ``function``,
             its own name, and what the importer of its kind adds.
-        answer: Location of the rows in a response: ``csv``, ``rows``, ``kind``.
+        answer: Location of the rows in a response: ``csv``, ``rows``, ``kind``; ``keys`` and ``columns`` of its JSON.
         hints: What an answer may lack, and what to call instead: ``complete`` (parameter → value that brings all rows),
             ``finest`` (parameter → value that brings the most rows for a period), ``month`` (the parameter that
             selects a month), ``premium`` (parameter → values that some plans lack), ``free_items`` (parameter → items

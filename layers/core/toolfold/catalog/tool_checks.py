@@ -77,6 +77,7 @@ def _check_answer(answer: Mapping[str, Any]) -> None:
     check_value(answer)
     _require(answer.get("csv") is None or isinstance(answer["csv"], str), "answer.csv")
     _require(_is_texts(answer.get("rows")), "answer.rows")
+    _require(_is_texts(answer.get("keys", [])) and _is_texts(answer.get("columns", [])), "answer.columns")
     _require(answer.get("kind") in _KINDS, "answer.kind")
     _require(_is_texts(answer.get("identifiers", [])), "answer.identifiers")
 
