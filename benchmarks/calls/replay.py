@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,7 +33,7 @@ from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import dumps_compact
-from toolfold.mock_api import responses, server
+from toolfold.mock_api import responses, router
 from toolfold.mock_api.server import MockApi
 from toolfold.models import SourceCredentials, UpstreamResponse
 from toolfold.settings import Settings
@@ -88,17 +89,17 @@ def memoized_responses() -> Iterator[None]:
     """
     computed: dict[Any, tuple[int, str, bytes]] = {}
 
-    def handle_query(query: Sequence[tuple[str, str]], **_: Any) -> responses.Response:
+    def answer(api: router.Api, query: Sequence[tuple[str, str]], now: datetime | None = None) -> responses.Response:
         free = ("apikey", "free") in query
         key = (free, *(pair for pair in query if pair[0] != "apikey"))
         if key not in computed:
-            response = original(query)
+            response = original(api, query, now)
             computed[key] = (response.status, response.content_type, zlib.compress(response.body, 1))
         status, content_type, body = computed[key]
         return responses.Response(status, content_type, zlib.decompress(body))
 
-    original = server.handle_query
-    with mock.patch.object(server, "handle_query", handle_query):
+    original = router.Api.answer
+    with mock.patch.object(router.Api, "answer", answer):
         yield
 
 

@@ -128,6 +128,6 @@ def test_every_fault_of_the_mock_api_is_on_the_page() -> None:
 
 def test_a_connection_with_unread_bytes_is_not_reused(scenario: Callable[..., Scenario], mock_api: MockApi) -> None:
     here = scenario()
-    for number in range(5):
+    for symbol in ("IBM", "AAPL", "MSFT", "KO", "T"):
         here.call(symbol="FAULT.LENGTH_TOO_SMALL")
-        assert not here.call(QUOTE, symbol=f"IBM{number}").is_error
+        assert not here.call(QUOTE, symbol=symbol).is_error

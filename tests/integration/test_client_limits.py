@@ -191,7 +191,7 @@ def test_principals_have_limits_of_their_own_whatever_key_and_address_they_use(m
         def code(subject: str, number: int) -> str:
             token = issuer.token(RESOURCE, sub=subject)
             headers = {"authorization": f"Bearer {token}", "x-api-key": f"key{number}"}
-            return str(environment.code(address=f"192.0.2.{number}", headers=headers, symbol=f"S{number}"))
+            return str(environment.code(address=f"192.0.2.{number}", headers=headers, symbol=f"ZZAA{'ABCDEF'[number]}"))
 
         assert [code("one", number) for number in range(4)] == ["OK", "OK", "CLIENT_LIMIT", "CLIENT_LIMIT"]
         assert code("two", 5) == "OK"
@@ -199,7 +199,11 @@ def test_principals_have_limits_of_their_own_whatever_key_and_address_they_use(m
 
 def test_made_up_keys_for_other_sources_do_not_renew_the_operators(make: Any) -> None:
     environment = make(CALLS_PER_DAY="1")
-    codes = [environment.code(headers={f"x-api-key-other{n}": f"made-up-{n}"}, symbol=f"S{n}") for n in range(3)]
+    symbols = ("IBM", "AAPL", "MSFT")
+    codes = [
+        environment.code(headers={f"x-api-key-other{n}": f"made-up-{n}"}, symbol=symbol)
+        for n, symbol in enumerate(symbols)
+    ]
     assert codes == ["OK", "CLIENT_LIMIT", "CLIENT_LIMIT"]
 
 

@@ -10,6 +10,7 @@ import re
 import statistics
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -39,7 +40,9 @@ ABOUT_SELECT = re.compile(r'\d[\d,]* of |"')
 
 PREMIUM, FREE = "premium-key-of-a-user", "free"
 TODAY = Clock(now=lambda: timestamp("2026-01-13 20:00"))
-IBM = {"symbol": "IBM"}
+IBM, KO = {"symbol": "IBM"}, {"symbol": "KO"}
+"""IBM was split in 2007, KO never."""
+
 EURUSD = {"from_symbol": "EUR", "to_symbol": "USD"}
 HOURLY = {"symbol": "IBM", "interval": "60min"}
 FULL = 'outputsize "full" was used: the default begins 2025-08-21.'
@@ -63,6 +66,24 @@ def tools(mock_api: MockApi, **settings: str) -> MetaTools:
 @pytest.fixture(scope="module")
 def gateway(mock_api: MockApi) -> MetaTools:
     return tools(mock_api)
+
+
+@pytest.fixture(scope="module")
+def facts(mock_api: MockApi) -> dict[str, str]:
+    """Return values of the mock API that notes name."""
+    data = RawData(mock_api.url)
+    reports, of_ibm = data.rows("EARNINGS_CALENDAR"), data.rows("EARNINGS_CALENDAR", symbol="IBM")
+    oldest = data.rows("NEWS_SENTIMENT", tickers="AAPL")[-1]["time_published"]
+    days = data.rows("TIME_SERIES_DAILY", symbol="IBM", outputsize="full")
+    split = next(at for at, row in enumerate(days) if row["date"] == "2007-11-12")
+    return {
+        "reports": str(len(reports)),
+        "last report": reports[-1]["reportDate"],
+        "last report of IBM": of_ibm[-1]["reportDate"],
+        "oldest article": datetime.strptime(oldest, "%Y%m%dT%H%M%S").isoformat(),
+        "before": f"{days[split + 1]['close']:g}",
+        "after": f"{days[split]['close']:g}",
+    }
 
 
 def call(
@@ -108,7 +129,7 @@ def notes(result: Result) -> list[str]:
         ),
         # Nothing has the rest.
         ("TIME_SERIES_WEEKLY", IBM, "1990..1995; max(close)", ["Asked from 1990; the data begin 2000-01-07."]),
-        ("TIME_SERIES_MONTHLY", IBM, "close; last 400", ["Asked for 400 rows; the data have 313."]),
+        ("TIME_SERIES_MONTHLY", KO, "close; last 400", ["Asked for 400 rows; the data have 313."]),
         (
             "TIME_SERIES_DAILY",
             {**IBM, "outputsize": "full"},
@@ -157,7 +178,7 @@ def notes(result: Result) -> list[str]:
             "EARNINGS_CALENDAR",
             IBM,
             "until 2026-06-30; reportDate",
-            ['horizon "12month" was used: the default ends 2026-01-22.'],
+            ['horizon "12month" was used: the default ends {last report of IBM}.'],
         ),
         # A figure of all rows, which are not the whole series.
         (
@@ -170,7 +191,7 @@ def notes(result: Result) -> list[str]:
             "NEWS_SENTIMENT",
             {"tickers": "AAPL", "time_from": "20250101T0000"},
             "count()",
-            ["Computed from the 50 rows since 2026-01-10T20:48:18. limit 1000 has more."],
+            ["Computed from the 50 rows since {oldest article}. limit 1000 has more."],
         ),
         (
             "NEWS_SENTIMENT",
@@ -205,13 +226,13 @@ def notes(result: Result) -> list[str]:
             "NEWS_SENTIMENT",
             {"tickers": "AAPL"},
             "jmespath: length(feed)",
-            ["Computed from the 50 rows since 2026-01-10T20:48:18. limit 1000 has more."],
+            ["Computed from the 50 rows since {oldest article}. limit 1000 has more."],
         ),
         (
             "EARNINGS_CALENDAR",
             {},
             "count()",
-            ['Computed from the 51 rows until 2026-01-23. horizon "12month" has more.'],
+            ['Computed from the {reports} rows until {last report}. horizon "12month" has more.'],
         ),
         ("EARNINGS_CALENDAR", {}, "limit 5; symbol", []),
         # The day of figures, where it is left out.
@@ -226,7 +247,10 @@ def notes(result: Result) -> list[str]:
             "TIME_SERIES_DAILY",
             {**IBM, "outputsize": "full"},
             "2007-06..2008-06; last(close) / first(close) - 1",
-            ["close falls from 95.85 to 32.09 by 2007-11-12, as by a split; TIME_SERIES_DAILY_ADJUSTED corrects that."],
+            [
+                "close falls from {before} to {after} by 2007-11-12, as by a split; "
+                "TIME_SERIES_DAILY_ADJUSTED corrects that."
+            ],
         ),
         ("TIME_SERIES_DAILY", {**IBM, "outputsize": "full"}, "2007-06..2008-06; sum(volume)", []),
         ("TIME_SERIES_DAILY", {**IBM, "outputsize": "full"}, "2007-06..2008-06; last(close)", []),
@@ -241,7 +265,7 @@ def notes(result: Result) -> list[str]:
         ("TIME_SERIES_DAILY", IBM, "close; last 5", []),
         ("TIME_SERIES_DAILY", IBM, "since 2025-08-23; max(close)", []),
         ("TIME_SERIES_DAILY", IBM, "2026; max(close)", []),
-        ("TIME_SERIES_MONTHLY", IBM, "since 2000; max(close)", []),
+        ("TIME_SERIES_MONTHLY", KO, "since 2000; max(close)", []),
         ("CPI", {}, "2025-01", []),
         ("WTI", {}, "2025-01-01", []),
         ("WTI", {}, "2025-01-01..2025-12-31; mean(value)", []),
@@ -250,9 +274,14 @@ def notes(result: Result) -> list[str]:
     ],
 )
 def test_note_names_what_is_lacking(
-    gateway: MetaTools, tool: str, arguments: dict[str, Any], select: str | None, expected: list[str]
+    gateway: MetaTools,
+    facts: dict[str, str],
+    tool: str,
+    arguments: dict[str, Any],
+    select: str | None,
+    expected: list[str],
 ) -> None:
-    assert notes(call(gateway, tool, arguments, select)) == expected
+    assert notes(call(gateway, tool, arguments, select)) == [note.format_map(facts) for note in expected]
 
 
 # F1

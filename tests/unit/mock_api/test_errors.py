@@ -14,7 +14,7 @@ from tests.unit.mock_api.expected_responses import EXPECTED, document, query
 from toolfold.mock_api import handle_query
 from toolfold.mock_api.faults import FAULTS
 from toolfold.mock_api.responses import Response
-from toolfold.mock_api.router import ENDPOINTS
+from toolfold.mock_api.router import open_api
 
 # Fault -> JSON key and the stable part of its text, by which a client recognises it.
 ERROR_PATTERNS = {
@@ -152,17 +152,24 @@ def test_an_unknown_fault_is_an_error_and_every_known_one_is_tested() -> None:
     assert set(FAULTS) == {*ERROR_PATTERNS, *NO_DATA, *network, *timing, *harm, *change}
 
 
-def test_the_api_key_is_checked_first() -> None:
-    assert "apikey is invalid" in document_of([("function", "NOPE")])["Error Message"]
-    assert "apikey is invalid" in document_of([("function", "NOPE"), ("apikey", "")])["Error Message"]
-    demo = document_of([("function", "NOPE"), ("apikey", "demo")])
-    assert "demo purposes" in demo["Information"]
-
-
-@pytest.mark.parametrize("function", ["GLOBAL_QUOT", "", "COMPANY_OVERVIEW", "global_quote", "SECTOR"])
-def test_an_unknown_function_is_named_in_the_error(function: str) -> None:
-    found = document_of([("function", function), ("apikey", "any"), ("symbol", "IBM")])
-    assert found == {"Error Message": f"This API function ({function}) does not exist."}
+@pytest.mark.parametrize(
+    ("sent", "key", "text"),
+    [
+        ({}, "Error Message", "apikey is invalid"),
+        ({"apikey": ""}, "Error Message", "apikey is invalid"),
+        ({"apikey": "demo"}, "Information", "demo purposes"),
+        *(
+            (
+                {"function": function, "apikey": "any"},
+                "Error Message",
+                f"This API function ({function}) does not exist.",
+            )
+            for function in ("GLOBAL_QUOT", "", "COMPANY_OVERVIEW", "global_quote", "SECTOR")
+        ),
+    ],
+)
+def test_the_key_is_checked_before_the_function(sent: dict[str, str], key: str, text: str) -> None:
+    assert text in document_of([*{"function": "NOPE", "symbol": "IBM", **sent}.items()])[key]
 
 
 def document_of(sent: list[tuple[str, str]]) -> dict[str, Any]:
@@ -170,11 +177,7 @@ def document_of(sent: list[tuple[str, str]]) -> dict[str, Any]:
     return found
 
 
-REQUIRED = [
-    (function, name)
-    for function, endpoint in ENDPOINTS.items()
-    for name in (parameter.name for parameter in endpoint.parameters if parameter.required)
-]
+REQUIRED = [(function, name) for function, endpoint in open_api().endpoints.items() for name in endpoint.required]
 
 
 @pytest.mark.parametrize(("function", "name"), REQUIRED)
@@ -203,7 +206,15 @@ def test_an_invalid_value_is_an_error(function: str, name: str, value: str) -> N
     assert document_of(query(function, **{name: value}))["Error Message"].endswith(f" for {function}.")
 
 
-@pytest.mark.parametrize("bad", [{"topics": "gossip"}, {"limit": "1001"}, {"tickers": "NOSUCH"}, {"time_from": "2024"}])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *({"tickers": name} for name in ("NOSUCH", "CRYPTO:NOSUCH")),
+        *({"time_from": text} for text in ("2024", "20260201T0000")),
+        {"topics": "gossip"},
+        {"limit": "1001"},
+    ],
+)
 def test_news_returns_its_own_error_for_invalid_inputs(bad: dict[str, str]) -> None:
     assert document_of(query("NEWS_SENTIMENT", **bad))["Information"].startswith("Invalid inputs.")
 
@@ -211,41 +222,56 @@ def test_news_returns_its_own_error_for_invalid_inputs(bad: dict[str, str]) -> N
 def test_names_are_case_sensitive_and_unknown_ones_are_ignored() -> None:
     sent = [(name.lower(), value) for name, value in query("ANALYTICS_FIXED_WINDOW")]
     assert "Error Message" in document_of(sent)
-    assert handle_query([*query("GLOBAL_QUOTE"), ("source", "x"), ("colour", "blue")]) == handle_query(
-        query("GLOBAL_QUOTE")
-    )
+    quote = query("GLOBAL_QUOTE")
+    assert handle_query([*quote, ("source", "x"), ("colour", "blue")]) == handle_query(quote)
     assert "Error Message" in document_of([*query("ANALYTICS_FIXED_WINDOW"), ("RANGE", "1day"), ("RANGE", "2day")])
-    no_one = [("function", "CONGRESS_TRADES"), ("apikey", "any")]
-    assert "Error Message" in document_of(no_one)
+    assert "Error Message" in document_of([("function", "CONGRESS_TRADES"), ("apikey", "any")])
+
+
+# Function -> what it returns for an unknown symbol; "error" is the refusal of the call.
+UNKNOWN_SYMBOL: dict[str, Any] = {
+    "GLOBAL_QUOTE": {"Global Quote": {}},
+    **{name: {} for name in ("OVERVIEW", "COMPANY_LOGO", "INCOME_STATEMENT", "EARNINGS", "EARNINGS_ESTIMATES",
+                             "ETF_PROFILE", "INSTITUTIONAL_HOLDINGS")},
+    "INSIDER_TRANSACTIONS": {"data": []},
+    "DIVIDENDS": {"symbol": "NOSUCH1", "data": []},
+    "SPLITS": {"symbol": "NOSUCH1", "data": []},
+    "SHARES_OUTSTANDING": {"symbol": "NOSUCH1", "status": "success", "data": []},
+    "EARNINGS_CALL_TRANSCRIPT": {"symbol": "NOSUCH1", "quarter": "2024Q1", "transcript": []},
+    "HISTORICAL_OPTIONS": {"endpoint": "Historical Options", "message": "success", "data": []},
+    "REALTIME_PUT_CALL_RATIO": {
+        "symbol": "NOSUCH1", "put_call_ratio_full_chain": None, "put_call_ratio_by_expiration": []
+    },
+    "REALTIME_BULK_QUOTES": {"endpoint": "Realtime Bulk Quotes", "message": "success", "data": []},
+    "CONGRESS_TRADES": {"symbol": "NOSUCH1", "bioguide_id": "", "trades": []},
+    **dict.fromkeys(("TIME_SERIES_DAILY", "TIME_SERIES_WEEKLY", "RSI", "VWAP", "CRYPTO_INTRADAY", "INDEX_DATA",
+                     "DIGITAL_CURRENCY_DAILY"), "error"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", UNKNOWN_SYMBOL)
+def test_an_unknown_symbol_is_answered_as_the_vendor_does(function: str) -> None:
+    found, expected = document(function, symbol="NOSUCH1"), UNKNOWN_SYMBOL[function]
+    if expected == "error":
+        assert found["Error Message"].startswith("Invalid API call.")
+        assert found["Error Message"].endswith(f" for {function}.")
+    else:
+        assert found == expected
 
 
 @pytest.mark.parametrize(
-    ("function", "expected"),
-    [
-        ("GLOBAL_QUOTE", {"Global Quote": {}}), ("OVERVIEW", {}), ("COMPANY_LOGO", {}), ("INCOME_STATEMENT", {}),
-        ("EARNINGS", {}), ("EARNINGS_ESTIMATES", {}), ("ETF_PROFILE", {}), ("INSIDER_TRANSACTIONS", {"data": []}),
-        ("DIVIDENDS", {"symbol": "NOSUCH1", "data": []}), ("SPLITS", {"symbol": "NOSUCH1", "data": []}),
-        ("EARNINGS_CALL_TRANSCRIPT", {"symbol": "NOSUCH1", "quarter": "2024Q1", "transcript": []}),
-        ("HISTORICAL_OPTIONS", {"endpoint": "Historical Options", "message": "success", "data": []}),
-        ("REALTIME_BULK_QUOTES", {"endpoint": "Realtime Bulk Quotes", "message": "success", "data": []}),
-        ("CONGRESS_TRADES", {"symbol": "NOSUCH1", "bioguide_id": "", "trades": []}),
-    ],
+    ("function", "symbol"),
+    [("INDEX_DATA", "DXY"), ("INDEX_DATA", "IBM"), ("TIME_SERIES_DAILY", "BTCUSD"),
+     ("TIME_SERIES_DAILY", "SPX"), ("DIGITAL_CURRENCY_DAILY", "EUR"), ("RSI", "BTCXYZ")],
 )  # fmt: skip
-def test_an_unknown_symbol_returns_the_empty_document_of_the_function(function: str, expected: object) -> None:
-    assert document(function, symbol="NOSUCH1") == expected
-
-
-@pytest.mark.parametrize(
-    "function", ["TIME_SERIES_DAILY", "TIME_SERIES_WEEKLY", "RSI", "VWAP", "CRYPTO_INTRADAY", "INDEX_DATA"]
-)
-def test_an_unknown_symbol_of_a_time_series_is_an_error(function: str) -> None:
-    assert document(function, symbol="NOSUCH") == {
-        "Error Message": "Invalid API call. Please retry or visit the documentation "
-        f"(https://www.alphavantage.co/documentation/) for {function}."
-    }
+def test_a_symbol_that_no_catalog_lists_has_no_data(function: str, symbol: str) -> None:
+    assert "Invalid API call" in document(function, symbol=symbol)["Error Message"]
 
 
 def test_unknown_symbols_of_other_functions() -> None:
+    assert document("GLOBAL_QUOTE", symbol="BTCUSD") == {"Global Quote": {}}
+    assert "Technical Analysis: RSI" in document("RSI", symbol="BTCUSD")  # indicators take pairs as one word
+    assert "Error Message" in document("FX_DAILY", from_symbol="EUR", to_symbol="QQQ")
     assert document("SYMBOL_SEARCH", keywords="nosuch thing") == {"bestMatches": []}
     assert set(document("ANALYTICS_FIXED_WINDOW", SYMBOLS="IBM,NOSUCH")) == {"error", "trace"}
     only_header = (EXPECTED["EARNINGS_CALENDAR"]["csv_header"] + "\r\n").encode()
@@ -254,42 +280,37 @@ def test_unknown_symbols_of_other_functions() -> None:
     assert document("OVERVIEW", symbol="QQQ") == {}  # funds have no company data
 
 
-def free(function: str, **more: str) -> dict[str, str]:
-    return document_of([*query(function, **more, apikey="free")])
-
-
 @pytest.mark.parametrize(
-    "function",
-    ["TIME_SERIES_INTRADAY", "TIME_SERIES_DAILY_ADJUSTED", "VWAP", "MACD", "FX_INTRADAY", "CRYPTO_INTRADAY",
-     "HISTORICAL_OPTIONS", "INDEX_DATA"],
+    ("text", "more"),
+    [
+        *(("This is a premium endpoint", {"function": name}) for name in (
+            "TIME_SERIES_INTRADAY", "TIME_SERIES_DAILY_ADJUSTED", "VWAP", "MACD", "FX_INTRADAY", "CRYPTO_INTRADAY",
+            "HISTORICAL_OPTIONS", "INDEX_DATA")),
+        ("outputsize=full parameter value is a premium feature for the TIME_SERIES_DAILY endpoint",
+         {"function": "TIME_SERIES_DAILY", "outputsize": "full"}),
+        ("15-minute delayed US market data", {"function": "GLOBAL_QUOTE", "entitlement": "delayed"}),
+        ("realtime US market data", {"function": "RSI", "entitlement": "realtime"}),
+        ("premium", {"function": "ANALYTICS_FIXED_WINDOW", "SYMBOLS": "IBM,AAPL,MSFT,KO,T,GE"}),
+        ("premium", {"function": "ANALYTICS_SLIDING_WINDOW", "CALCULATIONS": "MEAN,STDDEV"}),
+    ],
 )  # fmt: skip
-def test_a_free_key_gets_an_error_from_premium_functions(function: str) -> None:
-    assert "This is a premium endpoint" in free(function)["Information"]
+def test_a_free_key_gets_an_error_for_what_is_premium(text: str, more: dict[str, str]) -> None:
+    assert text in document_of(query(more.pop("function"), **more, apikey="free"))["Information"]
 
 
 @pytest.mark.parametrize(
     "function", ["REALTIME_OPTIONS", "REALTIME_OPTIONS_FMV", "REALTIME_BULK_QUOTES", "REALTIME_BULK_BID_ASK_PRICES"]
 )
 def test_a_free_key_gets_placeholder_rows(function: str) -> None:
-    found = free(function)
+    found, real = (document(function, apikey=key) for key in ("free", "any"))
     assert "ARTIFICIAL" in found["message"]
-    assert found["endpoint"] == document(function)["endpoint"]
-    assert set(found["data"][0]) == set(document(function)["data"][0])
-
-
-def test_a_free_key_gets_an_error_for_premium_parameters() -> None:
-    full = free("TIME_SERIES_DAILY", outputsize="full")["Information"]
-    assert "outputsize=full parameter value is a premium feature for the TIME_SERIES_DAILY endpoint" in full
-    assert "15-minute delayed US market data" in free("GLOBAL_QUOTE", entitlement="delayed")["Information"]
-    assert "realtime US market data" in free("RSI", entitlement="realtime")["Information"]
-    many = ",".join(("IBM", "AAPL", "MSFT", "KO", "T", "GE"))
-    assert "premium" in free("ANALYTICS_FIXED_WINDOW", SYMBOLS=many)["Information"]
-    assert "premium" in free("ANALYTICS_SLIDING_WINDOW", CALCULATIONS="MEAN,STDDEV")["Information"]
+    assert found["endpoint"] == real["endpoint"]
+    assert set(found["data"][0]) <= set(real["data"][0])
 
 
 @pytest.mark.parametrize("function", ["TIME_SERIES_DAILY", "GLOBAL_QUOTE", "RSI", "OVERVIEW", "WTI", "NEWS_SENTIMENT"])
 def test_a_free_key_gets_the_data_of_free_functions(function: str) -> None:
-    assert free(function) == document(function)
+    assert document(function, apikey="free") == document(function)
 
 
 def test_no_query_raises() -> None:
@@ -300,12 +321,12 @@ def test_no_query_raises() -> None:
         "HISTOGRAM(bins=0)", "AUTOCORRELATION(lag=900)", "CORRELATION(method=X)", "IBM", "BTC", "\x00", "ü", "A" * 3000,
         "{symbol}", "%s", "2024Q1", "close",
     ]  # fmt: skip
-    names = list(ENDPOINTS)
+    endpoints = open_api().endpoints
     for _ in range(400):
-        function = chaos.choice(names)
+        function = chaos.choice(list(endpoints))
         sent = [pair for pair in query(function) if chaos.random() > 0.1]
-        for parameter in ENDPOINTS[function].parameters:
+        for name in endpoints[function].rules:
             if chaos.random() < 0.4:
-                sent = [pair for pair in sent if pair[0] != parameter.name]
-                sent.append((parameter.name, chaos.choice(odd)))
+                sent = [pair for pair in sent if pair[0] != name]
+                sent.append((name, chaos.choice(odd)))
         assert handle_query(sent).status == 200

@@ -100,7 +100,7 @@ def test_the_root_path_describes_the_server_and_other_paths_are_404(mock_api: Mo
     assert (response.status, b"<" in response.read()) == (404, False)
     connection.request("POST", "/query", body=b"x")
     response = connection.getresponse()
-    assert (response.status, b"<" in response.read()) == (501, False)
+    assert (response.status, b"<" in response.read()) == (405, False)
     connection.close()
     assert mock_api.requests == []
 

@@ -26,7 +26,7 @@ def add_mock_api_parser(commands: argparse._SubParsersAction[argparse.ArgumentPa
     parser = commands.add_parser(
         "mock-api",
         description="Serve all functions of the Alpha Vantage API with made-up data, and its errors on request: "
-        "docs/reference/mock-api.md. Prints the settings that point toolfold at it.",
+        "docs/reference/mock-api.md. Prints the settings that point toolfold at it; logs requests at a terminal.",
         epilog=_MOCK_API_EXAMPLES,
     )
     parser.add_argument("--port", type=port_number, default=8787, help="port to listen on (default 8787; 0: any free)")
@@ -36,6 +36,7 @@ def add_mock_api_parser(commands: argparse._SubParsersAction[argparse.ArgumentPa
     parser.add_argument(
         "--latency-ms", type=whole_number, default=0, metavar="N", help="milliseconds before every answer (default 0)"
     )
+    parser.add_argument("--catalog", metavar="FILE", help="serve the tools of this compiled catalog")
     parser.set_defaults(run=run_mock_api)
 
 
@@ -43,13 +44,17 @@ def run_mock_api(options: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from toolfold.mock_api.server import MockApi
 
+    log = sys.stderr if sys.stderr.isatty() else None
+    latency_s = options.latency_ms / 1000
     mock_api = listen(
-        lambda: MockApi(port=options.port, plan=options.plan, latency_s=options.latency_ms / 1000), options.port
+        lambda: MockApi(port=options.port, catalog=options.catalog, plan=options.plan, latency_s=latency_s, log=log),
+        options.port,
     )
+    variables = " ".join(f"{name}={value}" for name, value in mock_api.variables.items())
     with contextlib.suppress(KeyboardInterrupt):
         print(
             f"The mock API answers at {mock_api.url} with made-up data (stop with Ctrl-C). Point toolfold at it:\n"
-            f"  export TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL={mock_api.url} ALPHA_VANTAGE_API_KEY=mock",
+            f"  export {variables}",
             file=sys.stderr,
             flush=True,
         )

@@ -1,12 +1,12 @@
-"""Local imitation of the Alpha Vantage HTTP API: all 129 functions, deterministic synthetic data and every known error.
+"""Local imitation of the HTTP APIs in a catalog, with deterministic synthetic data and every known error.
 
-Contains the query router, the faults that can be requested, the endpoints, the technical indicators and an HTTP server.
-Imports the standard library and nothing else of toolfold: tests compare the queries that the catalog produces with this
-package, so it must not take its facts from the catalog.
+Which tools there are, what they take and how their answers look is read from the compiled catalog. The data of Alpha
+Vantage agree with each other, because they are computed from the same prices; rows of any other tool are made up by the
+names of their columns.
 """
 
 from toolfold.mock_api.responses import Response
-from toolfold.mock_api.router import handle_query
+from toolfold.mock_api.router import Api, handle_query
 from toolfold.mock_api.server import MockApi
 
-__all__ = ["MockApi", "Response", "handle_query"]
+__all__ = ["Api", "MockApi", "Response", "handle_query"]

@@ -1,149 +1,21 @@
-"""Definition of an endpoint: its parameters, the builder of its document, and how the document becomes CSV.
-
-Validation of a query string: the parameters of a function, and access to their values.
-"""
+"""An endpoint of the mock API: a tool of the catalog, the parameters that it takes, and the form of its answer."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any
+
+from toolfold.catalog.entries import Source, Tool
 
 Query = Sequence[tuple[str, str]]
 
-# Parameters that hold symbols: a fault can be requested in each of them.
-SYMBOL_PARAMETERS = ("symbol", "symbols", "SYMBOLS", "tickers", "keywords", "from_symbol", "from_currency")
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)", text) is not None
-
-
-def _parses(convert: Callable[[str], object]) -> Callable[[str], bool]:
-    def check(text: str) -> bool:
-        try:
-            convert(text)
-        except ValueError:
-            return False
-        return True
-
-    return check
-
-
-# Kind of value -> whether a text is a valid value of that kind.
-VALUE_CHECKS: Mapping[str, Callable[[str], bool]] = {
-    "text": lambda text: bool(text.strip()),
-    "integer": lambda text: re.fullmatch(r"[+-]?\d{1,9}", text) is not None,
-    "number": _is_number,
-    "boolean": lambda text: text in ("true", "false"),
-    "date": lambda text: len(text) == 10 and _parses(date.fromisoformat)(text),
-    "month": lambda text: re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", text) is not None,
-    "minute": lambda text: len(text) == 13 and _parses(lambda t: datetime.strptime(t, "%Y%m%dT%H%M"))(text),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One query parameter, with the limits that the vendor's documentation gives for it.
-
-    Attributes:
-        name: Name in the query string; case counts.
-        kind: A key of ``VALUE_CHECKS``.
-        required: Whether a request without it is an error.
-        default: Value when none is sent.
-        enum: The allowed values; empty for any.
-        pattern: Regular expression that the whole value has to match.
-        minimum: Lowest allowed number.
-        maximum: Highest allowed number.
-        above: Number that the value has to exceed.
-        comma_list: Whether the value is a list separated by commas.
-        repeats: How often the parameter may be sent.
-    """
-
-    name: str
-    kind: str = "text"
-    required: bool = False
-    default: str = ""
-    enum: tuple[str, ...] = ()
-    pattern: str = ""
-    minimum: float | None = None
-    maximum: float | None = None
-    above: float | None = None
-    comma_list: bool = False
-    repeats: int = 1
-
-    def accepts(self, text: str) -> bool:
-        """Return whether the value is valid."""
-        parts = split_list(text) if self.comma_list else [text]
-        return all(self._accepts_one(part) for part in parts)
-
-    def _accepts_one(self, text: str) -> bool:
-        if not VALUE_CHECKS[self.kind](text):
-            return False
-        if self.enum and text not in self.enum:
-            return False
-        if self.pattern and re.fullmatch(self.pattern, text) is None:
-            return False
-        if self.kind not in ("integer", "number"):
-            return True
-        value = float(text)
-        return not (
-            (self.minimum is not None and value < self.minimum)
-            or (self.maximum is not None and value > self.maximum)
-            or (self.above is not None and value <= self.above)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ApiRequest:
-    """A validated request.
-
-    Attributes:
-        function: Value of the ``function`` parameter.
-        values: Every known parameter that was sent or has a default.
-        today: The newest day of the data.
-    """
-
-    function: str
-    values: Mapping[str, tuple[str, ...]]
-    today: date
-
-    def all_values(self, name: str) -> tuple[str, ...]:
-        """Return every value of a parameter that may repeat."""
-        return self.values.get(name, ())
-
-    def text(self, name: str) -> str:
-        """Return the first value, or an empty string."""
-        return next(iter(self.all_values(name)), "")
-
-    def integer(self, name: str) -> int:
-        """Return the value as an integer."""
-        return int(self.text(name))
-
-    def number(self, name: str) -> float:
-        """Return the value as a float."""
-        return float(self.text(name))
-
-    def boolean(self, name: str) -> bool:
-        """Return whether the value is ``true``."""
-        return self.text(name) == "true"
-
-    def comma_list(self, name: str) -> list[str]:
-        """Return the parts of a list separated by commas."""
-        return split_list(self.text(name)) if self.text(name) else []
-
-    def date_value(self, name: str) -> date | None:
-        """Return the value as a date, or None when it was not sent."""
-        return date.fromisoformat(self.text(name)) if self.text(name) else None
-
-
-def split_list(text: str) -> list[str]:
-    """Split a list at its commas, except inside brackets as in ``HISTOGRAM(bins=5,x=1)``."""
-    return [part.strip() for part in re.split(r",(?![^()]*\))", text)]
+_NUMBERED = re.compile(r"^\d+(\.\d+)?[.:] ")
+_OUTLINE = re.compile(r"(rows|fields|meta): ([^;]*)")
+_NESTED = re.compile(r"([^\[:{]+?)(?:: )?(\[\]|\[?\{(.*)\}\]?)?")
 
 
 def get_values(query: Query, name: str) -> tuple[str, ...]:
@@ -156,144 +28,243 @@ def get_first(query: Query, name: str) -> str:
     return next(iter(get_values(query, name)), "")
 
 
-def parse_request(query: Query, function: str, parameters: Sequence[Parameter], today: date) -> ApiRequest | None:
-    """Return the validated request, or None when a required parameter is missing or a value is invalid.
-
-    Parameters that the function does not have are ignored, as the vendor does.
-    """
-    values: dict[str, tuple[str, ...]] = {}
-    for parameter in parameters:
-        sent = get_values(query, parameter.name)
-        if parameter.repeats == 1:
-            sent = sent[:1]
-        if len(sent) > parameter.repeats or (parameter.required and not sent):
-            return None
-        if not all(parameter.accepts(value) for value in sent):
-            return None
-        if sent or parameter.default:
-            values[parameter.name] = sent or (parameter.default,)
-    return ApiRequest(function, values, today)
-
-
-def is_unknown_symbol(symbol: str) -> bool:
-    """Return whether no market has this symbol: it starts with ``NOSUCH``."""
-    return symbol.upper().startswith("NOSUCH")
-
-
-Document = dict[str, Any]
-Builder = Callable[[ApiRequest], Document]
-
-DATATYPE = Parameter("datatype", enum=("json", "csv"), default="json")
-ENTITLEMENT = Parameter("entitlement", enum=("delayed", "realtime"))
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Location of the rows in a document, and the CSV columns that they become.
-
-    Attributes:
-        path: Key of the rows in the document; empty for the document itself.
-        kind: ``list`` of objects; ``map`` from date to object, with the date as the first column; ``object``, a single
-            row; ``pairs``, a flat map of two columns.
-        header: The CSV header.
-        keys: The row keys in the order of the columns (of a map: of the columns after the first).
-        line_end: Line terminator of the CSV.
-    """
-
-    path: str
-    kind: Literal["list", "map", "object", "pairs"]
-    header: tuple[str, ...]
-    keys: tuple[str, ...] = ()
-    line_end: str = "\n"
-
-    def columns(self, request: ApiRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the header and the row keys for this request."""
-        return self.header, self.keys
-
-    def rows(self, document: Document, request: ApiRequest) -> Iterable[Sequence[Any]]:
-        """Return the CSV rows of a document."""
-        path = self.path.replace("{interval}", request.text("interval"))
-        keys = self.columns(request)[1]
-        found: Any = document.get(path, {}) if path else document
-        if self.kind == "pairs":
-            return list(found.items())
-        if self.kind == "object":
-            return [[found[key] for key in keys]] if found else []
-        if self.kind == "map":
-            return [[stamp, *(row[key] for key in keys)] for stamp, row in found.items()]
-        return [[row.get(key) for key in keys] for row in found]
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One function of the API.
-
-    Attributes:
-        function: Value of the ``function`` parameter.
-        parameters: The accepted parameters. Others are ignored, as the vendor does.
-        build: Builds the JSON document of a valid request.
-        table: How the document becomes CSV; None where CSV is not offered.
-        has_json: False where the function returns nothing but CSV.
-        access: What a free key gets: the data, the premium error, or placeholder rows.
-        symbol: The parameter that holds the symbol; empty of functions without one.
-        unknown_symbol: Builds the document for an unknown symbol; None where that is an error.
-        error_name: The error body of an invalid request.
-    """
-
-    function: str
-    parameters: tuple[Parameter, ...]
-    build: Builder
-    table: Table | None = None
-    has_json: bool = True
-    access: Literal["free", "premium", "placeholder"] = "free"
-    symbol: str = "symbol"
-    unknown_symbol: Builder | None = None
-    error_name: str = "invalid_call"
-
-
-class ApiError(Exception):
-    """Well-formed values for which the vendor has no data; ``args[0]`` names the error body."""
+def split_list(text: str) -> list[str]:
+    """Split a list at its commas, except inside brackets as in ``HISTOGRAM(bins=5,x=1)``."""
+    return [part.strip() for part in re.split(r",(?![^()]*\))", text)] if text else []
 
 
 def strip_number(key: str) -> str:
-    """Return a row key without its number: ``price`` for ``"05. price"``, ``Time`` for ``"5: Time"``."""
-    return re.sub(r"^\d+(\.\d+)?[.:] ", "", key)
+    """Return a key without its number: ``price`` for ``"05. price"``, ``Time`` for ``"5: Time"``."""
+    return _NUMBERED.sub("", key)
 
 
-def number_keys(*names: str, width: int = 1) -> tuple[str, ...]:
-    """Return names with the vendor's number before each: ``1. open``, ``2. high``."""
-    return tuple(f"{index:0{width}d}. {name}" for index, name in enumerate(names, 1))
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)", text) is not None
 
 
-def list_table(path: str, *keys: str, line_end: str = "\n") -> Table:
-    """Return the table of a list of objects whose CSV columns are the row keys without their numbers."""
-    return Table(path, "list", tuple(strip_number(key) for key in keys), keys, line_end)
+_TYPES: Mapping[str, Callable[[str], bool]] = {
+    "integer": lambda text: re.fullmatch(r"[+-]?\d{1,9}", text) is not None,
+    "number": _is_number,
+    "boolean": lambda text: text in ("true", "false"),
+}
+_TIMES = {r"\d{4}-\d{2}-\d{2}": "%Y-%m-%d", r"\d{8}T\d{4}": "%Y%m%dT%H%M"}
+"""Forms of a text that is refused unless that time exists → how it is read."""
 
 
-def to_csv(table: Table, document: Document, request: ApiRequest) -> str:
-    """Return header and rows as CSV. None becomes an empty field."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator=table.line_end)
-    writer.writerow(table.columns(request)[0])
-    writer.writerows(table.rows(document, request))
-    return text.getvalue()
+def _exists(text: str) -> bool:
+    for form, reading in _TIMES.items():
+        if re.fullmatch(form, text):
+            try:
+                datetime.strptime(text, reading)
+            except ValueError:
+                return False
+    return True
 
 
-def empty_document(_: ApiRequest) -> Document:
-    """Return ``{}``, as company functions do for an unknown symbol."""
-    return {}
+def _accepts(rule: Mapping[str, Any], text: str) -> bool:
+    """Return whether the JSON Schema of one value accepts it as it is written in a query."""
+    kind = rule.get("type")
+    if not text.strip() or not _exists(text) or (str(kind) in _TYPES and not _TYPES[str(kind)](text)):
+        return False
+    if rule.get("enum") and text not in map(str, rule["enum"]):
+        return False
+    if rule.get("pattern") and re.search(rule["pattern"], text) is None:
+        return False
+    if kind not in ("integer", "number"):
+        return True
+    low, high, above = rule.get("minimum"), rule.get("maximum"), rule.get("exclusiveMinimum")
+    number = float(text)
+    return not (
+        (low is not None and number < low)
+        or (high is not None and number > high)
+        or (above is not None and number <= above)
+    )
 
 
-def document_without_rows(*echoed: str, rows: str, **fixed: Any) -> Builder:
-    """Return a builder of a document without rows, as list functions return it for an unknown symbol.
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A validated request.
 
-    Args:
-        echoed: Parameters whose values the document repeats.
-        rows: Key of the empty list.
-        fixed: Further members of the document.
+    Attributes:
+        endpoint: What is requested.
+        values: Every known parameter that was sent or has a default, by its name in the query.
+        today: The newest day of the data.
     """
 
-    def build(request: ApiRequest) -> Document:
-        return {**{name: request.text(name) for name in echoed}, **fixed, rows: []}
+    endpoint: Endpoint
+    values: Mapping[str, tuple[str, ...]]
+    today: date
 
-    return build
+    @property
+    def function(self) -> str:
+        """The name of the endpoint."""
+        return self.endpoint.function
+
+    def text(self, name: str) -> str:
+        """Return the first value of a parameter, or an empty string."""
+        return next(iter(self.values.get(name, ())), "")
+
+    def all_values(self, name: str) -> tuple[str, ...]:
+        """Return every value of a parameter that may repeat."""
+        return self.values.get(name, ())
+
+    def items(self, name: str) -> list[str]:
+        """Return the parts of a list separated by commas."""
+        return split_list(self.text(name))
+
+    def numbers(self) -> dict[str, float]:
+        """Return the parameters that are numbers."""
+        rules = self.endpoint.rules
+        kinds = ("integer", "number")
+        return {name: float(self.text(name)) for name in self.values if rules[name].get("type") in kinds}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """What the mock API knows of one tool: all of it is from the catalog.
+
+    Attributes:
+        tool: The tool.
+        source: The source that has it.
+        siblings: Parameter of any tool of the source → JSON Schema, which also describes a column of that name;
+            empty for Alpha Vantage.
+    """
+
+    tool: Tool
+    source: Source
+    siblings: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def function(self) -> str:
+        """The name by which the source knows it."""
+        return str(self.tool.call["function"])
+
+    @property
+    def path(self) -> str:
+        """The path of a tool that has one of its own; empty for a function."""
+        return str(self.tool.call.get("path", ""))
+
+    @property
+    def label(self) -> str:
+        """What some functions call themselves: ``Historical Options``."""
+        if self.function == "MARKET_STATUS":
+            return "Global Market Open & Close Status"
+        name = self.function.replace("BID_ASK", "BID_AND_ASK").replace("_", " ").title()
+        return name.replace("Fmv", "FMV").replace(" And ", " and ")
+
+    @property
+    def has_csv(self) -> bool:
+        """Whether rows can be requested as CSV."""
+        return "csv" in self.tool.formats
+
+    @property
+    def has_json(self) -> bool:
+        """Whether JSON can be requested."""
+        return "json" in self.tool.formats
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether numbers are numbers in JSON. Alpha Vantage writes them as texts."""
+        return self.source.kind != "alpha_vantage"
+
+    @cached_property
+    def rules(self) -> Mapping[str, Mapping[str, Any]]:
+        """Name in the query → JSON Schema."""
+        names = self.tool.call.get("query", {})
+        properties: Mapping[str, Any] = self.tool.parameters.get("properties", {})
+        return {names.get(name, name): rule for name, rule in properties.items()}
+
+    @cached_property
+    def required(self) -> Sequence[str]:
+        """The parameters without which a request is an error."""
+        names = self.tool.call.get("query", {})
+        return [names.get(name, name) for name in self.tool.parameters.get("required", ())]
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The keys of a row in JSON, some with what is in them: ``topics[{topic, relevance_score}]``."""
+        answer = self.tool.answer
+        found = answer.get("columns") or self._outline.get("rows") or self._outline.get("fields")
+        return tuple(filter(None, found or (answer["csv"] or "").split(",")))
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys beside the rows of a JSON answer, with those of the rows in their place."""
+        return tuple(self.tool.answer.get("keys") or (*self._outline.get("meta", ()), *filter(None, self.rows)))
+
+    @cached_property
+    def rows(self) -> tuple[str, ...]:
+        """The paths of the rows in a JSON answer; an empty one for the answer itself."""
+        return tuple(self.tool.answer["rows"])
+
+    @property
+    def kind(self) -> str:
+        """``list``, ``map`` (of a time to a row), ``object`` or ``names``."""
+        kind = self.tool.answer.get("kind")
+        return str(kind) if kind and kind != "typed" else "list" if self.rows or not self.has_json else "object"
+
+    @cached_property
+    def csv_header(self) -> tuple[str, ...]:
+        """The header of the CSV."""
+        known = self.tool.answer["csv"]
+        return tuple(known.split(",")) if known else tuple(strip_number(key) for key in self.columns)
+
+    @cached_property
+    def line_end(self) -> str:
+        """The end of a line of CSV: functions without JSON have those of Windows."""
+        return "\n" if self.has_json else "\r\n"
+
+    @cached_property
+    def _outline(self) -> Mapping[str, list[str]]:
+        """The outline that an importer made of the declared response: its rows or fields, and what is beside them."""
+        return {part: names.split(",") for part, names in _OUTLINE.findall(self.tool.returns)}
+
+    def arguments_of(self, sent: Query) -> Query:
+        """Return what was sent for a tool with a path of its own by the names of its arguments."""
+        bound = self.tool.call.get("parameters", {})
+        names = {how.get("name", argument): argument for argument, how in bound.items()}
+        fields = self.tool.call.get("body", {}).get("fields", {})
+        names |= {name: argument for argument, name in fields.items()}
+        return [(names.get(name, name), value) for name, value in sent]
+
+    def parse(self, query: Query, today: date) -> Request | None:
+        """Return the validated request, or None when a required parameter is missing or a value is invalid.
+
+        Parameters that the endpoint does not have are ignored, as the vendor does.
+        """
+        values: dict[str, tuple[str, ...]] = {}
+        lists = self.tool.call.get("lists", {})
+        for name, rule in self.rules.items():
+            sent = get_values(query, name)
+            if rule.get("type") == "array":
+                if len(sent) > rule.get("maxItems", len(sent)):
+                    return None
+                of_one = rule.get("items", {})
+            else:
+                sent, of_one = sent[:1], rule
+            listed = lists.get(name) or lists.get(name.lower())
+            parts = [part for text in sent for part in (split_list(text) if listed else [text])]
+            if (not sent and name in self.required) or not all(_accepts(of_one, part) for part in parts):
+                return None
+            allowed = (listed or {}).get("items")
+            if allowed and not all(part.partition("(")[0] in allowed for part in parts):
+                return None
+            default = rule.get("default")
+            if sent or default is not None:
+                values[name] = sent or (str(default).lower() if isinstance(default, bool) else str(default),)
+        choices = [set(one.get("required", ())) for one in self.tool.parameters.get("anyOf", ())]
+        if choices and not any(choice <= values.keys() for choice in choices):
+            return None
+        return Request(self, values, today)
+
+
+def parse_column(column: str) -> tuple[str, list[str] | None]:
+    """Return the key of a column, and the columns of the list in it; ``[]`` for a list of texts, None without a list.
+
+    >>> parse_column("topics[{topic, relevance_score}]"), parse_column("aliases[]"), parse_column("1. open")
+    (('topics', ['topic', 'relevance_score']), ('aliases', []), ('1. open', None))
+    """
+    match = _NESTED.fullmatch(column)
+    if match is None or match[2] is None:
+        return column, None
+    return match[1], match[3].split(", ") if match[3] else []

@@ -1,130 +1,216 @@
-"""Answer one query: apply the rules of the API in the order in which the vendor applies them, without I/O.
-
-Registry of all endpoints by function name.
-"""
+"""Answer one request without I/O: find the tool, and apply the rules of the API in the vendor's order."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
-from toolfold.mock_api.endpoint import (
-    ApiError,
-    ApiRequest,
-    Endpoint,
-    Query,
-    get_first,
-    is_unknown_symbol,
-    parse_request,
-    to_csv,
-)
-from toolfold.mock_api.endpoints import (
-    analytics,
-    calendars,
-    company,
-    congress,
-    core_stocks,
-    currencies,
-    economy,
-    indicators,
-    indices,
-    intelligence,
-    options,
-    quotes,
-    statements,
-)
-from toolfold.mock_api.faults import analytics_error_response, error_response, placeholder_response, requested_fault
-from toolfold.mock_api.responses import Response, csv_response, json_response
+from toolfold.catalog.entries import Source
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.mock_api import records, series
+from toolfold.mock_api.endpoint import Endpoint, Query, Request, get_first, strip_number
+from toolfold.mock_api.faults import error_response, placeholder_response, requested_fault
+from toolfold.mock_api.instruments import INSTRUMENTS, UnknownSymbol
+from toolfold.mock_api.responses import Data, RefusedRequest, Response, empty_response, json_response, render
 
-_ENDPOINT_MODULES = (
-    core_stocks,
-    quotes,
-    options,
-    intelligence,
-    analytics,
-    company,
-    statements,
-    calendars,
-    currencies,
-    economy,
-    indicators,
-    indices,
-    congress,
-)
-
-ENDPOINTS: dict[str, Endpoint] = {
-    endpoint.function: endpoint for module in _ENDPOINT_MODULES for endpoint in module.ENDPOINTS
-}
-
-
-# A Tuesday on which New York traded. It is the default of ``now``, so that responses never change.
 NEWEST_DAY = date(2026, 1, 13)
+"""A Tuesday on which New York traded. It is the default of ``now``, so that responses never change."""
 
+KEY = "apikey"
 DEMO_KEY, FREE_KEY = "demo", "free"
-FREE_SYMBOLS, FREE_CALCULATIONS = 5, 1  # limits of a free key in analytics
+
+_REFUSING = ("INDEX_DATA", "CURRENCY_EXCHANGE_RATE")
+"""Functions that refuse an unknown symbol although their answer has another form than a series."""
+
+
+class PathRequest(NamedTuple):
+    """A request to a tool with a path of its own, as those of an OpenAPI document have.
+
+    Attributes:
+        method: The method.
+        path: The path, also below other folders.
+        query: The parsed query string.
+        headers: The headers, which may have the credentials.
+        body: The body: an object in JSON, or anything, which is not looked at.
+    """
+
+    method: str
+    path: str
+    query: Query
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+    def header(self, name: str) -> str:
+        """Return a header, or an empty string."""
+        return next((text for key, text in self.headers.items() if key.lower() == name.lower()), "")
+
+    @property
+    def members(self) -> Query:
+        """The members of a body that is a JSON object."""
+        try:
+            document = json.loads(self.body or b"{}")
+        except ValueError:
+            return []
+        members = document.items() if isinstance(document, dict) else ()
+        return [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in members]
+
+
+class Api:
+    """The endpoints of a catalog: all tools of its HTTP sources.
+
+    Args:
+        catalog: The file of a compiled catalog.
+    """
+
+    def __init__(self, catalog: str) -> None:
+        self._catalog = FileStore(catalog)()
+
+    @cached_property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """Function → endpoint."""
+        tools = [tool for name in self._catalog if (tool := self._catalog.get(name)) is not None]
+        peers: dict[str, dict[str, Any]] = {}
+        for tool in tools:
+            peers.setdefault(tool.source, {}).update(tool.parameters.get("properties", {}))
+        sources = {source.id: source for source in self._catalog.sources}
+        known = [Endpoint(tool, sources[tool.source], peers[tool.source]) for tool in tools]
+        return {one.function: one for one in known if one.source.function_key or one.path}
+
+    @cached_property
+    def sources(self) -> Sequence[Source]:
+        """The sources that have endpoints."""
+        return [one for one in self._catalog.sources if any(one == of.source for of in self.endpoints.values())]
+
+    def _find(self, query: Query) -> Endpoint | None:
+        """Return the function that a query calls."""
+        keys = dict.fromkeys(one.function_key for one in self.sources if one.function_key)
+        return next((found for key in keys if (found := self.endpoints.get(get_first(query, key)))), None)
+
+    @cached_property
+    def _paths(self) -> Sequence[tuple[re.Pattern[str], Endpoint]]:
+        """Pattern of method and path, and endpoint; those without placeholders first."""
+        found = []
+        for endpoint in self.endpoints.values():
+            pieces = re.split(r"\{[^}]+\}", endpoint.path)
+            pattern = "([^/]+)".join(map(re.escape, pieces))
+            method = endpoint.tool.call.get("method", "GET")
+            found.append((len(pieces), re.compile(f"{method} (?:/[^/]+)*?{pattern}"), endpoint))
+        return [(pattern, endpoint) for _, pattern, endpoint in sorted(found, key=lambda one: one[0]) if endpoint.path]
+
+    def answer_path(self, sent: PathRequest, now: datetime | None = None) -> tuple[Response, str]:
+        """Return the response of a tool that has a path of its own, and its name; empty for no tool.
+
+        Args:
+            sent: The request.
+            now: Moves the newest day of the data.
+        """
+        for pattern, endpoint in self._paths:
+            if match := pattern.fullmatch(f"{sent.method} {sent.path}"):
+                names = re.findall(r"\{([^}]+)\}", endpoint.path)
+                pairs = [*zip(names, map(unquote, match.groups()), strict=True), *sent.query, *sent.members]
+                query = endpoint.arguments_of(pairs)
+                return self._answer_bound(endpoint, query, sent, now), endpoint.function
+        return json_response({"error": "There is nothing at this path."}, 404), ""
+
+    def _answer_bound(self, endpoint: Endpoint, query: Query, sent: PathRequest, now: datetime | None) -> Response:
+        auth, key = endpoint.source.auth, ""
+        if auth is not None:
+            key = get_first(query, auth.query_key or "") or sent.header(auth.header or "Authorization")
+            if not key and "credentials" not in endpoint.tool.call:
+                return json_response({"error": "Credentials are missing."}, 401)
+        if fault := requested_fault(query, endpoint, key.rpartition(" ")[2]):
+            return fault
+        request = endpoint.parse(query, now.date() if now else NEWEST_DAY)
+        if request is None:
+            return json_response({"error": "A parameter is missing or has a value that it cannot have."}, 400)
+        return render(request, records.made_up(request))
+
+    def answer(self, query: Query, now: datetime | None = None) -> Response:
+        """Return the response to the query of a function. Never raises.
+
+        The same query and the same date give the same bytes, in every process and on every day.
+
+        Args:
+            query: The parsed query string, in its order and with repeated names.
+            now: Moves the newest day of the data. Only the date counts; every session of that date has ended.
+        """
+        endpoint = self._find(query)
+        auth = endpoint.source.auth if endpoint else None
+        key = get_first(query, auth.query_key or KEY if auth else KEY)
+        if not key and (endpoint is None or auth is not None):
+            return error_response("invalid_api_key", query)
+        if fault := requested_fault(query, endpoint, key):
+            return fault
+        if key == DEMO_KEY:
+            return error_response("demo_key_only", query)
+        if endpoint is None:
+            return error_response("unknown_function", query)
+        request = endpoint.parse(query, now.date() if now else NEWEST_DAY)
+        if request is None:
+            return error_response(_error_name(endpoint), query)
+        if key == FREE_KEY and (refused := _refused_to_free_key(request, query)):
+            return refused
+        try:
+            return render(request, _build(request))
+        except UnknownSymbol:
+            return _unknown_symbol(request, query)
+        except RefusedRequest as refusal:
+            return error_response(str(refusal.args[0]), query)
+
+
+def _build(request: Request) -> Data:
+    function = request.function
+    if build := records.BUILDERS.get(function) or series.BUILDERS.get(function):
+        return build(request)
+    if ("series", function) in INSTRUMENTS:
+        return series.economy(request)
+    if request.endpoint.kind == "map":
+        is_price = "open" in map(strip_number, request.endpoint.columns)
+        return series.price_series(request) if is_price else series.indicator(request)
+    return records.made_up(request)
+
+
+def _error_name(endpoint: Endpoint) -> str:
+    return "invalid_inputs_news" if endpoint.function == "NEWS_SENTIMENT" else "invalid_call"
+
+
+def _unknown_symbol(request: Request, query: Query) -> Response:
+    """Return what the vendor answers for a symbol that does not exist."""
+    endpoint = request.endpoint
+    if endpoint.kind == "map" or endpoint.function in _REFUSING or endpoint.function == "NEWS_SENTIMENT":
+        return error_response(_error_name(endpoint), query)
+    return empty_response(request)
+
+
+def _refused_to_free_key(request: Request, query: Query) -> Response | None:
+    """Return what a free key gets instead of data, or None where it gets the data."""
+    endpoint = request.endpoint
+    if endpoint.tool.access == "premium":
+        is_silent = request.function.startswith("REALTIME_")  # these return rows that look like data
+        return placeholder_response(endpoint) if is_silent else error_response("premium_endpoint", query)
+    for name, values in endpoint.tool.hints.get("premium", {}).items():
+        if request.text(name) in values:
+            return error_response("not_entitled" if name == "entitlement" else "premium_parameter", query)
+    items = endpoint.tool.hints.get("free_items", {})
+    lists = {name.lower(): request.items(name) for name in request.values}
+    is_sliding = "WINDOW_SIZE" in request.values
+    if any(len(lists[name]) > most for name, most in items.items()) or (is_sliding and len(lists["calculations"]) > 1):
+        return error_response("premium_endpoint", query)
+    return None
+
+
+@lru_cache(maxsize=8)
+def open_api(catalog: str | Path | None = None) -> Api:
+    """Return the endpoints of a compiled catalog, by default of the one in the package."""
+    return Api(str(catalog or bundled_path()))
 
 
 def handle_query(query: Query, *, now: datetime | None = None) -> Response:
-    """Return the response to a query. Never raises.
-
-    The same query and the same date give the same bytes, in every process and on every day.
-
-    Args:
-        query: The parsed query string, in its order and with repeated names.
-        now: Moves the newest day of the data. Only the date counts; every session of that date has ended.
-    """
-    today = now.date() if now else NEWEST_DAY
-    function = get_first(query, "function")
-    endpoint = ENDPOINTS.get(function)
-    if not get_first(query, "apikey"):
-        return error_response("invalid_api_key", query)
-    fault = requested_fault(query, endpoint)
-    if fault is not None:
-        return fault
-    if get_first(query, "apikey") == DEMO_KEY:
-        return error_response("demo_key_only", query)
-    if endpoint is None:
-        return error_response("unknown_function", query)
-    request = parse_request(query, function, endpoint.parameters, today)
-    if request is None:
-        return error_response(endpoint.error_name, query)
-    if get_first(query, "apikey") == FREE_KEY:
-        refused = _free_key_error(request, endpoint, query)
-        if refused is not None:
-            return refused
-    return _build_response(request, endpoint, query)
-
-
-def _build_response(request: ApiRequest, endpoint: Endpoint, query: Query) -> Response:
-    """Return the data of an endpoint in the requested format, or the error that the endpoint raises."""
-    try:
-        if not endpoint.symbol or not is_unknown_symbol(request.text(endpoint.symbol)):
-            document = endpoint.build(request)
-        elif endpoint.unknown_symbol:
-            document = endpoint.unknown_symbol(request)
-        else:
-            return error_response(endpoint.error_name, query)
-    except ApiError as refused:
-        name = str(refused.args[0])
-        return analytics_error_response() if name == "analytics_error" else error_response(name, query)
-    wants_csv = not endpoint.has_json or request.text("datatype") == "csv"
-    if wants_csv and endpoint.table is not None:
-        return csv_response(to_csv(endpoint.table, document, request))
-    return json_response(document)
-
-
-def _free_key_error(request: ApiRequest, endpoint: Endpoint, query: Query) -> Response | None:
-    """Return what a free key gets instead of data, or None where it gets the data."""
-    if endpoint.access == "premium":
-        return error_response("premium_endpoint", query)
-    if endpoint.access == "placeholder":
-        return placeholder_response(request.function, endpoint)
-    if request.text("entitlement"):
-        return error_response("not_entitled", query)
-    if request.function == "TIME_SERIES_DAILY" and request.text("outputsize") == "full":
-        return error_response("premium_parameter", query)
-    sliding = request.function == "ANALYTICS_SLIDING_WINDOW"
-    if len(request.comma_list("SYMBOLS")) > FREE_SYMBOLS or (
-        sliding and len(request.comma_list("CALCULATIONS")) > FREE_CALCULATIONS
-    ):
-        return error_response("premium_endpoint", query)
-    return None
+    """Return the response to the query of a function of the catalog in the package: see :meth:`Api.answer`."""
+    return open_api().answer(query, now)

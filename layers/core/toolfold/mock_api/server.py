@@ -1,4 +1,4 @@
-"""HTTP/1.1 server around :func:`handle_query`, for tests, demos and work without a network.
+"""HTTP/1.1 server around :class:`Api`, for tests, demos and work without a network.
 
 Request quotas of each API key, per day and per second, as in the vendor's free plan.
 """
@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET, close
 from types import TracebackType
 from typing import Any, TextIO
@@ -21,7 +22,7 @@ from urllib.parse import parse_qsl, urlsplit
 from toolfold.mock_api.endpoint import get_first
 from toolfold.mock_api.faults import KEY_PREFIX, error_response
 from toolfold.mock_api.responses import TEXT, Response
-from toolfold.mock_api.router import DEMO_KEY, ENDPOINTS, handle_query
+from toolfold.mock_api.router import DEMO_KEY, PathRequest, open_api
 
 _EASTERN_S = -5 * 3600
 """Offset of Eastern Standard Time: a day begins at its midnight. The vendor does not document when its day begins."""
@@ -97,9 +98,10 @@ class MockApi:
     Args:
         host: Address to listen on.
         port: Port to listen on; 0 takes a free one.
-        now: Moves the newest day of the data (see :func:`handle_query`).
+        now: Moves the newest day of the data (see :meth:`Api.answer`).
+        catalog: The compiled catalog whose tools are answered; None for the one in the package.
         log: Gets one line per request with function and status, never a key.
-        plan: A key of ``quotas.PLANS``: every key has its rights and quotas. None counts nothing.
+        plan: A key of ``PLANS``: every key has its rights and quotas. None counts nothing.
         latency_s: Seconds of silence before every response.
         clock: Returns seconds since 1970, for the quotas.
         sleep: Replaces the waiting for delays.
@@ -114,13 +116,14 @@ class MockApi:
         port: int = 0,
         *,
         now: datetime | None = None,
+        catalog: str | Path | None = None,
         log: TextIO | None = None,
         plan: str | None = None,
         latency_s: float = 0.0,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] | None = None,
     ) -> None:
-        self._now = now
+        self._now, self._api = now, open_api(catalog)
         self._quota = QuotaCounter(PLANS[plan], clock) if plan else None
         self._latency_s, self._sleep = latency_s, sleep
         self._log = log
@@ -129,21 +132,7 @@ class MockApi:
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._serving = False
-        mock_api = self
-
-        class Handler(_Handler):
-            api = mock_api
-
-        self._server = _Server((host, port), Handler, bind_and_activate=False)
-        # Each connection has a thread of its own, which must not delay the end of the process.
-        self._server.daemon_threads = True
-        self._server.block_on_close = False
-        try:
-            self._server.server_bind()
-            self._server.server_activate()
-        except OSError:
-            self._server.server_close()
-            raise
+        self._server = _Server((host, port), type("Handler", (_Handler,), {"api": self}))
 
     @property
     def port(self) -> int:
@@ -152,9 +141,23 @@ class MockApi:
 
     @property
     def url(self) -> str:
-        """The URL of the API."""
-        host = str(self._server.server_address[0])
-        return f"http://{host}:{self.port}{PATH}"
+        """The URL of sources whose tools are functions of one address, such as Alpha Vantage."""
+        return f"{self.root_url}{PATH}"
+
+    @property
+    def root_url(self) -> str:
+        """The URL of sources whose tools have paths of their own, such as those of an OpenAPI document."""
+        return f"http://{self._server.server_address[0]!s}:{self.port}"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables that point toolfold at this server: a URL for each source, and its key."""
+        found = {}
+        for one in self._api.sources:
+            found[f"TOOLFOLD_SOURCE_{one.id.upper()}_URL"] = self.url if one.function_key else self.root_url
+            if one.auth is not None:
+                found[one.auth.environment] = "mock"
+        return found
 
     @property
     def requests(self) -> list[ParsedQuery]:
@@ -196,29 +199,27 @@ class MockApi:
     ) -> None:
         self.close()
 
-    def _respond(self, query: ParsedQuery) -> Response:
-        with self._lock:
-            self._requests.append(query)
-        response = self._apply_quota(query)
+    def _delayed(self, response: Response) -> Response:
         if self._latency_s and response.connection != "drip":
             return replace(response, delay_s=response.delay_s + self._latency_s)
         return response
 
-    def _apply_quota(self, query: ParsedQuery) -> Response:
+    def _answer(self, query: ParsedQuery) -> Response:
+        with self._lock:
+            self._requests.append(query)
         key = get_first(query, "apikey")
         if self._quota is None or key in ("", DEMO_KEY) or key.startswith(KEY_PREFIX):
-            return handle_query(query, now=self._now)
+            return self._api.answer(query, self._now)
         error_name = self._quota.count_request(key)
         if error_name is not None:
             return error_response(error_name, query)
-        return handle_query(
-            [pair for pair in query if pair[0] != "apikey"] + [("apikey", self._quota.plan.key)], now=self._now
-        )
+        others = [pair for pair in query if pair[0] != "apikey"]
+        return self._api.answer([*others, ("apikey", self._quota.plan.key)], self._now)
 
-    def _log_request(self, function: str, status: int) -> None:
+    def _log_request(self, name: str, status: int) -> None:
         """Log function and status, without unknown function names: they may be secrets in the wrong parameter."""
         if self._log:
-            print(f"{function if function in ENDPOINTS else '?'} {status}", file=self._log, flush=True)
+            print(f"{name if name in self._api.endpoints else '?'} {status}", file=self._log, flush=True)
 
     def _wait(self, seconds: float) -> bool:
         """Wait unless the server is closed in the meantime; return True when it was closed."""
@@ -229,6 +230,9 @@ class MockApi:
 
 
 class _Server(ThreadingHTTPServer):
+    # Each connection has a thread of its own, which must not delay the end of the process.
+    daemon_threads, block_on_close = True, False
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore clients that disconnect in the middle of a response: half of the faults make them do so."""
         if not isinstance(sys.exception(), OSError):
@@ -247,15 +251,23 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
+        query = parse_qsl(parts.query, keep_blank_values=True)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if parts.path == PATH:
-            query = parse_qsl(parts.query, keep_blank_values=True)
-            response = self.api._respond(query)
-            self.api._log_request(get_first(query, "function"), response.status)
+            if self.command != "GET":
+                self._send(Response(405, TEXT, b"Functions are called with GET\n"))
+                return
+            response, function = self.api._answer(query), get_first(query, "function")
         elif parts.path == "/" and not parts.query:
-            response = Response(200, TEXT, ABOUT)
+            self._send(Response(200, TEXT, ABOUT))
+            return
         else:
-            response = Response(404, TEXT, b"Not found. The API is at /query\n")
-        self._send(response)
+            sent = PathRequest(self.command, parts.path, query, dict(self.headers), body)
+            response, function = self.api._api.answer_path(sent, self.api._now)
+        self.api._log_request(function, response.status)
+        self._send(self.api._delayed(response))
+
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
 
     def _send(self, response: Response) -> None:
         if response.connection in ("closed", "reset"):

@@ -1,4 +1,4 @@
-"""Random numbers from a seed: the same names give the same numbers, in every process and on every day."""
+"""Random numbers from a seed, which are the same in every process, in every version of Python and on every day."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class SeededRandom:
-    """Random number generator whose seed is a sequence of names.
+class Seeded:
+    """Random numbers whose seed is a sequence of names.
 
     Only ``Random.random`` is used: it is the one method whose sequence Python promises to keep between versions.
     """
@@ -20,30 +20,21 @@ class SeededRandom:
 
     def __init__(self, *names: object) -> None:
         digest = sha256("\x1f".join(map(str, names)).encode()).digest()
-        self.random = Random(int.from_bytes(digest[:8], "big")).random  # noqa: S311 - nothing secret: repeatable on purpose
+        self.random = Random(int.from_bytes(digest[:8], "big")).random  # noqa: S311 - repeatable on purpose
 
     def uniform(self, low: float, high: float) -> float:
         """Return a number between ``low`` and ``high``."""
         return low + (high - low) * self.random()
 
-    def randint(self, low: int, high: int) -> int:
+    def integer(self, low: int, high: int) -> int:
         """Return an integer from ``low`` to ``high``, both included."""
         return low + int((high - low + 1) * self.random())
-
-    def normal(self) -> float:
-        """Return a roughly normal number with mean 0 and standard deviation 1, never beyond 3.5."""
-        random = self.random
-        return (random() + random() + random() + random() - 2.0) * 1.7320508
-
-    def chance(self, probability: float) -> bool:
-        """Return True with this probability."""
-        return self.random() < probability
 
     def choice(self, choices: Sequence[T]) -> T:
         """Return one of the choices."""
         return choices[int(len(choices) * self.random())]
 
     def sample(self, choices: Sequence[T], count: int) -> list[T]:
-        """Return ``count`` different entries, in random order."""
+        """Return ``count`` different choices, in random order."""
         pool = list(choices)
         return [pool.pop(int(len(pool) * self.random())) for _ in range(min(count, len(pool)))]

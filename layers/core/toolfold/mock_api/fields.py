@@ -1,0 +1,208 @@
+"""Values by the names of their columns, for all that no other part of the mock API computes: ``fields.csv``.
+
+The first line whose pattern is the column, or ``function.column``, in lower case, says what is in it:
+
+=====================  ================================================================================================
+``any A|B``            one of the texts; ``each A|B`` by the number of the row, ``list A|B`` a list of some of them
+``time FORMAT``        the time of the row; ``day N`` its day, N days later
+``ahead N``            a trading day after today, N days after that of the row before
+``LOW HIGH [%]``       a number with the decimals of LOW; ``number LOW HIGH`` is a number also where others are texts
+``flow R [J]``         R times the revenue of the period, at random by the share J; ``level R [J]`` that of a quarter
+``each_share R [J]``   the same of a flow, for each share; ``shares R`` R times the shares of the company
+``?MARK:SHARE …``      a share of the values has the mark of a missing one
+``falling N R``        N in the first row, and in each row R times that of the row before
+``null``               no value
+=====================  ================================================================================================
+
+Anything else is the text, with {symbol} and {name} of what is requested, {ticker} and {company} of another
+company in each row, {index}, {word}, {letters} and {number}.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from toolfold.mock_api.endpoint import Request, parse_column, strip_number
+from toolfold.mock_api.instruments import Instrument, UnknownSymbol, find_stock, of_kind
+from toolfold.mock_api.prices import trading_day
+from toolfold.mock_api.seeded import Seeded
+
+_MISSING = re.compile(r"\?([^:]*):([\d.]+) (.*)")
+_NUMBERS = re.compile(r"-?[\d.]+ -?[\d.]+( %)?")
+_WORDS = ("Amber", "Birch", "Cobalt", "Delta", "Ember", "Fjord", "Granite", "Harbor", "Indigo", "Juniper")
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+_OF_TYPES = {"integer": "1 9000", "number": "1.00 400.00", "boolean": "any true|false", "array": "list amber|birch"}
+"""Type in the JSON Schema of a parameter that has the name of the column → its rule."""
+
+
+def _rules() -> list[tuple[re.Pattern[str], str]]:
+    with Path(__file__).with_name("fields.csv").open(encoding="utf-8", newline="") as file:
+        return [(re.compile(line["column"]), line["value"]) for line in csv.DictReader(file)]
+
+
+RULES = _rules()
+COMPANIES = [one for one in of_kind("stock") if one.kind == "Equity"]
+
+
+@lru_cache(maxsize=2000)
+def _rule(function: str, column: str) -> str:
+    column = column.lower()
+    names = {True: f"{function.lower()}.{column}", False: column}
+    return next(rule for pattern, rule in RULES if pattern.fullmatch(names["\\." in pattern.pattern]))
+
+
+def is_listed(function: str, column: str) -> bool:
+    """Return whether a column has a list of values, by which a parameter of that name selects rows."""
+    return _rule(function, column).startswith("each ")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Where a value is: the request, and the row with its number, its time, and its random numbers.
+
+    Attributes:
+        subject: The symbol that the request is about; empty for none, and each row is about another one.
+        months: The months that a row is about, for figures of companies.
+    """
+
+    request: Request
+    index: int
+    time: datetime
+    rng: Seeded
+    subject: str = ""
+    months: int = 3
+
+    @property
+    def stock(self) -> Instrument:
+        """The share that the row is about."""
+        try:
+            return find_stock(self.subject)
+        except UnknownSymbol:
+            return self.another
+
+    @property
+    def another(self) -> Instrument:
+        """A company for this row of a list of several."""
+        return COMPANIES[self.index % len(COMPANIES)]
+
+
+def value_of(column: str, cell: Cell) -> Any:
+    """Return the value of a column: that of the parameter with this name, or what its rule gives."""
+    name, inner = parse_column(strip_number(column))
+    request = cell.request
+    if inner:
+        wanted = {one: items for one in inner if (items := request.items(f"{one}s"))}
+        count = max(map(len, wanted.values()), default=cell.rng.integer(1, 3))
+        return [
+            {one: wanted[one][at] if one in wanted else value_of(one, cell) for one in inner} for at in range(count)
+        ]
+    if (said := request.text(name)) and name not in ("date", "symbol") and not is_listed(request.function, name):
+        return _typed(said, request)
+    schema = request.endpoint.siblings.get(name, {}) if request.endpoint.is_typed else {}
+    rule = _OF_TYPES.get(str(schema.get("type"))) or _rule(request.function, name)
+    return _typed(_apply("any " + "|".join(map(str, schema["enum"])) if "enum" in schema else rule, cell), request)
+
+
+def _apply(rule: str, cell: Cell) -> Any:
+    """Return what a rule gives for a row."""
+    if missing := _MISSING.fullmatch(rule):
+        if cell.rng.random() < float(missing[2]):
+            return None if missing[1] == "null" else missing[1]
+        rule = missing[3]
+    if _NUMBERS.fullmatch(rule):
+        return _number(rule, cell.rng)
+    word, _, rest = rule.partition(" ")
+    if word in _WORDS_OF_RULES:
+        return _WORDS_OF_RULES[word](rest, cell)
+    if "{" not in rule:
+        return rule
+    number, letters = cell.rng.integer(100_000, 999_999), _LETTERS[cell.index // 26 % 26] + _LETTERS[cell.index % 26]
+    parts = {
+        "symbol": cell.subject or cell.stock.symbol,
+        "name": cell.stock.name,
+        "letters": f"A{letters}",
+        "ticker": cell.another.symbol,
+        "company": cell.another.name.upper(),
+        "index": cell.index + 1,
+        "number": number,
+    }
+    return re.sub(r"\{(\w+)\}", lambda key: str(parts.get(key[1]) or cell.rng.choice(_WORDS)), rule)
+
+
+def _each(rest: str, cell: Cell) -> str | None:
+    """Return the text of the row; one of six members of Congress has none where it is empty."""
+    texts = rest.split("|")
+    return texts[cell.index % len(texts)] or (None if len(texts) == 6 else "")
+
+
+def _ahead(rest: str, cell: Cell) -> str:
+    return trading_day(cell.request.today + timedelta(days=int(rest) * (cell.index + 1))).isoformat()
+
+
+def _falling(rest: str, cell: Cell) -> str:
+    first, ratio = rest.split()
+    return f"{float(first) * float(ratio) ** cell.index:.{len(first.partition('.')[2])}f}"
+
+
+def _number(rule: str, rng: Seeded) -> str:
+    low, high, *unit = rule.split()
+    return f"{rng.uniform(float(low), float(high)):.{len(low.partition('.')[2])}f}{''.join(unit)}"
+
+
+@lru_cache(maxsize=4000)
+def _revenue(symbol: str, level: float, year: int, month: int) -> float:
+    """Return the revenue of the quarter that ends with the month."""
+    rng, quarter = Seeded("revenue", symbol), Seeded("quarter", symbol, year, month)
+    now = _shares(symbol, level) * level / rng.uniform(10, 28)
+    return float(now * (1 + rng.uniform(0.02, 0.12)) ** (year - 2025 + month / 12) * quarter.uniform(0.94, 1.06))
+
+
+def _shares(symbol: str, level: float) -> int:
+    return int(Seeded("shares", symbol).uniform(0.1, 5.0) * 1e11 / level) // 1000 * 1000
+
+
+def _figure(rest: str, cell: Cell, *, of: str) -> str:
+    """Return a figure of a statement, in whole millions; for one share with the decimals of the rule."""
+    ratio, spread = map(float, f"{rest} 0".split()[:2])
+    stock, shares = cell.stock, _shares(cell.stock.symbol, cell.stock.level)
+    if of == "shares":
+        return str(int(shares * ratio))
+    ends = [
+        cell.time.year * 12 + cell.time.month - 1 - 3 * at for at in range(cell.months // 3 if of != "level" else 1)
+    ]
+    revenue = sum(_revenue(stock.symbol, stock.level, end // 12, end % 12 + 1) for end in ends)
+    value = revenue * ratio * (1 + spread * (2 * Seeded(stock.symbol, cell.time, rest).random() - 1))
+    decimals = len(rest.partition(" ")[0].partition(".")[2])
+    return f"{value / shares:.{decimals}f}" if of == "each_share" else str(round(value / 1e6) * 10**6)
+
+
+_WORDS_OF_RULES: Mapping[str, Callable[[str, Cell], Any]] = {
+    "any": lambda rest, cell: cell.rng.choice(rest.split("|")),
+    "each": _each,
+    "list": lambda rest, cell: cell.rng.sample(rest.split("|"), cell.rng.integer(1, 2)),
+    "time": lambda rest, cell: cell.time.strftime(rest),
+    "day": lambda rest, cell: (cell.time + timedelta(days=int(rest))).date().isoformat(),
+    "ahead": _ahead,
+    "falling": _falling,
+    "number": lambda rest, cell: float(_number(rest, cell.rng)),
+    "null": lambda rest, cell: None,
+    **{word: partial(_figure, of=word) for word in ("flow", "level", "each_share", "shares")},
+}
+
+
+def _typed(value: Any, request: Request) -> Any:
+    """Return a number or a boolean for a text that is one, where the source does not write them as texts."""
+    if not request.endpoint.is_typed or not isinstance(value, str):
+        return value
+    if re.fullmatch(r"-?\d+(\.\d+)?", value):
+        return float(value) if "." in value else int(value)
+    return value == "true" if value in ("true", "false") else value

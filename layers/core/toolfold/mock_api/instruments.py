@@ -1,0 +1,169 @@
+"""What has prices or values. Tickers and names in ``instruments.csv`` are facts, levels are invented."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from toolfold.mock_api.seeded import Seeded
+
+
+class UnknownSymbol(LookupError):
+    """No market has the symbol, or there is no data of this kind for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """Something with a price or value of each day.
+
+    Attributes:
+        kind: ``Equity``, ``ETF``, ``index``, ``currency``, ``coin``, ``metal`` or ``series`` (of the economy).
+        symbol: Ticker or code, or the function of a series; the seed of the prices.
+        level: The price at the beginning of 2026; in dollars for currencies, coins and metals.
+        dividend: What a share pays per year.
+        unit: The unit of a series.
+        growth: The trend per year, as a fraction.
+        volatility: The typical move per day, as a fraction.
+        decimals: Decimals of the prices.
+        volume: The typical volume per day.
+        calendar: ``trading`` (New York), ``weekdays`` or ``every``.
+        first_year: The year in which the history begins.
+    """
+
+    kind: str
+    symbol: str
+    name: str
+    level: float
+    dividend: float = 0.0
+    exchange: str = "NYSE"
+    sector: str = "INDUSTRIALS"
+    region: str = "United States"
+    currency: str = "USD"
+    unit: str = ""
+    growth: float = 0.06
+    volatility: float = 0.013
+    decimals: int = 2
+    volume: float = 0.0
+    calendar: str = "trading"
+    first_year: int = 2000
+
+
+_NUMBERS = {"level": float, "dividend": float, "growth": float, "volatility": float, "decimals": int, "first_year": int}
+_MADE_UP = re.compile(r"ZZ[A-Z]{3}")
+_WORDS = ("Amber", "Birch", "Cobalt", "Ember", "Fjord", "Granite", "Harbor", "Indigo", "Juniper", "Kestrel", "Larch")
+_BUSINESSES = ("Bancorp", "Biosciences Inc", "Energy Partners LP", "Foods Inc", "Holdings Ltd", "Robotics Inc")
+
+
+def _share(instrument: Instrument) -> Instrument:
+    """Return a share or fund with a trend, swings and volume of its own."""
+    rng = Seeded("stock", instrument.symbol)
+    volume = rng.uniform(2e6, 6e7) * min(1.0, 200 / instrument.level)
+    return replace(instrument, growth=rng.uniform(0.05, 0.12), volatility=rng.uniform(0.009, 0.02), volume=volume)
+
+
+def _read() -> Mapping[tuple[str, str], Instrument]:
+    found = {}
+    with Path(__file__).with_name("instruments.csv").open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            given: dict[str, Any] = {name: _NUMBERS.get(name, str)(text) for name, text in line.items() if text}
+            one = Instrument(**given)
+            is_share = one.kind in ("Equity", "ETF")
+            found["stock" if is_share else one.kind, one.symbol] = _share(one) if is_share else one
+    return found
+
+
+INSTRUMENTS = _read()
+"""By kind and symbol; shares and funds have the kind ``stock`` here."""
+
+METALS = {"GOLD": "XAU", "SILVER": "XAG"}
+
+
+def of_kind(kind: str) -> list[Instrument]:
+    """Return all instruments of one kind, in the order of the table."""
+    return [one for (of, _), one in INSTRUMENTS.items() if of == kind]
+
+
+def find(kind: str, symbol: str) -> Instrument:
+    """Return an instrument of one kind.
+
+    Raises:
+        UnknownSymbol: The table does not list it.
+    """
+    found = INSTRUMENTS.get((kind, symbol.upper()))
+    if found is None:
+        raise UnknownSymbol(symbol)
+    return found
+
+
+def made_up_ticker(index: int) -> str:
+    """Return a ticker of the form ZZxxx, which no exchange assigns; the function LISTING_STATUS lists them."""
+    return "ZZ" + "".join(chr(ord("A") + index // 26**power % 26) for power in (2, 1, 0))
+
+
+def find_stock(symbol: str) -> Instrument:
+    """Return the share or fund with this ticker.
+
+    Raises:
+        UnknownSymbol: No market lists it. A pair such as BTCUSD is not a share.
+    """
+    symbol = symbol.upper().replace("BRK.", "BRK-")
+    if _MADE_UP.fullmatch(symbol):
+        rng = Seeded("made up", symbol)
+        name = f"{rng.choice(_WORDS)} {rng.choice(_BUSINESSES)}"
+        exchange = rng.choice(("NYSE", "NASDAQ", "NYSE ARCA"))
+        return _share(Instrument("Equity", symbol, name, float(rng.integer(12, 320)), exchange=exchange))
+    return find("stock", symbol)
+
+
+def find_company(symbol: str) -> Instrument:
+    """Return a company.
+
+    Raises:
+        UnknownSymbol: It is unknown, or a fund: those have no company data.
+    """
+    found = find_stock(symbol)
+    if found.kind == "ETF":
+        raise UnknownSymbol(symbol)
+    return found
+
+
+def find_money(code: str) -> Instrument:
+    """Return a currency or coin.
+
+    Raises:
+        UnknownSymbol: It is neither.
+    """
+    kind = "coin" if ("coin", code.upper()) in INSTRUMENTS else "currency"
+    return find(kind, code)
+
+
+def find_pair(code: str, market: str) -> Instrument:
+    """Return one currency or coin in units of another. A pair with a coin trades every day, any other on weekdays.
+
+    Raises:
+        UnknownSymbol: One of the codes is not known.
+    """
+    base, quote = find_money(code), find_money(market)
+    level, symbol = base.level / quote.level, f"{base.symbol}/{quote.symbol}"
+    pair = Instrument("pair", symbol, base.name, level, growth=0, volatility=0.004, decimals=5, calendar="weekdays")
+    if "coin" not in (base.kind, quote.kind):
+        return pair
+    volume = Seeded("coin", symbol).uniform(0.3, 0.8) * 1e8 / base.level
+    return replace(pair, growth=0.12, volatility=0.026, decimals=8, volume=volume, calendar="every")
+
+
+def find_charted(symbol: str) -> Instrument:
+    """Return what indicators are computed of: a share, a fund, or a pair written as one word (EURUSD).
+
+    Raises:
+        UnknownSymbol: It is not one of them.
+    """
+    for code in (one.symbol for kind in ("currency", "coin") for one in of_kind(kind)):
+        market = symbol.upper().removeprefix(code)
+        if len(market) < len(symbol) and (("currency", market) in INSTRUMENTS or ("coin", market) in INSTRUMENTS):
+            return find_pair(code, market)
+    return find_stock(symbol)

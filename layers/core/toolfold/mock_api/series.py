@@ -1,0 +1,342 @@
+"""Answers that are computed from the prices: price series, indicators, quotes, the economy; and analytics."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from itertools import groupby
+from typing import Any
+
+from toolfold.mock_api import instruments
+from toolfold.mock_api.endpoint import Request
+from toolfold.mock_api.indicators import compute
+from toolfold.mock_api.instruments import Instrument, UnknownSymbol, find_charted, find_money, find_pair, find_stock
+from toolfold.mock_api.prices import (
+    FRIDAY,
+    PERIODS,
+    Bar,
+    daily_bars,
+    group,
+    is_trading_day,
+    minute_bars,
+    traded_bars,
+)
+from toolfold.mock_api.responses import AT, Data, RefusedRequest, Row
+from toolfold.mock_api.seeded import Seeded
+
+COMPACT_POINTS = 100
+INTRADAY_DAYS = 30
+
+
+def _instrument(request: Request) -> Instrument:
+    """Return what the price series is of."""
+    symbol, market = request.text("symbol"), request.text("market")
+    if request.text("from_symbol"):
+        return find_pair(request.text("from_symbol"), request.text("to_symbol"))
+    if market:
+        return find_pair(instruments.find("coin", symbol).symbol, market)
+    if request.function == "INDEX_DATA":
+        return instruments.find("index", symbol)
+    if request.function.startswith("GOLD_SILVER"):
+        return instruments.find("metal", instruments.METALS.get(symbol, symbol))
+    return find_stock(symbol)
+
+
+def _bars(request: Request, instrument: Instrument, days: Sequence[Bar]) -> list[Bar]:
+    """Return the bars of the requested length: minutes are those of the last 30 days, or of a month.
+
+    Some functions have the length in their name. With ``outputsize=compact`` only the newest days are computed.
+    """
+    named = re.search("DAILY|WEEKLY|MONTHLY", request.function)
+    interval, month = request.text("interval") or (named[0].lower() if named else "monthly"), request.text("month")
+    if interval in PERIODS:
+        return group(days, interval)
+    since = (request.today - timedelta(days=INTRADAY_DAYS)).isoformat()
+    bars = minute_bars(
+        instrument,
+        [bar for bar in days if (bar.label.startswith(month) if month else bar.label > since)],
+        int(interval.removesuffix("min")),
+        regular=request.text("extended_hours") == "false",
+        at_least=COMPACT_POINTS if request.text("outputsize") == "compact" else None,
+    )
+    if not bars:
+        raise RefusedRequest("invalid_call")
+    return bars
+
+
+def price_series(request: Request) -> Data:
+    """Return the bars of a stock, pair, index or metal, newest first."""
+    instrument = _instrument(request)
+    is_stock, is_coin = instrument.kind in ("Equity", "ETF"), instrument.calendar == "every"
+    is_adjusted = not is_stock or (request.text("interval") and request.text("adjusted") != "false")
+    bars = _bars(request, instrument, (daily_bars if is_adjusted else traded_bars)(instrument, request.today))
+    newest = bars[-1].label
+    is_intraday = len(newest) > 10
+    digits = 4 if is_stock else 8 if is_coin and not is_intraday else 5 if instrument.kind == "pair" else 2
+    bars = bars[-COMPACT_POINTS:] if request.text("outputsize") == "compact" else bars
+    rows = [_price_row(bar, digits) for bar in reversed(bars)]
+    if is_coin:  # intraday, this is the only number of a series that is a number in JSON
+        for row, bar in zip(rows, reversed(bars), strict=True):
+            row["volume"] = int(bar.volume) if is_intraday else f"{bar.volume:.8f}"
+    meta = _numbered(_meta(request, newest), ". ")
+    return Data(rows, {"Meta Data": meta, "name": instrument.name, "nominal": f"{instrument.symbol}USD"})
+
+
+def _price_row(bar: Bar, digits: int) -> dict[str, Any]:
+    return {
+        AT: bar.label,
+        "date": bar.label,
+        "open": f"{bar.open:.{digits}f}",
+        "high": f"{bar.high:.{digits}f}",
+        "low": f"{bar.low:.{digits}f}",
+        "close": f"{bar.close:.{digits}f}",
+        "price": str(bar.close),
+        "volume": f"{bar.volume:.0f}",
+        "adjusted close": f"{bar.adjusted_close:.4f}",
+        "dividend amount": f"{bar.dividend:.4f}",
+        "split coefficient": f"{bar.split:.4f}",
+    }
+
+
+def _numbered(entries: Iterable[tuple[str, Any]], separator: str) -> dict[str, Any]:
+    """Return meta data with their numbers. Entries of a group, ``name/group``, share one: 6.1, 6.2."""
+    found, number, part = dict[str, Any](), 0, 0
+    for entry, value in entries:
+        name, _, is_part = entry.partition("/")
+        part = part + 1 if is_part else 0
+        number += part <= 1
+        found[f"{number}{f'.{part}' if part else ''}{separator}{name}"] = value
+    return found
+
+
+def _meta(request: Request, newest: str) -> list[tuple[str, Any]]:
+    """Return the meta data of a price series."""
+    title, size = request.endpoint.tool.title, request.text("outputsize")
+    sizes = [("Output Size", "Compact" if size == "compact" else "Full size")] if size else []
+    interval = [("Interval", request.text("interval"))] if request.text("interval") else []
+    is_day = len(newest) == 10
+    head: list[tuple[str, Any]] = [("Information", f"{title}: open, high, low, close")]
+    if base := request.text("from_symbol"):
+        codes = [("From Symbol", base), ("To Symbol", request.text("to_symbol"))]
+        refreshed = [("Last Refreshed", f"{newest} 21:55:00" if is_day else newest)]
+        middle = [*sizes, *refreshed] if is_day else [*refreshed, *interval, *sizes]
+        return [*head, *codes, *middle, ("Time Zone", "UTC")]
+    if market := request.text("market"):
+        for what, code in (("Digital Currency", request.text("symbol")), ("Market", market)):
+            head += [(f"{what} Code", code.upper()), (f"{what} Name", find_money(code).name)]
+        newest = f"{newest} 00:00:00" if is_day else newest
+    else:
+        head.append(("Symbol", request.text("symbol")))
+    zone = "UTC" if market else "US/Eastern"
+    return [*head, ("Last Refreshed", newest), *interval, *sizes, ("Time Zone", zone)]
+
+
+_LABEL = re.compile(r"(fast|slow|signal|time|series)?([kd])?_?(ma)?_?(period|type|limit)?(\d)?")
+_BANDS = {"nbdevup": "Deviation multiplier for upper band", "nbdevdn": "Deviation multiplier for lower band"}
+
+
+def _label(name: str) -> str:
+    """Return the name of a parameter in the meta data: ``fastkperiod`` is ``FastK Period``."""
+    parts = _LABEL.fullmatch(name)
+    if parts is None:
+        return _BANDS.get(name, name.capitalize())
+    which, line, average, what, number = (part or "" for part in parts.groups())
+    return " ".join(filter(None, (which.capitalize() + line.upper(), average.upper(), what.capitalize(), number)))
+
+
+def indicator(request: Request) -> Data:
+    """Return a technical indicator, newest first."""
+    instrument, columns = find_charted(request.text("symbol")), request.endpoint.columns
+    bars = _bars(request, instrument, daily_bars(instrument, request.today))
+    series = [getattr(bar, request.text("series_type") or "close") for bar in bars]
+    lines = compute(request.function, instrument.symbol, len(columns), bars, series, request.numbers())
+    digits = 0 if request.function == "HT_TRENDMODE" else 4
+    rows = [
+        {AT: bar.label[:16], **{key: f"{value:.{digits}f}" for key, value in zip(columns, values, strict=True)}}
+        for bar, *values in zip(bars, *lines, strict=True)
+        if None not in values
+    ]
+    numbers = {name: int(value) if value.is_integer() else value for name, value in request.numbers().items()}
+    period = [("Time Period", numbers.pop("time_period"))] if "time_period" in numbers else []
+    if request.function == "T3":  # a constant that cannot be chosen
+        period.append(("Volume Factor (vFactor)", 0.7))
+    entries = [
+        ("Symbol", request.text("symbol")),
+        ("Indicator", f"{request.endpoint.tool.title} ({request.function})"),
+        ("Last Refreshed", bars[-1].label),
+        ("Interval", request.text("interval")),
+        *period,
+        *((f"{_label(name)}/group", number) for name, number in numbers.items()),
+        *([("Series Type", request.text("series_type"))] if request.text("series_type") else []),
+        ("Time Zone", "US/Eastern Time"),
+    ]
+    return Data(rows[::-1], {"Meta Data": _numbered(entries, ": ")})
+
+
+def _quote_row(symbol: str, request: Request, digits: int) -> Row:
+    """Return what quotes say about a share, under all names that they have for it."""
+    last, bar = traded_bars(find_stock(symbol), request.today)[-2:]
+    change, spread = bar.close - last.close, max(0.01, round(bar.close * 0.0001, 2))
+    percent = f"{100 * change / last.close:.4f}"
+    return {
+        **_price_row(bar, digits),
+        "symbol": symbol.upper(),
+        "price": f"{bar.close:.{digits}f}",
+        "latest trading day": bar.label,
+        "previous close": f"{last.close:.{digits}f}",
+        "previous_close": f"{last.close:.{digits}f}",
+        "change": f"{change:.{digits}f}",
+        "change percent": f"{percent}%",
+        "change_percent": percent,
+        "timestamp": f"{bar.label} 19:59:42{'' if request.function.endswith('PRICES') else '.250'}",
+        "extended_hours_quote": f"{bar.close + spread:.2f}",
+        "extended_hours_change": f"{spread:.2f}",
+        "extended_hours_change_percent": f"{100 * spread / bar.close:.5f}",
+        "bid_price": f"{bar.close - spread:.2f}",
+        "ask_price": f"{bar.close + spread:.2f}",
+    }
+
+
+def quote(request: Request) -> Data:
+    """Return the newest day of a share. The key of a delayed quote has another name."""
+    rows = [_quote_row(request.text("symbol"), request, 4)]
+    is_delayed = request.text("entitlement") == "delayed"
+    return Data({"Global Quote - DATA DELAYED BY 15 MINUTES": rows} if is_delayed else rows)
+
+
+def bulk_quotes(request: Request) -> Data:
+    """Return the newest day of up to a hundred shares; the vendor leaves out unknown ones."""
+    rows = []
+    for symbol in request.items("symbol")[:100]:
+        with contextlib.suppress(UnknownSymbol):
+            rows.append(_quote_row(symbol, request, 2))
+    return Data(rows, {"endpoint": request.endpoint.label})
+
+
+def exchange_rate(request: Request) -> Data:
+    """Return the newest rate of a pair."""
+    codes = {side: request.text(f"{side.lower()}_currency") for side in ("From", "To")}
+    rate = daily_bars(find_pair(*codes.values()), request.today)[-1].close
+    row = {f"{side}_Currency Code": code.upper() for side, code in codes.items()}
+    row |= {f"{side}_Currency Name": find_money(code).name for side, code in codes.items()}
+    prices = {"Exchange Rate": rate, "Bid Price": rate * 0.99998, "Ask Price": rate * 1.00002}
+    row |= {name: f"{price:.8f}" for name, price in prices.items()}
+    return Data([{**row, "Last Refreshed": f"{request.today} 21:59:30", "Time Zone": "UTC"}])
+
+
+def metal_price(request: Request) -> Data:
+    """Return the newest price of gold or silver."""
+    metal = _instrument(request)
+    bar = daily_bars(metal, request.today)[-1]
+    price = {"timestamp": f"{bar.label} 21:59:30", "price": f"{bar.close:.4f}"}
+    return Data([{"nominal": f"{metal.symbol}USD", **price}])
+
+
+MONTHS = {"monthly": 1, "quarterly": 3, "semiannual": 6, "annual": 12}
+MATURITIES = {"3month": -0.5, "2year": -0.6, "5year": -0.4, "7year": -0.2, "30year": 0.6}
+"""Maturity of a treasury → difference of its yield to that of ten years."""
+
+_ONLY = {"REAL_GDP_PER_CAPITA": "quarterly", "INFLATION": "annual"}
+"""Functions without a parameter for the interval → theirs where it is not a month."""
+
+_GAPS_EVERY, _GAP_AT = 61, 17
+"""Rows without a value, so that each series has the mark of a missing one."""
+
+
+def economy(request: Request) -> Data:
+    """Return a commodity price or an indicator of the economy: finished periods, newest first."""
+    series, maturity = instruments.find("series", request.function), request.text("maturity")
+    interval = request.text("interval") or _ONLY.get(request.function, "monthly")
+    days, lift = daily_bars(series, request.today)[:-1], MATURITIES.get(maturity, 0.0)
+    if interval in MONTHS:
+        values = _means(days, MONTHS[interval], request.today)
+    else:
+        dated = [(date.fromisoformat(bar.label), bar) for bar in days]
+        wanted = [(day, bar) for day, bar in dated if interval == "daily" or day.weekday() == FRIDAY]
+        values = [(bar.label, bar.close if is_trading_day(day) else None) for day, bar in wanted]
+    texts = ((label, value and f"{max(value + lift, 0.01):.{series.decimals}f}") for label, value in values)
+    rows = [{"date": label, "value": text or "."} for label, text in texts]
+    name = f"{maturity.replace('year', '-Year').replace('month', '-Month')} {series.name}".strip()
+    return Data(rows[::-1], {"name": name, "interval": interval, "unit": series.unit})
+
+
+def _means(days: Sequence[Bar], span: int, today: date) -> list[tuple[str, float | None]]:
+    """Return first day and mean of each finished period, None for a value that is not known."""
+    periods = groupby(days, lambda bar: (int(bar.label[:4]) * 12 + int(bar.label[5:7]) - 1) // span)
+    found: list[tuple[str, float | None]] = []
+    for at, (number, part) in enumerate(periods):
+        closes = [bar.close for bar in part]
+        mean = None if at % _GAPS_EVERY == _GAP_AT else math.fsum(closes) / len(closes)
+        if number < (today.year * 12 + today.month - 1) // span:
+            found.append((f"{number * span // 12}-{number * span % 12 + 1:02d}-01", mean))
+    return found
+
+
+def analytics(request: Request) -> Data:
+    """Return plausible figures for each calculation and symbol, of a fixed window or of each sliding one."""
+    symbols, sliding = request.text("SYMBOLS").upper().split(","), int(request.text("WINDOW_SIZE") or 0)
+    try:
+        labels = [bar.label for bar in _window(request, [find_stock(symbol) for symbol in symbols].pop())]
+    except UnknownSymbol:
+        raise RefusedRequest("analytics_error") from None
+    if len(labels) < (sliding or 3):
+        raise RefusedRequest("analytics_error")
+    results: dict[str, Any] = {}
+    for text in request.items("CALCULATIONS"):
+        name, starts = text.partition("(")[0], dict(zip(labels[sliding - 1 :], labels, strict=False))
+        if not sliding:
+            results[text.upper()] = _figures(name, symbols, labels[-1])
+            continue
+        running = {label: _figures(name, symbols, label) for label in starts}
+        if "index" not in running[labels[-1]]:
+            running = {one: {label: values[one] for label, values in running.items()} for one in symbols}
+        results[text.upper()] = {f"RUNNING_{name}": running, "window_start": starts}
+    size = {"window_size": sliding} if sliding else {}
+    meta = {"symbols": ",".join(symbols), **size, "min_dt": labels[0], "max_dt": labels[-1],
+            "ohlc": request.text("OHLC").capitalize(), "interval": request.text("INTERVAL")}  # fmt: skip
+    document = {"meta_data": meta, "payload": {"RETURNS_CALCULATIONS": results}}
+    return Data({"": [document]}, columns=tuple(document))
+
+
+def _figures(name: str, symbols: Sequence[str], label: str) -> dict[str, Any]:
+    """Return a figure for each symbol, or the lower half of the matrix of all pairs."""
+    made_up = {symbol: Seeded(name, symbol, label).uniform(0.001, 0.04) for symbol in symbols}
+    if name not in ("COVARIANCE", "CORRELATION"):
+        return made_up
+    rows = [[1.0 if one == other else (made_up[one] + made_up[other]) * 9 for other in symbols[: at + 1]]
+            for at, one in enumerate(symbols)]  # fmt: skip
+    return {"index": list(symbols), name.lower(): rows}
+
+
+_DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.44, "year": 365.25}
+
+
+def _window(request: Request, stock: Instrument) -> list[Bar]:
+    """Return the bars in the requested window: one date is a start, two are start and end, 1year is a span."""
+    interval, (start, *rest) = request.text("INTERVAL").lower(), request.all_values("RANGE")
+    days, minutes = daily_bars(stock, request.today), interval.removesuffix("min")
+    is_intraday = minutes != interval
+    bars = minute_bars(stock, days[-INTRADAY_DAYS:], int(minutes)) if is_intraday else group(days, interval)
+    last = f"{rest[0].replace('T', ' ')}~" if rest else "9999"  # ~ is behind every label of that day or month
+    back, first = re.fullmatch(r"(\d+)([a-z]+)", start), "" if start == "full" else start.replace("T", " ")
+    if back is not None:
+        span = timedelta(days=min(int(back[1]) * _DAYS[back[2]], 36500))
+        first = (datetime.combine(request.today, time(16)) - span).isoformat(sep=" ")[: 19 if is_intraday else 10]
+    return [bar for bar in bars if first <= bar.label <= last]
+
+
+BUILDERS: Mapping[str, Callable[[Request], Data]] = {
+    "GLOBAL_QUOTE": quote,
+    "REALTIME_BULK_QUOTES": bulk_quotes,
+    "REALTIME_BULK_BID_ASK_PRICES": bulk_quotes,
+    "CURRENCY_EXCHANGE_RATE": exchange_rate,
+    "GOLD_SILVER_SPOT": metal_price,
+    "GOLD_SILVER_HISTORY": price_series,
+    "INDEX_DATA": price_series,
+    "ANALYTICS_FIXED_WINDOW": analytics,
+    "ANALYTICS_SLIDING_WINDOW": analytics,
+}
+"""Function → what computes its answer, where the form of the answer does not tell."""

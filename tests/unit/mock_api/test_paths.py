@@ -1,0 +1,135 @@
+"""Tools with paths of their own, and sources that are not Alpha Vantage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.catalogs import small_catalog
+from toolfold.build.compiler import compile_folder
+from toolfold.mock_api import MockApi
+from toolfold.mock_api.router import Api, PathRequest, open_api
+
+HEADERS = {"Authorization": "Bearer key"}
+PET = {"type": "object", "properties": {
+    "id": {"type": "integer"}, "name": {"type": "string"}, "kind": {"type": "string"}, "weight": {"type": "number"},
+    "tags": {"type": "array", "items": {"type": "string"}}, "born_at": {"type": "string", "format": "date-time"},
+}}  # fmt: skip
+KINDS = {"type": "string", "enum": ["cat", "dog"]}
+
+
+def answer(schema: Any) -> dict[str, Any]:
+    return {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}
+
+
+def parameter(name: str, place: str, schema: Any, **more: bool) -> dict[str, Any]:
+    return {"name": name, "in": place, "schema": schema, **more}
+
+
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Shelter", "version": "1", "description": "Animals of a shelter."},
+    "servers": [{"url": "https://shelter.test/v1"}],
+    "paths": {
+        "/pets": {
+            "get": {
+                "operationId": "list_pets",
+                "summary": "List the pets of the shelter",
+                "parameters": [
+                    parameter("limit", "query", {"type": "integer", "maximum": 50}),
+                    parameter("kind", "query", KINDS),
+                ],
+                "responses": answer({"type": "object", "properties": {
+                    "total": {"type": "integer"}, "pets": {"type": "array", "items": PET}}}),
+            },
+            "post": {
+                "operationId": "add_pet",
+                "summary": "Add a pet to the shelter",
+                "requestBody": {"required": True, "content": {"application/json": {"schema": {
+                    **PET, "required": ["name"]}}}},
+                "responses": answer(PET),
+            },
+        },
+        "/pets/{id}": {
+            "get": {
+                "operationId": "get_pet",
+                "summary": "Get one pet of the shelter",
+                "parameters": [parameter("id", "path", {"type": "integer"}, required=True)],
+                "responses": answer(PET),
+            }
+        },
+    },
+    "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    "security": [{"token": []}],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Api:
+    folder = tmp_path_factory.mktemp("sources")
+    (folder / "shelter").mkdir()
+    (folder / "shelter/openapi.json").write_text(json.dumps(DOCUMENT))
+    source = "id: shelter\nkind: openapi\ndocument: openapi.json\nauth: {bearer: true, environment: SHELTER_KEY}\n"
+    (folder / "shelter/source.yaml").write_text(source)
+    compiled = folder / "catalog.json"
+    compiled.write_text(compile_folder(folder))
+    return open_api(compiled)
+
+
+def get(api: Api, path: str, headers: Mapping[str, str] = HEADERS, method: str = "GET", body: bytes = b"") -> Any:
+    path, _, query = path.partition("?")
+    pairs = [tuple(pair.split("=")) for pair in query.split("&") if pair]
+    response, _ = api.answer_path(PathRequest(method, path, pairs, headers, body))  # type: ignore[arg-type]
+    return response.status, json.loads(response.body) if response.content_type == "application/json" else None
+
+
+def test_rows_have_the_columns_of_the_declared_response_with_their_types(api: Api) -> None:
+    status, found = get(api, "/v1/pets?limit=3")
+    assert (status, list(found)) == (200, ["total", "pets"])
+    assert len(found["pets"]) == 3
+    for pet in found["pets"]:
+        assert list(pet) == list(PET["properties"])  # type: ignore[call-overload]
+        assert [type(pet[name]) for name in ("id", "name", "weight", "tags", "born_at")] == [int, str, float, list, str]
+
+
+def test_values_that_were_sent_are_returned(api: Api) -> None:
+    assert {pet["kind"] for pet in get(api, "/pets?kind=cat")[1]["pets"]} == {"cat"}
+    assert get(api, "/pets/7")[1]["id"] == 7
+    pet = {"name": "Rex", "kind": "dog", "weight": 3.5}
+    assert pet.items() <= get(api, "/pets", method="POST", body=json.dumps(pet).encode())[1].items()
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "method", "status"),
+    [
+        ("/pets?limit=51", HEADERS, "GET", 400),
+        ("/pets?kind=bird", HEADERS, "GET", 400),
+        ("/pets/rex", HEADERS, "GET", 400),
+        ("/pets", HEADERS, "POST", 400),
+        ("/pets", {}, "GET", 401),
+        ("/cats", HEADERS, "GET", 404),
+        ("/pets/7", HEADERS, "DELETE", 404),
+        ("/pets", {"Authorization": "Bearer fault-http503"}, "GET", 503),
+        ("/pets?kind=FAULT.HTTP429", HEADERS, "GET", 429),
+    ],
+)
+def test_errors_and_faults(api: Api, path: str, headers: dict[str, str], method: str, status: int) -> None:
+    assert get(api, path, headers, method)[0] == status
+
+
+def test_the_same_request_gives_the_same_bytes(api: Api) -> None:
+    assert get(api, "/pets") == get(api, "/pets")
+
+
+def test_functions_of_a_source_without_a_key_are_answered(tmp_path: Path) -> None:
+    (tmp_path / "catalog.json").write_bytes(small_catalog())
+    with MockApi(catalog=tmp_path / "catalog.json") as mock_api:
+        assert mock_api.variables == {"TOOLFOLD_SOURCE_TIDES_URL": mock_api.url}
+        found = requests.get(mock_api.url, {"operation": "HIGH_WATER", "harbour": "Bergen"}, timeout=5).json()
+    assert list(found["times"][0]) == ["time", "metres"]
+    assert isinstance(found["times"][0]["metres"], float)
