@@ -161,7 +161,7 @@ def test_invalid_setting_ends_it_with_one_line_on_stderr(name: str, value: str) 
 
 def test_cached_answers_outlive_the_process(mock_api: MockApi, tmp_path: Path) -> None:
     async def steps(client: Client) -> Any:
-        arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "HELD"}}
+        arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "MSFT"}}
         return (await client.call_tool("TOOL_CALL", arguments)).is_error
 
     place = {
@@ -171,7 +171,7 @@ def test_cached_answers_outlive_the_process(mock_api: MockApi, tmp_path: Path) -
         "ALPHA_VANTAGE_API_KEY": KEY,
     }
     assert [play(steps, **place), play(steps, **place)] == [False, False]
-    assert len([query for query in mock_api.requests if ("symbol", "HELD") in query]) == 1
+    assert len([query for query in mock_api.requests if ("symbol", "MSFT") in query]) == 1
     assert KEY.encode() not in (tmp_path / "toolfold" / "responses" / "responses.sqlite").read_bytes()
 
 
