@@ -44,7 +44,7 @@ def test_a_snapshot_has_all_pages_and_what_the_server_says_of_itself(harbour: So
 @pytest.mark.parametrize("server", SERVERS)
 def test_structured_rows_and_rows_in_a_text_can_be_selected(harbour: Sources, server: str) -> None:
     for tool in ("cities", "cities_as_text"):
-        found = harbour.call(f"{server}__{tool}", select="city, people where people > 200000")
+        found = harbour.call(f"{server}__{tool}", select="people > 200000; city, people")
         assert found.structured["result"]["rows"] == [[row["city"], row["people"]] for row in ROWS[:2]]
 
 

@@ -27,18 +27,12 @@ def journeys() -> list[Journey]:
 
 # F5, F10
 @pytest.mark.parametrize(
-    ("area", "least"), [("TOOL_LIST", 0.95), ("TOOL_GET", 0.95), ("TOOL_CALL", 0.95), ("select", 0.85)]
+    ("area", "least"), [("TOOL_LIST", 0.95), ("TOOL_GET", 0.95), ("TOOL_CALL", 0.95), ("select", 0.90)]
 )
 def test_errors_propose_the_call_that_works(outcomes: list[Outcome], area: str, least: float) -> None:
     verdicts = {str(one.probe): one.verdict for one in outcomes if one.probe.area == area and one.verdict != "works"}
     lost = [probe for probe, verdict in verdicts.items() if verdict == "lost"]
     assert len(lost) <= (1 - least) * len(verdicts), lost
-
-
-def test_most_natural_guesses_of_select_are_accepted(outcomes: list[Outcome]) -> None:
-    natural = [one for one in outcomes if one.probe.area == "select" and one.probe.is_natural]
-    refused = [str(one.probe) for one in natural if one.verdict != "works"]
-    assert len(refused) <= 0.3 * len(natural), refused
 
 
 # F1, F3, F6
