@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -300,6 +301,8 @@ def compare(sign: str, left: Vector, right: Vector, frame: Frame, of: pipeline.E
         return Vector("boolean", [None], True)
     if right.kind == "period":
         return _compare_period(sign, left, right, frame, of)
+    if kinds <= NUMBERS:
+        doubt_last_digits(frame, left, right)
     if kinds <= NUMBERS or kinds == {"boolean"}:
         return _each(_ORDERED[sign], "boolean", frame, left, right)
     if kinds <= DATES:
@@ -317,6 +320,13 @@ def compare(sign: str, left: Vector, right: Vector, frame: Frame, of: pipeline.E
     if is_equality or (kinds <= NUMBERS | {"text"} and right.is_scalar and isinstance(right.values[0], str)):
         frame.doubts.add("a number against a text in quotes" if not is_equality else "equality of two kinds")
     raise Refused(f"{left.kind} {sign} {right.kind}")
+
+
+def doubt_last_digits(frame: Frame, left: Vector, right: Vector) -> None:
+    """Note numbers that differ behind the twelfth digit: a shown one may have up to fifteen."""
+    for one, other in zip(left.each(frame.count), right.each(frame.count), strict=True):
+        if one is not None and other is not None and one != other and math.isclose(one, other, rel_tol=1e-11):
+            frame.doubts.add("numbers that differ behind the twelfth digit")
 
 
 def _compare_period(sign: str, left: Vector, right: Vector, frame: Frame, of: pipeline.Expression) -> Vector:

@@ -73,7 +73,7 @@ class Frame:
         frame.holds_date = not table.keys or len(calls) < frame.count
         if not all(cell.is_listed for row in table.rows for cell in row):
             frame.doubts.add("a format that is not listed")
-        if any(one.kind == "text" and any(cell.shown == "-" for cell in one.cells) for one in columns):
+        if any(one.kind in ("text", "boolean") and any(cell.shown == "-" for cell in one.cells) for one in columns):
             frame.doubts.add("a dash among texts")
         if not table.rows:
             frame.doubts.add("no rows, no kinds")

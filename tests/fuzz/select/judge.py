@@ -188,8 +188,8 @@ class _Shown:
         if isinstance(value, bool):
             return isinstance(got, bool | int) and bool(got) == value
         if isinstance(value, int | float):
-            if str(got) == str(value):  # an integer that is more than JSON can hold is text
-                return True
+            if isinstance(got, str) and got.lstrip("-").isdecimal():  # an integer that JSON cannot hold is text
+                return int(got) == value
             if not isinstance(got, int | float) or isinstance(got, bool):
                 return False
             return math.isclose(got, value, rel_tol=DIGITS, abs_tol=1e-12 * self._scale)

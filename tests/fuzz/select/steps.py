@@ -299,6 +299,8 @@ def _ordered(action: pipeline.Top | pipeline.Order | pipeline.ByDate, frame: Fra
     """Return the rows sorted, equal ones in their order, nulls last."""
     if isinstance(action, pipeline.ByDate):
         date = dates(None, frame)
+        if date.kind == "unit" and len(set(date.values())) < frame.count:
+            frame.doubts.add("the order of groups of one period")
         keys = [(Vector(date.kind, date.values()), action.newest)]
     elif isinstance(action, pipeline.Top):
         keys = [(evaluate(action.by, frame), action.largest)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 from typing import Any
@@ -81,12 +81,13 @@ def _clean_name(key: str) -> str:
 
 
 def typed_column(
-    name: str, cells: Sequence[Any], other_names: Container[str] = (), *, identifiers: Container[str] = ()
+    name: str, cells: Sequence[Any], names: Collection[str] = (), *, identifiers: Container[str] = ()
 ) -> tuple[str, list[Any]]:
     """Return a column's name and its cells as values; those of ``identifiers`` stay text.
 
     Percentages become numbers, and the name states the unit: ``yield`` → ``yield_percent``. They stay text where no
-    name can state it: in a list without a name (``""``), under a date, or when that name is among ``other_names``.
+    name can state it: in a list without a name (``""``), under a date, when that name is among ``names``, and when
+    another of them differs from the name in letter case alone, which would then be read as this column.
     """
     if name in identifiers:
         return name, _words(cells)
@@ -97,8 +98,8 @@ def typed_column(
         return name, numbers
     first = next((cell for cell in cells if isinstance(cell, str) and cell not in MISSING), "")
     percent_name = name if "percent" in name.lower() else f"{name}_percent"
-    is_named = name and not is_date(name) and (percent_name == name or percent_name not in other_names)
-    if is_named and _PERCENT.fullmatch(first):
+    is_named = name and not is_date(name) and (percent_name == name or percent_name not in names)
+    if is_named and _PERCENT.fullmatch(first) and sum(other.lower() == name.lower() for other in names) < 2:
         numbers = _numbers([cell.removesuffix("%") if isinstance(cell, str) else cell for cell in cells])
         bare = [cell for cell in cells if cell is not None and cell not in MISSING and not str(cell).endswith("%")]
         if numbers is not None and not bare:
@@ -108,7 +109,7 @@ def typed_column(
 
 
 def typed_scalar(
-    name: str, cell: Any, other_names: Container[str] = (), *, identifiers: Container[str] = ()
+    name: str, cell: Any, names: Collection[str] = (), *, identifiers: Container[str] = ()
 ) -> tuple[str, Any]:
     """Return the same for a single value."""
     if cell is None or isinstance(cell, bool) or (isinstance(cell, int) and abs(cell) <= MAX_SAFE_INTEGER):
@@ -118,7 +119,7 @@ def typed_scalar(
             return name, cell  # a word: neither a number nor a date
         if _is_simple_number(cell) and name not in identifiers:
             return name, parse_number(cell)
-    name, cells = typed_column(name, (cell,), other_names, identifiers=identifiers)
+    name, cells = typed_column(name, (cell,), names, identifiers=identifiers)
     return name, cells[0]
 
 

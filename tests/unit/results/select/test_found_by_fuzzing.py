@@ -11,7 +11,7 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidSelect
 from toolfold.results.select.engine import evaluate
 from toolfold.results.select.grammar import parse_select
-from toolfold.results.tables import Document, Table
+from toolfold.results.tables import Document, Table, parse_tables
 
 _DAYS = {"date": ["2025-02-02", "2025-02-01", "2024-02-01"], "close": [6, 3, 2]}
 _TEXTS = {"t": ["São x", "it's", '50% "q"']}
@@ -46,6 +46,7 @@ def _select(columns: dict[str, list[Any]], select: str, *keys: str) -> Document:
         ({"1": [2, 3], "x": [7, 6]}, "SELECT x FROM data ORDER BY 1 LIMIT 1", ["x"], [(6,)]),
         ({"1": [2], "x": [7]}, "x - 1 as y", ["y"], [(6,)]),
         ({"and": [1], "x": [2]}, "x > 1 and x < 3", ["and", "x"], [(1, 2)]),
+        ({"date": ["2026-01-01"], "10year": [739]}, "year < 2025", ["date", "10year"], []),
         ({"from": [1]}, 'columns: "from"', ["from"], [(1,)]),
         ({"x": [1, 2]}, "SELECT sum(x) FROM data; sum(x)", ["sum(x)"], [(3,)]),
         # texts
@@ -90,6 +91,8 @@ def test_answer_is_right(columns: dict[str, list[Any]], select: str, names: list
         ({"x": [5]}, "x * 10; SELECT x FROM data", "no column x"),
         ({"x": [5, 6]}, "SELECT x FROM data WHERE x > 5; [-1:]", "needs an order"),
         ({"x": [5]}, "{ last 2", "cannot be read"),
+        ({"10year": [5]}, "year >= 2025", "no column year"),
+        ({"x": [5]}, "SELECT x FROM data WHERE x < in.1", "no column 1"),
     ],
 )
 def test_select_is_refused(columns: dict[str, list[Any]], select: str, reason: str) -> None:
@@ -99,6 +102,15 @@ def test_select_is_refused(columns: dict[str, list[Any]], select: str, reason: s
 
 def test_change_says_why_the_first_row_has_none() -> None:
     assert any("is null where rows before it are missing" in note for note in _select(_DAYS, "change(close)").notes)
+
+
+@pytest.mark.parametrize("body", ['[{"Open": "574K", "open": "46.2%"}]', "Open,open\n574K,46.2%\n"])
+def test_percentages_keep_a_name_that_another_column_has_in_other_letters(body: str) -> None:
+    document = parse_tables(body, "json" if body[0] == "[" else "csv", {}, WorkBudget())
+    selection = parse_select("open")
+    assert selection is not None
+    (table,) = evaluate(selection, document, WorkBudget(), date(2026, 2, 1)).tables
+    assert (list(table.columns), list(map(tuple, table.rows))) == (["open"], [("46.2%",)])
 
 
 def test_renamed_arguments_still_part_the_calls() -> None:

@@ -190,7 +190,6 @@ _ORDER_OF_TRIALS: tuple[tuple[str, str], ...] = (
 
 _TRIALS = tuple((kind, re.compile(pattern, re.I | re.S)) for kind, pattern in _ORDER_OF_TRIALS)
 _SYNONYMS = tuple((re.compile(pattern, re.I | re.S), template) for pattern, template in SYNONYMS)
-_SQL = re.compile(r"(?:select|with)\b.*\bfrom\b", re.I | re.S)
 _TABLE = re.compile(r"(?P<table>\"[^\"]+\"|[A-Za-z_][\w. -]*?) ?: ?(?P<rest>[^:].*)", re.S)
 _RANGE = re.compile(r"(?P<low>.+?) ?\.\. ?(?P<high>.+)|(?P<from>.+?) ?\.\.|\.\. ?(?P<to>.+)", re.S)
 _SQL = re.compile(r"select\b.+\bfrom\b|with\b.+\bselect\b", re.I | re.S)

@@ -14,9 +14,12 @@ from toolfold.results.types import Kind
 from toolfold.results.values import clean_names
 from toolfold.text_safety import MAX_NAME_CHARS, quoted_name
 
-__all__ = ["Column", "Names", "find_table", "table_name", "unknown_column", "words_of"]
+__all__ = ["PARTS_OF_DATES", "Column", "Names", "find_table", "table_name", "unknown_column", "words_of"]
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+PARTS_OF_DATES = frozenset(("year", "quarter", "month", "week", "weekday", "day", "hour", "minute"))
+"""Names that are parts of a date, and not the one column that has the word: ``year`` is not ``10year``."""
 
 _MAX_COMPARED = 2_000
 
@@ -89,7 +92,7 @@ class Names:
         if wanted in DATE_NAMES and self.date is not None and wanted not in self.dropped:
             return self.date
         having = [one for one in named if wanted in words_of(one.name)]
-        if len(having) != 1 or wanted in self.dropped:
+        if len(having) != 1 or wanted in self.dropped or wanted in PARTS_OF_DATES:
             return None
         note = f"{quoted_name(name)} is read as {quoted_name(having[0].name)}."
         self.notes += [note] if note not in self.notes else []

@@ -21,7 +21,7 @@ from toolfold.results.select.dialect import call_of, function_of, is_aggregate
 from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.grammar import Clause, Step
 from toolfold.results.select.kinds import Adapter, column_of, is_condition, kind_of, node_of
-from toolfold.results.select.names import Column, Names
+from toolfold.results.select.names import PARTS_OF_DATES, Column, Names
 from toolfold.results.select.periods import Periods
 from toolfold.results.select.rows import Rows
 from toolfold.results.select.splitting import split_outside
@@ -32,7 +32,6 @@ from toolfold.text_safety import quoted_name
 __all__ = ["UNITS_OF_GROUPS", "Query"]
 
 UNITS_OF_GROUPS = ("year", "quarter", "month", "week", "weekday", "day")
-_PARTS_OF_DATES = {**{unit: unit for unit in UNITS_OF_GROUPS}, "hour": "hour", "minute": "minute"}
 _SHOWN_PARTS = {
     "year": "CAST(substr({0}, 1, 4) AS INTEGER)",
     "quarter": "substr({0}, 1, 4) || '-Q' || ((substr({0}, 6, 2) + 2) / 3)",
@@ -566,7 +565,8 @@ class Query:
     def _column_node(self, node: exp.Column) -> exp.Expr:
         name = ".".join(part.name for part in node.parts)
         column = self.names.find(name)
-        if column is None and (part := _PARTS_OF_DATES.get(name.lower())) and self.names.date is not None:
+        part = name.lower()
+        if column is None and part in PARTS_OF_DATES and self.names.date is not None:
             dated = node_of(self._loaded(self.names.date))
             return call_of("dayname", dated) if part == "weekday" else call_of("date_part", part, dated)
         return node_of(self._loaded(column if column is not None else self._column(name)))

@@ -214,7 +214,7 @@ def _resolve(tree: exp.Expr, sources: Mapping[str, _Source], step: Step) -> dict
         if column is None:
             known = [one.name for tables, _ in readable for source in tables.values() for one in source.names.columns]
             if known and all(is_closed for _, is_closed in readable) and not is_output:
-                text_for = f'"{node.name}"' if node.this.quoted else ""
+                text_for = f'"{node.name}"' if isinstance(node.this, exp.Identifier) and node.this.quoted else ""
                 raise unknown_column(node.name, list(dict.fromkeys(known)), offset=step.offset, text_for=text_for)
             continue
         shown[column.sql] = column.name
