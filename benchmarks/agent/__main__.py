@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 
 from benchmarks import harness
 from benchmarks.agent.client import over_mock_api
@@ -19,8 +20,8 @@ from benchmarks.agent.report import PAGE, figures, tables
 
 def measure(options: argparse.Namespace) -> harness.Measured:
     """Return the tables, and the targets that are missed."""
-    journeys, outcomes = run()
-    measured = figures(journeys, outcomes)
+    journeys, outcomes, tokens = run()
+    measured = figures(journeys, outcomes, tokens)
     if options.steps:
         _print_steps(journeys, outcomes)
     missed = [f"MISSED  {row.name}: {row.shown}, wanted {row.wanted}" for row in measured.rows if not row.is_met]
@@ -28,10 +29,11 @@ def measure(options: argparse.Namespace) -> harness.Measured:
     return tables(measured), missed
 
 
-def run() -> tuple[list[Journey], list[Outcome]]:
+def run() -> tuple[list[Journey], list[Outcome], Mapping[str, int]]:
     """Answer all questions and make all probes, with one server over the mock API."""
     with over_mock_api() as (client, data):
-        return [answer(question, client, data) for question in QUESTIONS], judge(PROBES, client, data)
+        journeys = [answer(question, client, data) for question in QUESTIONS]
+        return journeys, judge(PROBES, client, data), client.tokens
 
 
 def _print_steps(journeys: list[Journey], outcomes: list[Outcome]) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.agent.raw_data import RawData
 from tests.support.mcp_requests import message, request
+from tests.support.meta_tools import tokens
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -51,10 +53,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Client:
-    """Calls with one API key."""
+    """Calls with one API key.
+
+    Attributes:
+        tokens: of all answers, as ``text`` and as ``data``: some clients show their model the one, some the other.
+    """
 
     server: Server
     key: str = PREMIUM_KEY
+    tokens: Counter[str] = field(default_factory=Counter, compare=False)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Call a tool and return what the client shows its model."""
@@ -66,7 +73,9 @@ class Client:
             return Answer(str(error["message"]), {"error": error}, True)
         result = received["result"]
         text = "\n".join(part["text"] for part in result["content"])
-        return Answer(text, result.get("structuredContent") or json.loads(text), bool(result.get("isError")))
+        structured = result.get("structuredContent") or json.loads(text)
+        self.tokens.update(text=tokens(text), data=tokens(structured))
+        return Answer(text, structured, bool(result.get("isError")))
 
 
 @contextmanager

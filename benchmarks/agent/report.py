@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from benchmarks.agent.journey import Journey
@@ -13,6 +14,7 @@ PAGE = "docs/reference/measurements-agent.md"
 
 _PERCENT_LED = {"TOOL_LIST": 95, "TOOL_GET": 95, "TOOL_CALL": 95, "select": 90}
 _PERCENT_SOLVED, _MEAN_CALLS = 97, 2.2
+_MAX_DATA = 1.3
 
 
 class Row(NamedTuple):
@@ -42,7 +44,7 @@ class Figures(NamedTuple):
     areas: tuple[Area, ...]
 
 
-def figures(journeys: list[Journey], outcomes: list[Outcome]) -> Figures:
+def figures(journeys: list[Journey], outcomes: list[Outcome], tokens_read: Mapping[str, int]) -> Figures:
     """Count what went how."""
     areas = tuple(_area(name, outcomes) for name in _PERCENT_LED)
     solved, count = sum(journey.solved for journey in journeys), len(journeys)
@@ -52,10 +54,12 @@ def figures(journeys: list[Journey], outcomes: list[Outcome]) -> Figures:
     natural = [one for one in outcomes if one.probe.area == "select" and one.probe.is_natural]
     accepted = sum(one.verdict == "works" for one in natural)
     wrong = sum(area.wrong for area in areas)
+    ratio = tokens_read["data"] / tokens_read["text"]
     rows = (
         _share(f"questions answered rightly, of {count}", solved, count, _PERCENT_SOLVED),
         Row("mean calls for a question", f"{mean_calls:.2f}", f"≤ {_MEAN_CALLS}", round(mean_calls, 2) <= _MEAN_CALLS),
         Row("median tokens for a question, calls and answers", f"{tokens:,.0f}", "", True),
+        Row("tokens of all answers as data, to those as text", f"{ratio:.2f}", f"≤ {_MAX_DATA}", ratio <= _MAX_DATA),
         Row("answers to questions that are wrong without a note", f"{silent}", "0", silent == 0),
         Row(
             f"natural guesses of `select` accepted, of {len(natural)}",

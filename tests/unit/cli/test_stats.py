@@ -22,6 +22,7 @@ from toolfold.app import build_app
 from toolfold.cli import main
 from toolfold.cli.stats import QUERIES
 from toolfold.log_analysis.figures import MAX_LINE_BYTES
+from toolfold.meta_tools.detail_levels import LEVELS, name_of
 from toolfold.mock_api.server import MockApi
 from toolfold.protocol import jsonrpc
 from toolfold.settings import Settings
@@ -80,7 +81,7 @@ def day(mock_api: MockApi, tmp_path_factory: pytest.TempPathFactory) -> Day:
             if "error" in answer:
                 counted["failed"] += 1
             elif "query" in arguments:
-                tiers.update(entry["tier"] for entry in answer["tools"])
+                tiers.update(LEVELS[name_of(entry)] for entry in answer["tools"])
                 counted["searches"] += 1
                 counted["empty"] += answer["returned"] == 0
                 counted["search tokens"] += answer["tokens"]

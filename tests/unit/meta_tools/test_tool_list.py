@@ -14,7 +14,7 @@ from tests.support.examples import examples
 from tests.support.meta_tools import tokens as real_tokens
 from toolfold.catalog.search import search
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.meta_tools import list_request, tool_list
+from toolfold.meta_tools import detail_levels, list_request, tool_list
 from toolfold.meta_tools.arguments import ARGUMENTS
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
@@ -37,7 +37,7 @@ def names(result: Result) -> list[str]:
 
 
 def tiers(result: Result) -> list[int]:
-    return [tool["tier"] for tool in shown(result)]
+    return [detail_levels.LEVELS[detail_levels.name_of(tool)] for tool in shown(result)]
 
 
 def a_query_with(leaders: Any) -> str:
@@ -101,7 +101,7 @@ def test_large_catalog_lists_its_categories(monkeypatch: pytest.MonkeyPatch) -> 
 def test_best_match_has_everything_a_call_needs() -> None:
     result = ask(query=QUESTION)
     first = shown(result)[0]
-    assert (first["name"], first["tier"]) == ("GLOBAL_QUOTE", 1)
+    assert (first["name"], detail_levels.name_of(first)) == ("GLOBAL_QUOTE", "full")
     assert first["parameters"]["required"] == ["symbol"]
     assert first["example_call"] == {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
     assert {"description", "category", "access", "returns", "hash"} <= first.keys()
@@ -168,7 +168,7 @@ def test_full_entry_leaves_budget_for_the_next_lines() -> None:
 
 def test_medium_level_has_names_types_and_required() -> None:
     for tool in shown(ask(query="candles of a stock", detail="medium", limit=20, token_budget=3000)):
-        assert tool["tier"] == 2
+        assert detail_levels.name_of(tool) == "medium"
         whole = CATALOG.get(tool["name"])
         assert whole is not None
         assert tool["description"] == whole.summary
@@ -181,8 +181,7 @@ def test_medium_level_has_names_types_and_required() -> None:
 
 def test_minimal_level_is_name_and_summary() -> None:
     for tool in shown(ask(query="gold", detail="minimal")):
-        assert tool.keys() <= {"name", "tier", "description", "category", "access"}
-        assert tool["tier"] == 3
+        assert tool.keys() <= {"name", "description", "access"}
 
 
 def test_full_text_has_every_constraint_of_the_schema() -> None:
@@ -192,7 +191,7 @@ def test_full_text_has_every_constraint_of_the_schema() -> None:
         result = ask(query=name.replace("_", " "), detail="full", limit=200, token_budget=100_000)
         entry = next((tool for tool in shown(result) if tool["name"] == name), None)
         assert entry is not None
-        assert entry["tier"] == 1
+        assert detail_levels.name_of(entry) == "full"
         assert entry["parameters"] == whole.parameters
         jsonschema.validate(entry["example_call"]["arguments"], whole.parameters)
         block = result.text[result.text.index(f"{name}: " if whole.access != "premium" else f"{name} (premium): ") :]
@@ -264,12 +263,17 @@ def test_no_match_within_filters_counts_matches_without_them() -> None:
 
 
 def test_categories_and_tags_are_counted_over_the_whole_catalog() -> None:
-    for wanted in ({}, {"query": QUESTION}, {"category": "forex"}, {"query": "???"}):
+    for wanted in ({}, {"tag": "price"}):
         structured = ask(**wanted).structured
-        assert sum(structured["categories"].values()) == structured["total"] == 129
+        assert sum(structured["categories"].values()) == structured["total"] == len(CATALOG)
         assert structured["tags"] == {tag: len(CATALOG.tags()[tag]) for tag in structured["tags"]}
         assert len(structured["tags"]) == len(CATALOG.tags())
         assert list(structured["tags"].values()) == sorted(structured["tags"].values(), reverse=True)
+
+
+def test_a_search_states_nothing_of_the_whole_catalog() -> None:
+    assert not {"categories", "tags", "sources"} & set(ask(query=QUESTION).structured)
+    assert "tags" not in ask(category="forex").structured
 
 
 # Its place among the meta-tools
@@ -295,7 +299,6 @@ def test_every_entry_has_name_description_and_category(tools: MetaTools) -> None
     assert len(listed["tools"]) == listed["total"] == 129
     assert listed["tools"][7] == {
         "name": "GLOBAL_QUOTE",
-        "tier": 3,
         "description": "Latest price, volume and day change of one stock",
         "category": "core_stock_apis",
         "access": "mixed",

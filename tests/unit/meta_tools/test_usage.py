@@ -8,6 +8,7 @@ import bpe_openai
 import pytest
 
 from toolfold.app import build_app
+from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
 
@@ -21,13 +22,13 @@ def usage(name: str, **arguments: Any) -> dict[str, int]:
 
 def test_a_search_counts_what_it_shows_by_detail_level_and_what_it_saves() -> None:
     result = TOOLS.call("TOOL_LIST", {"query": "stock price"})
-    tiers = [entry["tier"] for entry in result.structured["tools"]]
+    levels = [detail_levels.name_of(entry) for entry in result.structured["tools"]]
     answered = result.structured["tokens"]
     assert result.usage == {
         "searched": 1,
         "matched": result.structured["matched"],
-        "schemas_full": tiers.count(1),
-        "schemas_medium": tiers.count(2),
+        "schemas_full": levels.count("full"),
+        "schemas_medium": levels.count("medium"),
         "tokens": answered,
         "tokens_saved": DEFINITIONS - answered,
     }

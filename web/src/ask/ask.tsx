@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { countTokens } from "../api";
 import type { Start } from "../api-types";
+import { catalog, loadCatalog } from "../catalog-data";
 import { Button, FailureNotice, Skeleton, Tokens } from "../components";
 import { examples } from "../examples";
 import { formatNumber } from "../format";
@@ -25,7 +26,7 @@ const PAUSE_MS = 200;
 /** Tools that can be chosen; the text has all. */
 const MAX_HITS = 24;
 
-type Listed = { answer: ToolAnswer; listing: Listing; given: string; tokens: number | null; categories: string[] };
+type Listed = { answer: ToolAnswer; listing: Listing; given: string; tokens: number | null };
 
 export function Ask({ start }: { start: Start }): JSX.Element {
   const [asked, setAsked] = useState<Asked>(() => ({ ...UNASKED, query: route.peek().query.get("q") ?? examples().first }));
@@ -37,7 +38,8 @@ export function Ask({ start }: { start: Start }): JSX.Element {
   const [steps, setSteps] = useState<Step[]>([definitions]);
   const [opened, setOpened] = useState<{ name: string; step: Step } | null>(null);
   const paused = usePaused(asked, PAUSE_MS);
-  const categories = useRef<string[]>([]);
+  const categories = catalog.value.state === "ready" ? catalog.value.value.sources.flatMap((source) => source.categories.map(({ id }) => id)) : [];
+  useEffect(() => void loadCatalog(), []);
 
   useEffect(() => {
     const controller = new AbortController();
@@ -55,9 +57,7 @@ export function Ask({ start }: { start: Start }): JSX.Element {
       setFailure(null);
       const answer = result.value;
       const listing = listingOf(answer.structured);
-      const counts = (answer.structured as { categories?: object } | undefined)?.categories;
-      if (counts) categories.current = Object.keys(counts);
-      const shown = { answer, listing, given: JSON.stringify(given), tokens: null, categories: categories.current };
+      const shown = { answer, listing, given: JSON.stringify(given), tokens: null };
       setListed(shown);
       setOpened(null);
       const counted = await countTokens([answer.text, shown.given], signal);
@@ -81,7 +81,7 @@ export function Ask({ start }: { start: Start }): JSX.Element {
   };
   return (
     <div class="ask">
-      <Controls asked={asked} onChange={setAsked} start={start} categories={listed?.categories ?? categories.current} />
+      <Controls asked={asked} onChange={setAsked} start={start} categories={categories} />
       <div class="ask-answers">
         {failure && <FailureNotice error={failure} onRetry={() => (setFailure(null), setRound(round + 1))} />}
         {!listed && !failure && <Skeleton lines={8} />}

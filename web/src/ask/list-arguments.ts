@@ -45,9 +45,9 @@ export const LEVELS = { 1: "in full", 2: "medium", 3: "in a line" } as const;
 
 /** Return the tools of an answer of TOOL_LIST. */
 export function listingOf(structured: Json | undefined): Listing {
-  const data = (structured ?? {}) as { tools?: { name?: unknown; tier?: unknown; description?: unknown }[]; matched?: number; total?: number; more?: { offset: number } | null };
-  const tools = (Array.isArray(data.tools) ? data.tools : []).flatMap(({ name, tier, description }) =>
-    typeof name === "string" ? [{ name, level: (tier === 1 || tier === 2 ? tier : 3) as Listed["level"], description: typeof description === "string" ? description : "" }] : [],
+  const data = (structured ?? {}) as { tools?: { name?: unknown; parameters?: unknown; example_call?: unknown; description?: unknown }[]; matched?: number; total?: number; more?: { offset: number } | null };
+  const tools = (Array.isArray(data.tools) ? data.tools : []).flatMap(({ name, parameters, example_call, description }) =>
+    typeof name === "string" ? [{ name, level: (example_call ? 1 : parameters ? 2 : 3) as Listed["level"], description: typeof description === "string" ? description : "" }] : [],
   );
   return { tools, matched: data.matched ?? tools.length, total: data.total ?? tools.length, more: data.more?.offset ?? null };
 }

@@ -147,7 +147,7 @@ class Answer:
     use: UpstreamUse = NO_USE
 
 
-_MAX_ALTERNATIVES = 5
+_MAX_ALTERNATIVES = 3
 """Similar tools that are named: those that the catalog lists first."""
 
 
@@ -165,7 +165,7 @@ def add_metadata(result: Result, call: Call, use: UpstreamUse, started: float) -
 
 
 def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dict[str, Any]:
-    """Return the metadata of an answer: times, requests, ``source``, ``warnings``, ``alternatives`` and ``reasoning``.
+    """Return the metadata of an answer: times, requests, ``source``, ``reasoning``, ``warnings`` and ``alternatives``.
 
     ``warnings`` are the notes of the answer and that it is a preview or has expired, ``alternatives`` similar tools,
     ``reasoning`` how the answer was made.
@@ -181,8 +181,8 @@ def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dic
         "upstream_ms": round(use.seconds * 1000, 1),
         "upstream_requests": use.requests,
         "source": tool.source,
-        "warnings": warnings,
-        "alternatives": _alternatives(tool),
+        **({"warnings": warnings} if warnings else {}),
+        **({"alternatives": others} if (others := _alternatives(tool)) else {}),
         "reasoning": _reasoning(call, answer, use),
     }
 
@@ -194,11 +194,11 @@ def _alternatives(tool: Tool) -> list[str]:
 def _reasoning(call: Call, answer: Any, use: UpstreamUse) -> str:
     """Return in a sentence where the answer comes from and what was selected of it."""
     if use.requests:
-        origin = f"{use.requests} request{'' if use.requests == 1 else 's'} to {call.tool.source}"
+        origin = f"{use.requests} request{'' if use.requests == 1 else 's'} to the source"
     elif answer.get("cached"):
-        origin = f"a cached answer of {call.tool.source}, {answer.get('age_s', 0)} s old"
+        origin = "the cache"
     else:
-        origin = f"an equal call of {call.tool.source} that was running"
+        origin = "an equal call that was running"
     form = " in the form of the source" if call.options.raw_by else ""
     part = ", of which a part was selected" if call.options.select is not None else ""
-    return f"{call.tool.name} was answered from {origin}{form}{part}."
+    return f"From {origin}{form}{part}."

@@ -27,7 +27,7 @@ _BOUNDS = (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("
 
 
 def minimal(tool: ToolSummary) -> tuple[dict[str, Any], str]:
-    """Render ``{"name", "tier", "description", "category"}``.
+    """Render ``{"name", "description"}``: without parameters it is the minimal level.
 
     ``access`` is added where a free key is not enough, ``effect`` where a call does more than read.
     """
@@ -38,6 +38,11 @@ def medium(tool: Tool) -> tuple[dict[str, Any], str]:
     """Render the minimal entry with ``parameters``, reduced to names, types and ``required``."""
     entry = {**_entry(tool, MEDIUM, tool.summary), "parameters": without_constraints(tool.parameters)}
     return entry, safe_line(f"{signature(tool)}: {tool.summary}{_suffix(tool)}")
+
+
+def name_of(entry: Mapping[str, Any]) -> str:
+    """Return the detail level of an entry: ``full``, ``medium`` or ``minimal``."""
+    return "full" if "example_call" in entry else "medium" if "parameters" in entry else "minimal"
 
 
 def signature(tool: Tool) -> str:
@@ -114,7 +119,9 @@ def _only_type(schema: Any) -> dict[str, Any]:
 
 
 def _entry(tool: Tool | ToolSummary, level: int, description: str) -> dict[str, Any]:
-    entry = {"name": tool.name, "tier": level, "description": description, "category": tool.category}
+    entry = {"name": tool.name, "description": description}
+    if level < MINIMAL:
+        entry["category"] = tool.category
     access = {} if tool.access == "free" else {"access": tool.access}
     return {**entry, **access, **effect_field(tool)}
 

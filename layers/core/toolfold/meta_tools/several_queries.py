@@ -145,8 +145,6 @@ class _Answer:
             "offset": self._start,
             "more": {"offset": following} if following < self._matched else None,
             "next": self._step(),
-            "categories": list_request.category_counts(self._catalog),
-            "tags": list_request.tag_counts(self._catalog),
             "tokens": tokens.count(text),
         }
         return Result(structured, text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -117,10 +118,10 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
 
     Returns:
         ``{"tools": [entry of its level, …], "total", "matched", "returned", "offset", "more": {"offset"} or null,
-        "next", "categories": {name: count}, "tags": {tag: count}, "tokens"}``. Categories and tags are those of the
-        whole catalog, ``tokens`` what ``results.tokens`` counts in the text. Without ``query`` there is also
-        ``sources``: see :func:`.source_entries`. ``notice`` is added where the arguments
-        need a remark, and ``queries``, ``[{"query", "tools": [names]}, …]``, to several requests.
+        "next", "tokens"}``; ``tokens`` is what ``results.tokens`` counts in the text. Without ``query`` there are also
+        ``"categories": {name: count}`` and ``"tags": {tag: count}`` of the whole catalog, tags where no filter or one
+        by tag is given, and ``sources``: see :func:`.source_entries`. ``notice`` is added where the arguments need a
+        remark, and ``queries``, ``[{"query", "tools": [names]}, …]``, to several requests.
 
     Raises:
         InvalidArguments: see :func:`.parse_list_request`; or the budget is too small for a single tool.
@@ -153,7 +154,10 @@ def _whole_catalog(catalog: Catalog, request: ListRequest) -> Result:
 
 def _every_line(catalog: Catalog) -> list[RenderedTool]:
     """Return every tool in one line, after comparing the text of the listing, which the catalog has, with these."""
-    rendered = [render_tool(catalog, position, detail_levels.MINIMAL) for position in range(len(catalog))]
+    rendered = []
+    for position in range(len(catalog)):
+        tool = render_tool(catalog, position, detail_levels.MINIMAL)
+        rendered.append(replace(tool, entry={**tool.entry, "category": catalog.summary(position).category}))
     known = {tool.text for tool in rendered} | {f"# {group.name}: {group.title}" for group in catalog.categories}
     first, *lines = catalog.listing.split("\n")
     if not known.issuperset(lines) or not first.startswith(f"{len(catalog)} tools."):
@@ -234,7 +238,7 @@ def _page(
     rendered = pack(catalog, window, lambda rank: best_level(start + rank), _tool_budget(budget, heading_cost), remarks)
     if not rendered:
         raise _budget_too_small(catalog, window[0], budget, heading_cost)
-    in_full = sum(tool.entry["tier"] == detail_levels.FULL for tool in rendered)
+    in_full = sum(detail_levels.name_of(tool.entry) == "full" for tool in rendered)
     step = _next_step(in_full, only_full=in_full == len(rendered)) if is_strong else _COMPARE
     heading = _heading(catalog, request, step, len(rendered), matched)
     text = _join_lines(heading, *(tool.text for tool in rendered))
@@ -334,13 +338,21 @@ def _result(
         "offset": request.offset or 0,
         "more": None if next_offset is None else {"offset": next_offset},
         "next": step,
-        "categories": list_request.category_counts(catalog),
-        "tags": list_request.tag_counts(catalog),
         "tokens": _count_tokens(text) if cost is None else cost,
         **({"notice": request.notice} if request.notice else {}),
-        **({} if request.query else {"sources": source_entries(catalog, request.filters.sources)}),
+        **({} if request.query else _facets(catalog, request)),
     }
     return Result(structured, text)
+
+
+def _facets(catalog: Catalog, request: ListRequest) -> dict[str, Any]:
+    """Return what the catalog can be divided by. A client may show all data to its model: a search has none of it."""
+    has_tags = request.is_unfiltered or request.filters.tags
+    return {
+        "categories": list_request.category_counts(catalog),
+        **({"tags": list_request.tag_counts(catalog)} if has_tags else {}),
+        "sources": source_entries(catalog, request.filters.sources),
+    }
 
 
 def _join_lines(*lines: str) -> str:

@@ -21,8 +21,6 @@ __all__ = ["usage_of"]
 _SAMPLES, _SAMPLE_CHARS = 4, 128
 """Parts of an answer of TOOL_CALL whose tokens are counted: 0.03 ms, and within a tenth on tables."""
 
-_LEVEL_NAMES = {level: name for name, level in detail_levels.LEVELS.items()}
-
 
 def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]:
     """Return the figures of one answer. Each is left out where it does not apply.
@@ -47,7 +45,7 @@ def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]
             else _estimate(result.text)
         )
     else:
-        levels = Counter(_LEVEL_NAMES[entry["tier"]] for entry in entries)
+        levels = Counter(detail_levels.name_of(entry) for entry in entries)
         found = {"matched": result.structured["matched"]}
         answered = result.structured["tokens"]
     saved = -answered
@@ -69,7 +67,7 @@ def _level_of_entry(entry: Mapping[str, Any]) -> str:
         return ""
     if "unchanged" in entry:
         return "unchanged"
-    return "full" if "example_call" in entry else "medium" if "parameters" in entry else "minimal"
+    return detail_levels.name_of(entry)
 
 
 def _estimate(text: str) -> int:
