@@ -325,7 +325,9 @@ def compare(sign: str, left: Vector, right: Vector, frame: Frame, of: pipeline.E
 def doubt_last_digits(frame: Frame, left: Vector, right: Vector) -> None:
     """Note numbers that differ behind the twelfth digit: a shown one may have up to fifteen."""
     for one, other in zip(left.each(frame.count), right.each(frame.count), strict=True):
-        if one is not None and other is not None and one != other and math.isclose(one, other, rel_tol=1e-11):
+        if one is None or other is None or not math.isclose(one, other, rel_tol=1e-11):
+            continue
+        if one != other or f"{one:.12g}" != f"{one:.11g}":
             frame.doubts.add("numbers that differ behind the twelfth digit")
 
 

@@ -189,7 +189,7 @@ class _Shown:
             return isinstance(got, bool | int) and bool(got) == value
         if isinstance(value, int | float):
             if isinstance(got, str) and got.lstrip("-").isdecimal():  # an integer that JSON cannot hold is text
-                return int(got) == value
+                return math.isclose(int(got), value, rel_tol=DIGITS)
             if not isinstance(got, int | float) or isinstance(got, bool):
                 return False
             return math.isclose(got, value, rel_tol=DIGITS, abs_tol=1e-12 * self._scale)

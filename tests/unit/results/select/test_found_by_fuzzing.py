@@ -113,6 +113,14 @@ def test_percentages_keep_a_name_that_another_column_has_in_other_letters(body: 
     assert (list(table.columns), list(map(tuple, table.rows))) == (["open"], [("46.2%",)])
 
 
+def test_a_name_to_which_a_unit_was_added_is_that_column_and_no_part_of_the_date() -> None:
+    body = '[{"date": "2026-01-14", "year": "-86.56%"}, {"date": "2025-12-31", "year": "-26.12%"}]'
+    selection = parse_select('bottom 1 by "year"')
+    assert selection is not None
+    (table,) = evaluate(selection, parse_tables(body, "json", {}, WorkBudget()), WorkBudget(), date(2026, 2, 1)).tables
+    assert list(map(tuple, table.rows)) == [("2026-01-14", -86.56)]
+
+
 def test_renamed_arguments_still_part_the_calls() -> None:
     columns = {"symbol": ["A", "A", "B"], "x": [1, 2, 5]}
     (table,) = _select(columns, "symbol as s, x; sum(x)", "symbol").tables

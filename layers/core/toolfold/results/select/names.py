@@ -99,8 +99,9 @@ class Names:
         return having[0]
 
     def exact(self, name: str) -> Column | None:
-        """Return the column of exactly that name."""
-        return next((one for one in self.columns if one.name == name), None)
+        """Return the column of exactly that name, or the one to whose name a unit was added: ``yield_percent``."""
+        known = {one.name: one for one in self.columns}
+        return known.get(name) or known.get(f"{name}_percent")
 
     def unknown(self, name: str, *, offset: int | None = None, forms: Iterable[str] = ()) -> InvalidSelect:
         """Return the error for a name that no column has."""
