@@ -264,10 +264,14 @@ def _enough(tools: MetaTools, requests: Sequence[request_set.Request], more: dic
     costs = sorted(tokens(answer.text) for answer in answers)
     shown = in_full = full = 0
     for one, answer in zip(requests, answers, strict=True):
-        right = [tool["tier"] for tool in answer.structured["tools"] if tool["name"] in one.tools]
+        right = [
+            detail_levels.LEVELS[detail_levels.name_of(tool)]
+            for tool in answer.structured["tools"]
+            if tool["name"] in one.tools
+        ]
         shown += bool(right)
         in_full += detail_levels.FULL in right
-        full += sum(tool["tier"] == detail_levels.FULL for tool in answer.structured["tools"])
+        full += sum(detail_levels.name_of(tool) == "full" for tool in answer.structured["tools"])
     count = len(requests)
     shares = (f"{shown / count:.3f}", f"{in_full / count:.3f}", f"{full / count:.2f}")
     return (*shares, f"{sum(costs) / count:.0f}", str(costs[count * 9 // 10]))

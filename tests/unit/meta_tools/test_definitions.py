@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from tests.support.exposure import compile_profiles
 from tests.support.meta_tools import tokens
 from toolfold.build import writer
-from toolfold.catalog.store import bundled_path, parse_catalog
-from toolfold.meta_tools.definitions import definitions
+from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
+from toolfold.meta_tools.definitions import definitions, instructions
 from toolfold.meta_tools.dispatcher import NAMES, MetaTools
 
 
-def test_the_three_definitions_cost_at_most_650_tokens(tools: MetaTools) -> None:
-    assert tokens(tools.definitions()) <= 650
+def test_definitions_and_instructions_cost_at_most_700_tokens(tools: MetaTools) -> None:
+    assert tokens(tools.definitions()) + tokens(tools.instructions()) <= 700
+
+
+def test_no_description_says_how_to_work_or_names_another_tool(tools: MetaTools) -> None:
+    for definition in tools.definitions():
+        words = set(re.findall(r"\w+", definition["description"]))
+        assert not words & {"start", "Start", "first", "always", "Always", *NAMES}
 
 
 def test_every_definition_has_the_fields_of_the_protocol(tools: MetaTools) -> None:
@@ -68,22 +77,28 @@ def test_tool_call_is_not_read_only_without_a_catalog() -> None:
     assert definitions(None)[2]["annotations"] == {"readOnlyHint": False, "openWorldHint": True}
 
 
-def test_instructions_name_the_categories_in_at_most_230_tokens(tools: MetaTools) -> None:
-    assert "Technical Indicators (53)" in tools.instructions()
-    assert tokens(tools.instructions()) <= 230
+def test_instructions_name_the_api_and_tools_that_models_know(tools: MetaTools) -> None:
+    sent = tools.instructions()
+    assert sent.startswith("Alpha Vantage: Stocks, options")
+    assert {"GLOBAL_QUOTE(symbol)", "RSI(symbol, interval, time_period, series_type)"} <= set(
+        re.findall(r"[A-Z_]+\([^)]*\)", sent)
+    )
 
 
 def test_instructions_say_which_lines_of_a_result_are_not_data(tools: MetaTools) -> None:
     assert "lines that begin with # are toolfold's notes; all else is data" in tools.instructions()
 
 
-def test_of_many_categories_the_instructions_name_some(tools: MetaTools, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_categories_the_instructions_name_some(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("toolfold.meta_tools.definitions._MOST_NAMED", 3)
-    assert "Market Intelligence (7) and 8 more. " in tools.instructions()
+    catalog = FileStore(compile_profiles(tmp_path, "{}\n", "tides"))()
+    sent = instructions(catalog, 0)
+    assert sent.startswith("Tools for ")
+    assert re.search(r"\) and \d+ more\. TOOL_LIST\(query\) finds", sent)
 
 
 def test_first_definition_and_instructions_point_to_search(tools: MetaTools) -> None:
-    assert "query finds" in tools.definitions()[0]["description"]
+    assert "Finds tools" in tools.definitions()[0]["description"]
     assert "TOOL_LIST(query)" in tools.instructions()
 
 
@@ -105,16 +120,9 @@ def test_schemas_avoid_constructs_that_clients_refuse(tools: MetaTools) -> None:
             assert "enum" not in node or node["type"] == "string"
 
 
-def test_every_parameter_is_described_and_every_choice_has_an_enum(tools: MetaTools) -> None:
+def test_every_parameter_is_described(tools: MetaTools) -> None:
     properties = [p for definition in tools.definitions() for p in definition["inputSchema"]["properties"].items()]
     assert all(schema["description"] for _, schema in properties)
-    options = {(name, tuple(schema["enum"])) for name, schema in properties if "enum" in schema}
-    assert options == {
-        ("tag_mode", ("any", "all")),
-        ("access", ("free", "mixed", "premium")),
-        ("detail", ("full", "medium", "minimal")),
-    }
-    assert "includes mixed" in dict(properties)["access"]["description"]  # F8
 
 
 def test_clients_that_defer_tools_are_asked_to_show_these(tools: MetaTools) -> None:
@@ -124,15 +132,15 @@ def test_clients_that_defer_tools_are_asked_to_show_these(tools: MetaTools) -> N
 @pytest.mark.parametrize(
     ("now", "dates"),
     [
-        (1_794_960_000, "Today is Wednesday 2026-11-18 (UTC); the last full weekday was Tuesday 2026-11-17."),
-        (1_795_046_399, "Today is Wednesday 2026-11-18 (UTC); the last full weekday was Tuesday 2026-11-17."),
-        (1_795_219_200, "Today is Saturday 2026-11-21 (UTC); the last full weekday was Friday 2026-11-20."),
-        (1_795_305_600, "Today is Sunday 2026-11-22 (UTC); the last full weekday was Friday 2026-11-20."),
-        (1_795_392_000, "Today is Monday 2026-11-23 (UTC); the last full weekday was Friday 2026-11-20."),
+        (1_794_960_000, "Today is Wednesday 2026-11-18 (UTC), the last full weekday Tuesday 2026-11-17."),
+        (1_795_046_399, "Today is Wednesday 2026-11-18 (UTC), the last full weekday Tuesday 2026-11-17."),
+        (1_795_219_200, "Today is Saturday 2026-11-21 (UTC), the last full weekday Friday 2026-11-20."),
+        (1_795_305_600, "Today is Sunday 2026-11-22 (UTC), the last full weekday Friday 2026-11-20."),
+        (1_795_392_000, "Today is Monday 2026-11-23 (UTC), the last full weekday Friday 2026-11-20."),
     ],
 )
 def test_instructions_end_with_the_date(tools: MetaTools, now: float, dates: str) -> None:
     sent = MetaTools(tools.catalog, tools.executor, now=lambda: now).instructions()
     assert sent.endswith(dates)
-    assert sent.startswith("Tools for Stocks")
+    assert sent.startswith("Alpha Vantage: Stocks")
     assert len(sent) <= 2048

@@ -214,6 +214,7 @@ def compile_sources(
         "categories": categories,
         "listing": _listing(categories, tools),
         "definition_tokens": _definition_tokens(tools),
+        "common": _common(definitions, list(tools)),
         "tools": tools,
         **_search_sections(definitions, vocabularies),
         "related": sum("relations" in tool for tool in tools.values()),
@@ -355,6 +356,15 @@ def _definition_tokens(tools: Mapping[str, Mapping[str, Any]]) -> int:
         definition = {"name": name, "description": description, "inputSchema": entry["parameters"]}
         pieces += tokens.pieces(json.dumps(definition, ensure_ascii=False, separators=(",", ":")) + ",")
     return tokens.with_margin(pieces)
+
+
+def _common(definitions: Sequence[ToolDefinition], names: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the positions and signatures of the tools that the instructions name."""
+    found = []
+    for tool in (entry.tool for entry in definitions if entry.tool.common and entry.tool.name in names):
+        parameters = [one.name for one in tool.parameters if one.required] or list(tool.example)[:1]
+        found.append((names.index(tool.name), f"{tool.name}({', '.join(parameters)})"))
+    return found
 
 
 def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:

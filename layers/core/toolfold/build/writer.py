@@ -140,7 +140,8 @@ def write(
         out: The file to write.
         scratch: A temporary file for the sections: the head, which comes first, contains their sizes.
         head: ``sources``, ``categories``, ``listing``, ``definition_tokens``, and, where there are
-            any, ``skills``, ``profile_names`` and ``related``, the number of tools with relations.
+            any, ``skills``, ``profile_names``, ``related``, the number of tools with relations, and ``common``,
+            positions and signatures of the tools that the instructions name.
         listed: Name and entry of each tool in the order of the listing; summary, category, access, effect, source,
             confirm and tags are used. Like ``sections`` it can be an iterator.
         sections: The sorted lines of each section in :data:`COMPILED`, and of those in :data:`OPTIONAL` that there are.
@@ -171,6 +172,8 @@ def write(
         "definition_tokens": head.get("definition_tokens", 0),
         "sections": table,
     }
+    if common := head.get("common"):
+        line["common"] = common
     if related := head.get("related"):
         line["related"] = related
     if skills := head.get("skills"):

@@ -41,7 +41,7 @@ ACCESS = ("free", "premium", "mixed")
 
 _MAX_LABEL, _MAX_PARAGRAPH, _MAX_NAME = 200, 2000, 64
 _MAX_SOURCES, _MAX_CATEGORIES, _MAX_FAULTS, _MAX_COUNTED = 1000, 10_000, 200, 100_000
-_MAX_PROFILES = 101
+_MAX_PROFILES, _MAX_COMMON = 101, 100
 _MIN_TOOL_BYTES = 40
 """Bytes that each tool takes at least, of its three lines. It bounds the number of tools by the size of the catalog."""
 
@@ -99,6 +99,12 @@ def check_head(head: Mapping[str, Any]) -> None:
     _require(_is_integer(head.get("confirmed", 0), 0, count), "confirmed")
     _require(_is_integer(head.get("skills", 0), 0, count), "skills")
     _require(_is_integer(head.get("related", 0), 0, count), "related")
+    common = head.get("common", [])
+    _require(
+        isinstance(common, list) and len(common) <= _MAX_COMMON and all(_is_integer(at, 0, count) for at, _ in common),
+        "common",
+    )
+    _check_texts("common", [signature for _, signature in common], _MAX_LABEL)
     profiles = head.get("profiles", [])
     _require(isinstance(profiles, list) and len(profiles) <= _MAX_PROFILES, "profiles")
     _require(all(map(is_tool_name, profiles)), "profiles")

@@ -200,6 +200,10 @@ class Catalog:
         """Tokens of the definitions of all tools, counted by the compiler; 0 where it did not count them."""
         return int(self._head.get("definition_tokens", 0))
 
+    def common(self) -> Sequence[tuple[int, str]]:
+        """Return positions and signatures of the tools that models may know by name: ``GLOBAL_QUOTE(symbol)``."""
+        return self._head.get("common", ())  # type: ignore[no-any-return]
+
     @property
     def has_approvals(self) -> bool:
         """Whether calls of some tools need approval."""

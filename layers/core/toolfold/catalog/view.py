@@ -141,6 +141,10 @@ class CatalogView(Catalog):
         """0: not counted for a part of a catalog."""
         return 0
 
+    def common(self) -> Sequence[tuple[int, str]]:
+        """Return positions and signatures of the tools that models may know by name, of those that are listed."""
+        return [(own, one) for at, one in self._base.common() if (own := self._own(at)) is not None]
+
     @property
     def has_approvals(self) -> bool:
         """Whether calls of some tools need approval."""

@@ -214,6 +214,8 @@ class Tool(Model):
     confirm: Annotated[Summary, BeforeValidator(_confirmation)] | None = None
     """What a person reads before each call, which then needs approval; ``true`` for a text without details. Calls of
     destructive tools need approval in any case."""
+    common: bool = False
+    """Whether the instructions for clients name the tool, so that a model that knows it calls it at once."""
     expose: bool = True
     """Whether the tool may be called. One that may not is in no listing; TOOL_GET describes it."""
     freshness: str
