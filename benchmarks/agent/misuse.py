@@ -51,6 +51,8 @@ def _judge(probe: Probe, client: Client, data: RawData) -> Outcome:
         return Outcome(probe, "works", answer)
     if not answer.is_error and not answer.has_notes:
         return Outcome(probe, "wrong", answer)
+    if _names_what_is_missing(answer):
+        return Outcome(probe, "leads", answer)
     proposal = proposed_call(probe.name, probe.arguments, answer)
     if proposal is None or proposal == (probe.name, probe.arguments):
         return Outcome(probe, "lost", answer)
@@ -60,6 +62,14 @@ def _judge(probe: Probe, client: Client, data: RawData) -> Outcome:
     finds_none = is_detour and followed.is_error and followed.structured["error"].get("code") == "NO_DATA"
     leads = finds_none or _is_right(probe, followed, None if is_detour else wanted)
     return Outcome(probe, "leads" if leads else "lost", answer, proposal, followed)
+
+
+def _names_what_is_missing(answer: Answer) -> bool:
+    """Return whether an error says only which values the caller has not given: nobody else knows them."""
+    error = answer.structured["error"] if answer.is_error else {}
+    problems = error.get("problems") or ()
+    missing = all(problem.get("problem") in ("is missing", "is empty") for problem in problems)
+    return bool(problems) and missing and "next_call" not in error and "schema" in error
 
 
 def _is_right(probe: Probe, answer: Answer, wanted: list[object] | None) -> bool:

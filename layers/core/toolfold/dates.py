@@ -77,6 +77,8 @@ _FORMS = (
     r"YEAR[ -]?(?:q|quarter )QUARTER",
     r"(?:q|quarter )QUARTER[ ,/-]*YEAR",
     r"QUARTER(?:q|(?:st|nd|rd|th) quarter)(?: of)?[-/ ]?YEAR",
+    r"QUARTERq[ '-]?(?P<year>\d\d)",
+    r"qQUARTER[ '-]?(?P<year>\d\d)",
     r"YEAR[ -]?hHALF",
     r"hHALF[ -]?YEAR",
     r"YEAR",
@@ -199,7 +201,7 @@ def impossible_date(value: object) -> ImpossibleDate | None:
     """
     text, found = _simple_text(value), None
     for match in () if parse_date(text) else _matches(text):
-        year, month, day = int(match["year"]), _month(match), match.groupdict().get("day")
+        year, month, day = _year(match["year"]), _month(match), match.groupdict().get("day")
         if not day:
             continue
         if not 1 <= month <= 12 or not year:
@@ -290,6 +292,10 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
     return (match for form in _forms() if (match := form.fullmatch(text)))
 
 
+def _year(text: str) -> int:
+    return int(text) + (2000 if len(text) == 2 else 0)  # a quarter is of this century: 1Q24
+
+
 def _month(match: re.Match[str]) -> int:
     """Return the number of the month in ``match``, of a quarter or half the first one; 0: it has no month."""
     groups = match.groupdict()
@@ -311,7 +317,7 @@ def _matched(match: re.Match[str]) -> Reading:
     precision = next((part for part in parts if groups.get(part)), "month" if groups.get("name") else "year")
     hour, minute, second = (int(groups.get(name) or 0) for name in ("hour", "minute", "second"))
     month, day = 1 if precision == "year" else _month(match), int(groups.get("day") or 1)
-    low = datetime(int(groups["year"]), month, day, hour, minute, second, tzinfo=UTC)
+    low = datetime(_year(groups["year"]), month, day, hour, minute, second, tzinfo=UTC)
     zone = groups.get("zone") or ""
     if zone[:1] in ("+", "-"):
         offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:].lstrip(":") or 0))

@@ -114,9 +114,10 @@ class CallError(ToolfoldError):
     def changed(
         self, *, problem: str | Text | None = None, next_step: str | Text | None = None, **details: Any
     ) -> Self:
-        """Return a copy with other texts, and with further details; the cause is the same."""
+        """Return a copy with other texts and further details; None removes a detail. The cause is the same."""
         copy = type(self).__new__(type(self))
-        vars(copy).update(vars(self), details=MappingProxyType({**self.details, **details}))
+        changed = {name: value for name, value in {**self.details, **details}.items() if value is not None}
+        vars(copy).update(vars(self), details=MappingProxyType(changed))
         vars(copy).update({} if problem is None else {"problem": problem})
         vars(copy).update({} if next_step is None else {"next_step": next_step})
         Exception.__setattr__(copy, "args", (copy.problem,))

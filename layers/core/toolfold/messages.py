@@ -64,6 +64,10 @@ CALL = Text("Call {call}", "Write {call}")
 NOTHING_SENT = Text("{step}; nothing was sent.")
 EXAMPLE = Text("In next_call {names} is an example.", "In the call below {names} is an example.")
 EXAMPLES = Text("In next_call {names} are examples.", "In the call below {names} are examples.")
+LEFT_OUT = Text(
+    "It leaves out {names}, which {tool} has no place for; it has: {has}.",
+    "{tool} has no place for {names}; it has: {has}.",
+)
 LEAVE_OUT = Text("call again without {names}: {call}")
 SEND_FEWER = Text("call again with at most {most} {name}: {call}")
 TAKE_FREE = Text("take {call}, which is free")
@@ -81,6 +85,10 @@ CHECK_ARGUMENTS = Text(
     "Change dates and filters, or check the arguments: `toolfold catalog get {tool}`.",
 )
 STEP = Text("Step {step}{name}: {problem}")
+CALL_AGAIN = Text(
+    "Call again as in next_call; nothing was sent.",
+    "`toolfold catalog get {tool}` describes the arguments. Nothing was sent.",
+)
 META_ARGUMENT = Text("{tool}: {problem}.", "{problem}.")  # a person has not called a meta-tool
 READS_ONLY = Text("{TOOL_CALL} only reads, and {tool} changes data; nothing was sent.")
 CALL_WRITE = Text("Call TOOL_CALL_WRITE with the same tool_name and arguments.", "Call it as a tool that changes data.")

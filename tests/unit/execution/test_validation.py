@@ -74,7 +74,7 @@ def test_unambiguous_values_are_coerced(name: str, given: dict[str, Any], unders
         ("RSI", {"time_period": "nan"}, "time_period must be an integer, not text ('nan')"),
         ("RSI", {"time_period": 0}, "time_period 0 is too small"),
         ("MACDEXT", {"fastmatype": 9}, "fastmatype 9 is too large"),
-        ("SAR", {"acceleration": 0}, "acceleration 0.0 is too small"),
+        ("SAR", {"acceleration": 0}, "acceleration 0 is too small"),
         ("TIME_SERIES_INTRADAY", {"adjusted": "maybe"}, "adjusted must be true or false, not text ('maybe')"),
         ("TIME_SERIES_INTRADAY", {"month": "2024-13"}, "month '2024-13' does not match the format"),
         ("TIME_SERIES_INTRADAY", {"month": "2024-01\n"}, "month '2024-01\\n' does not match the format"),

@@ -33,14 +33,8 @@ def table_of(result: Any) -> dict[str, Any]:
     "given",
     [
         {"symbol": ["AAPL", "MSFT"]},
-        {"symbol": "AAPL,MSFT"},
-        {"symbol": "aapl, msft"},
-        {"symbol": "AAPL and MSFT"},
-        {"symbol": "AAPL vs. MSFT"},
-        {"symbol": "AAPL;MSFT"},
-        {"symbol": '["AAPL", "MSFT"]'},
         {"symbols": ["AAPL", "MSFT"]},
-        {"tickers": "$AAPL, NASDAQ:MSFT"},
+        {"tickers": ["$AAPL", "NASDAQ:MSFT"]},
         {"symbol": ["AAPL", "aapl ", "MSFT", "AAPL"]},
     ],
 )
@@ -52,6 +46,28 @@ def test_list_for_one_symbol_is_one_table(tools: MetaTools, mock_api: MockApi, g
     assert sorted(dict(query)["symbol"] for query in mock_api.requests) == ["AAPL", "MSFT"]
     singles = [call(tools, QUOTE, {"symbol": symbol}).structured["result"] for symbol in ("AAPL", "MSFT")]
     assert [dict(zip(table_of(result)["columns"], row, strict=True)) for row in table_of(result)["rows"]] == singles
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("symbol", "AAPL,MSFT"),
+        ("symbol", "AAPL, MSFT"),
+        ("symbol", "AAPL and MSFT"),
+        ("symbol", "AAPL vs. MSFT"),
+        ("symbol", "AAPL;MSFT"),
+        ("symbol", '["AAPL", "MSFT"]'),
+        ("ticker", "AAPL, MSFT"),
+    ],
+)
+def test_text_of_several_values_is_refused_with_the_list_to_send(
+    tools: MetaTools, mock_api: MockApi, name: str, text: str
+) -> None:
+    mock_api.clear_requests()
+    found = error(call(tools, QUOTE, {name: text}))
+    assert mock_api.requests == []
+    assert found["next_call"] == {"TOOL_CALL": {"tool_name": QUOTE, "arguments": {"symbol": ["AAPL", "MSFT"]}}}
+    assert "schema" not in found
 
 
 @pytest.mark.parametrize(
@@ -112,7 +128,7 @@ def test_series_of_one_value_stand_side_by_side(tools: MetaTools) -> None:
 
 
 def test_two_lists_are_all_combinations(tools: MetaTools) -> None:
-    result = call(tools, "SMA", {**SMA, "symbol": "IBM,AAPL", "time_period": "50,200"}, select="last 2")
+    result = call(tools, "SMA", {**SMA, "symbol": ["IBM", "AAPL"], "time_period": ["50", 200]}, select="last 2")
     assert table_of(result)["columns"] == ["time", "IBM_SMA_50", "IBM_SMA_200", "AAPL_SMA_50", "AAPL_SMA_200"]
 
 
@@ -222,7 +238,7 @@ def test_raw_form_of_a_list_is_refused_with_the_call_that_works(tools: MetaTools
         ({"symbol": [{"ticker": "AAPL"}, "MSFT"]}, "item 1 of symbol is an object"),
         ({"symbol": ["AAPL", None]}, "item 2 of symbol is null"),
         ({"symbol": [f"A{number}" for number in range(100_000)]}, "100000 values of symbol are 100000 calls"),
-        ({"symbol": ",".join(f"A{number}" for number in range(51))}, "51 values of symbol are 51 calls"),
+        ({"symbol": ",".join(f"A{number}" for number in range(51))}, "is a text of several values"),
         ({"symbol": [5, True]}, "must be a string"),
     ],
 )

@@ -107,7 +107,7 @@ def test_batch_is_called_through_tool_call_in_any_form(tools: MetaTools, given: 
 
 def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
     calls = [quote("AAPL"), quote("NOSUCH1"), {"tool_name": "NO_SUCH"}, 7, {"id": "x", "tool_name": "TOOL_LIST"}]
-    calls.append({"tool_name": "SMA", "arguments": {"symbol": "IBM", "interval": "fortnight"}})
+    calls.append({"tool_name": "SMA", "arguments": {"symbol": "IBM", "interval": "weely"}})
     result = batch(tools, calls)
     assert not result.is_error
     assert [one.get("error", {}).get("code") for one in result.structured["results"]] == [

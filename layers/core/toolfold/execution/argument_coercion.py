@@ -63,13 +63,10 @@ class Coercion:
         return {name: self._number(name, value) for name, value in self._object(self._root, dict(given), 0).items()}
 
     def _number(self, name: str, value: Any) -> Any:
-        """Write a number in one way, 20.0 as 20 and 1 as 1.0 by its type: it is text in a query string."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) >= _LARGEST_EXACT:
+        """Write a whole number as an integer, 20.0 as 20: it is text in a query string."""
+        if not isinstance(value, float) or abs(value) >= _LARGEST_EXACT or not value.is_integer():
             return value
-        types = self._types.get(name, frozenset())
-        if types == frozenset({"integer"}) and float(value).is_integer():
-            return int(value)
-        return float(value) if types == frozenset({"integer", "number"}) else value
+        return int(value) if self._types.get(name, frozenset()) & {"integer", "number"} else value
 
     def _value(self, schema: Any, value: Any, depth: int) -> Any:
         if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:

@@ -262,6 +262,9 @@ class _Repair:
             return value, False
         rules = self._forms["tickers"]
         separator = self._validator.separator(name)
+        if not separator and (listed := argument_values.listed_values(value)):
+            text = f"{quote(value)} is a text of several values"
+            raise _Refused(Problem(parameter=name, problem=text, expected=f"a list, as in {json.dumps(listed)}"))
         parts = value.split(separator) if separator else [value]
         read: list[str] = []
         is_noted = False

@@ -5,6 +5,7 @@ Each function proposes; the parameter's schema decides. A value that its schema 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from toolfold.dates import UNITS
 from toolfold.fuzzy import normalize
 
-__all__ = ["Proposal", "booleans", "enum_values", "numbers", "spans"]
+__all__ = ["Proposal", "booleans", "enum_values", "listed_values", "numbers", "spans"]
 
 _MAX_CHARS = 64
 """Characters of a value that is read: no enum value or number is longer."""
@@ -30,7 +31,16 @@ _NUMBER = re.compile(
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:[,_ ]\d{3})+")
 _BOOLEANS = {"true": True, "yes": True, "y": True, "t": True, "on": True, "1": True,
              "false": False, "no": False, "n": False, "f": False, "off": False, "0": False}  # fmt: skip
+_COUNTED = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen twenty"""
+_NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTED.split())}
+_NUMBER_WORDS |= {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90", "hundred": "100"}
+_WORD = re.compile(r"[a-z]+")
 _SPAN_UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
+
+
+_SEPARATOR = re.compile(r"\s*[,;|\n]\s*|\s+(?:and|or|vs\.?|versus|&)\s+")
+_MAX_LISTED_CHARS = 1000
 
 
 class Proposal(NamedTuple):
@@ -73,7 +83,7 @@ def enum_values(value: Any, options: Sequence[Any], other_spellings: Mapping[str
 
 def _sizes(text: str) -> Iterator[tuple[str, int]]:
     """Yield the lengths of time that ``text`` may mean, the likelier first. ``1m`` is a minute, ``1M`` a month."""
-    lowered = text.lower().strip()
+    lowered = _with_digits(text)
     match = _UNIT_FIRST.fullmatch(lowered) or _SPAN.fullmatch(lowered)
     if match is None:
         return
@@ -86,6 +96,11 @@ def _sizes(text: str) -> Iterator[tuple[str, int]]:
     for unit in units:
         counted_in, size = _SIZES[unit]
         yield counted_in, size * count
+
+
+def _with_digits(text: str) -> str:
+    """Return ``text`` in small letters, with digits for the numbers that are words: ``ten years``."""
+    return _WORD.sub(lambda word: _NUMBER_WORDS.get(word[0], word[0]), text.lower().strip())
 
 
 def spans(value: Any) -> Iterator[Proposal]:
@@ -109,7 +124,7 @@ def numbers(value: Any, other_spellings: Mapping[str, Iterable[str]]) -> Iterato
     """Yield the number in a text such as ``14 days``, ``20-day`` and ``1,000``, or the one that a word stands for."""
     if not isinstance(value, str) or len(value) > _MAX_CHARS:
         return
-    text = value.strip().lower()
+    text = _with_digits(value)
     for number, words in other_spellings.items():
         if any(normalize(word) == normalize(text) for word in words):
             yield Proposal(_number(number), True)
@@ -130,3 +145,21 @@ def booleans(value: Any) -> Iterator[Proposal]:
         text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip().lower()
         if text in _BOOLEANS:
             yield Proposal(_BOOLEANS[text], False)
+
+
+def listed_values(value: Any) -> list[Any]:
+    """Return the values of a text that may be a list, as JSON or with separators; nothing for another text.
+
+    >>> listed_values("AAPL, MSFT"), listed_values('["AAPL", 5]'), listed_values("AAPL")
+    (['AAPL', 'MSFT'], ['AAPL', 5], [])
+    """
+    if not isinstance(value, str) or len(value) > _MAX_LISTED_CHARS:
+        return []
+    if value.lstrip().startswith("["):
+        try:
+            items = json.loads(value)
+        except (ValueError, RecursionError):
+            return []
+        return items if not any(isinstance(item, list | dict | None) for item in items) else []
+    parts = _SEPARATOR.split(value.strip())
+    return list(dict.fromkeys(parts)) if len(parts) > 1 and all(parts) else []

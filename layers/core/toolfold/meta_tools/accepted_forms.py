@@ -18,7 +18,7 @@ from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.messages import DESCRIBE_OR_SEARCH
 from toolfold.meta_tools.arguments import ARGUMENTS, invalid, is_blank, next_call, quote, whole_number
 from toolfold.meta_tools.object_text import parse_object
-from toolfold.meta_tools.tool_names import find_name, fitting_arguments
+from toolfold.meta_tools.tool_names import find_name
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -179,12 +179,10 @@ def _no_such_argument(
     found = find_name(catalog, names) if isinstance(names, str) else None
     if found is not None and (inner is not None or name in ARGUMENTS["TOOL_CALL"]):
         options = {key: given[key] for key in ARGUMENTS["TOOL_CALL"][2:] if key in given and key not in kept}
-        called = catalog.get(found)
-        fitting = {} if called is None else fitting_arguments(called, inner or {})
-        call = {"tool_name": found, "arguments": fitting, **options}
-        return invalid(
-            tool, f"{quote(name)} belongs to TOOL_CALL", "TOOL_CALL runs the tool.", **next_call("TOOL_CALL", call)
-        )
+        from toolfold.meta_tools.corrections import call_or_description
+
+        following = call_or_description(catalog, found, inner or {}, options)
+        return invalid(tool, f"{quote(name)} belongs to TOOL_CALL", "TOOL_CALL runs the tool.", **following)
     takes = f"{tool} takes {', '.join(ARGUMENTS[tool])}."
     closest = closest_matches(name, ARGUMENTS[tool])
     elsewhere = [other for other, names in ARGUMENTS.items() if name in names]

@@ -28,7 +28,7 @@ from toolfold.meta_tools.arguments import (
 from toolfold.meta_tools.call_arguments import OPTIONS
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.object_text import json_problem, parse_object
-from toolfold.meta_tools.tool_names import find_name, fitting_arguments
+from toolfold.meta_tools.tool_names import find_name
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -188,12 +188,14 @@ class ArgumentReader:
         text = only.strip() if isinstance(only, str) else ""
         if text.startswith(("{", "[")):
             problem = json_problem(text)
+        from toolfold.meta_tools.corrections import correct
+
         guessed = self._guessed(text)
+        following = correct(self._catalog, self._tool, guessed).call(self._tool, self._options) if guessed else {}
         return InvalidArguments(
             f"{self._tool.name}: {problem}.",
-            "Send arguments as an object by the schema; nothing was sent.",
-            schema=self._tool.parameters,
-            **next_call(TOOL, {"tool_name": self._tool.name, "arguments": fitting_arguments(self._tool, guessed)}),
+            "Send arguments as an object; nothing was sent.",
+            **(following or {"schema": self._tool.parameters}),
         )
 
     def _pairs(self, value: Any) -> dict[str, Any] | None:

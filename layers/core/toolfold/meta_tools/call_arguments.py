@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.results.select.grammar import Selection
 
-_LIST_CHARACTERS = frozenset(",;|[\n ")
-"""Characters of which a text with several values has at least one."""
-
 OPTIONS = ("select", "max_tokens", "fresh", "approval_token", "inspect")
 """Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
 
@@ -56,11 +53,7 @@ def _invalid_option(arguments: Mapping[str, Any], name: str, allowed: str) -> In
 
 def may_have_lists(arguments: Mapping[str, Any]) -> bool:
     """Return whether one of ``arguments`` may be several values; see :mod:`toolfold.meta_tools.call_batch`."""
-    return any(
-        isinstance(value, list)
-        or (isinstance(value, str) and not value.isalnum() and not _LIST_CHARACTERS.isdisjoint(value))
-        for value in arguments.values()
-    )
+    return any(isinstance(value, list) for value in arguments.values())
 
 
 def without_redundant_format(tool: Tool, arguments: Mapping[str, Any], parameter: str) -> Mapping[str, Any]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import allowed_types
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect, UpstreamTimeout
-from toolfold.execution.argument_repair import next_call, read_value, rename
+from toolfold.execution.argument_repair import next_call, rename
 from toolfold.execution.result import NO_USE, UpstreamUse
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
 from toolfold.meta_tools.parallel import Unanswered, run_parts
@@ -52,9 +51,6 @@ _THREADS = 4
 
 _MAX_LABELS = 8
 """Parts that one note names; their number is the caller's choice."""
-
-_SEPARATOR = re.compile(r"\s*[,;|\n]\s*|\s+(?:and|or|vs\.?|versus|&)\s+")
-_LEADING_ZEROS = re.compile(r"0\d+")
 
 
 @dataclass(frozen=True)
@@ -164,29 +160,24 @@ def _items(validator: ArgumentValidator, name: str, value: Any) -> tuple[str, li
     Raises:
         InvalidArguments: a list is empty or has lists in it.
     """
-    if isinstance(value, str) and value.lstrip()[:1] == "[":
-        value = _parsed(value)
-    if not isinstance(value, list) and not (isinstance(value, str) and _SEPARATOR.search(value)):
+    if not isinstance(value, list):
         return None
-    items = value if isinstance(value, list) else _SEPARATOR.split(value.strip())
-    target = _target(validator, name, items[0] if items else "")
+    target = _target(validator, name, value[0] if value else "")
     if target is None or (target in validator.properties and _takes_lists(validator, target)):
         return None
-    if isinstance(value, str):
-        return (target, _unique(items)) if _is_list_text(validator, target, value, items) else None
-    if not items:
+    if not value:
         raise InvalidArguments(
             f"{validator.tool_name}: {name[:60]} is an empty list.",
             f'Send a value or a list of values, as in "{target}": ["A", "B"]; nothing was sent.',
         )
-    for index, item in enumerate(items):
+    for index, item in enumerate(value):
         if isinstance(item, list | dict) or item is None:
             kind = "a list" if isinstance(item, list) else "an object" if isinstance(item, dict) else "null"
             raise InvalidArguments(
                 f"{validator.tool_name}: item {index + 1} of {name[:60]} is {kind}.",
                 f"Send a flat list of up to {MAX_PARTS} values for {target}; nothing was sent.",
             )
-    return target, _unique(items)
+    return target, _unique(value)
 
 
 def _target(validator: ArgumentValidator, name: str, item: Any) -> str | None:
@@ -203,26 +194,6 @@ def _target(validator: ArgumentValidator, name: str, item: Any) -> str | None:
 def _takes_lists(validator: ArgumentValidator, target: str) -> bool:
     types = allowed_types(validator.schema, validator.properties[target])
     return bool(types & {"array", "object"}) or bool(validator.separator(target))
-
-
-def _is_list_text(validator: ArgumentValidator, target: str, value: str, items: Sequence[str]) -> bool:
-    """Return whether a text is a list: the parameter takes each of its parts, but not the whole."""
-    if target not in validator.properties:
-        return True
-    if len(items) < 2 or not all(items) or any(_LEADING_ZEROS.fullmatch(item) for item in items):
-        return False  # 1,000 is a number
-    if target in validator.ticker_patterns:
-        return True
-    return not validator.accepts(target, value) and all(
-        validator.accepts(target, read_value(validator, target, item)) for item in items[: MAX_PARTS + 1]
-    )
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _unique(items: Sequence[Any]) -> list[Any]:

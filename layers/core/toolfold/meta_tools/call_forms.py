@@ -17,7 +17,7 @@ from toolfold.meta_tools.argument_reader import ArgumentReader
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, quote
 from toolfold.meta_tools.object_text import parse_call_text, parse_object
 from toolfold.meta_tools.result import MetaCall
-from toolfold.meta_tools.tool_names import find_meta_tool, find_name, fitting_arguments, tool_not_found
+from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -181,7 +181,7 @@ def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArgument
     if named is not None:
         found = find_name(catalog, rest[named]) or ""
         others = {key: value for key, value in rest.items() if key != named}
-        following = next_call(TOOL, {"tool_name": found, "arguments": _fitting(catalog, found, others)})
+        following = _call_of(catalog, found, others)
     else:
         query = rest.get("query", rest.get("q"))
         following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
@@ -199,7 +199,7 @@ def _wrong_name(catalog: Catalog, value: Any, rest: Mapping[str, Any]) -> Invali
     found = None if first is None else find_name(catalog, first)
     following = next_call("TOOL_LIST", {})
     if found is not None:
-        following = next_call(TOOL, {"tool_name": found, "arguments": _fitting(catalog, found, _merged(rest))})
+        following = _call_of(catalog, found, _merged(rest))
     return invalid(
         TOOL,
         f"tool_name must be the name of a tool, not {quote(value)}",
@@ -208,6 +208,7 @@ def _wrong_name(catalog: Catalog, value: Any, rest: Mapping[str, Any]) -> Invali
     )
 
 
-def _fitting(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    tool = catalog.get(name)
-    return {} if tool is None else fitting_arguments(tool, arguments)
+def _call_of(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    from toolfold.meta_tools.corrections import call_or_description  # for errors only
+
+    return call_or_description(catalog, name, arguments)

@@ -20,7 +20,8 @@ from toolfold.meta_tools import tool_call
 from toolfold.meta_tools.call import Call, CallBase, LargeAnswerTurn
 from toolfold.meta_tools.call_batch import late, thread_count
 from toolfold.meta_tools.call_forms import read_call
-from toolfold.meta_tools.next_steps import with_executor, with_next_call
+from toolfold.meta_tools.corrections import with_next_call
+from toolfold.meta_tools.next_steps import with_executor
 from toolfold.meta_tools.parallel import Unanswered, run_parts
 from toolfold.results import limits
 

@@ -11,14 +11,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import messages
-from toolfold.dates import impossible_date, parse_date
+from toolfold.dates import parse_date
 from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
 from toolfold.execution.validation import validator_of
-from toolfold.fuzzy import closest_matches
 from toolfold.meta_tools.arguments import next_call
 from toolfold.meta_tools.detail_levels import properties
-from toolfold.meta_tools.tool_names import examples_note, fitting_arguments
-from toolfold.wording import CallText, Text, joined, names_call
+from toolfold.wording import CallText, Text, joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -94,30 +92,6 @@ def with_next_step(error: CallError, catalog: Catalog, tool: Tool, arguments: Ma
         step = joined(first.capitalized(), *others, separator="; or ")
         return error.changed(next_step=messages.SENTENCE.filled(text=step))
     return error.changed(next_step=_check_values(error, catalog, tool, arguments))
-
-
-def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: InvalidArguments) -> InvalidArguments:
-    """Return ``error`` with the call that would work, where it lists the problems of a tool's arguments.
-
-    Args:
-        catalog: the current catalog.
-        arguments: those of the TOOL_CALL that failed, in the documented form.
-        error: the failure.
-    """
-    problems = error.details.get("problems")
-    tool = catalog.get(arguments["tool_name"])
-    if not problems or "next_call" in error.details or tool is None or names_call(error.next_step):
-        return error  # one next call, not two that differ
-
-    given = arguments.get("arguments") or {}
-    corrected = _corrected(tool, given, problems)
-    if validator_of(catalog, tool).resolve(corrected).problems:
-        corrected = dict(tool.example)
-    others = {name: value for name, value in arguments.items() if name in ("select", "max_tokens", "fresh")}
-    following = next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": corrected, **others})
-    if not following:
-        return error
-    return error.changed(next_step=joined(error.next_step, examples_note(given, corrected)), **following)
 
 
 def with_executor(catalog: Catalog, error: CallError) -> CallError:
@@ -230,32 +204,3 @@ def _call(name: str, arguments: Mapping[str, Any]) -> str | Text:
     """Return a call as the reader would make it; the name alone where it is long."""
     call = CallText({"tool_name": name, "arguments": dict(arguments)})
     return call if len(str(call)) <= _MAX_CALL_CHARS else name
-
-
-def _corrected(tool: Tool, given: Mapping[str, Any], problems: list[Mapping[str, str]]) -> dict[str, Any]:
-    """Return what of ``given`` has no problem, with the closest values for the rest."""
-    wrong = {problem["parameter"].partition(".")[0].partition("[")[0] for problem in problems}
-    corrected = {name: value for name, value in given.items() if name not in wrong}
-    known = tool.parameters.get("properties", {})
-    for problem in problems:
-        name = problem["parameter"]
-        if name not in known:
-            if name in given and (meant := closest_matches(name, known)):
-                corrected.setdefault(meant[0], given[name])
-        elif (closest := _closest_value(known[name], given.get(name))) is not None:
-            corrected[name] = closest
-        elif name in given and name in tool.example:
-            corrected[name] = tool.example[name]
-    return fitting_arguments(tool, corrected)
-
-
-def _closest_value(rule: Any, value: Any) -> str | None:
-    """Return the value allowed by ``rule`` that is closest to ``value``, or the date before one that does not exist."""
-    is_number = not isinstance(value, str) or value.isdecimal()
-    if not is_number and (wrong := impossible_date(value)) is not None and wrong.nearest:
-        return wrong.nearest
-    options = rule.get("enum") if isinstance(rule, Mapping) else None
-    if not isinstance(options, list) or not isinstance(value, str | int | float):
-        return None
-    closest = closest_matches(str(value), [option for option in options if isinstance(option, str)])
-    return closest[0] if closest else None

@@ -45,7 +45,7 @@ def tool_call(request: MetaRequest) -> Result:
     try:
         return _tool_call(request)
     except InvalidArguments as error:
-        from toolfold.meta_tools.next_steps import with_next_call
+        from toolfold.meta_tools.corrections import with_next_call
 
         raise with_next_call(request.catalog, request.arguments, error) from error.__cause__
 
@@ -118,13 +118,15 @@ def plan_parts(call: Call, sent: Mapping[str, Any]) -> tuple[Batch | None, Mappi
     """Return the calls that lists among the arguments stand for, or None, and the arguments of a single call.
 
     Raises:
-        InvalidArguments: a list is empty or has lists in it, or there are too many calls.
+        InvalidArguments: a list is empty or has lists in it, there are too many calls, or the tool does more than read.
     """
     if not call_arguments.may_have_lists(sent):
         return None, sent
     from toolfold.meta_tools import call_batch
 
     planned = call_batch.plan(validator_of(call.catalog, call.tool), sent)
+    if planned is not sent:
+        call_batch.thread_count(call.tool, None)  # refuses lists where each call changes something
     return (planned, sent) if isinstance(planned, call_batch.Batch) else (None, planned)
 
 

@@ -20,14 +20,10 @@ from toolfold.meta_tools.detail_levels import properties, signature
 from toolfold.wording import SignatureText, Text, joined
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
 
 MAX_NAME_LENGTH = 200
 """Characters of a name that is looked for in other spellings."""
-
-_MAX_VALUE = 40
-"""Characters of an argument that is proposed under another name."""
 
 _MAX_NORMALIZED = 2000
 """Largest catalog in which names are compared by letters and digits alone, which needs all of them."""
@@ -109,14 +105,16 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
             **next_call("TOOL_LIST", {"query": words} if words.isprintable() and words else {}),
         )
 
+    from toolfold.meta_tools.corrections import correct
+
     similar = f"Similar: {', '.join(closest[1:])}." if closest[1:] else ""
     note: str | Text = ""
-    if arguments is None:
-        following = next_call("TOOL_GET", {"tool_name": tool.name})
-    else:
-        proposed = fitting_arguments(tool, arguments)
-        note = examples_note(arguments, proposed)
-        following = next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": proposed})
+    following = {}
+    if arguments is not None:
+        correction = correct(catalog, tool, arguments)
+        following = correction.call(tool, {})
+        note = correction.note(tool) if following else ""
+    following = following or next_call("TOOL_GET", {"tool_name": tool.name})
     required = tool.parameters.get("required", ())
     meant = SignatureText(tool.name, signature(tool), {name: name in required for name in properties(tool.parameters)})
     return ToolNotFound(
@@ -125,32 +123,3 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
         closest=closest,
         **following,
     )
-
-
-def fitting_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``arguments`` as far as ``tool`` has them, with those of its example that are required and missing.
-
-    A single text under an unknown name takes the place of a single missing text: ``ticker`` that of ``symbol``.
-    """
-    known = tool.parameters.get("properties", {})
-    fitting = {name: value for name, value in arguments.items() if name in known}
-    missing = [name for name in tool.parameters.get("required", ()) if name not in fitting]
-    if missing and isinstance(tool.example.get(missing[0]), str):
-        others = [value for name, value in arguments.items() if name not in known and _is_value(name, value)]
-        if len(others) == 1:
-            fitting[missing.pop(0)] = others[0]
-    example = {name: tool.example[name] for name in missing if name in tool.example}
-    # The whole example for a tool that requires one of several parameters.
-    return {**fitting, **example} if fitting or example else dict(tool.example)
-
-
-def examples_note(given: Mapping[str, Any], proposed: Mapping[str, Any]) -> str | Text:
-    """Return the sentence that says which arguments of a proposed call are those of the tool's example, or nothing."""
-    values = [value for value in given.values() if isinstance(value, str | int | float)]
-    names = [name for name, value in proposed.items() if name not in given and value not in values]
-    text = messages.EXAMPLE if len(names) == 1 else messages.EXAMPLES
-    return text.filled(names=", ".join(names)) if names else ""
-
-
-def _is_value(name: str, value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= _MAX_VALUE and "key" not in normalize(name)
