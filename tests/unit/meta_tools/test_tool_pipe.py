@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.meta_tools import tokens
+from tests.support.meta_tools import error, tokens
 from tests.support.upstream import Upstream
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
@@ -115,6 +115,9 @@ def test_return_names_the_answer(tools: MetaTools, returned: str) -> None:
         ([SEARCH, quote("$steps[0].rows[0].symbol")], "INVALID_ARGUMENTS", "would be sent as it is"),
         ([SEARCH, quote("$prev")], "INVALID_ARGUMENTS", "would be sent as it is"),
         ([SEARCH, quote("price of {{found.rows[0].symbol}} now")], "INVALID_ARGUMENTS", "would be sent as it is"),
+        ([SEARCH, quote("{{symbol}}")], "INVALID_ARGUMENTS", "would be sent as it is"),
+        ([SEARCH, quote("${SYMBOL}")], "INVALID_ARGUMENTS", "would be sent as it is"),
+        ([SEARCH, quote("$0.symbol")], "INVALID_ARGUMENTS", "would be sent as it is"),
         ([SEARCH, {"tool_name": "NO_SUCH"}], "TOOL_NOT_FOUND", "Step 1: There is no tool"),
         (
             [SEARCH, {"tool_name": "TOOL_PIPE", "arguments": {"steps": []}}],
@@ -208,3 +211,17 @@ def test_rest_of_a_pipe_is_performed_with_its_token(make_tools: Callable[..., Me
         assert second.structured["result"]["columns"] == ["third_symbol", "latestDay"]
         assert second.structured["result"]["rows"] == [["ONE", "2026-01-13"]]
         assert [step["as"] for step in second.structured["steps"]] == ["0", "third", "2"]
+
+
+@pytest.mark.parametrize("first", [SEARCH, quote("AAPL", **{"as": "found"})])
+@pytest.mark.parametrize(
+    "template", ["{{symbol}}", "{{ found.symbol }}", "${found.symbol}", "$prev.symbol", "$0.symbol", "$found.symbol"]
+)
+def test_template_is_refused_with_the_reference_that_works(
+    tools: MetaTools, first: dict[str, Any], template: str
+) -> None:
+    refused = error(tools.call("TOOL_PIPE", {"steps": [first, quote(template)]}))
+    reference = json.loads(refused["suggestion"].removeprefix("Write ").partition(", or")[0])
+    found = tools.call("TOOL_PIPE", {"steps": [first, quote(reference)]})
+    assert not found.is_error, (reference, found.text)
+    assert found.structured["result"]["symbol"]

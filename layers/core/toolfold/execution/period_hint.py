@@ -17,7 +17,8 @@ _WORDS = {
     "end": "end enddate endtime enddatetime endday to todate totime until till dateto timeto before maxdate period2 "
     "rangeend",
     "day": "date day on asof ondate tradingday",
-    "count": "limit count rows n num top last maxrows maxresults results numrows nrows head tail pagesize",
+    "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize",
+    "last": "last tail",
     "columns": "columns column fields field cols metrics",
     "days": "days ndays numdays lastdays daysback",
     "weeks": "weeks nweeks numweeks lastweeks",
@@ -34,7 +35,7 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
     """Return the ``select`` that serves ``arguments``, or an empty text where one of them is something else.
 
     >>> period_select({"start_date": "2025-01-01", "limit": 5}, date(2026, 1, 1))
-    'since 2025-01-01; last 5'
+    'since 2025-01-01; limit 5'
     """
     kinds = {_KINDS.get(normalize(name), ""): value for name, value in arguments.items()}
     if not kinds or "" in kinds or len(kinds) != len(arguments):
@@ -49,9 +50,10 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
     spans = [kinds["span"]] if "span" in kinds else []
     spans += [f"{kinds[unit]} {unit}" for unit in ("days", "weeks", "months", "years") if unit in kinds]
     parts += [_written(parse_period(span, today)) if isinstance(span, str) else "" for span in spans]
-    if "count" in kinds:
-        count = str(kinds["count"]).strip()
-        parts.append(f"last {count}" if count.isdecimal() and len(count) < 7 else "")
+    for kind, step in (("first", "limit"), ("last", "last")):  # the first rows of a series are the newest
+        if kind in kinds:
+            count = str(kinds[kind]).strip()
+            parts.append(f"{step} {count}" if count.isdecimal() and len(count) < 7 else "")
     return "; ".join(parts) if all(parts) else ""
 
 

@@ -6,7 +6,6 @@ required: the error names it. A call that lacks more than that is not proposed; 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -49,7 +48,7 @@ class Correction(NamedTuple):
     Attributes:
         arguments: those of the tool.
         select: the rows that were asked for by arguments which are columns of the answer; empty: none.
-        examples: required arguments that have the value of the tool's example.
+        examples: choices of form that the caller has not made so: those of the tool's example, or the closest.
         left_out: arguments that the tool has no place for.
         is_complete: whether the tool takes the call.
     """
@@ -139,6 +138,14 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     corrected |= {target: unknown[name] for name, target in placed.items() if target}
     corrected |= {name: True for name in needed if name in known and name not in given}
     required = tool.parameters.get("required", ())
+    offered = {
+        name: options[0]
+        for name in given
+        if name in known
+        and name not in corrected
+        and (options := closest_matches(str(given[name]), _options(tool, name)))
+    }
+    corrected |= offered
     examples = [
         name
         for name in required
@@ -155,11 +162,11 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     }
     is_complete = is_complete and not validator.resolve(single).problems
     left_out = (*dropped, *(name for name, target in placed.items() if not target))
-    return Correction(corrected, " and ".join(select.values()), tuple(examples), left_out, is_complete)
+    return Correction(corrected, " and ".join(select.values()), (*offered, *examples), left_out, is_complete)
 
 
 def _closest_value(validator: ArgumentValidator, tool: Tool, name: str, value: Any) -> Any:
-    """Return the value that a refused one means: the closest option, day or bound, or a list; None: none is known."""
+    """Return the value that a refused one means: the closest option or day, or a list; None: none is known."""
     rule = validator.properties[name]
     listed = listed_values(value)
     may_list = len(listed) == 1 or (tool.effect == "read" and not tool.needs_approval)
@@ -172,12 +179,6 @@ def _closest_value(validator: ArgumentValidator, tool: Tool, name: str, value: A
     options = keyword(validator.schema, rule, "enum")
     if isinstance(options, list) and isinstance(value, str | int | float):
         return _closest_option(str(value), [option for option in options if isinstance(option, str)])
-    read = read_value(validator, name, value)
-    if isinstance(read, int | float) and not isinstance(read, bool):
-        for bound in ("minimum", "maximum"):
-            limit = keyword(validator.schema, rule, bound)
-            if limit is not None and validator.accepts(name, limit) and (read < limit) == (bound == "minimum"):
-                return limit
     return None
 
 
@@ -191,6 +192,8 @@ def _closest_items(validator: ArgumentValidator, name: str, value: Any, known: S
 
 def _closest_option(text: str, options: Sequence[str]) -> str | None:
     """Return the option that ``text`` resembles, or begins; None where none or several do."""
+    digits = re.findall(r"\d+", text)
+    options = [option for option in options if re.findall(r"\d+", option) == digits]  # another number is another value
     begun = [option for option in options if normalize(text) and normalize(option).startswith(normalize(text))]
     closest = begun if len(begun) == 1 else closest_matches(text, options)
     return closest[0] if closest else None
@@ -207,6 +210,12 @@ def _place(
     is_value = isinstance(value, str) and 0 < len(value) <= _MAX_VALUE and "key" not in normalize(name)
     is_only = unknown_count == len(missing) == 1 and isinstance(tool.example.get(missing[0]), str)
     return missing[0] if is_value and is_only else ""
+
+
+def _options(tool: Tool, name: str) -> list[str]:
+    """Return the texts that a choice of form allows; empty for another parameter."""
+    options = keyword(tool.parameters, properties(tool.parameters).get(name, {}), "enum")
+    return [option for option in options if isinstance(option, str)] if isinstance(options, list) else []
 
 
 def _is_form(tool: Tool, name: str) -> bool:
@@ -230,12 +239,12 @@ def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], 
     for name, value in unknown.items():
         column, parameter = columns.get(normalize(name), ("", ""))
         if column and isinstance(value, str | int | float) and not isinstance(value, bool):
-            text = str(value)
-            clauses[name] = f"{column} = {text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)}"
+            text = str(value) if _PLAIN.fullmatch(str(value)) else "'" + str(value).replace("'", "''") + "'"
+            clauses[name] = f"{column} = {text}"
             parameters += [parameter] if parameter else []
     return clauses, parameters
 
 
 def _columns(tool: Tool) -> Sequence[str]:
-    columns = tool.answer.get("columns") or []
-    return [*columns, *str(tool.answer.get("csv") or "").split(",")]
+    title, _, names = tool.returns.partition("\n")[0].partition(": ")
+    return names.split(",") if title == "rows" else []

@@ -87,9 +87,9 @@ def read_pipe(catalog: Catalog, arguments: Mapping[str, Any]) -> PipeRequest:
     given = [_object(item, position) for position, item in enumerate(items)]
     names = _names(given)
     steps = []
-    for position, item in enumerate(given):
+    for position in range(len(given)):
         try:
-            steps.append(_read_step(catalog, item, names, position))
+            steps.append(_read_step(catalog, given, names, position))
         except CallError as error:
             raise located(error, position, names) from None
     return PipeRequest(tuple(steps), names, _returned(arguments, names, len(steps)))
@@ -135,7 +135,17 @@ def _names(given: Sequence[dict[str, Any]]) -> dict[str, int]:
     return names
 
 
-def _read_step(catalog: Catalog, item: dict[str, Any], names: Mapping[str, int], position: int) -> Step:
+def _has_rows(
+    catalog: Catalog, items: Sequence[Mapping[str, Any]], names: Mapping[str, int], position: int, head: str
+) -> bool:
+    """Return whether the answer of the step that ``head`` names, as of a step at ``position``, is a table."""
+    index = names.get(head, int(head) if head.isdecimal() else position - 1)
+    tool = catalog.get(str(items[index].get("tool_name"))) if 0 <= index < len(items) else None
+    return tool is None or tool.answer.get("kind") != "object"
+
+
+def _read_step(catalog: Catalog, items: Sequence[dict[str, Any]], names: Mapping[str, int], position: int) -> Step:
+    item = items[position]
     name = next((name for name, index in names.items() if index == position), "")
     if "join" in item and "tool_name" not in item:
         return _read_join(item, names, position, name)
@@ -144,7 +154,7 @@ def _read_step(catalog: Catalog, item: dict[str, Any], names: Mapping[str, int],
     tool = catalog.get(given["tool_name"])
     for text in references_in(arguments):
         check_path(parse_reference(text, names, position))
-    check_templates(arguments, list(names))
+    check_templates(arguments, list(names), lambda head: _has_rows(catalog, items, names, position, head))
     if tool is not None:
         call_arguments.split_arguments(tool, given)
         call_arguments.parse_select(None if is_blank(given.get("select")) else given["select"])

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect, ReferenceNotFound
-from toolfold.fuzzy import did_you_mean
+from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.meta_tools.arguments import escape
 from toolfold.results import limits
 from toolfold.results.select import jmespath
@@ -41,8 +41,11 @@ _EXPRESSION = re.compile(r"\s*\$?\.?(?:steps\.|steps\[|\[)?([A-Za-z_][\w-]*|\d{1
 _VARIABLE = re.compile(r"\s*\$\.?(?:(steps)[.\[])?([A-Za-z_][\w-]*|\d{1,2})\]?(?:[.\[|].*)?", re.DOTALL)
 """A reference as other systems write it, such as ``$prev.rows[0].symbol``."""
 
-_TEMPLATE = re.compile(r"\s*(?:\{\{|\$\{|<<)\s*([A-Za-z_][\w-]*|\d{1,2})\b[^{}<>]{0,500}(?:\}\}|\}|>>)\s*")
+_TEMPLATE = re.compile(r"\s*(?:\{\{|\$\{|<<)\s*\$?([A-Za-z_][\w-]*|\d{1,2})\b[^{}<>]{0,500}(?:\}\}|\}|>>)\s*")
 """A reference in a text, such as ``{{found.rows[0].symbol}}``."""
+
+_NUMBERED = re.compile(r"\s*\$\d{1,2}(?:\.[A-Za-z_]|\[)")
+"""A reference to a step by its index, such as ``$1.symbol``; ``$1.50`` and ``$1`` are texts."""
 
 _STEP = re.compile(r"\.?([A-Za-z_]\w*|\"[^\"]*\")|\[(-?\d+)\]")
 _MAX_CHARS = 500
@@ -171,34 +174,52 @@ def replace_references(value: Any, resolve: Any) -> Any:
     return [replace_references(item, resolve) for item in value] if isinstance(value, list) else value
 
 
-def check_templates(value: Any, names: Sequence[str], depth: int = 0) -> None:
-    """Raise an error for a text such as ``$found.symbol`` or ``{{found.symbol}}``, which would be sent as it is.
+def check_templates(value: Any, names: Sequence[str], has_rows: Callable[[str], bool], depth: int = 0) -> None:
+    """Raise an error for a text such as ``$found.symbol`` or ``{{symbol}}``, which would be sent as it is.
+
+    Args:
+        value: an argument.
+        names: the names of the steps.
+        has_rows: returns whether the answer of a step, by its name or index, is a table.
+        depth: levels of nesting around ``value``.
 
     Raises:
-        InvalidArguments: an argument is such a text, with the name of a step.
+        InvalidArguments: an argument is such a text; says which reference works, and how to send the text itself.
     """
     if isinstance(value, str):
-        _check_text(value, names)
+        _check_text(value, names, has_rows)
     elif isinstance(value, dict | list) and depth < _MAX_DEPTH:
         if isinstance(value, dict) and (LITERAL in value or REFERENCE in value):
             return
         for item in value.values() if isinstance(value, dict) else value:
-            check_templates(item, names, depth + 1)
+            check_templates(item, names, has_rows, depth + 1)
 
 
-def _check_text(text: str, names: Sequence[str]) -> None:
+def _check_text(text: str, names: Sequence[str], has_rows: Callable[[str], bool]) -> None:
     start = text[: _MAX_CHARS + 1]
     variable, template = _VARIABLE.fullmatch(start), _TEMPLATE.search(start)
-    is_variable = variable is not None and (variable[1] == "steps" or variable[2] in (*names, PREVIOUS))
-    if not is_variable and (template is None or template[1] not in (*names, PREVIOUS)):
+    is_numbered = _NUMBERED.match(start) is not None
+    is_variable = variable is not None and (variable[1] == "steps" or variable[2] in (*names, PREVIOUS) or is_numbered)
+    if not is_variable and template is None:
         return
     step = json.dumps({LITERAL: text}, ensure_ascii=False) + " to send it. Nothing was sent."
     if is_variable or _TEMPLATE.fullmatch(start) is not None:
         path = text.strip().strip("{}$<> ").removeprefix("steps.")
+        path = _working_path(path, names, has_rows)
         step = f"Write {json.dumps({REFERENCE: path})}, or {step}"
     else:
         step = f"A {REFERENCE} is a whole value, and no part of a text: make the text in a TOOL_SCRIPT, or send {step}"
     raise InvalidArguments(f"{escape(text)} is text and would be sent as it is.", step)
+
+
+def _working_path(path: str, names: Sequence[str], has_rows: Callable[[str], bool]) -> str:
+    """Return the path of a template as a reference has it: with the name of a step, and the row of a column."""
+    found = re.match(r"\[?([\w-]+)\]?", path)
+    head, rest = (found[1], path[found.end() :]) if found else (PREVIOUS, "")
+    if head not in (*names, PREVIOUS) and not head.isdecimal():
+        head, rest = (closest_matches(head, names) or [PREVIOUS])[0], rest or f".{head}"
+    is_column = re.fullmatch(r"\.\w+", rest) is not None and rest not in (".rows", ".columns", ".row_count")
+    return f"{head}.rows[0]{rest}" if is_column and has_rows(head) else head + rest
 
 
 def value_at(reference: Reference, view: Any, budget: WorkBudget) -> Any:

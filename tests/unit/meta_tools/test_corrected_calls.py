@@ -1,0 +1,133 @@
+"""Wrong calls of tools: the call that an error proposes asks what was asked, and invents nothing.
+
+The answer of a proposed call is compared with that of the call that was meant, made in the documented form.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.support.meta_tools import call, error
+from toolfold.meta_tools.dispatcher import MetaTools
+
+MSFT = {"symbol": "MSFT"}
+SMA = {"symbol": "MSFT", "interval": "daily", "time_period": 20, "series_type": "close"}
+
+Row = tuple[str, Mapping[str, Any], Mapping[str, Any], str]
+"""Tool, the arguments of a wrong call, those that were meant, and the ``select`` that was meant."""
+
+CORRECTED: tuple[Row, ...] = (
+    ("NEWS_SENTIMENT", {"ticker": "TSLA", "sort": "RELEVANCEE"}, {"tickers": "TSLA", "sort": "RELEVANCE"}, ""),
+    ("NEWS_SENTIMENT", {"tickers": "TSLA", "topics": "tech"}, {"tickers": "TSLA", "topics": "technology"}, ""),
+    ("NEWS_SENTIMENT", {"tickers": "TSLA", "language": "en"}, {"tickers": "TSLA"}, ""),
+    ("REALTIME_OPTIONS", {"symbol": "AAPL", "type": "put"}, {"symbol": "AAPL"}, "type = put"),
+    ("HISTORICAL_OPTIONS", {"symbol": "AAPL", "type": "call", "date": "2025-12-01"},
+     {"symbol": "AAPL", "date": "2025-12-01"}, "type = call"),
+    ("HISTORICAL_OPTIONS", {"symbol": "MSFT", "date": "2025-09-31"}, {"symbol": "MSFT", "date": "2025-09-30"}, ""),
+    ("FX_DAILY", {"from": "EUR", "too": "JPY"}, {"from_symbol": "EUR", "to_symbol": "JPY"}, ""),
+    ("FX_DAILY", {"symbol": "EUR/JPY", "outputsize": "ful"},
+     {"from_symbol": "EUR", "to_symbol": "JPY", "outputsize": "full"}, ""),
+    ("FX_WEEKLY", {"from_symbol": "EUR", "to_symbl": "JPY"}, {"from_symbol": "EUR", "to_symbol": "JPY"}, ""),
+    ("CURRENCY_EXCHANGE_RATE", {"from_currency": "EUR", "to_curency": "JPY"},
+     {"from_currency": "EUR", "to_currency": "JPY"}, ""),
+    ("DIGITAL_CURRENCY_DAILY", {"symbol": "ETH", "markt": "EUR"}, {"symbol": "ETH", "market": "EUR"}, ""),
+    ("CPI", {"country": "Germany"}, {}, ""),
+    ("CPI", {"interval": "montly"}, {"interval": "monthly"}, ""),
+    ("WTI", {"interval": "weekley"}, {"interval": "weekly"}, ""),
+    ("TREASURY_YIELD", {"maturity": "10year, 2year", "interval": "monthly"},
+     {"maturity": ["10year", "2year"], "interval": "monthly"}, ""),
+    ("TREASURY_YIELD", {"maturity": "2yeear", "interval": "monthly"},
+     {"maturity": "2year", "interval": "monthly"}, ""),
+    ("TIME_SERIES_DAILY", {**MSFT, "outputsize": "compct"}, {**MSFT, "outputsize": "compact"}, ""),
+    ("TIME_SERIES_DAILY", {"symbl": "MSFT"}, MSFT, ""),
+    ("TIME_SERIES_DAILY", {"firm": "MSFT"}, MSFT, ""),
+    ("TIME_SERIES_DAILY", {"stock": "MSFT", "colour": "red"}, MSFT, ""),
+    ("TIME_SERIES_DAILY", {**MSFT, "outputsize": "ful", "nonsense": 1}, {**MSFT, "outputsize": "full"}, ""),
+    ("TIME_SERIES_WEEKLY", {**MSFT, "adjusted": True}, MSFT, ""),
+    ("TIME_SERIES_DAILY", {"symbol": "MSFT;AAPL"}, {"symbol": ["MSFT", "AAPL"]}, ""),
+    ("TIME_SERIES_INTRADAY", {**MSFT, "interval": "15mn"}, {**MSFT, "interval": "15min"}, ""),
+    ("TIME_SERIES_INTRADAY", {**MSFT, "interval": "5min", "colour": "red"}, {**MSFT, "interval": "5min"}, ""),
+    ("GLOBAL_QUOTE", {"symbol": "MSFT, AAPL"}, {"symbol": ["MSFT", "AAPL"]}, ""),
+    ("GLOBAL_QUOTE", {"symbol": '["MSFT"]'}, MSFT, ""),
+    ("GLOBAL_QUOTE", {"symbol": "MSFT and AAPL"}, {"symbol": ["MSFT", "AAPL"]}, ""),
+    ("GLOBAL_QUOTE", {**MSFT, "currency": "EUR"}, MSFT, ""),
+    ("GLOBAL_QOUTE", MSFT, MSFT, ""),
+    ("GLOBAL_QUOTES_ALL", {"ticker": "MSFT"}, MSFT, ""),
+    ("SMA", {**SMA, "interval": "dayly"}, SMA, ""),
+    ("SMA", {**SMA, "series_type": "clse"}, SMA, ""),
+    ("SMA", {**SMA, "time_perid": 20, "time_period": None}, SMA, ""),
+    ("SMA", {**SMA, "time_period": "20, 50"}, {**SMA, "time_period": [20, 50]}, ""),
+    ("EARNINGS_CALENDAR", {**MSFT, "horizon": "6mnth"}, {**MSFT, "horizon": "6month"}, ""),
+    ("SYMBOL_SEARCH", {"query": "micro", "region": "United States"}, {"keywords": "micro"}, "region = 'United States'"),
+    ("LISTING_STATUS", {"state": "delistd"}, {"state": "delisted"}, ""),
+    ("LISTING_STATUS", {"exchange": "NYSE"}, {}, "exchange = NYSE"),
+    ("INSIDER_TRANSACTIONS", {**MSFT, "security_type": "Common Stock"}, MSFT, "security_type = 'Common Stock'"),
+    ("COMPANY_OVERVIEW", {"symbol": "MSFT|AAPL"}, {"symbol": ["MSFT", "AAPL"]}, ""),
+    ("EARNINGS", {"company_code": "MSFT"}, MSFT, ""),
+)  # fmt: skip
+
+INCOMPLETE: tuple[tuple[str, Mapping[str, Any], str], ...] = (
+    ("GLOBAL_QUOTE", {}, "symbol"),
+    ("GLOBAL_QUOTE", {"symbol": " "}, "symbol"),
+    ("TIME_SERIES_DAILY", {"outputsize": "full"}, "symbol"),
+    ("FX_DAILY", {"from_symbol": "EUR"}, "to_symbol"),
+    ("CURRENCY_EXCHANGE_RATE", {"to_currency": "JPY"}, "from_currency"),
+    ("DIGITAL_CURRENCY_DAILY", {"symbol": "ETH"}, "market"),
+    ("EARNINGS_CALL_TRANSCRIPT", MSFT, "quarter"),
+    ("EARNINGS_CALL_TRANSCRIPT", {**MSFT, "quarter": "2024Q5"}, "quarter"),
+    ("HISTORICAL_OPTIONS", {"symbol": "AAPL", "date": "someday"}, "date"),
+    ("NEWS_SENTIMENT", {"tickers": "TSLA", "time_from": "2026-13-40"}, "time_from"),
+    ("SMA", {**SMA, "time_period": -5}, "time_period"),
+)
+"""Tool, arguments, and the parameter whose value nobody but the caller knows."""
+
+
+@pytest.mark.parametrize(("tool", "wrong", "meant", "select"), CORRECTED, ids=lambda value: json.dumps(value)[:50])
+def test_proposed_call_asks_what_was_asked(
+    tools: MetaTools, tool: str, wrong: dict[str, Any], meant: dict[str, Any], select: str
+) -> None:
+    refused = error(call(tools, tool, wrong))
+    assert "schema" not in refused
+    ((name, given),) = refused["next_call"].items()
+    answer = tools.call(name, given)
+    assert not answer.is_error, answer.text
+    right = call(tools, given["tool_name"], meant, **({"select": select} if select else {}))
+    assert answer.structured["result"] == right.structured["result"]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "parameter"), INCOMPLETE, ids=lambda value: json.dumps(value)[:50])
+def test_value_that_nobody_knows_is_named_and_never_made_up(
+    tools: MetaTools, tool: str, arguments: dict[str, Any], parameter: str
+) -> None:
+    refused = error(call(tools, tool, arguments))
+    assert "next_call" not in refused
+    assert parameter in [problem["parameter"] for problem in refused["problems"]]
+    assert parameter in refused["schema"]["properties"]
+
+
+def test_value_without_a_place_is_named(tools: MetaTools) -> None:
+    refused = error(call(tools, "CPI", {"country": "Germany"}))
+    assert "leaves out country" in refused["suggestion"]
+    assert "US consumer price index" in refused["suggestion"]
+
+
+def test_example_of_a_form_is_named(tools: MetaTools) -> None:
+    refused = error(call(tools, "RSI", {**MSFT, "time_period": 14}))
+    assert refused["suggestion"].endswith("In next_call interval, series_type are examples.")
+    refused = error(call(tools, "TIME_SERIES_INTRADAY", {**MSFT, "interval": "7min"}))
+    assert refused["suggestion"].endswith("In next_call interval is an example.")
+
+
+def test_column_that_needs_a_parameter_sets_it(tools: MetaTools) -> None:
+    refused = error(call(tools, "REALTIME_OPTIONS", {"symbol": "AAPL", "delta": 0.5}))
+    assert refused["next_call"]["TOOL_CALL"]["arguments"] == {"symbol": "AAPL", "require_greeks": True}
+    assert refused["next_call"]["TOOL_CALL"]["select"] == "delta = 0.5"
+
+
+def test_condition_comes_before_the_select_that_was_given(tools: MetaTools) -> None:
+    refused = error(call(tools, "HISTORICAL_OPTIONS", {"symbol": "AAPL", "type": "put"}, select="strike; last 2"))
+    assert refused["next_call"]["TOOL_CALL"]["select"] == "type = put; strike; last 2"
