@@ -14,7 +14,7 @@ from toolfold.build.compiler import compile_folder
 from toolfold.catalog.store import FileStore
 from toolfold.errors import InvalidArguments
 from toolfold.meta_tools import tool_list
-from toolfold.meta_tools.accepted_forms import read_arguments
+from toolfold.meta_tools.reader import read_arguments
 from toolfold.results import tokens
 
 

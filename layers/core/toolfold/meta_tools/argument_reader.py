@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.meta_tools.accepted_forms import MAX_UNWRAPPED, WRAPPERS
 from toolfold.meta_tools.arguments import (
     ARGUMENTS,
     MAX_NEXT_CALL,
@@ -28,6 +27,7 @@ from toolfold.meta_tools.arguments import (
 from toolfold.meta_tools.call_arguments import OPTIONS
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.object_text import json_problem, parse_object
+from toolfold.meta_tools.reader import MAX_UNWRAPPED, WRAPPERS
 from toolfold.meta_tools.tool_names import find_name
 
 if TYPE_CHECKING:

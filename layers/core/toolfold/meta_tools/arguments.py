@@ -39,7 +39,7 @@ COMBINED_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "TOOL_PIPE": ("steps", "return", "max_tokens", "continue", "approval_token"),
     "TOOL_SCRIPT": ("script", "inputs", "max_tokens"),
 }
-"""Meta-tool that combines calls → its arguments."""
+"""Meta-tool that combines calls → its arguments, the main one first."""
 
 MAX_ARGUMENTS = 1000
 """Arguments of a call that are read: more than any tool has parameters."""
@@ -205,3 +205,46 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def read_items(tool: str, name: str, given: Any, maximum: int, example: str) -> list[Any]:
+    """Return the items of a list argument: a list, its JSON text, one item, or an object of named items.
+
+    Raises:
+        InvalidArguments: there is no list, it is empty, or it has more than ``maximum`` items.
+    """
+    if isinstance(given, str):
+        given = parse_json(given)
+    if isinstance(given, dict):
+        is_named = all(isinstance(value, dict) for value in given.values()) and "arguments" not in given
+        given = [{"id": key, **value} for key, value in given.items()] if given and is_named else [given]
+    if not isinstance(given, list) or not given:
+        problem = (
+            "is missing" if given is None else "is empty" if given == [] else f"must be a list, not {quote(given)}"
+        )
+        raise invalid(tool, f"{name} {problem}", f"Send {name} as a list, e.g. {example}.")
+    if len(given) > maximum:
+        raise invalid(
+            tool,
+            f"{name} has {len(given):,} items; at most {maximum} are allowed",
+            f"Send the first {maximum}, then the others in another call; nothing was sent.",
+        )
+    return given
+
+
+def own_option(item: dict[str, Any], names: Sequence[str]) -> str:
+    """Remove the first of ``names`` from ``item`` and return it as text; empty where it has none of them.
+
+    Raises:
+        InvalidArguments: it is neither text nor a whole number.
+    """
+    for name in names:
+        if name in item:
+            value = item.pop(name)
+            if is_blank(value):
+                continue
+            number = whole_number(value) if not isinstance(value, str) else None
+            if not isinstance(value, str) and number is None:
+                raise InvalidArguments(f"{name} must be text, not {quote(value)}.", f"Send {name} as a short name.")
+            return value.strip() if isinstance(value, str) else str(number)
+    return ""

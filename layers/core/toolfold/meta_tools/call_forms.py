@@ -1,6 +1,6 @@
 """Read a TOOL_CALL in the forms that models send: which tool it names, at which level, in which spelling.
 
-See ``accepted_forms`` for what is accepted, and ``argument_reader`` for what is beside the name.
+See ``reader`` for what is accepted, and ``argument_reader`` for what is beside the name.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from toolfold.catalog.entries import COMBINING_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
 from toolfold.messages import NAME_TOOL, ONE_TOOL
-from toolfold.meta_tools.accepted_forms import MAX_UNWRAPPED, WRAPPERS, put, read_arguments
 from toolfold.meta_tools.argument_reader import ArgumentReader
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, quote
 from toolfold.meta_tools.object_text import parse_call_text, parse_object
+from toolfold.meta_tools.reader import MAX_UNWRAPPED, WRAPPERS, put, read_arguments
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 
@@ -40,17 +40,7 @@ def read_meta_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) ->
     """
     if name == TOOL:
         return read_tool_call(catalog, arguments)
-    return (
-        _combined(name, arguments)
-        if name in COMBINING_TOOLS
-        else MetaCall(name, read_arguments(catalog, name, arguments))
-    )
-
-
-def _combined(name: str, arguments: Mapping[str, Any]) -> MetaCall:
-    from toolfold.meta_tools.combined_request import read_combined  # few calls combine others
-
-    return MetaCall(name, read_combined(name, arguments))
+    return MetaCall(name, read_arguments(catalog, name, arguments))
 
 
 def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 0) -> MetaCall:
@@ -66,7 +56,7 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
     tool = None if name in RESERVED_NAMES else catalog.called_tool(name)
     if tool is None and (meta_tool := find_meta_tool(name)) is not None:
         if meta_tool in COMBINING_TOOLS:
-            return _combined(meta_tool, rest)
+            return MetaCall(meta_tool, read_arguments(catalog, meta_tool, rest))
         inner = _merged(rest)
         if meta_tool in (TOOL, "TOOL_CALL_WRITE"):
             return read_tool_call(catalog, inner, depth + 1)

@@ -10,11 +10,11 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from toolfold.catalog.entries import DEFAULT_PROFILE, META_TOOLS
-from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments
+from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOLS
+from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments, ToolNotExposed
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import definitions, has_writes, instructions
 from toolfold.meta_tools.result import MetaCall, MetaRequest, Result, dumps_compact, error_result, to_text
@@ -222,9 +222,7 @@ class MetaTools:
             call = _read_call(catalog, "TOOL_CALL" if name == WRITE else name, arguments)
             off = self.switched_off(catalog)
             if call.name in off:
-                from toolfold.meta_tools.combined_request import switched_off
-
-                raise switched_off(call.name, off)
+                raise _switched_off(call.name, off)
             turns = self.large_answer_turns
             request = MetaRequest(
                 catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter, off
@@ -301,6 +299,15 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
     from toolfold.meta_tools.call_forms import read_meta_call
 
     return read_meta_call(catalog, name, arguments)
+
+
+def _switched_off(tool: str, off: Collection[str]) -> ToolNotExposed:
+    """Return the error for a call of ``tool``, one of ``off``."""
+    others = [name for name in COMBINING_TOOLS if name not in off]
+    step = f"Use {' or '.join(others)}" if others else "Make the calls one after the other, with TOOL_CALL"
+    return ToolNotExposed(
+        f"{tool} is switched off here; nothing was called.", f"{step}; the operator can switch {tool} on."
+    )
 
 
 def _check_unicode(name: str, arguments: Mapping[str, Any]) -> None:

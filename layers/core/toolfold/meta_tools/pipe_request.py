@@ -10,10 +10,9 @@ from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.validation import validator_of
 from toolfold.messages import CORRECT_ARGUMENTS, STEP
 from toolfold.meta_tools import call_arguments
-from toolfold.meta_tools.arguments import invalid, is_blank, parse_integer, quote
+from toolfold.meta_tools.arguments import invalid, is_blank, own_option, parse_integer, quote, read_items
 from toolfold.meta_tools.call_forms import read_call
 from toolfold.meta_tools.combination import JoinRequest, read_join
-from toolfold.meta_tools.combined_request import own_option, read_items
 from toolfold.meta_tools.references import (
     PREVIOUS,
     check_path,

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 from toolfold.errors import InsufficientScope
 from toolfold.meta_tools import call_arguments, continuation
-from toolfold.meta_tools.arguments import boolean, correction, invalid, parse_integer, quote
+from toolfold.meta_tools.arguments import boolean, correction, invalid, own_option, parse_integer, quote, read_items
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.combined_answer import Rendering, render_items
 from toolfold.meta_tools.combined_calls import MAX_CALLS, MAX_PARALLEL, USUAL_PARALLEL, CombinedCalls, Item
-from toolfold.meta_tools.combined_request import own_option, read_items
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact
 
 __all__ = ["tool_batch"]

@@ -42,7 +42,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.execution.client_limits",
     "toolfold.execution.secrets",
     "toolfold.execution.validation",
-    "toolfold.meta_tools.accepted_forms",
+    "toolfold.meta_tools.reader",
     "toolfold.meta_tools.answer_reader",
     "toolfold.meta_tools.answer_reader",
     "toolfold.meta_tools.argument_reader",
@@ -69,7 +69,7 @@ _USED_BY_TOOL_CALL = (
 """Modules that are imported when they are first needed. ``tests/integration/test_snapshot.py`` finds missing ones."""
 
 
-_USED_BY_SCRIPTS = ("pydantic_monty", "toolfold.meta_tools.tool_script", "toolfold.meta_tools.combined_request")
+_USED_BY_SCRIPTS = ("pydantic_monty", "toolfold.meta_tools.tool_script")
 _USED_BY_TOKENS = ("joserfc.jwk", "joserfc.jws", "joserfc.jwt")
 
 

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.messages import DESCRIBE_OR_SEARCH
-from toolfold.meta_tools.arguments import ARGUMENTS, invalid, is_blank, next_call, quote, whole_number
+from toolfold.meta_tools.arguments import (
+    ARGUMENTS,
+    COMBINED_ARGUMENTS,
+    invalid,
+    is_blank,
+    next_call,
+    quote,
+    whole_number,
+)
 from toolfold.meta_tools.object_text import parse_object
 from toolfold.meta_tools.tool_names import find_name
 
@@ -31,30 +39,54 @@ WRAPPERS = frozenset(
 )
 """Names of an object that has the arguments, as ``fuzzy.normalize`` spells them."""
 
-_SYNONYMS: Mapping[str, Mapping[str, str]] = {
-    tool: {normalize(synonym): name for name, synonyms in names.items() for synonym in [name, *synonyms.split()]}
-    for tool, names in {
-        "TOOL_LIST": {
-            "query": "q search search_query search_term term terms keyword keywords text question prompt task need "
-            "request find intent name names tool tools tool_name tool_names",
-            "category": "categories group groups domain topic",
-            "tag": "tags label labels",
-            "tag_mode": "tags_mode",
-            "access": "access_level plan",
-            "source": "sources server servers api provider connector service",
-            "limit": "max top_k k top n count size page_size per_page max_results max_tools num_results",
-            "offset": "skip start",
-            "token_budget": "max_tokens token_limit budget",
-            "detail": "details detail_level level verbosity",
-        },
-        "TOOL_GET": {
-            "tool_name": "name names tool tools tool_names function function_name functions id ids method command",
-            "detail": "details detail_level level verbosity",
-            "known": "known_hashes hashes",
-        },
-    }.items()
+_ALIASES: Mapping[str, Mapping[str, str]] = {
+    "TOOL_LIST": {
+        "query": "q search search_query search_term term terms keyword keywords text question prompt task need "
+        "request find intent name names tool tools tool_name tool_names",
+        "category": "categories group groups domain topic",
+        "tag": "tags label labels",
+        "tag_mode": "tags_mode",
+        "access": "access_level plan",
+        "source": "sources server servers api provider connector service",
+        "limit": "max top_k top k count n size page_size per_page max_results max_tools num_results",
+        "offset": "skip start",
+        "token_budget": "max_tokens token_limit budget",
+        "detail": "details detail_level level verbosity",
+    },
+    "TOOL_GET": {
+        "tool_name": "name names tool tools tool_names function function_name functions id ids method command",
+        "detail": "details detail_level level verbosity",
+        "known": "known_hashes hashes",
+    },
+    "TOOL_BATCH": {
+        "calls": "batch requests items tools tool_calls invocations operations tasks jobs commands",
+        "stop_on_error": "fail_fast stop_on_failure abort_on_error",
+        "max_parallel": "parallel concurrency max_concurrency parallelism workers",
+        "max_tokens": "token_budget token_limit max_output_tokens",
+        "join": "join_on merge merge_on on",
+        "select": "sql query filter",
+        "continue": "continue_token continuation cursor token next resume",
+    },
+    "TOOL_PIPE": {
+        "steps": "pipe pipeline calls chain stages tasks commands",
+        "return": "returns output result",
+        "max_tokens": "token_budget token_limit max_output_tokens",
+        "continue": "continue_token continuation cursor token next resume",
+        "approval_token": "approval",
+    },
+    "TOOL_SCRIPT": {
+        "script": "code source python program text",
+        "inputs": "input variables vars args arguments parameters params values",
+        "max_tokens": "token_budget token_limit max_output_tokens",
+    },
 }
-"""Meta-tool → another name of an argument → the argument."""
+"""Meta-tool → argument → other names of it."""
+
+_NAMES: Mapping[str, Mapping[str, str]] = {
+    tool: {normalize(word): name for name, words in names.items() for word in [name, *words.split()]}
+    for tool, names in _ALIASES.items()
+}
+"""Meta-tool → a name as ``fuzzy.normalize`` spells it → the argument."""
 
 MAX_UNWRAPPED = 5
 """Levels of objects around the arguments."""
@@ -64,7 +96,7 @@ _PAGED_BY = 8
 
 
 def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of TOOL_LIST or TOOL_GET under their own names.
+    """Return the arguments of a meta-tool under their own names: of any but TOOL_CALL, which has those of its tool.
 
     Raises:
         InvalidArguments: an argument has no place, or two contradict each other.
@@ -73,19 +105,27 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
     read: dict[str, Any] = {}
     unknown: list[str] = []
     for key, value in given.items():
-        name = key if key in ARGUMENTS[tool] else _SYNONYMS[tool].get(normalize(key))
-        if name is None:
-            unknown.append(key)
-        else:
+        name = _own_name(tool, key)
+        if name is not None:
             put(tool, read, name, value, key)
+        elif tool in ARGUMENTS or not (normalize(key) in WRAPPERS and (is_blank(value) or parse_object(value) == {})):
+            unknown.append(key)
     if tool == "TOOL_LIST":
         unknown = _read_paging(read, given, unknown)
-    elif "tool_name" not in read and any(normalize(key) in _SYNONYMS["TOOL_LIST"] for key in unknown):
+    elif tool == "TOOL_GET" and "tool_name" not in read and any(_own_name("TOOL_LIST", key) for key in unknown):
         read["tool_name"] = _name_in_query(catalog, read, given)
-        unknown = [key for key in unknown if _SYNONYMS["TOOL_LIST"].get(normalize(key)) != "query"]
+        unknown = [key for key in unknown if _own_name("TOOL_LIST", key) != "query"]
     if unknown:
         raise _no_such_argument(catalog, tool, read, given, unknown[0])
-    return read
+    return read if tool in ARGUMENTS else {name: value for name, value in read.items() if not is_blank(value)}
+
+
+def _documented(tool: str) -> tuple[str, ...]:
+    return ARGUMENTS.get(tool) or COMBINED_ARGUMENTS[tool]
+
+
+def _own_name(tool: str, key: str) -> str | None:
+    return key if key in _documented(tool) else _NAMES[tool].get(normalize(key))
 
 
 def _unwrapped(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,10 +135,9 @@ def _unwrapped(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         wrapped = {
             key: inner
             for key in given
-            if key not in ARGUMENTS[tool]
-            and normalize(key) in WRAPPERS
+            if normalize(key) in WRAPPERS
             and (inner := parse_object(given[key])) is not None
-            and all(normalize(name) in _SYNONYMS[tool] or normalize(name) in WRAPPERS for name in inner)
+            and _is_around(tool, key, inner, given)
         }
         if not wrapped:
             return given
@@ -106,7 +145,18 @@ def _unwrapped(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         for inner in wrapped.values():
             for key, value in inner.items():
                 put(tool, given, key, value, key)
-    raise invalid(tool, "arguments are nested too deeply", f"Send {', '.join(ARGUMENTS[tool])} at the top.")
+    raise invalid(tool, "arguments are nested too deeply", f"Send {', '.join(_documented(tool))} at the top.")
+
+
+def _is_around(tool: str, key: str, inner: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Return whether the object ``inner`` has arguments of the meta-tool, and is none itself."""
+    if tool in ARGUMENTS:
+        is_known = all(normalize(name) in _NAMES[tool] or normalize(name) in WRAPPERS for name in inner)
+        return key not in ARGUMENTS[tool] and is_known
+    main = _documented(tool)[0]
+    has_main = any(_own_name(tool, name) in (main, "continue") and not is_blank(given[name]) for name in given)
+    # Beside the main argument an object of options has others; an object without it may be an argument itself.
+    return normalize(key) == "options" if has_main else bool(inner)
 
 
 def _read_paging(read: dict[str, Any], given: Mapping[str, Any], unknown: Sequence[str]) -> list[str]:
@@ -148,7 +198,7 @@ def put(tool: str, read: dict[str, Any], name: str, value: Any, given_as: str) -
 
 
 def _sendable(tool: str, read: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in read.items() if key in ARGUMENTS[tool]}
+    return {key: value for key, value in read.items() if key in _documented(tool)}
 
 
 def _name_in_query(catalog: Catalog, read: Mapping[str, Any], given: Mapping[str, Any]) -> str:
@@ -157,7 +207,7 @@ def _name_in_query(catalog: Catalog, read: Mapping[str, Any], given: Mapping[str
     Raises:
         InvalidArguments: it has none; the next step is TOOL_LIST with its arguments.
     """
-    renamed = {_SYNONYMS["TOOL_LIST"].get(normalize(key)): value for key, value in given.items()}
+    renamed = {_own_name("TOOL_LIST", key): value for key, value in given.items()}
     query = renamed.get("query")
     if isinstance(query, str) and (found := find_name(catalog, query)) is not None:
         return found
@@ -174,7 +224,7 @@ def _no_such_argument(
 ) -> InvalidArguments:
     """Return the error for an argument that the meta-tool does not have. Its value may be a key: it is not repeated."""
     kept = _sendable(tool, read)
-    names = read.get("tool_name") if tool == "TOOL_GET" else read.get("query")
+    names = read.get({"TOOL_GET": "tool_name", "TOOL_LIST": "query"}.get(tool, ""))
     inner = parse_object(given[name]) if normalize(name) in WRAPPERS else None
     found = find_name(catalog, names) if isinstance(names, str) else None
     if found is not None and (inner is not None or name in ARGUMENTS["TOOL_CALL"]):
@@ -183,8 +233,8 @@ def _no_such_argument(
 
         following = call_or_description(catalog, found, inner or {}, options)
         return invalid(tool, f"{quote(name)} belongs to TOOL_CALL", "TOOL_CALL runs the tool.", **following)
-    takes = f"{tool} takes {', '.join(ARGUMENTS[tool])}."
-    closest = closest_matches(name, ARGUMENTS[tool])
+    takes = f"{tool} takes {', '.join(_documented(tool))}."
+    closest = closest_matches(name, _documented(tool))
     elsewhere = [other for other, names in ARGUMENTS.items() if name in names]
     if closest:
         hint = did_you_mean(name, closest)
