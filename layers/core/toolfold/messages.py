@@ -68,6 +68,7 @@ LEFT_OUT = Text(
     "It leaves out {names}, which {tool} has no place for; it has: {has}.",
     "{tool} has no place for {names}; it has: {has}.",
 )
+WITHOUT_PERIOD = Text("or there is nothing in that period: call again without {names}: {call}.")
 LEAVE_OUT = Text("call again without {names}: {call}")
 SEND_FEWER = Text("call again with at most {most} {name}: {call}")
 TAKE_FREE = Text("take {call}, which is free")

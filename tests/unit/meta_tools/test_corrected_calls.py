@@ -131,3 +131,9 @@ def test_column_that_needs_a_parameter_sets_it(tools: MetaTools) -> None:
 def test_condition_comes_before_the_select_that_was_given(tools: MetaTools) -> None:
     refused = error(call(tools, "HISTORICAL_OPTIONS", {"symbol": "AAPL", "type": "put"}, select="strike; last 2"))
     assert refused["next_call"]["TOOL_CALL"]["select"] == "type = put; strike; last 2"
+
+
+def test_period_without_data_is_one_of_the_reasons(tools: MetaTools) -> None:
+    refused = error(call(tools, "NEWS_SENTIMENT", {"tickers": "TSLA", "time_from": "20990101T0000"}))
+    step = refused["suggestion"].partition("call again without time_from: TOOL_CALL ")[2]
+    assert not tools.call("TOOL_CALL", json.loads(step.rstrip("."))).is_error

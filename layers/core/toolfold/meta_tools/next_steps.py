@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold import messages
 from toolfold.dates import parse_date
 from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
+from toolfold.execution.argument_names import bound_of
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools.arguments import next_call
 from toolfold.meta_tools.detail_levels import properties
@@ -169,9 +170,18 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
         if other is not None:
             guess = (_items(tool, name, value) or [str(value)])[0].partition(".")[0][:_MAX_KEYWORDS]
             search = {finder["parameter"]: guess} if finder["parameter"] else {}
-            others = day.text or "or change the other arguments, such as dates and filters."
+            others = day.text or _without_period(tool, arguments)
             return messages.CHECK_VALUE.filled(name=name, call=_call(other.name, search), others=others)
     return messages.CHECK_ARGUMENTS.filled(tool=tool.name)
+
+
+def _without_period(tool: Tool, arguments: Mapping[str, Any]) -> str | Text:
+    """Return the end of a sentence with the call without its period, in which there may be no data."""
+    ends = [name for name in arguments if bound_of(name) and name not in tool.parameters.get("required", ())]
+    if not ends:
+        return "or change the other arguments, such as dates and filters."
+    call = _call(tool.name, {name: value for name, value in arguments.items() if name not in ends})
+    return messages.WITHOUT_PERIOD.filled(names=" and ".join(ends), call=call)
 
 
 def _is_about_values(step: str | Text, finders: Mapping[str, Mapping[str, str]]) -> bool:
