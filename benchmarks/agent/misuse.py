@@ -65,7 +65,7 @@ def _judge(probe: Probe, client: Client, data: RawData) -> Outcome:
 
 
 def _names_what_is_missing(answer: Answer) -> bool:
-    """Return whether an error says only which values the caller has not given: nobody else knows them."""
+    """Return whether an error says only which values the caller has not given: no other value can be right."""
     error = answer.structured["error"] if answer.is_error else {}
     problems = error.get("problems") or ()
     missing = all(problem.get("problem") in ("is missing", "is empty") for problem in problems)

@@ -1,4 +1,4 @@
-"""Wrong calls of tools: the call that an error proposes asks what was asked, and invents nothing.
+"""Wrong calls of tools: the call that an error proposes has every value that was given, and invents nothing.
 
 The answer of a proposed call is compared with that of the call that was meant, made in the documented form.
 """
@@ -83,7 +83,7 @@ INCOMPLETE: tuple[tuple[str, Mapping[str, Any], str], ...] = (
     ("NEWS_SENTIMENT", {"tickers": "TSLA", "time_from": "2026-13-40"}, "time_from"),
     ("SMA", {**SMA, "time_period": -5}, "time_period"),
 )
-"""Tool, arguments, and the parameter whose value nobody but the caller knows."""
+"""Tool, arguments, and the parameter whose value is unknown."""
 
 
 @pytest.mark.parametrize(("tool", "wrong", "meant", "select"), CORRECTED, ids=lambda value: json.dumps(value)[:50])

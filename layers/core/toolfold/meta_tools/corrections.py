@@ -47,7 +47,7 @@ class Correction(NamedTuple):
 
     Attributes:
         arguments: those of the tool.
-        select: the rows that were asked for by arguments which are columns of the answer; empty: none.
+        select: the rows requested by arguments which are columns of the answer; empty: none.
         examples: choices of form that the caller has not made so: those of the tool's example, or the closest.
         left_out: arguments that the tool has no place for.
         is_complete: whether the tool takes the call.
@@ -70,7 +70,7 @@ class Correction(NamedTuple):
         return next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": self.arguments, **beside})
 
     def note(self, tool: Tool) -> str | Text:
-        """Return the sentence that says what of the call was not asked for, or of the question is not in it."""
+        """Return the sentence that says what of the call was not requested, or of the question is not in it."""
         texts = [messages.EXAMPLE if len(self.examples) == 1 else messages.EXAMPLES] if self.examples else []
         notes = [text.filled(names=", ".join(self.examples)) for text in texts]
         if self.left_out:

@@ -149,7 +149,7 @@ def _unwrapped(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_around(tool: str, key: str, inner: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Return whether the object ``inner`` has arguments of the meta-tool, and is none itself."""
+    """Return whether the object ``inner`` has arguments of the meta-tool, and is not one itself."""
     if tool in ARGUMENTS:
         is_known = all(normalize(name) in _NAMES[tool] or normalize(name) in WRAPPERS for name in inner)
         return key not in ARGUMENTS[tool] and is_known
