@@ -1,37 +1,63 @@
-"""Completion scripts."""
+"""Completion scripts, and what they ask for."""
 
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from toolfold import cli
-from toolfold.cli.completion import SHELLS
+from toolfold.cli.commands import SHELLS
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_completes_commands_options_and_tools(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_script_asks_toolfold(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    for word in ("completion", "catalog", "TIME_SERIES_DAILY"):
-        assert word in script
+    assert f"_TOOLFOLD_COMPLETE={shell}_complete" in capsys.readouterr().out.replace("$env:", "").replace(' = "', "=")
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("toolfold cata", "catalog"),
+        ("toolfold catalog publ", "publish"),
+        ("toolfold call GLOBAL_Q", "GLOBAL_QUOTE"),
+        ("toolfold call global_q", "GLOBAL_QUOTE"),
+        ("toolfold call CPI --sel", "--select"),
+        ("toolfold install curs", "cursor"),
+    ],
+)
+def test_words_are_completed(
+    typed: str, expected: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMP_WORDS", typed)
+    for shell in ("tcsh", "powershell"):
+        monkeypatch.setenv("_TOOLFOLD_COMPLETE", f"{shell}_complete")
+        assert cli.main([]) == 0
+        assert capsys.readouterr().out == f"{expected}\n"
+    monkeypatch.setenv("_TOOLFOLD_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    assert cli.main([]) == 0
+    assert capsys.readouterr().out == f"plain,{expected}\n"
 
 
 def test_bash_completes_a_tool(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    program_file = tmp_path / "toolfold"
+    program_file.write_text(f"#!/bin/sh\nexec {sys.executable} -m toolfold\n")
+    program_file.chmod(0o755)
     cli.main(["completion", "bash"])
     program = (
         "complete() { :; }\n" + capsys.readouterr().out + "\n"
-        "COMP_WORDS=(toolfold call GLOBAL_Q); COMP_CWORD=2; _shtab_toolfold; echo ${COMPREPLY[@]}\n"
+        "COMP_WORDS=(toolfold call GLOBAL_Q); COMP_CWORD=2; "
+        f"_toolfold_completion {program_file} GLOBAL_Q call; echo ${{COMPREPLY[@]}}\n"
     )
     done = subprocess.run(["bash", "--norc", "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout == "GLOBAL_QUOTE\n", done.stderr
 
 
-def test_a_shell_that_shtab_does_not_know_is_named(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shtab.SUPPORTED_SHELLS", ["bash", "zsh", "tcsh"])
-    assert cli.main(["completion", "fish"]) == 1
-    assert "writes no script for fish, only for bash, zsh, tcsh." in capsys.readouterr().err
+def test_an_unknown_shell_is_one_sentence(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TOOLFOLD_COMPLETE", "elvish_complete")
+    assert cli.main([]) == 1
+    assert capsys.readouterr().err == "There is no completion for elvish.\n"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-import functools
 import pkgutil
 import subprocess
 import sys
 from collections.abc import Iterator
 
+import click
 import pytest
 
 from tests.unit.cli.conftest import Run, runner
-from toolfold.cli.parser import make_parser
+from toolfold.cli.application import Command
+from toolfold.cli.commands import TOOLFOLD
 from toolfold.settings import VARIABLES
 
 
@@ -23,13 +23,12 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return runner(capsys)
 
 
-def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Yield a parser and all parsers of its commands."""
-    yield parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for child in action.choices.values():
-                yield from parsers(child)
+def commands(path: str = "toolfold", command: click.Command = TOOLFOLD) -> Iterator[tuple[str, click.Command]]:
+    """Yield the path of a command and the command, and those below it."""
+    yield path, command
+    if isinstance(command, click.Group):
+        for name, child in command.commands.items():
+            yield from commands(f"{path} {name}", child)
 
 
 def test_without_a_command_a_short_guide_is_printed(run: Run) -> None:  # N10
@@ -51,17 +50,17 @@ def test_help_fits_a_screen_and_has_examples(run: Run) -> None:  # N10
     assert run("help") == (0, out, "")
 
 
-def test_every_command_has_help_with_examples() -> None:  # N10
-    for parser in parsers(make_parser()):
-        shown = parser.format_help()
-        if parser.prog != "toolfold catalog lint":  # explains its rules instead
-            assert parser.prog in shown.partition("examples:")[2]
+def test_every_command_has_help_with_examples(run: Run) -> None:  # N10
+    for path, _ in commands():
+        shown = run(*path.split()[1:], "--help")[1]
+        if path != "toolfold catalog lint":  # explains its rules instead
+            assert path in shown.partition("examples:")[2]
 
 
 def test_every_command_names_a_function_that_runs_it() -> None:
-    for parser in parsers(make_parser()):
-        run = parser.get_default("run")
-        assert callable(pkgutil.resolve_name(run.args[0]) if isinstance(run, functools.partial) else run)
+    for _, command in commands():
+        if isinstance(command, Command):
+            assert callable(pkgutil.resolve_name(f"toolfold.cli.{command.run}"))
 
 
 def test_a_command_imports_the_modules_of_no_other() -> None:
@@ -129,4 +128,4 @@ def test_a_wrong_name_suggests_the_right_one(run: Run, arguments: str, hint: str
 def test_only_what_is_required_is_called_missing(run: Run, words: tuple[str, ...], missing: str) -> None:
     code, _, err = run(*words)
     assert code == 2
-    assert err.endswith(f"the following arguments are required: {missing}\n")
+    assert err.endswith(f"Missing argument '{missing}'.\n")

@@ -115,7 +115,7 @@ def test_a_changed_key_is_announced_without_either_value(install: Install, monke
 def test_the_change_is_shown_and_refused_without_a_terminal(install: Install) -> None:
     code, out, err = install("claude-desktop")
     assert code == 1
-    assert '+    "args": [' in out
+    assert '+      "args": [' in out
     assert "--yes" in err
     assert not config("claude-desktop").exists()
 
@@ -130,7 +130,8 @@ def test_print_changes_nothing(install: Install) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('{\n  // comment\n  "servers": {}\n}', ":2 is not plain JSON"),
+        ("{\n  servers: {}\n}", ":2 is not plain JSON"),
+        ('{"servers": {}', "is not plain JSON"),
         ("[1]", "does not hold an object"),
         ('{"servers": []}', "is not an object"),
         ('{"servers": null}', '"servers" in '),
@@ -154,12 +155,109 @@ def test_a_file_that_cannot_be_changed_safely_is_left_as_it_is(install: Install,
 def test_the_command_for_an_entry_by_hand_prints_the_same_entry(install: Install, client: str) -> None:
     path = config(client)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("// mine\n{}")
+    path.write_text("{mine}")
     err = install(client, "--name", "my stocks", "--profile", "grouped", "--yes")[2]
     _, _, command = err.partition("by hand: toolfold install ")
     code, out, _ = install(*shlex.split(command))
     entry = json.loads(out)[CLIENTS[client].section]["my stocks"]
     assert (code, entry["args"][-2:]) == (0, ["--profile", "grouped"])
+
+
+JSONC = """// my servers
+{
+    "servers": {
+        // the first one
+        "other": {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer OTHERSECRET"}}, // "a": {},
+        /* { */ "last": {}, // why
+    },
+    "theme": "dark" /* mine */
+}
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_comments_indentation_and_line_ends_stay(install: Install, newline: str) -> None:
+    path = config("vscode")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(JSONC.replace("\n", newline).encode())
+    code, out, _ = install("vscode", "--yes", "--env", "TOOLFOLD_CACHE=off")
+    after = path.read_bytes().decode()
+    added = [line for line in after.splitlines() if line not in JSONC.splitlines()]
+    assert code == 0
+    assert [line for line in after.splitlines() if line not in added] == JSONC.splitlines()
+    assert after.count("\n") == after.count(newline)
+    assert added[0] == '        "toolfold": {'
+    assert added[1] == '            "type": "stdio",'
+    assert [line[1:] for line in out.splitlines() if line.startswith("+ ")] == [
+        line.replace(KEY, "(hidden)").replace('"off"', '"(hidden)"') for line in added
+    ]
+    assert not [line for line in out.splitlines() if line.startswith("- ")]
+    assert "OTHERSECRET" not in out
+    assert cli.main(["uninstall", "vscode", "--yes"]) == 0
+    assert path.read_bytes().decode() == JSONC.replace("\n", newline).replace('"last": {},', '"last": {}')
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "{}\n"),
+        ("{}", '{\n  "servers": {}\n}'),
+        ('{"servers": {"a": {}}}', '{"servers": {"a": {}\n}}'),
+        ('{\n\t"servers": {\n\t\t"a": {}\n\t}\n}\n', '{\n\t"servers": {\n\t\t"a": {}\n\t}\n}\n'),
+        ('{\n  "servers": {"toolfold": {"command": "x"}, "b": 1}\n}\n', '{\n  "servers": {"b": 1}\n}\n'),
+    ],
+)
+def test_an_entry_is_added_and_removed(install: Install, before: str, after: str) -> None:
+    path = config("vscode")
+    path.parent.mkdir(parents=True)
+    path.write_text(before)
+    assert install("vscode", "--yes")[0] == 0
+    assert json.loads(path.read_text())["servers"]["toolfold"]["args"][-1] == "stdio"
+    assert cli.main(["uninstall", "vscode", "--yes"]) == 0
+    assert json.loads(path.read_text()) == json.loads(after) | {"servers": json.loads(after).get("servers", {})}
+    assert cli.main(["uninstall", "vscode", "--yes"]) == 0
+
+
+def test_print_shows_no_key(install: Install) -> None:
+    code, out, err = install("cursor", "--print")
+    assert (code, KEY in out + err) == (0, False)
+    assert json.loads(out)["mcpServers"]["toolfold"]["env"] == {"ALPHA_VANTAGE_API_KEY": "YOUR_KEY"}
+    assert "in the place of YOUR_KEY" in err
+
+
+@pytest.mark.parametrize(
+    ("pair", "expected"),
+    [
+        ("TOOLFOLD_CATALOG=mine/catalog.json", "{folder}/mine/catalog.json"),
+        ("TOOLFOLD_CACHE=answers.sqlite", "{folder}/answers.sqlite"),
+        ("TOOLFOLD_CACHE=off", "off"),
+        ("TOOLFOLD_CATALOG=s3://bucket/prefix", "s3://bucket/prefix"),
+        ("TOOLFOLD_MAX_TOKENS", "900"),
+    ],
+)
+def test_a_variable_works_where_the_client_starts_the_server(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pair: str, expected: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOOLFOLD_MAX_TOKENS", "900")
+    _, out, _ = install("cursor", "--print", "--env", pair)
+    name = pair.partition("=")[0]
+    assert json.loads(out)["mcpServers"]["toolfold"]["env"][name] == expected.format(folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("pair", "problem"),
+    [
+        ("TOOLFOLD_CATALGO=x.json", "Did you mean TOOLFOLD_CATALOG?"),
+        ("TOOLFOLD_TIMEOUT_S=soon", "must be a number"),
+        ("1=x", "--env takes NAME=VALUE"),
+        ("NOT_SET_HERE", "--env takes NAME=VALUE"),
+    ],
+)
+def test_a_variable_that_cannot_work_is_not_written(install: Install, pair: str, problem: str) -> None:
+    code, out, err = install("cursor", "--yes", "--env", pair)
+    assert (code, out, problem in err) == (1, "", True)
+    assert not config("cursor").exists()
 
 
 def test_a_link_stays_a_link_to_the_changed_file(install: Install, tmp_path: Path) -> None:
@@ -302,7 +400,7 @@ class TestDeployment:
 
     def test_the_command_for_an_entry_by_hand_prints_the_same_entry(self, install: Install) -> None:
         config("cursor").parent.mkdir()
-        config("cursor").write_text("// mine\n{}")
+        config("cursor").write_text("{mine}")
         options = ["--endpoint", "https://mcp.example.com/mcp", "--access", "iam", "--sign", "eu-west-1"]
         err = install("cursor", *options, "--yes")[2]
         printed = install(*shlex.split(err.partition("by hand: toolfold install ")[2]))[1]

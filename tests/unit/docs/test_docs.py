@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import KEY
 from toolfold import cli
-from toolfold.cli.parser import make_parser
+from toolfold.cli.commands import TOOLFOLD
 from toolfold.cli.settings import setting_meanings
 from toolfold.errors import CALL_ERRORS
 from toolfold.mock_api.server import MockApi
@@ -110,7 +110,7 @@ def test_commands_of_the_tutorial_work(  # N15
     capsys.readouterr()
     assert len(codes) > 7
     assert {command: code for command, code in codes.items() if code} == {"call WTI interval=hourly": 1, "cal WTI": 2}
-    make_parser().parse_args(["mock-api", "--port", "8787"])
+    TOOLFOLD.commands["mock-api"].make_context("mock-api", ["--port", "8787"])
 
 
 @pytest.mark.slow

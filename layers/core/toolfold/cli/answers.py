@@ -20,7 +20,7 @@ from toolfold.cli.output import print_json, print_notice
 from toolfold.errors import ToolfoldError
 
 if TYPE_CHECKING:
-    from toolfold.cli.output import OutputFile
+    from toolfold.cli.files import OutputFile
     from toolfold.meta_tools.result import Result
 
 _MAX_SHOWN = 100
@@ -267,8 +267,11 @@ def _print_table(table: Table, show_all: bool) -> None:
         print(", ".join(map(terminal.cell_text, table.columns)))
         print_notice("No rows.")
         return
-    if terminal.can_draw(sys.stdout) and (
-        len(rows) == 1 or (len(rows) <= _MAX_RECORDS and not terminal.fits(table.columns, rows))
+    grid = terminal.Grid(table.columns, rows if len(rows) <= _MAX_RECORDS else ())
+    if (
+        terminal.can_draw(sys.stdout)
+        and len(rows) <= _MAX_RECORDS
+        and (len(rows) == 1 or grid.columns_that_fit() < len(table.columns))
     ):
         for number, row in enumerate(rows):
             if number:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -10,7 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.aws.clients import AwsClients, error_code
-from toolfold.cli import terminal
+from toolfold.cli import prompts
+from toolfold.cli.application import Options
 from toolfold.errors import ToolfoldError
 from toolfold.execution.approval_decision import ApprovalDesk, WaitingCall
 from toolfold.execution.secrets import SecretProvider
@@ -21,36 +21,16 @@ from toolfold.text_safety import escape_unsafe
 if TYPE_CHECKING:
     from toolfold.app import App
 
-_EXAMPLES = """examples:
-  toolfold approve TOKEN            show the call that waits, and ask
-  toolfold approve TOKEN --deny     deny it
-  toolfold approve TOKEN --yes      approve it without a question
-  TOOLFOLD_CACHE=dynamodb://TABLE TOOLFOLD_APPROVAL_SECRET=arn:… toolfold approve TOKEN    of a server on AWS
 
-A server with TOOLFOLD_APPROVE=human performs calls of destructive tools, and of tools with `confirm`, only after this.
-exit code: 0 approved or denied as requested, 1 neither, 2 wrong usage
-"""
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = commands.add_parser("approve", epilog=_EXAMPLES)
-    parser.add_argument("token", metavar="TOKEN", help="the approval token of the call")
-    decision = parser.add_mutually_exclusive_group()
-    decision.add_argument("-y", "--yes", action="store_true", help="approve without a question")
-    decision.add_argument("--deny", action="store_true", help="deny without a question")
-    parser.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Show the call and decide about it."""
     try:
         desk = _desk(Settings.from_environment())
         call = desk.find(options.token)
         _show(call)
-        if not (options.yes or options.deny) and not _is_interactive():
+        if not (options.yes or options.deny) and not prompts.is_interactive():
             raise ToolfoldError("There is no terminal for the question. Use --yes or --deny.")
-        approve = options.yes or (not options.deny and _ask("Approve this call?"))
+        approve = options.yes or (not options.deny and prompts.confirm("Approve this call?", ""))
         desk.decide(call, approve=approve)
     except ToolfoldError:
         raise
@@ -73,7 +53,7 @@ def approve_here(app: App, error: Mapping[str, Any]) -> str:
     Raises:
         ToolfoldError: the person does not approve it.
     """
-    if "approval_token" not in error or not _is_interactive():
+    if "approval_token" not in error or not prompts.is_interactive():
         return ""
     token = str(error["approval_token"])
     is_human = app.settings.approve == "human"
@@ -83,7 +63,7 @@ def approve_here(app: App, error: Mapping[str, Any]) -> str:
         _show(call)
     else:
         print(error["prompt"], file=sys.stderr)
-    approve = _ask("Approve this call?")
+    approve = prompts.confirm("Approve this call?", "")
     if is_human:
         desk.decide(call, approve=approve)
     if not approve:
@@ -111,12 +91,3 @@ def _show(call: WaitingCall) -> None:
     ]
     for name, value in rows:
         print(f"{escape_unsafe(name):12}  {escape_unsafe(value)}", file=sys.stderr)
-
-
-def _is_interactive() -> bool:
-    return terminal.is_terminal(sys.stdin) and terminal.is_terminal(sys.stderr)
-
-
-def _ask(question: str) -> bool:
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sqlite3
@@ -13,19 +12,13 @@ from typing import NamedTuple
 
 from toolfold.cache.factory import check_cache_file
 from toolfold.cache.sqlite import SQLiteStore
+from toolfold.cli.application import Options
+from toolfold.cli.prompts import confirm
 from toolfold.errors import ToolfoldError
 from toolfold.local_defaults import with_local_defaults
 from toolfold.private_folder import PathRefused, absolute_path
 from toolfold.results.offload import FOLDER, delete_answers, list_answers
 from toolfold.settings import Settings
-
-_EXAMPLES = """examples:
-  toolfold cache info           where cached and long answers are, how many, how large, how old
-  toolfold cache clear          delete them after a confirmation, and reset the limits of API keys
-  toolfold cache clear --yes    without a confirmation
-
-Only files that toolfold made are deleted. A server may run; it keeps what is in its memory.
-"""
 
 _TIMEOUT_S = 5.0
 """Seconds to wait for a server that writes at the same time."""
@@ -53,31 +46,8 @@ class Place(NamedTuple):
     note: str = ""
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command and its subcommands."""
-    parser = commands.add_parser(
-        "cache",
-        description="Show or clear what toolfold keeps on this machine.",
-        epilog=_EXAMPLES,
-    )
-    parser.set_defaults(run=lambda options: options.parser.show_help())
-    subcommands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    info = subcommands.add_parser(
-        "info", help="print where they are, how many, how large, how old", epilog=_EXAMPLES,
-        description="Print where cached and long answers are, how many, how large and how old. Changes nothing.",
-    )  # fmt: skip
-    info.add_argument("--json", action="store_true", help="print a list of {kind, location, answers, total_bytes, …}")
-    info.set_defaults(run=_info)
-    clear = subcommands.add_parser(
-        "clear", help="delete them", epilog=_EXAMPLES,
-        description="Delete cached and long answers that toolfold saved on this machine, and reset what was learned "
-        "about the limits of API keys.",
-    )  # fmt: skip
-    clear.add_argument("--yes", action="store_true", help="delete without a confirmation")
-    clear.set_defaults(run=_clear)
-
-
-def _info(options: argparse.Namespace) -> int:
+def info(options: Options) -> int:
+    """Print where answers are kept, how many, how large and how old."""
     places = list(_places(_local_settings()))
     if options.json:
         print(json.dumps([place._asdict() for place in places], ensure_ascii=False, indent=2))
@@ -87,7 +57,8 @@ def _info(options: argparse.Namespace) -> int:
     return 0
 
 
-def _clear(options: argparse.Namespace) -> int:
+def clear(options: Options) -> int:
+    """Delete what toolfold keeps on this machine."""
     settings = _local_settings()
     places = list(_places(settings))
     for place in places:
@@ -96,7 +67,7 @@ def _clear(options: argparse.Namespace) -> int:
     if not local:
         print("There is nothing on this machine to delete.", file=sys.stderr)
         return 0
-    if not options.yes and not _is_confirmed():
+    if not options.yes and not confirm("Delete them?", "Add --yes to delete the answers."):
         print("Nothing was deleted.", file=sys.stderr)
         return 1
     for place in local:
@@ -173,13 +144,6 @@ def _clear_answers(settings: Settings) -> None:
         delete_answers(settings.offload, _TIMEOUT_S)
     except OSError as error:
         raise ToolfoldError(f"{settings.offload} cannot be cleared: {error.strerror or error}. Try again.") from None
-
-
-def _is_confirmed() -> bool:
-    if not sys.stdin.isatty():
-        raise ToolfoldError("There is no terminal for a confirmation. Add --yes to delete the answers.")
-    print("Delete them? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _line(place: Place) -> str:

@@ -2,75 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.cli import answers, output, progress
-from toolfold.cli.output import OutputFile
+from toolfold.cli.application import Options
+from toolfold.cli.files import OutputFile
 from toolfold.cli.remote import WHOLE_TOKENS, RemoteTools
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
 
 if TYPE_CHECKING:
-    from toolfold.cli.output import OutputFile
     from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.meta_tools.result import Result
 
-_EXAMPLES = """examples:
-  toolfold call GLOBAL_QUOTE symbol=IBM
-  toolfold call TIME_SERIES_DAILY symbol=IBM --select "close,volume; last 5"
-  toolfold call TIME_SERIES_DAILY symbol=IBM --select "max(close), change(close)"
-  toolfold call TIME_SERIES_DAILY symbol=IBM outputsize=full --output ibm.csv
-  toolfold call TIME_SERIES_DAILY symbol=IBM datatype=csv > ibm.csv       byte for byte as the service sent it
-  toolfold call NEWS_SENTIMENT tickers=AAPL --format json | jq '.[0].title'
-  toolfold call GLOBAL_QUOTE '{"symbol": "IBM"}' --json
 
-A call that needs approval asks for it on a terminal; elsewhere it fails with the token to repeat it with.
-stdout has the data alone: a table on a terminal, and the whole answer as CSV in a file or a pipe (JSON where it is no
-table). How old it is, notes about it and progress are on stderr.
-exit code: 0 success, 1 the call failed, 2 wrong usage
-"""
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "call",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("tool_name", metavar="TOOL_NAME", help="as in `toolfold catalog list`")
-    parser.add_argument(
-        "arguments",
-        metavar="key=value",
-        nargs="*",
-        default=[],
-        help="its arguments, or one JSON object; repeat a key for a list",
-    )
-    parser.add_argument("--select", metavar="PARTS", help='a part of the answer, e.g. "close,volume; last 5"')
-    parser.add_argument("--fresh", action="store_true", help="ask the source again, even if the answer is cached")
-    parser.add_argument(
-        "--approval-token", metavar="TOKEN", help="the token of APPROVAL_REQUIRED, for a call that was approved"
-    )
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument("--all", action="store_true", help="print all rows on a terminal too (a file has them anyway)")
-    size.add_argument(
-        "--max-tokens", type=int, metavar="N", help="only what a model gets with that limit; no ceiling applies"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the whole answer into a file, completely or not")
-    parser.add_argument("-f", "--force", action="store_true", help="replace the file if it exists")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument(
-        "--format", choices=("table", "csv", "json"), help="form of the data (default: by the destination)"
-    )
-    form.add_argument("--json", action="store_true", help='print {"result": …, "cached": …} or {"error": …}')
-    parser.add_argument("-v", "--verbose", action="store_true", help="print each request on stderr: way, time, TLS")
-    parser.hint_for_unknown = _as_pairs  # type: ignore[attr-defined]  # of our own class of parsers
-    parser.set_defaults(run=run, takes_endpoint=True)
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Call the tool and print or write its answer."""
     file = None
     if options.output not in (None, "-"):
@@ -97,14 +44,14 @@ def run(options: argparse.Namespace) -> int:
     return _print(options, result, file, app.settings.max_tokens)
 
 
-def _call_remotely(options: argparse.Namespace, file: OutputFile | None) -> int:
+def _call_remotely(options: Options, file: OutputFile | None) -> int:
     """Call the tool of an endpoint."""
     with RemoteTools(options) as tools, progress.waiting(f"Waiting for {options.tool_name} …"):
         result = tools.call("TOOL_CALL", _call_arguments(options, None), whole=options.max_tokens is None)
     return _print(options, result, file, WHOLE_TOKENS)
 
 
-def _call_arguments(options: argparse.Namespace, tools: MetaTools | None) -> dict[str, Any]:
+def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]:
     """Return the arguments of TOOL_CALL."""
     given = {
         "select": options.select,
@@ -119,11 +66,15 @@ def _call_arguments(options: argparse.Namespace, tools: MetaTools | None) -> dic
     }
 
 
-def _print(options: argparse.Namespace, result: Result, file: OutputFile | None, max_tokens: int) -> int:
+def _print(options: Options, result: Result, file: OutputFile | None, max_tokens: int) -> int:
     """Print or write the answer, or print the error; return the exit code."""
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return output.print_result(result, options.json, options.tool_name)
-    form = "structured" if options.json else options.format or (answers.format_of(file.path) if file else "")
+    form = (
+        "structured"
+        if options.json
+        else options.format or ("csv" if options.csv else "") or (answers.format_of(file.path) if file else "")
+    )
     answers.print_answer(
         result,
         form,
@@ -134,15 +85,6 @@ def _print(options: argparse.Namespace, result: Result, file: OutputFile | None,
         is_remote=bool(options.endpoint),
     )
     return 0
-
-
-def _as_pairs(words: Sequence[str]) -> str:
-    """Return the hint for arguments of a tool that are written like options."""
-    pairs = []
-    for word, value in zip(words, [*words[1:], ""], strict=True):
-        if word.startswith("--"):
-            pairs.append(word[2:] if "=" in word else f"{word[2:]}={value}")
-    return f" The arguments of a tool are key=value: {' '.join(pairs)}." if pairs else ""
 
 
 def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | None) -> dict[str, Any]:

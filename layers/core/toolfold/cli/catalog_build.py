@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import sys
@@ -12,6 +11,7 @@ from toolfold.build.compiler import compile_sources
 from toolfold.build.importers import IMPORTERS
 from toolfold.build.writer import read_output_file, replace_catalog_file
 from toolfold.cli import output, progress
+from toolfold.cli.application import Options
 
 _MANY_TOOLS = 50
 """Number of tools from which a catalog is searched more often than it is listed as a whole."""
@@ -20,7 +20,7 @@ _MAX_SHOWN = 10
 """Problems of single tools that are printed: a large document may have hundreds."""
 
 
-def compile_catalog(options: argparse.Namespace) -> int:
+def compile_catalog(options: Options) -> int:
     """Compile the sources and write the catalog; return the exit code."""
     path = options.output or options.folder / "catalog.json"
     with progress.steps() as steps:
@@ -73,7 +73,7 @@ def _print_left_out(problems: list[str]) -> None:
         )
 
 
-def lint_catalog(options: argparse.Namespace) -> int:
+def lint_catalog(options: Options) -> int:
     """Print what a model cannot choose by; return the exit code."""
     findings = lint.check(options.folder)
     errors = sum(not finding.is_warning for finding in findings)

@@ -8,7 +8,6 @@ with ``--json``.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import re
 import shlex
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.catalog.entries import summary_suffix
 from toolfold.catalog.explanation import ANY_FIELD, Explainer
 from toolfold.cli import output, terminal
+from toolfold.cli.application import Options, fail
 from toolfold.cli.output import print_json
 from toolfold.cli.remote import RemoteTools
 from toolfold.meta_tools import list_request
@@ -35,7 +35,7 @@ DEFAULT_LIMIT = 10
 _NO_MATCH = "No tool matches. Try other English words, or look through `toolfold catalog list`."
 
 
-def search_tools(options: argparse.Namespace) -> int:
+def search_tools(options: Options) -> int:
     """Print the tools that match.
 
     Returns:
@@ -48,7 +48,7 @@ def search_tools(options: argparse.Namespace) -> int:
     arguments = {"query": " ".join(options.words), **_given_filters(options)}
     if options.endpoint:
         if options.explain:
-            options.parser.error("--explain reads the catalog of this machine. Leave out --explain or --endpoint.")
+            raise fail("--explain reads the catalog of this machine. Leave out --explain or --endpoint.")
         return _print_remote(options, "TOOL_LIST", arguments)
     tools = output.meta_tools()
     catalog = tools.catalog()
@@ -77,13 +77,13 @@ def search_tools(options: argparse.Namespace) -> int:
     return 0 if hits else 1
 
 
-def _given_filters(options: argparse.Namespace) -> dict[str, Any]:
+def _given_filters(options: Options) -> dict[str, Any]:
     """Return the filters given, as arguments of TOOL_LIST."""
-    given = {name: getattr(options, name) for name in ("category", "tag", "access", "limit")}
-    return {name: value for name, value in given.items() if value is not None}
+    given = {name: getattr(options, name) for name in ("category", "access", "limit")} | {"tag": list(options.tag)}
+    return {name: value for name, value in given.items() if value not in (None, [])}
 
 
-def _print_remote(options: argparse.Namespace, name: str, arguments: dict[str, Any]) -> int:
+def _print_remote(options: Options, name: str, arguments: dict[str, Any]) -> int:
     """Print the answer of a meta-tool of an endpoint, as a model gets it."""
     with RemoteTools(options) as tools:
         return output.print_result(tools.call(name, arguments), options.json)
@@ -130,7 +130,7 @@ _SHOWN_TAGS = 12
 _ACCESS = ("free", "mixed", "premium")
 
 
-def list_tools(options: argparse.Namespace) -> int:
+def list_tools(options: Options) -> int:
     """Print the tools that meet the filters: by category on a terminal, else one a line with tabs between the columns.
 
     Raises:
@@ -174,13 +174,13 @@ def _print_by_category(summaries: Sequence[ToolSummary]) -> None:
         )
 
 
-def describe_tools(options: argparse.Namespace) -> int:
+def describe_tools(options: Options) -> int:
     """Print the entries of tools, and for each name that the catalog lacks an error.
 
     Returns:
         The exit code: 0, or 1 when a name is not found.
     """
-    arguments = {"tool_name": options.names, "detail": options.detail}
+    arguments = {"tool_name": list(options.names), "detail": options.detail}
     with RemoteTools(options) if options.endpoint else contextlib.nullcontext(output.meta_tools()) as tools:
         result = tools.call("TOOL_GET", arguments)
     if result.is_error or options.json:
@@ -233,7 +233,7 @@ def _command(call: Mapping[str, Any]) -> str:
     return shlex.join(["toolfold", "call", call["tool_name"], *arguments])
 
 
-def print_stats(options: argparse.Namespace) -> int:
+def print_stats(options: Options) -> int:
     """Print how many tools there are, by category and access, and the most frequent tags; return the exit code."""
     catalog = output.meta_tools().catalog()
     counts: dict[str, dict[str, int]] = {category.name: dict.fromkeys(_ACCESS, 0) for category in catalog.categories}

@@ -1,71 +1,94 @@
-"""``toolfold completion``: print the script that completes commands, options and names of tools in a shell."""
+"""``toolfold completion``, and what its scripts ask for while a person types: commands, options and names of tools."""
 
 from __future__ import annotations
 
-import argparse
+import os
+import shlex
 
-import shtab
+from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, get_completion_class
 
 from toolfold.catalog.store import open_store
+from toolfold.cli.application import Options
 from toolfold.errors import CallError, ToolfoldError
 from toolfold.settings import Settings
 
-SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
+_VARIABLE = "_TOOLFOLD_COMPLETE"
 
-_MAX_TOOLS = 2_000
-"""Names of a larger catalog are left out: every shell that starts reads the script."""
 
-_COMPLETION_EXAMPLES = """examples:
-  toolfold completion bash > ~/.local/share/bash-completion/completions/toolfold
-  toolfold completion zsh > ~/.zsh/completions/_toolfold       # a folder of $fpath, before compinit
-  toolfold completion fish > ~/.config/fish/completions/toolfold.fish
-  toolfold completion tcsh > ~/.toolfold.tcsh                  # and in ~/.tcshrc: source ~/.toolfold.tcsh
-  eval "$(toolfold completion bash)"                           # for this bash alone
+class _WordsComplete(ShellComplete):
+    """A shell that click does not know, whose script passes the command line in ``COMP_WORDS``."""
 
-The names of tools are those of the catalog at this moment.
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the cursor, and the beginning of the one at the cursor."""
+        line = os.environ.get("COMP_WORDS", "")
+        try:
+            words = shlex.split(line)
+        except ValueError:  # an open quotation mark
+            words = line.split()
+        is_new = line.endswith(" ") or not words
+        return (words[1:], "") if is_new else (words[1:-1], words[-1])
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """Return the word alone."""
+        return str(item.value)
+
+
+class PowerShellComplete(_WordsComplete):
+    """PowerShell 5.1 and later."""
+
+    name = "powershell"
+    source_template = """\
+Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
+    param($word, $line, $cursor)
+    $env:COMP_WORDS = $line.ToString().PadRight($cursor)
+    $env:%(complete_var)s = "powershell_complete"
+    try {
+        %(prog_name)s | ForEach-Object {
+            [System.Management.Automation.CompletionResult]::new($_, $_, "ParameterValue", $_)
+        }
+    } finally { Remove-Item Env:COMP_WORDS, Env:%(complete_var)s }
+}
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "completion",
-        description="Print a script that completes commands, options and names of tools.",
-        epilog=_COMPLETION_EXAMPLES,
-    )
-    parser.add_argument("shell", choices=SHELLS, help="the shell")
-    parser.set_defaults(run=_print_completion, checks_names=False)
+class TcshComplete(_WordsComplete):
+    """Tcsh, which has the line in ``COMMAND_LINE``."""
+
+    name = "tcsh"
+    source_template = """\
+complete %(prog_name)s 'p/*/`env COMP_WORDS="$COMMAND_LINE" %(complete_var)s=tcsh_complete %(prog_name)s`/'
+"""
 
 
-def _print_completion(options: argparse.Namespace) -> int:
-    """Print the script."""
-    if options.shell not in shtab.SUPPORTED_SHELLS:
-        raise ToolfoldError(
-            f"The installed version of shtab writes no script for {options.shell}, only for "
-            f"{', '.join(shtab.SUPPORTED_SHELLS)}. A newer one may: pip install --upgrade shtab"
-        )
-    parser = options.make_parser()
-    _name_tools(parser, _tools())
-    print(shtab.complete(parser, shell=options.shell))
+for _shell in (PowerShellComplete, TcshComplete):
+    add_completion_class(_shell)
+
+
+def run(options: Options) -> int:
+    """Print the script of a shell."""
+    print(_shell_class(options.shell).source())
     return 0
 
 
-def _tools() -> list[str]:
-    """Return the names of all tools; none where the catalog cannot be read, or is large."""
+def complete(instruction: str) -> int:
+    """Print what can follow, as a script requests by ``instruction``; return the exit code."""
+    print(_shell_class(instruction.removesuffix("_complete")).complete())
+    return 0
+
+
+def _shell_class(shell: str) -> ShellComplete:
+    from toolfold.cli.commands import TOOLFOLD
+
+    found = get_completion_class(shell)
+    if found is None:
+        raise ToolfoldError(f"There is no completion for {shell}.")
+    return found(TOOLFOLD, {}, "toolfold", _VARIABLE)
+
+
+def complete_tool(incomplete: str) -> list[CompletionItem]:
+    """Return the tools of the catalog whose names begin with ``incomplete``; none where it cannot be read."""
     try:
         catalog = open_store(Settings.from_environment())()
     except (CallError, ToolfoldError):
         return []
-    return list(catalog) if len(catalog) <= _MAX_TOOLS else []
-
-
-def _name_tools(parser: argparse.ArgumentParser, tools: list[str]) -> None:
-    """Give the arguments that take a tool its names, and those that take a file the type of files."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for child in action.choices.values():
-                _name_tools(child, tools)
-        elif action.metavar == "TOOL_NAME" and tools:
-            action.choices = tools
-        elif action.metavar == "FILE":
-            action.complete = shtab.FILE  # type: ignore[attr-defined]
+    return [CompletionItem(name) for name in catalog if name.startswith(incomplete.upper())]

@@ -5,7 +5,6 @@ The checks of ``toolfold doctor``: each returns findings, and none raises.
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import logging
 import os
@@ -21,6 +20,7 @@ from toolfold.cache.factory import create_shared_store
 from toolfold.catalog.start_check import check_catalog
 from toolfold.catalog.store import open_store
 from toolfold.cli import terminal
+from toolfold.cli.application import Options
 from toolfold.cli.environment import install_command
 from toolfold.cli.error_text import for_person
 from toolfold.cli.output import print_json
@@ -49,6 +49,12 @@ _ANSWER_S = 10.0
 _MAX_BYTES = 1_000_000
 
 _KEY_VARIABLE = re.compile(r"(TOOLFOLD_SOURCE_)?(?P<owner>\w+?)_?(API_?)?(KEY|TOKEN)", re.IGNORECASE)
+
+_PLACEHOLDER = re.compile(
+    r"\W*((your|my|the|insert|enter)[-_ ]?.*(key|token|secret)[-_ ]?(here)?|change[-_ ]?me|placeholder|todo|x{3,})\W*",
+    re.IGNORECASE,
+)
+"""What documents and examples have in the place of a key."""
 
 _EXTRAS = {"build": ("yaml", "pydantic"), "aws": ("boto3", "obstore"), "serve": ("uvicorn",)}
 """Extra → the modules that it installs; see pyproject.toml."""
@@ -188,6 +194,10 @@ def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> 
     except CallError as error:
         yield Finding("problem", "key", error.message, _key_step(source, environment))
         return
+    if _PLACEHOLDER.fullmatch(key):
+        text = f"{source.title} has {key} in the place of a key."
+        yield Finding("problem", "key", text, _key_step(source, environment))
+        return
     yield Finding(
         "ok", "key", f"{source.title} has a key; it was not sent." if key else f"{source.title} needs no key."
     )
@@ -255,31 +265,8 @@ def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> 
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
-_EXAMPLES = """examples:
-  toolfold doctor
-  toolfold doctor --offline                             send nothing
-  toolfold doctor --json | jq '.[] | select(.status == "problem")'
 
-exit code: 0 no problem, 1 a problem
-"""
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "doctor",
-        description="Check everything that a call needs: settings, catalog, API key, cache, proxy, certificates and "
-        "network. One request is sent to the host of each source, without a key.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--offline", action="store_true", help="send nothing")
-    parser.add_argument("-v", "--verbose", action="store_true", help="print each request on stderr: way, time, TLS")
-    parser.add_argument("--json", action="store_true", help="print a list of {status, subject, text, next_step}")
-    parser.set_defaults(run=run, checks_names=False)
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Print the findings; return 1 if one is a problem."""
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # the findings say what the log would
@@ -298,7 +285,7 @@ def _lines(finding: Finding) -> list[str]:
     return [f"{beginning if not number else '':{len(beginning)}}{text}" for number, text in enumerate(texts)]
 
 
-def _print_findings(options: argparse.Namespace) -> list[Finding]:
+def _print_findings(options: Options) -> list[Finding]:
     findings = []
     for finding in diagnose(os.environ, offline=options.offline, verbose=options.verbose, mistake=options.mistake):
         findings.append(finding)

@@ -28,6 +28,16 @@ class OutputError(ToolfoldError):
         super().__init__(f"The output cannot be written: {error.strerror or error}. It is not complete.")
 
 
+@contextlib.contextmanager
+def _output_errors() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error) from None
+
+
 class EncodingStream:
     """Write text in the encoding of a stream; characters that the encoding lacks as look-alikes or escapes.
 
@@ -47,15 +57,12 @@ class EncodingStream:
         Raises:
             OutputError: there is no space, or the device fails.
         """
-        try:
-            # stderr does not fail at a character that its encoding lacks: it would write an escape.
-            self._stream.write(text if text.isascii() or self._has_all_characters() else self._encodable(text))
-        except UnicodeEncodeError:  # half of a surrogate pair
-            self._stream.write(self._encodable(text))
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise OutputError(error) from None
+        # stderr does not fail at a character that its encoding lacks: it would write an escape.
+        with _output_errors():
+            try:
+                self._stream.write(text if text.isascii() or self._has_all_characters() else self._encodable(text))
+            except UnicodeEncodeError:  # half of a surrogate pair
+                self._stream.write(self._encodable(text))
         return len(text)
 
     def flush(self) -> None:
@@ -64,12 +71,8 @@ class EncodingStream:
         Raises:
             OutputError: there is no space, or the device fails.
         """
-        try:
+        with _output_errors():
             self._stream.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise OutputError(error) from None
 
     def _has_all_characters(self) -> bool:
         from toolfold.cli.terminal import is_unicode  # by the first such text: stdio prints none
@@ -125,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     with safe_streams():
         try:
-            code = _run(list(sys.argv[1:] if argv is None else argv))
+            code = _exit_code(_command(list(sys.argv[1:] if argv is None else argv)))
         except OutputError:  # of stderr
             code = 1
         except Exception:  # noqa: BLE001 - Python itself would print it after the streams are as before
@@ -134,6 +137,73 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _end_process(code)
     return code
+
+
+def _command(arguments: list[str]) -> Callable[[], int]:
+    """Return what runs the command. Started by an agent that waits, ``stdio`` does not wait for click."""
+    if arguments == ["stdio"] or (arguments[:2] == ["stdio", "--profile"] and len(arguments) == 3):
+        return lambda: _serve_stdio("".join(arguments[2:]))
+    return lambda: _parse_and_run(arguments)
+
+
+def _serve_stdio(profile: str) -> int:
+    from toolfold.transports import stdio
+
+    use_settings_file()
+    return stdio.main(profile)
+
+
+def _parse_and_run(arguments: Sequence[str]) -> int:
+    import click
+
+    from toolfold.cli.commands import run_arguments
+
+    try:
+        if instruction := os.environ.get("_TOOLFOLD_COMPLETE"):
+            from toolfold.cli.completion import complete
+
+            return complete(instruction)
+        return run_arguments(arguments)
+    except click.ClickException as error:
+        from toolfold.cli.output import print_usage_error
+
+        print_usage_error(error)
+        return 2
+
+
+def _exit_code(run: Callable[[], int]) -> int:
+    """Return the exit code of ``run``, after printing the error that it raises to stderr."""
+    try:
+        code = run()
+        if sys.stdout is not None:  # an error of stdout is raised here, not at the exit of Python
+            sys.stdout.flush()
+        return code
+    except CallError as error:
+        from toolfold.cli.output import print_error
+
+        print_error(error)
+    except OutputError as error:
+        _discard_stdout()
+        print(error, file=sys.stderr)
+    except ToolfoldError as error:
+        print(error, file=sys.stderr)
+    except ModuleNotFoundError as error:
+        from toolfold.cli.environment import missing_extra
+
+        if not (sentence := missing_extra(error)):
+            raise
+        print(f"This needs {sentence}", file=sys.stderr)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader of stdout is gone
+        _discard_stdout()
+    return 1
+
+
+def _discard_stdout() -> None:
+    """Discard what stdout still buffers: Python writes it at exit, and would report the same error again."""
+    with contextlib.suppress(OSError, ValueError):  # not a file, as in a test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _end_process(code: int) -> None:
@@ -151,72 +221,3 @@ def _end_process(code: int) -> None:
         if end is not None:
             end()
     os._exit(code)
-
-
-def _run(arguments: list[str]) -> int:
-    # Started by an agent that waits: argparse would take longer than the command.
-    if arguments == ["stdio"] or (arguments[:2] == ["stdio", "--profile"] and len(arguments) == 3):
-        return _exit_code(lambda: _serve_stdio("".join(arguments[2:])))
-    return _exit_code(lambda: _parse_and_run(arguments))
-
-
-def _parse_and_run(arguments: Sequence[str]) -> int:
-    from toolfold.cli.parser import parse_and_run
-
-    return parse_and_run(arguments)
-
-
-def _serve_stdio(profile: str) -> int:
-    from toolfold.transports import stdio
-
-    use_settings_file()
-    return stdio.main(profile)
-
-
-def _exit_code(run: Callable[[], int]) -> int:
-    """Return the exit code of ``run``, after printing the error that it raises to stderr."""
-    try:
-        return _run_and_flush(run)
-    except CallError as error:
-        from toolfold.cli.output import print_error
-
-        print_error(error)
-    except OutputError as error:
-        _discard_stdout()
-        print(error, file=sys.stderr)
-    except ToolfoldError as error:
-        print(error, file=sys.stderr)
-    except ModuleNotFoundError as error:
-        from toolfold.cli.environment import EXTRAS, install_command
-
-        package = (error.name or "").partition(".")[0]
-        if package not in EXTRAS:
-            raise
-        print(f"This needs {package}: {install_command(EXTRAS[package])}", file=sys.stderr)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # the reader of stdout is gone
-        _discard_stdout()
-    return 1
-
-
-def _run_and_flush(run: Callable[[], int]) -> int:
-    """Return what ``run`` returns; an error of stdout is raised here instead of at the exit of Python."""
-    try:
-        code = run()
-    except SystemExit:  # of argparse, which ignores an error in writing its help
-        _flush_stdout()
-        raise
-    _flush_stdout()
-    return code
-
-
-def _flush_stdout() -> None:
-    if sys.stdout is not None:  # None: closed by the parent
-        sys.stdout.flush()
-
-
-def _discard_stdout() -> None:
-    """Discard what stdout still buffers: Python writes it at exit, and would report the same error again."""
-    with contextlib.suppress(OSError, ValueError):  # not a file, as in a test
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

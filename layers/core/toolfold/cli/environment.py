@@ -8,13 +8,11 @@ How toolfold was installed here, and the command that adds one of its extras.
 
 from __future__ import annotations
 
-import argparse
-import importlib.metadata
 import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -40,11 +38,19 @@ EXTRAS = {
 """Module that an extra installs → the extra; see pyproject.toml."""
 
 
+def missing_extra(error: ModuleNotFoundError) -> str:
+    """Return which package is missing and the command that installs it; empty for a module of no extra."""
+    package = (error.name or "").partition(".")[0]
+    return f"{package}: {install_command(EXTRAS[package])}" if package in EXTRAS else ""
+
+
 def install_command(extra: str) -> str:
     """Return the command that installs ``extra`` for the Python that runs, from where toolfold came from.
 
     https://packaging.python.org/en/latest/specifications/direct-url/ says how an installer records that.
     """
+    import importlib.metadata  # 20 ms, and no other command needs it
+
     pip = f"{'pip' if _has_plain_pip() else f'{sys.executable} -m pip'} install"
     try:
         distribution = importlib.metadata.distribution(_NAME)
@@ -58,18 +64,14 @@ def install_command(extra: str) -> str:
             f"{pip} '{_NAME}[{extra}] @ {origin['vcs_info'].get('vcs', 'git')}+{url}{f'@{commit}' if commit else ''}'"
         )
     if "dir_info" in origin and url.startswith("file:"):
-        return _from_folder(pip, Path(unquote(urlsplit(url).path)), extra, origin["dir_info"])
+        editable = "-e " if origin["dir_info"].get("editable") else ""
+        return f"{pip} {editable}'{Path(unquote(urlsplit(url).path))}[{extra}]'"
     if url:  # a wheel
         return f"{pip} '{_NAME}[{extra}] @ {url}'"
     checkout = _checkout()
     if distribution is None and checkout is not None:
         return f"cd {checkout} && make .venv/.dev"
     return f"{pip} '{_NAME}[{extra}]'"
-
-
-def _from_folder(pip: str, folder: Path, extra: str, info: Mapping[str, Any]) -> str:
-    editable = "-e " if info.get("editable") else ""
-    return f"{pip} {editable}'{folder}[{extra}]'"
 
 
 def _checkout() -> Path | None:
@@ -88,42 +90,24 @@ _MAX_BYTES = 1_000_000
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)", re.ASCII)
 
 
-def add_env_file(parser: argparse.ArgumentParser) -> None:
-    """Add ``--env-file`` to a command."""
-    parser.add_argument(
-        "--env-file",
-        metavar="FILE",
-        default=argparse.SUPPRESS,
-        help="read variables from FILE, lines of NAME=VALUE, unless they are already set",
-    )
-
-
-def add_settings_file(parser: argparse.ArgumentParser) -> None:
-    """Add ``--settings`` to a command."""
-    parser.add_argument(
-        "--settings",
-        dest="settings_file",
-        metavar="FILE",
-        default=argparse.SUPPRESS,
-        help="read settings from FILE, not from settings.toml in your configuration folder",
-    )
-
-
-def prepare(options: argparse.Namespace) -> None:
+def prepare(options: Any, *, checks_names: bool = True) -> None:
     """Set the variables of ``--env-file`` and of the settings file that the environment lacks, then check all names.
 
     Afterwards ``options.from_file`` has the names that were set, and ``options.mistake`` a sentence about a settings
     file that cannot be used, where the command reports it itself.
 
+    Args:
+        options: those of the command.
+        checks_names: whether a mistake ends the command.
+
     Raises:
         SettingsError: the file cannot be used, or a name is misspelt.
     """
-    path = getattr(options, "env_file", None)
+    path = options.env_file
     options.from_file = dict.fromkeys(apply_settings(read_env_file(path)), path) if path is not None else {}
-    checks_names = getattr(options, "checks_names", True)
     options.mistake = ""
     try:
-        options.from_file |= use_settings_file(getattr(options, "settings_file", ""))
+        options.from_file |= use_settings_file(options.settings_file or "")
     except SettingsError as error:
         if checks_names:
             raise

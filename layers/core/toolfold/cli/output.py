@@ -1,114 +1,23 @@
-"""The meta-tools for a command, and printing what they return.
-
-Write an answer into a file, completely or not at all.
-"""
+"""The meta-tools for a command, and printing what they return."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import secrets
 import sys
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolfold.cli import terminal
-from toolfold.errors import CallError, ToolfoldError
+from toolfold.errors import CallError
 from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import Settings
 
 if TYPE_CHECKING:
+    from click import ClickException
+
     from toolfold.app import App
     from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.meta_tools.result import Result
-
-
-class OutputFile:
-    """A file that is about to be written. What can be checked before the call is checked when it is made.
-
-    Args:
-        path: of the file; ``~`` stands for the user's home.
-        overwrite: whether a file of that name is replaced.
-
-    Attributes:
-        size: bytes that were written.
-
-    Raises:
-        ToolfoldError: it exists, is a folder, or its folder does not exist.
-    """
-
-    size = 0
-
-    def __init__(self, path: str, *, overwrite: bool) -> None:
-        self.path, self._overwrite = Path(path).expanduser(), overwrite
-        try:
-            os.fsencode(path)
-            if "\0" in path:
-                raise ValueError
-            if self.path.is_dir():
-                raise ToolfoldError(f"{path} is a folder. Name a file in it, e.g. --output {self.path / 'answer.csv'}")
-            if not self.path.parent.is_dir():
-                raise ToolfoldError(f"There is no folder {self.path.parent}. Create it, or name another file.")
-            if self.path.is_file() and not overwrite:
-                raise self._exists()
-        except (OSError, ValueError) as error:
-            raise self._failed(error) from None
-
-    def write(self, content: bytes) -> None:
-        """Write ``content``; another process sees the whole file or none.
-
-        Raises:
-            ToolfoldError: it cannot be written, or has been made by another process.
-        """
-        self.size = len(content)
-        try:
-            if self.path.exists() and not self.path.is_file():  # /dev/stdout, a named pipe
-                self.path.write_bytes(content)
-                return
-            # A link is followed: the file that it names is replaced, and the link stays.
-            self._write_file(Path(os.path.realpath(self.path)), content)
-        except FileExistsError:
-            raise self._exists() from None
-        except (OSError, ValueError) as error:
-            raise self._failed(error) from None
-
-    def _write_file(self, target: Path, content: bytes) -> None:
-        partial = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
-        try:
-            with open(partial, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            if self._overwrite:
-                with contextlib.suppress(OSError):
-                    partial.chmod(target.stat().st_mode & 0o7777)
-                os.replace(partial, target)
-            elif hasattr(os, "link"):
-                try:
-                    os.link(partial, target)  # fails where the file exists by now
-                except FileExistsError:
-                    raise
-                except OSError:  # a file system without hard links
-                    self._rename_new(partial, target)
-            else:
-                self._rename_new(partial, target)
-        finally:
-            partial.unlink(missing_ok=True)
-
-    @staticmethod
-    def _rename_new(partial: Path, target: Path) -> None:
-        if target.exists():
-            raise FileExistsError
-        os.replace(partial, target)
-
-    def _exists(self) -> ToolfoldError:
-        return ToolfoldError(f"{self.path} exists. Add --force to replace it, or name another file.")
-
-    def _failed(self, error: Exception) -> ToolfoldError:
-        reason = getattr(error, "strerror", None) or "not a possible name of a file"
-        return ToolfoldError(f"{self.path} cannot be written: {reason}. Name another file.")
 
 
 def make_app() -> App:
@@ -167,6 +76,16 @@ def print_error(error: CallError, tool_name: str = "") -> None:
         print_wrapped(f"  {problem['parameter']} {problem['problem']}: {problem['expected']}", "    ")
     if next_step:
         print_wrapped(next_step)
+
+
+def print_usage_error(error: ClickException) -> None:
+    """Print what is wrong with a command line, and how the command is used."""
+    from toolfold.cli.application import describe_error
+
+    ctx = getattr(error, "ctx", None)
+    if ctx is not None:
+        print(ctx.get_usage(), file=sys.stderr)
+    print_wrapped(f"{ctx.command_path if ctx is not None else 'toolfold'}: error: {describe_error(error)}", "  ")
 
 
 def print_notice(text: str) -> None:

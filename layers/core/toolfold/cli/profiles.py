@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.cli import output, terminal
+from toolfold.cli.application import Options
 from toolfold.errors import ToolfoldError
 from toolfold.exposure.profiles import describe_restrictions, profile_names, select
 from toolfold.log_analysis.figures import is_of_call, read_log
@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from toolfold.exposure.exposed_tools import ExposedTools
     from toolfold.meta_tools.dispatcher import MetaTools
 
-_EXAMPLES = """examples:
-  toolfold profiles list                      every profile, its mode, and its tokens, estimated
-  toolfold profiles show grouped              the tools that a client sees there
-  toolfold profiles show default --explain    where each value comes from: profile, variable or default
-  toolfold profiles most-used                 tools by number of calls, for the mode auto
-
-A profile is the path /mcp/NAME over HTTP, and --profile NAME of `toolfold stdio` and `toolfold install`.
-docs/how-to/choose-a-mode.md
-"""
-
 _TOKENS = "tokens (estimate)"
 """Heading: the count is the server's own, within some percent of a tokenizer's."""
 
@@ -37,39 +27,12 @@ _MAX_NAMES = 20
 """Names of tools that are shown in one line."""
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the commands."""
-    parser = commands.add_parser(
-        "profiles",
-        description="Show the profiles of the catalog: named selections of its tools, each with a mode.",
-        epilog=_EXAMPLES,
-    )
-    parser.set_defaults(run=lambda options: options.parser.show_help())
-    group = parser.add_subparsers(title="commands", metavar="COMMAND")
-    listing = group.add_parser("list", help="every profile", description="List the profiles.", epilog=_EXAMPLES)
-    listing.add_argument("--json", action="store_true", help="print JSON")
-    listing.set_defaults(run=_list)
-    show = group.add_parser("show", help="one profile", description="Show a profile.", epilog=_EXAMPLES)
-    show.add_argument("name", metavar="NAME", help="the profile; `toolfold profiles list` names them")
-    show.add_argument("--explain", action="store_true", help="show where each value comes from")
-    show.add_argument("--json", action="store_true", help="print JSON")
-    show.set_defaults(run=_show)
-    used = group.add_parser(
-        "most-used",
-        help="tools by number of calls",
-        description="Print the tools that are called most, as `most_used` of profiles.yaml takes them.",
-        epilog=_EXAMPLES,
-    )
-    used.add_argument("--log", metavar="FILE", default="", help="the call log (default: TOOLFOLD_CALL_LOG)")
-    used.add_argument("--limit", metavar="N", type=int, default=20, help="most tools to print (default 20)")
-    used.set_defaults(run=_most_used)
-
-
 def _exposed(tools: MetaTools, name: str) -> ExposedTools:
     return select(tools, name)
 
 
-def _list(options: argparse.Namespace) -> int:
+def print_list(options: Options) -> int:
+    """Print the profiles."""
     tools = output.meta_tools()
     rows = [_row(_exposed(tools, name)) for name in profile_names(tools.catalog())]
     if options.json:
@@ -97,7 +60,8 @@ def _row(exposed: ExposedTools) -> dict[str, Any]:
     }
 
 
-def _show(options: argparse.Namespace) -> int:
+def show(options: Options) -> int:
+    """Print one profile."""
     tools = output.meta_tools()
     exposed = _exposed(tools, options.name)
     values = _values(tools.catalog(), exposed)
@@ -158,7 +122,8 @@ def _text(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def _most_used(options: argparse.Namespace) -> int:
+def print_most_used(options: Options) -> int:
+    """Print the tools that a log has most, as YAML."""
     path = options.log or os.environ.get("TOOLFOLD_CALL_LOG", "")
     if not path:
         raise ToolfoldError("There is no call log. Name one with --log FILE, or set TOOLFOLD_CALL_LOG for the server.")

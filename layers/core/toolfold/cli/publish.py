@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from pathlib import Path
 
@@ -14,12 +13,13 @@ from toolfold.build.refreshes import refreshes_of
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import bundled_path
 from toolfold.cli import output, versions
+from toolfold.cli.application import Options
 from toolfold.cli.versions import print_comparison, tell
 from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Check and publish the catalog; print its hash."""
     location = versions.parse_location(options.location)
     content = _read_content(options)
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read_content(options: argparse.Namespace) -> bytes:
+def _read_content(options: Options) -> bytes:
     if options.folder is not None:
         return _compile(options.folder, is_refreshed=options.refresh)
     if options.refresh:

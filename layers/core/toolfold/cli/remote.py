@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold import messages
+from toolfold.cli.application import Options
 from toolfold.client.answers import to_error
 from toolfold.errors import CallError, ToolfoldError
 from toolfold.meta_tools.result import Result, error_result
@@ -27,25 +27,6 @@ _STEPS = {
 }
 """Code → next step for a person. An endpoint sends its own in words for a model, which are passed on for others."""
 
-_COMMANDS = "call, catalog list, catalog search, catalog get and install"
-
-
-def add_options(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """Add the options that select an endpoint.
-
-    Args:
-        parser: of all commands, or of one.
-        default: None; of one command ``argparse.SUPPRESS``, so that options before its name stay.
-    """
-    group = parser.add_argument_group("an endpoint, for call, install, catalog list, search, get")
-    for name, metavar, meaning in (
-        ("--endpoint", "URL", "its address, used instead of this machine: https://example.com/mcp"),
-        ("--token-env", "NAME", "environment variable with the access token"),
-        ("--key-env", "NAME", "environment variable with the API key to send"),
-        ("--sign", "REGION", "sign with AWS credentials, for Access=iam behind a domain of your own"),
-    ):
-        group.add_argument(name, metavar=metavar, help=meaning, default=default)
-
 
 class RemoteTools:
     """The meta-tools of an endpoint, as commands use them; a context manager closes the connections.
@@ -54,7 +35,7 @@ class RemoteTools:
         ToolfoldError: a variable that an option names is not set, or the address cannot be used.
     """
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: Options) -> None:
         from toolfold.client.client import Client
 
         token, key = secret_of(options.token_env), secret_of(options.key_env)
@@ -98,14 +79,3 @@ def secret_of(name: str | None) -> str:
     if not value:
         raise ToolfoldError(f"The environment variable {name} is not set. Set it to the secret, and run this again.")
     return value
-
-
-def check_options(options: argparse.Namespace) -> None:
-    """End the process, as for wrong usage, where ``--endpoint`` is empty or missing, or not for this command."""
-    if options.endpoint is not None and not options.endpoint.strip():
-        options.parser.error("--endpoint is empty: give the address of an endpoint, or leave it out.")
-    if options.endpoint and not options.takes_endpoint:
-        options.parser.error(f"--endpoint works with {_COMMANDS}. Leave it out, or use one of these.")
-    for name in ("token_env", "key_env", "sign"):
-        if not options.endpoint and getattr(options, name):
-            options.parser.error(f"--{name.replace('_', '-')} is for an endpoint: add --endpoint URL.")

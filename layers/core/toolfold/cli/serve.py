@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import socket
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from toolfold.cache.factory import check_cache_file
 from toolfold.catalog.start_check import check_catalog
-from toolfold.cli.argument_parser import listen, port_number
+from toolfold.cli.application import Options
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.execution.audit import check_audit_setting
 from toolfold.network.ssrf import is_loopback_name
@@ -25,59 +25,15 @@ if TYPE_CHECKING:
     from toolfold.explorer.local_page import LocalPage
     from toolfold.transports.local_http.server import LocalServer  # needs the extra serve
 
-_STDIO_EXAMPLES = """examples:
-  toolfold install claude-desktop                 let an MCP client start this command; also claude-code, cursor, vscode
-  toolfold install cursor --print                 the entry for the configuration of any other client
-  toolfold stdio --profile grouped                other tools in tools/list; `toolfold profiles list` names them
-  echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | toolfold stdio
-"""
+T = TypeVar("T")
 
 
-def add_stdio_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "stdio",
-        description="Serve MCP on stdin and stdout, one JSON-RPC message per line, until stdin ends. Messages for "
-        "people go to stderr. An MCP client starts this command itself: docs/how-to/connect-a-client.md.",
-        epilog=_STDIO_EXAMPLES,
-    )
-    parser.add_argument("--profile", metavar="NAME", default="", help="the profile whose tools are exposed")
-    parser.set_defaults(run=run_stdio)
-
-
-def run_stdio(options: argparse.Namespace) -> int:
+def run_stdio(options: Options) -> int:
     """Serve until stdin ends."""
     return stdio.main(options.profile)
 
 
-_EXAMPLES = """examples:
-  toolfold serve                                  MCP at http://127.0.0.1:8080/mcp
-  toolfold serve --port 0                         any free port; the URL is printed
-  toolfold serve --host 192.0.2.7                 for other machines; see TOOLFOLD_ANYONE_MAY_USE_THE_KEY
-  curl -s http://127.0.0.1:8080/health            version and catalog of the server
-  curl -s http://127.0.0.1:8080/mcp -H 'content-type: application/json' \\
-      -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
-
-A client that takes a URL is given http://127.0.0.1:8080/mcp; docs/how-to/connect-a-client.md.
-"""
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "serve",
-        description="Serve MCP at http://127.0.0.1:PORT/mcp until interrupted. Requests become API Gateway events, "
-        "which the Lambda handler answers. Only this machine can connect, unless --host says otherwise.",
-        epilog=_EXAMPLES,
-    )
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on, and name to answer to (default 127.0.0.1)"
-    )
-    parser.add_argument("--port", type=port_number, default=8080, help="port to listen on (default 8080; 0: any free)")
-    parser.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Serve until interrupted; return 0 after the requests in flight are answered."""
     settings = check_settings(options.host)
     server = start_server(settings, options.host, options.port)
@@ -102,6 +58,19 @@ def check_settings(host: str) -> Settings:
     check_audit_setting(settings)
     check_catalog(settings)
     return settings
+
+
+def listen(make_server: Callable[[], T], port: int, hint: str = "") -> T:
+    """Return the server that ``make_server`` makes.
+
+    Raises:
+        ToolfoldError: the port is taken or not allowed.
+    """
+    try:
+        return make_server()
+    except OSError as error:
+        step = hint or "Choose another with --port."
+        raise ToolfoldError(f"Port {port} cannot be used: {error.strerror}. {step}") from None
 
 
 def start_server(

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.resources
 import json
 import os
 import sys
-import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from toolfold.cli.application import Options
 from toolfold.errors import SettingsError
 from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import VARIABLES, Settings
 from toolfold.settings.model import BUILT_IN_SOURCES, PREFIX, source_of, unknown_names
 
-_EXAMPLES = """examples:
-  toolfold settings                          what is in force here
-  toolfold settings --set                    only what is set
-  toolfold settings --env-file prod.env      what would be in force with this file
-  TOOLFOLD_MAX_TOKENS=2000 toolfold call …   another value for one command
-"""
-
-_WIDTH, _NAME_WIDTH = 118, 32
+_NAME_WIDTH = 32
 _HIDDEN = "(set, hidden)"
 _LOCAL_DEFAULTS = ("TOOLFOLD_CACHE", "TOOLFOLD_OFFLOAD")
 
@@ -41,20 +33,7 @@ class Row(NamedTuple):
     problem: str = ""
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "settings",
-        description="Print every setting, its value in force for commands and stdio, and where that comes from. "
-        "Settings are environment variables. API keys, the salt and the secret are not printed.",
-        epilog=f"{_EXAMPLES}\nsettings:\n{meanings()}",
-    )
-    parser.add_argument("--set", action="store_true", help="print only settings that are set")
-    parser.add_argument("--json", action="store_true", help="print a list of {name, value, default, origin, …}")
-    parser.set_defaults(run=run, checks_names=False)
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Print the settings; return 1 if one cannot be used."""
     rows = [row for row in list_settings(os.environ, options.from_file) if not options.set or row.origin != "default"]
     if options.json:
@@ -107,22 +86,13 @@ def setting_meanings() -> dict[str, str]:
     return {PREFIX + name.upper(): meaning for name, meaning in tomllib.loads(content).items()}
 
 
-def meanings() -> str:
-    """Return a table of all settings: name, meaning and default."""
-    rows = [(known.variable, "API key used when a request has none.") for known in BUILT_IN_SOURCES.values()]
+def describe_settings() -> str:
+    """Return a line for each setting: name, meaning and default."""
+    rows = {known.variable: "API key used when a request has none." for known in BUILT_IN_SOURCES.values()}
     for name, meaning in setting_meanings().items():
         default = VARIABLES[name].default if name in VARIABLES else ""
-        rows.append((name, f"{meaning}{f' Default: {default}' if default else ''}"))
-    return "\n".join(
-        textwrap.fill(
-            f"{name:{_NAME_WIDTH}} {meaning}",
-            _WIDTH,
-            initial_indent="  ",
-            subsequent_indent=" " * (_NAME_WIDTH + 3),
-            break_long_words=False,
-        )
-        for name, meaning in rows
-    )
+        rows[name] = f"{meaning}{f' Default: {default}' if default else ''}"
+    return "\n".join(f"  {name}  {meaning}" for name, meaning in rows.items())
 
 
 def _origin(name: str, environment: Mapping[str, str], from_file: Mapping[str, str]) -> str:

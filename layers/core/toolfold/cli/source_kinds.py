@@ -7,7 +7,7 @@ Make the first tool of an HTTP API from a request that works, written as a URL.
 
 from __future__ import annotations
 
-import argparse
+import functools
 import os
 import re
 import shlex
@@ -19,7 +19,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from toolfold.build.typed_secrets import SECRET_NAME
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.head_checks import host_of
-from toolfold.cli.questions import Questions, auth_of
+from toolfold.cli.application import Options, call_at
+from toolfold.cli.prompts import Questions
 from toolfold.cli.source_writer import Draft, check_folder, host_variables, write
 from toolfold.errors import ToolfoldError
 
@@ -35,9 +36,9 @@ _NOT_IN_ARGUMENT = re.compile(r"[^A-Za-z0-9_.\[\]-]+")
 
 
 def draft_http(
-    options: argparse.Namespace,
+    options: Options,
     questions: Questions,
-    settings: Callable[[argparse.Namespace, str, Mapping[str, Any]], dict[str, Any]],
+    settings: Callable[[Options, str, Mapping[str, Any]], dict[str, Any]],
     key_variables: Sequence[tuple[str, str]],
 ) -> Draft:
     """Return the draft of an HTTP API.
@@ -184,7 +185,7 @@ _DATABASES = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postg
 """Scheme of a connection string → dialect."""
 
 
-def draft_source(options: argparse.Namespace, questions: Questions) -> Draft:
+def draft_source(options: Options, questions: Questions) -> Draft:
     """Return the draft of the source that ``options`` and the person describe.
 
     Raises:
@@ -197,7 +198,7 @@ def draft_source(options: argparse.Namespace, questions: Questions) -> Draft:
     return KINDS[options.kind](options, questions)
 
 
-def set_defaults(options: argparse.Namespace) -> None:
+def set_defaults(options: Options) -> None:
     """Give every option that was not parsed its default."""
     for name, value in _NOTHING_GIVEN.items():
         if not hasattr(options, name):
@@ -217,9 +218,9 @@ def _id_problem(text: str) -> str:
     return "" if _ID.fullmatch(text) else "must be lower-case letters, digits and _, beginning with a letter"
 
 
-def _settings(options: argparse.Namespace, kind: str, own: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(options: Options, kind: str, own: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of source.yaml: what every source has, and ``own``, without what is empty."""
-    auth = auth_of(options)
+    auth = _auth_of(options)
     whole = {
         "id": options.id,
         "kind": kind,
@@ -231,16 +232,25 @@ def _settings(options: argparse.Namespace, kind: str, own: Mapping[str, Any]) ->
     return {name: value for name, value in whole.items() if value not in (None, "", [], {}, False)}
 
 
-def _key_variables(options: argparse.Namespace) -> list[tuple[str, str]]:
+def _auth_of(options: Options) -> dict[str, Any]:
+    """Return ``auth`` of source.yaml; empty for a source without a key."""
+    given = {name: getattr(options, name, None) for name in ("bearer", "basic", "header", "query_key", "caller_key")}
+    auth: dict[str, Any] = {name: value for name, value in given.items() if value}
+    if variable := getattr(options, "key_variable", None):
+        auth["environment"] = variable
+    return auth
+
+
+def _key_variables(options: Options) -> list[tuple[str, str]]:
     """Return the variable with the key of the source, and the setting that allows a variable of another name."""
-    if not auth_of(options):
+    if not _auth_of(options):
         return []
     name = options.key_variable or own_variable(options.id)
     allowed = [] if name == own_variable(options.id) else [("TOOLFOLD_KEY_VARIABLES", name)]
     return [(name, _YOUR_KEY), *allowed]
 
 
-def _mcp(options: argparse.Namespace, questions: Questions) -> Draft:
+def _mcp(options: Options, questions: Questions) -> Draft:
     if options.url and options.command:
         raise ToolfoldError("Give a command or --url, not both.")
     if not options.url and not options.command:
@@ -275,12 +285,12 @@ def _server_url_problem(url: str) -> str:
     return f"must not end in /sse: {NO_HTTP_SSE}" if is_stream else ""
 
 
-def _give_key_to_program(options: argparse.Namespace, own: dict[str, Any]) -> None:
+def _give_key_to_program(options: Options, own: dict[str, Any]) -> None:
     """Add the variable in which a program gets its key to ``own``, and change ``options`` to those of its source.
 
     A program gets no header. ``--key-variable`` is its own variable; the key is in that of the source.
     """
-    if not auth_of(options):
+    if not _auth_of(options):
         return
     if options.bearer or options.basic or options.header or options.query_key or options.caller_key:
         raise ToolfoldError(
@@ -290,7 +300,7 @@ def _give_key_to_program(options: argparse.Namespace, own: dict[str, Any]) -> No
     own["key_variable"], options.key_variable = options.key_variable, own_variable(options.id)
 
 
-def _openapi(options: argparse.Namespace, questions: Questions) -> Draft:
+def _openapi(options: Options, questions: Questions) -> Draft:
     document = questions.text(options.document, "OpenAPI document, a file or a URL", "DOCUMENT")
     selection = {
         name: {"tags": list(tags)}
@@ -314,7 +324,7 @@ def _openapi(options: argparse.Namespace, questions: Questions) -> Draft:
     return Draft(options.id, "openapi", settings, {name: content}, variables=variables)
 
 
-def _sql(options: argparse.Namespace, questions: Questions) -> Draft:
+def _sql(options: Options, questions: Questions) -> Draft:
     given = questions.text(
         options.database,
         "Database, sqlite:FILE or postgresql://USER@HOST/NAME",
@@ -347,7 +357,7 @@ def _without_password(url: str) -> str:
     return parts._replace(netloc=f"{user}:PASSWORD@{parts.netloc.rpartition('@')[2]}").geturl()
 
 
-def _skills(options: argparse.Namespace, questions: Questions) -> Draft:
+def _skills(options: Options, questions: Questions) -> Draft:
     given = list(options.folders)
     if not given:
         given = [questions.text(None, "Folder with skills", "FOLDER", check=_folder_problem)]
@@ -387,11 +397,11 @@ def _origin(origin: Path, target: Path) -> str:
     return str(origin)
 
 
-def _http(options: argparse.Namespace, questions: Questions) -> Draft:
+def _http(options: Options, questions: Questions) -> Draft:
     return draft_http(options, questions, _settings, [*_key_variables(options)])
 
 
-KINDS: Mapping[str, Callable[[argparse.Namespace, Questions], Draft]] = {
+KINDS: Mapping[str, Callable[[Options, Questions], Draft]] = {
     "mcp": _mcp,
     "openapi": _openapi,
     "http": _http,
@@ -401,20 +411,27 @@ KINDS: Mapping[str, Callable[[argparse.Namespace, Questions], Draft]] = {
 """Kind on the command line → what makes its draft."""
 
 
-def ask_kind(options: argparse.Namespace) -> int:
+def ask_kind(options: Options) -> int:
     """Ask for the kind of a source, and write its folder; return the exit code."""
     questions = Questions()
+    if not questions.is_asking:
+        return int(call_at("commands:print_help", Options(words=("source", "add"))))
     listed = ", ".join(KINDS)
-    options.kind = questions.text(
+    kind = questions.text(
         None,
         f"Kind of source ({listed})",
         "KIND",
         check=lambda answer: "" if answer in KINDS else f"must be one of {listed}",
     )
-    return run(options, questions)
+    return _add(kind, options, questions)
 
 
-def run(options: argparse.Namespace, questions: Questions | None = None) -> int:
-    """Write the folder of a source of the kind in ``options``; return the exit code."""
+def _add(kind: str, options: Options, questions: Questions | None = None) -> int:
+    """Write the folder of a source; return the exit code."""
     questions = questions or Questions()
+    options.kind = kind
     return write(draft_source(options, questions), options.folder, questions)
+
+
+add_mcp, add_openapi, add_http, add_sql, add_skills = (functools.partial(_add, kind) for kind in KINDS)
+"""What the commands run."""

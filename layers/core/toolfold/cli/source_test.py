@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import shutil
 import sys
@@ -19,6 +18,7 @@ from toolfold.build.source_folders import SourceFolder, find_source
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import parse_catalog
 from toolfold.cli import output, progress
+from toolfold.cli.application import Options
 from toolfold.errors import CallError, ToolfoldError
 from toolfold.fuzzy import did_you_mean
 from toolfold.settings import Settings
@@ -48,7 +48,7 @@ class _Outcome(NamedTuple):
     is_example: bool = False
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Compile the source, call one of its tools, and print what happened."""
     source = find_source(options.folder, options.id)
     started = time.perf_counter()
@@ -105,7 +105,7 @@ def _check_allowed(path: Path, source_id: str, settings: Settings) -> None:
         )
 
 
-def _call(app: App, source: SourceFolder, options: argparse.Namespace, compile_s: float) -> _Outcome:
+def _call(app: App, source: SourceFolder, options: Options, compile_s: float) -> _Outcome:
     catalog = app.catalog_store()
     tool = _choose(catalog, source.id, options.tool)
     arguments = dict(tool.example)

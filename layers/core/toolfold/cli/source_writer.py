@@ -21,7 +21,7 @@ from toolfold.catalog.head_checks import host_of
 from toolfold.errors import SourceError, ToolfoldError
 
 if TYPE_CHECKING:
-    from toolfold.cli.questions import Questions
+    from toolfold.cli.prompts import Questions
 
 __all__ = ["Draft", "check_folder", "host_variables", "write"]
 

@@ -5,7 +5,6 @@ Count the figures of a deployment with CloudWatch Logs Insights. AWS bills the b
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from toolfold.cli.application import Options, fail
 from toolfold.cli.output import print_json, print_wrapped
 from toolfold.cli.progress import waiting
 from toolfold.cli.terminal import print_fields, print_table
@@ -164,42 +164,9 @@ def _figure(row: Row, name: str) -> float:
         return 0.0
 
 
-_EXAMPLES = """examples:
-  toolfold stats                                     the file in TOOLFOLD_CALL_LOG
-  toolfold stats --since 1d --json
-  toolfold serve | tee serve.log                     then: toolfold stats --log serve.log
-  aws logs tail /aws/lambda/NAME-gateway | toolfold stats --log -
-  toolfold stats --stack NAME --since 7d             a deployment, by CloudWatch Logs Insights
-  toolfold stats --log-group /aws/lambda/mine --since 2026-01-14
-
-To log what agents on this machine do, set TOOLFOLD_CALL_LOG to a file, for example ~/.cache/toolfold/calls.jsonl, where
-the server is configured. The lines have names, codes and figures, but no arguments, no answers and no keys.
-"""
-
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DEFAULT_AWS = timedelta(days=1)
 """Time of a deployment's log that is counted by default: AWS bills what is read."""
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "stats",
-        description="Count searches, calls, tokens and the share of the cache, from log files, or from the log of a "
-        "deployment (with the AWS credentials of this machine; AWS bills the bytes that are read).",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--since", metavar="TIME", type=parse_since, help="count lines since then: 30m, 12h, 1d, 2w, or a date or time "
-        "such as 2026-01-14 (UTC); default: all of a file, a day of a deployment",
-    )  # fmt: skip
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument("--log", metavar="FILE", nargs="+", help="log files, also .gz; - reads stdin")
-    source.add_argument("--stack", metavar="NAME", help="the log of the function of this stack")
-    source.add_argument("--log-group", metavar="NAME", help="this log group of CloudWatch")
-    parser.add_argument("--json", action="store_true", help="print all figures as JSON")
-    parser.set_defaults(run=run)
 
 
 def parse_since(text: str) -> datetime:
@@ -208,23 +175,24 @@ def parse_since(text: str) -> datetime:
         return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
     readings = parse_date(text)
     if len(readings) != 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 1d, 12h or 2026-01-14")
+        raise fail(f"--since: {text!r} is no time such as 1d, 12h or 2026-01-14.")
     return readings[0].low
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Print the figures."""
+    since = parse_since(options.since) if options.since else None
     group = options.log_group or (f"/aws/lambda/{options.stack}-gateway" if options.stack else "")
     if group:
-        figures, source = _from_aws(group, options.since), f"log group {group}"
+        figures, source = _from_aws(group, since), f"log group {group}"
     else:
-        paths = options.log or _own_log()
+        paths = [*options.log, *options.files] or _own_log()
         source = ", ".join("stdin" if path == "-" else path for path in paths)
-        figures = _from_files(paths, options.since)
+        figures = _from_files(paths, since)
     if options.json:
         print_json({"source": source, **as_json(figures)}, indent=2)
     elif figures.is_empty:
-        print_wrapped(f"There is no request and no call in {source}{_since_text(options.since)}.")
+        print_wrapped(f"There is no request and no call in {source}{_since_text(since)}.")
         print_wrapped("Its lines are JSON, with the message “request” or “call”, as the Lambda function and "
                       "`toolfold serve` write them. `toolfold stats --help` has examples.")  # fmt: skip
     else:

@@ -9,18 +9,27 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 MIN_WIDTH, MAX_WIDTH = 40, 200
 """Below, no table is readable; above, the eye loses the line."""
 
 _DEFAULT_WIDTH = 80
+_MAX_WORD = 24
+"""Least width for the longest word of a column of text. A longer word is cut, with a mark."""
+
+_MAX_DRAWN = 1000
+"""Rows of a table that is drawn. Rich takes a millisecond for each."""
+
+_GAP = 2
+"""Spaces between two columns."""
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -58,7 +67,7 @@ def is_unicode(stream: Any) -> bool:
     return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
-def make_console(stream: TextIO, line_width: int) -> Console:
+def make_console(stream: TextIO) -> Console:
     """Return a console of rich that writes to ``stream``, with colour where it is wanted.
 
     ``NO_COLOR`` and ``FORCE_COLOR`` count if they are not empty: https://no-color.org, https://force-color.org. What is
@@ -71,7 +80,7 @@ def make_console(stream: TextIO, line_width: int) -> Console:
     unescaped: TextIO = getattr(stream, "unescaped", stream)
     return Console(
         file=unescaped,
-        width=line_width,
+        width=width(),
         force_terminal=has_colour or can_draw(stream),
         color_system="standard" if has_colour else None,
         highlight=False,
@@ -79,16 +88,6 @@ def make_console(stream: TextIO, line_width: int) -> Console:
         emoji=False,
         legacy_windows=False,
     )
-
-
-_MAX_WORD = 24
-"""Least width for the longest word of a column of text. A longer word is cut, with a mark."""
-
-_MAX_DRAWN = 1000
-"""Rows of a table that is drawn. Rich takes a millisecond for each."""
-
-_GAP = 2
-"""Spaces between two columns."""
 
 
 def cell_text(value: Any) -> str:
@@ -104,127 +103,121 @@ def cell_text(value: Any) -> str:
     return str(value)
 
 
-def is_numeric(cells: Sequence[Any]) -> bool:
-    """Return whether the cells that are not null are numbers, and there is one."""
-    given = [cell for cell in cells if cell is not None]
-    return bool(given) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in given)
-
-
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Print a table to stdout; return the names of the columns that do not fit the terminal."""
-    names = [cell_text(name) for name in columns]
-    texts = [[cell_text(cell) for cell in row] for row in rows]
-    numeric = [is_numeric([row[index] for row in rows if index < len(row)]) for index in range(len(names))]
-    if not can_draw(sys.stdout) or len(rows) > _MAX_DRAWN:
-        _print_plain(names, texts, numeric)
-        return []
-    return _print_drawn(names, texts, numeric)
-
-
-def fits(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
-    """Return whether all columns of a table fit the terminal."""
-    least = 0
-    for index, name in enumerate(columns):
-        cells = [row[index] for row in rows if index < len(row)]
-        least += _GAP + _Column(cell_text(name), list(map(cell_text, cells)), is_numeric(cells), len).least
-    return least - _GAP <= width()
-
-
-def print_fields(fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
-    """Print names and values, one pair a line or more; long values continue below their beginning, at words."""
-    pairs = fields.items() if isinstance(fields, Mapping) else fields
-    names = [(cell_text(name), cell_text(value)) for name, value in pairs]
-    name_width = min(max((len(name) for name, _ in names), default=0), width() // 2)
-    if not can_draw(sys.stdout):
-        for name, value in names:
-            print(f"{name:{name_width}}  {value}")
-        return
-    from rich.text import Text
-
-    line_width = width()
-    console = make_console(sys.stdout, line_width)
-    for name, value in names:
-        indent = name_width + _GAP
-        lines = wrap(value, line_width - indent)
-        if len(name) > name_width:
-            console.print(Text(name, style="bold"), soft_wrap=True)
-        else:
-            line = Text(f"{name:{name_width}}", style="bold") + Text(f"{'':{_GAP}}{lines.pop(0)}", style="not bold")
-            console.print(line, soft_wrap=True)
-        for rest in lines:
-            console.print(Text(f"{'':{indent}}{rest}"), soft_wrap=True)
-
-
 def wrap(text: str, columns: int) -> list[str]:
     """Return ``text`` in lines of at most ``columns``, broken at spaces; a longer word has a line of its own."""
     return textwrap.wrap(text, columns, break_long_words=False, break_on_hyphens=False) or [""]
 
 
-def _print_plain(names: list[str], texts: list[list[str]], numeric: list[bool]) -> None:
-    widths = [max(map(len, cells)) for cells in zip(names, *texts, strict=False)]
-    for row in (names, *texts):
-        cells = [
-            text.rjust(size) if number else text.ljust(size)
-            for text, size, number in zip(row, widths, numeric, strict=False)
-        ]
-        print((" " * _GAP).join(cells).rstrip())
-
-
-def _print_drawn(names: list[str], texts: list[list[str]], numeric: list[bool]) -> list[str]:
-    from rich import box
-    from rich.cells import cell_len
-    from rich.table import Table
+def print_fields(fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+    """Print names and values, one pair a line or more; long values continue below their beginning, at words."""
+    pairs = (
+        [(cell_text(name), cell_text(value)) for name, value in dict(fields).items()]
+        if isinstance(fields, Mapping)
+        else [(cell_text(name), cell_text(value)) for name, value in fields]
+    )
+    name_width = min(max((len(name) for name, _ in pairs), default=0), width() // 2)
+    if not can_draw(sys.stdout):
+        for name, value in pairs:
+            print(f"{name:{name_width}}  {value}")
+        return
     from rich.text import Text
 
-    line_width = width()
-    columns = [
-        _Column(name, [row[index] if index < len(row) else "" for row in texts], is_number, cell_len)
-        for index, (name, is_number) in enumerate(zip(names, numeric, strict=True))
-    ]
-    shown = len(columns)
-    while shown > 1 and sum(column.least for column in columns[:shown]) + _GAP * (shown - 1) > line_width:
-        shown -= 1
-    ascii_only = not is_unicode(sys.stdout)
-    # The box has one space between columns.
-    table = Table(
-        box=box.ASCII_DOUBLE_HEAD if ascii_only else box.SIMPLE_HEAD,
-        padding=(0, _GAP - 1, 0, 0),
-        header_style="bold",
-        pad_edge=False,
-        show_edge=False,
-    )
-    for column, size in zip(columns, _share(columns[:shown], line_width - _GAP * (shown - 1)), strict=False):
-        table.add_column(
-            Text(column.name),
-            justify="right" if column.is_number else "left",
-            no_wrap=column.is_number,
-            width=size,
-            overflow="crop" if ascii_only else "ellipsis",
+    console, indent = make_console(sys.stdout), name_width + _GAP
+    for name, value in pairs:
+        first, *others = [*([""] if len(name) > name_width else []), *wrap(value, width() - indent)]
+        gap = " " * _GAP if first else ""
+        console.print(Text.assemble((f"{name:{name_width}}", "bold"), f"{gap}{first}"), soft_wrap=True)
+        for line in others:
+            console.print(Text(f"{'':{indent}}{line}"), soft_wrap=True)
+
+
+class Grid:
+    """A table of texts: its columns, what they need, and how it is printed.
+
+    Args:
+        columns: the names.
+        rows: the cells; a short row lacks the last ones.
+    """
+
+    def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        self.names = [cell_text(name) for name in columns]
+        self.rows = [[cell_text(cell) for cell in row] for row in rows]
+        cells = [[row[index] for row in rows if index < len(row) and row[index] is not None]
+                 for index in range(len(columns))]  # fmt: skip
+        self.is_number = [
+            bool(found) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in found)
+            for found in cells
+        ]
+        self.least = [self._least_width(index) for index in range(len(columns))]
+
+    def _least_width(self, index: int) -> int:
+        """Return the width of a column that cuts no number and no word of usual length."""
+        texts = [row[index] for row in self.rows if index < len(row)]
+        if self.is_number[index]:
+            return max(len(self.names[index]), *map(len, texts), 1)
+        return max(len(self.names[index]), *(min(_MAX_WORD, len(word)) for text in texts for word in text.split()), 1)
+
+    def columns_that_fit(self) -> int:
+        """Return how many columns fit the terminal, at least one."""
+        shown = len(self.names)
+        while shown > 1 and sum(self.least[:shown]) + _GAP * (shown - 1) > width():
+            shown -= 1
+        return shown
+
+    def print(self) -> list[str]:
+        """Print the table to stdout; return the names of the columns that do not fit the terminal."""
+        if not can_draw(sys.stdout) or len(self.rows) > _MAX_DRAWN:
+            widths = [max(map(len, cells)) for cells in zip(self.names, *self.rows, strict=False)]
+            for row in (self.names, *self.rows):
+                aligned = zip(row, widths, self.is_number, strict=False)
+                cells = [text.rjust(size) if number else text.ljust(size) for text, size, number in aligned]
+                print((" " * _GAP).join(cells).rstrip())
+            return []
+        shown = self.columns_that_fit()
+        make_console(sys.stdout).print(self._drawn(shown))
+        return self.names[shown:]
+
+    def _drawn(self, shown: int) -> Table:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        ascii_only = not is_unicode(sys.stdout)
+        table = Table(  # the box has one space between columns
+            box=box.ASCII_DOUBLE_HEAD if ascii_only else box.SIMPLE_HEAD,
+            padding=(0, _GAP - 1, 0, 0),
+            header_style="bold",
+            pad_edge=False,
+            show_edge=False,
         )
-    for row in texts:
-        table.add_row(*map(Text, row[:shown]))
-    make_console(sys.stdout, line_width).print(table)
-    return names[shown:]
+        for name, is_number, size in zip(self.names, self.is_number, self._shares(shown), strict=False):
+            table.add_column(
+                Text(name),
+                justify="right" if is_number else "left",
+                no_wrap=is_number,
+                width=size,
+                overflow="crop" if ascii_only else "ellipsis",
+            )
+        for row in self.rows:
+            table.add_row(*map(Text, row[:shown]))
+        return table
+
+    def _shares(self, shown: int) -> list[int]:
+        """Return the width of each column: what it needs, first those that need the least more than they must have."""
+        from rich.cells import cell_len
+
+        widths = [min(least, width()) for least in self.least[:shown]]
+        left = width() - sum(widths) - _GAP * (shown - 1)
+        texts = [[row[index] for row in self.rows if index < len(row)] for index in range(shown)]
+        missing = sorted((max(map(cell_len, [self.names[index], *texts[index]])) - widths[index], index)
+                         for index in range(shown))  # fmt: skip
+        for done, (wanted, index) in enumerate(missing):
+            extra = max(0, min(wanted, left // (shown - done)))
+            widths[index] += extra
+            left -= extra
+        return widths
 
 
-class _Column:
-    """The widths of a column: ``least`` without cutting numbers and words, ``most`` without a second line."""
-
-    def __init__(self, name: str, cells: Sequence[str], is_number: bool, cell_len: Callable[[str], int]) -> None:
-        self.name, self.is_number = name, is_number
-        lengths = list(map(cell_len, cells))
-        self.most = max([cell_len(name), 1, *lengths])
-        words = (min(_MAX_WORD, cell_len(word)) for cell in cells for word in cell.split())
-        self.least = self.most if is_number else max(cell_len(name), 1, *words, 1)
-
-
-def _share(columns: Sequence[_Column], line_width: int) -> list[int]:
-    """Return the width of each column: what it needs, first those that need the least more than they must have."""
-    widths = [min(column.least, line_width) for column in columns]
-    left = line_width - sum(widths)
-    missing = sorted((column.most - column.least, index) for index, column in enumerate(columns))
-    for done, (wanted, index) in enumerate(missing):
-        extra = max(0, min(wanted, left // (len(missing) - done)))
-        widths[index] += extra
-        left -= extra
-    return widths
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """Print a table to stdout; return the names of the columns that do not fit the terminal."""
+    return Grid(columns, rows).print()

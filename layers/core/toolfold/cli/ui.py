@@ -2,57 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import threading
 from contextlib import suppress
 
-from toolfold.cli.argument_parser import port_number
+from toolfold.cli.application import Options
 from toolfold.cli.serve import check_settings, start_server
 from toolfold.errors import ToolfoldError
-from toolfold.explorer import LOCAL_PORT
 from toolfold.explorer.local_page import LocalPage
 from toolfold.network.ssrf import is_loopback_name
-
-_EXAMPLES = """examples:
-  toolfold ui                          open the page in a browser
-  toolfold ui --no-open                print its URL only
-  toolfold ui --port 0                 any free port
-  toolfold ui --log calls.jsonl        watch the calls of other processes too: their TOOLFOLD_CALL_LOG
-  toolfold ui --env-file my.env        try tools with the keys in a file, which the page never gets
-
-The printed URL has a token that the page requires. The same server answers MCP clients at /mcp, without that
-token. docs/how-to/explore.md says what is safe and why, and how a deployment serves the page.
-"""
 
 _IN_USE = "--port 0 takes any free one. A `toolfold ui` that runs already has printed its URL in its terminal."
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "ui",
-        description="Serve the web explorer on this machine until interrupted, and open it in a browser: the catalog "
-        "and its search, what a model sees of each tool and what that costs, calls and their answers, and calls that "
-        "wait for approval. Only this machine can connect, unless --host says otherwise.",
-        epilog=_EXAMPLES,
-    )
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on, and name to answer to (default 127.0.0.1)"
-    )
-    parser.add_argument(
-        "--port",
-        type=port_number,
-        default=LOCAL_PORT,
-        help=f"port to listen on (default {LOCAL_PORT}; 0: any free)",
-    )
-    parser.add_argument("--no-open", action="store_true", help="open no browser; print the URL only")
-    parser.add_argument("--log", metavar="FILE", default="", help="show the calls in FILE, a call log, as well")
-    parser.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Serve until interrupted; return 0 after the requests in flight are answered."""
     settings = check_settings(options.host)
     _check_log(options.log)

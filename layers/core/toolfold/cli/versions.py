@@ -5,7 +5,6 @@ What the commands share that publish to a bucket: the location, the credentials,
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import getpass
 import hashlib
@@ -31,6 +30,7 @@ from toolfold.build.publisher import (
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.model import Catalog
 from toolfold.cli import output, terminal
+from toolfold.cli.application import Options, fail
 from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings
 
@@ -41,13 +41,15 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _WEB_ADDRESS = re.compile(r"https://([a-z0-9.-]+?)\.s3[a-z0-9.-]*\.amazonaws\.com(?:\.cn)?(/[^?#]*)?")
 
 
-def open_bucket(options: argparse.Namespace, what: str) -> tuple[CatalogBucket, Author]:
+def open_bucket(options: Options, what: str) -> tuple[CatalogBucket, Author]:
     """Return the bucket of the command's location, and who runs the command.
 
     Raises:
         ToolfoldError: The location cannot be used; ``what`` did not happen.
     """
     location = parse_location(options.location)
+    if options.bucket_owner not in (None, "any") and not re.fullmatch(r"[0-9]{12}", options.bucket_owner):
+        raise fail(f"{options.bucket_owner!r} is not the number of an account (12 digits), nor any.")
     with explained(what):
         account, arn = _identity(what)
         client = catalog_bucket.open_client("s3")
@@ -150,7 +152,7 @@ def as_json(version: Version, **more: Any) -> dict[str, Any]:
     return {**version.as_dict(), "withdrawn": version.withdrawn, **more}
 
 
-def list_versions(options: argparse.Namespace) -> int:
+def list_versions(options: Options) -> int:
     """Print the versions in the bucket; return the exit code."""
     what = f"{parse_location(options.location)} cannot be read"
     bucket, _ = open_bucket(options, what)
@@ -186,7 +188,7 @@ def _print_table(pointer: Pointer) -> None:
         tell(f"The schedule found it up to date at {pointer.checked_at}.")
 
 
-def print_diff(options: argparse.Namespace) -> int:
+def print_diff(options: Options) -> int:
     """Print what differs between two versions; return the exit code."""
     what = f"{parse_location(options.location)} cannot be read"
     bucket, _ = open_bucket(options, what)
@@ -244,7 +246,7 @@ def _print_diff(diff: CatalogDiff, before: str, after: str) -> None:
     tell(f"{len(diff.added)} added, {len(diff.removed)} removed, {len(diff.changed)} changed.")
 
 
-def roll_back_catalog(options: argparse.Namespace) -> int:
+def roll_back_catalog(options: Options) -> int:
     """Make an earlier version the current one; return the exit code."""
     location = parse_location(options.location)
     what = f"{location} was not changed"

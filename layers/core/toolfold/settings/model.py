@@ -101,7 +101,7 @@ class Settings:
     presigned_url_ttl_s: float = setting(p.number(1, p.DAY_S), "3600")
     log_level: str = setting(p.choice("DEBUG", "INFO", "WARNING", "ERROR"), "INFO")
     log_sample_rate: float | None = setting(p.number(high=1, zero=None))
-    call_log: str = setting(p.text)
+    call_log: str = setting(p.log_file)
     extras: tuple[str, ...] = setting(p.items("sources|scripts", "sources or scripts, separated by commas"))
     trace: bool = setting(p.boolean, "false")
     origin_secret_sha256: tuple[str, ...] = setting(p.hashes)
@@ -120,7 +120,7 @@ class Settings:
     approve: str = setting(p.choice("agent", "human", "deny"), "agent")
     approval_secret: str = setting(p.approval_secret)
     approval_ttl_s: float = setting(p.number(10, p.DAY_S), "600")
-    audit_file: str = setting(p.text)
+    audit_file: str = setting(p.log_file)
     explorer: str = setting(p.choice("off", "read-only", "calls"), "off")
     ignored_variables: tuple[str, ...] = setting(p.names)
     source_urls: Mapping[str, str]

@@ -18,6 +18,8 @@ DAY_S = 86400.0
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off", "")
+_OFF = ("0", "false", "no", "off", "none")
+"""What people write to switch something off that has a file or a folder: as its name, each would create that file."""
 _MAX_NUMBER = 1e12
 """Integers and floats beyond it fail where they are used, in SQLite and in time arithmetic."""
 _MAX_SHOWN = 200  # characters of a wrong value
@@ -94,6 +96,15 @@ def items(regex: str, must: str, *, lower: bool = False, is_shown: bool = True) 
     return parse
 
 
+def or_off(parse: Parser, off: str = "off") -> Parser:
+    """Return a parser of what ``parse`` takes; each word for off is ``off``."""
+
+    def parse_off(name: str, value: str) -> Any:
+        return parse(name, off if value.lower() in _OFF else value)
+
+    return parse_off
+
+
 def split_items(value: str) -> list[str]:
     """Split a text at its commas; empty items are left out."""
     return [item.strip() for item in value.split(",") if item.strip()]
@@ -108,9 +119,9 @@ timeout = number(high=DAY_S)
 duration = number()
 size = number(whole=True)
 optional_count = number(whole=True, zero=None)
-cache = pattern(r"dynamodb://[A-Za-z0-9_.-]+|((?!://).)*", "empty, memory, off, a path or dynamodb://table")
+cache = or_off(pattern(r"dynamodb://[A-Za-z0-9_.-]+|((?!://).)*", "empty, memory, off, a path or dynamodb://table"))
 bucket = pattern(r"s3://[a-z0-9].*", "empty or s3://bucket/prefix")
-offload = pattern(r"s3://[a-z0-9].*|((?!://).)*", "s3://bucket/prefix, a folder or off")
+offload = or_off(pattern(r"s3://[a-z0-9].*|((?!://).)*", "s3://bucket/prefix, a folder or off"))
 https_url = pattern(rf"(https://[^\s/?#@]+|{_LOCAL})(/[^\s?#]*)?", "a URL that begins with https://")
 # What is no reference may be the keys, or the secret, and is not shown.
 stored_keys = pattern(
@@ -121,6 +132,7 @@ stored_keys = pattern(
 approval_secret = pattern(
     r"(?s:(arn:|ssm:).*|.{32,})", "a text of at least 32 characters, or the ARN of a secret", is_shown=False
 )
+log_file = or_off(text, "")
 texts = items(r".+", "texts")
 # Any page can send the origin null.
 origins = items(

@@ -1,0 +1,358 @@
+"""The classes of click that all commands are made of: help in any width, suggestions, and options of every command.
+
+A command is data (``commands``), and names the function that runs it. The module of that function is imported when the
+command runs, so that help, completion and the other commands do not wait for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from toolfold.cli import terminal
+from toolfold.cli.environment import prepare
+from toolfold.fuzzy import closest_matches, did_you_mean
+
+_OTHER_WORDS = {
+    **dict.fromkeys(("run", "start", "server", "http", "web", "up"), "serve"),
+    **dict.fromkeys(("mcp", "connect"), "stdio"),
+    **dict.fromkeys(("setup", "init", "configure", "add"), "install"),
+    **dict.fromkeys(("check", "test", "diagnose", "status", "health", "ping"), "doctor"),
+    **dict.fromkeys(("config", "env", "environment", "variables", "options"), "settings"),
+    **dict.fromkeys(("mock", "fake", "simulate"), "mock-api"),
+    **dict.fromkeys(("ls", "tools"), "catalog list"),
+    **dict.fromkeys(("find", "query"), "catalog search"),
+    **dict.fromkeys(("describe", "show", "info"), "catalog get"),
+    **dict.fromkeys(("deploy", "upload", "push"), "catalog publish"),
+    "build": "catalog compile",
+    "version": "--version",
+}
+"""What people write for a command → the command."""
+
+_ENDPOINT_COMMANDS = "call, catalog list, catalog search, catalog get and install"
+_ENTRY = re.compile(r" +(?P<name>\S.*?)(?: {2,}(?P<text>\S.*))?")
+
+
+class Options(SimpleNamespace):
+    """The arguments and options of one command, by name, and ``from_file`` and ``mistake`` of ``environment``."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
+def flag(*names: str, help: str) -> click.Option:
+    """Return an option without a value."""
+    return click.Option(names, is_flag=True, help=help)
+
+
+def option(*names: str, metavar: str | None = None, help: str, **more: Any) -> click.Option:
+    """Return an option with a value."""
+    return click.Option(names, metavar=metavar, help=help, **more)
+
+
+def argument(name: str, metavar: str, help: str, **more: Any) -> click.Argument:
+    """Return an argument."""
+    return click.Argument([name], metavar=metavar, help=help, **more)
+
+
+class Choice(click.Choice[str]):
+    """One of some words; a wrong one suggests the closest."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return what is wrong with ``value``."""
+        hint = did_you_mean(str(value), self.choices)
+        return f"{value!r} is not one of {', '.join(self.choices)}. {hint}".rstrip()
+
+
+class ToolName(click.ParamType[str]):
+    """The name of a tool; the tools of the catalog complete it."""
+
+    name = "tool"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return the tools whose names begin with ``incomplete``."""
+        from toolfold.cli.completion import complete_tool
+
+        return complete_tool(incomplete)
+
+
+class FileName(click.ParamType[Any]):
+    """The name of a file or folder, which completes it; the command reports what is wrong with one.
+
+    Args:
+        make: the type of the value.
+    """
+
+    name = "file"
+
+    def __init__(self, make: Callable[[str], Any] = str) -> None:
+        self._make = make
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return ``value`` as the type."""
+        return self._make(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return that the shell completes it."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+FILE, PATH = FileName(), FileName(Path)
+
+FILES = (
+    option("--env-file", metavar="FILE", type=FILE,
+           help="read variables from FILE, lines of NAME=VALUE, unless they are already set"),
+    option("--settings", "settings_file", metavar="FILE", type=FILE,
+           help="read settings from FILE, not from settings.toml in your configuration folder"),
+)  # fmt: skip
+"""Options of every command, before its name or after it."""
+
+ENDPOINT = (
+    option("--endpoint", metavar="URL", help="an endpoint, used instead of this machine: https://example.com/mcp"),
+    option("--token-env", metavar="NAME", help="environment variable with the access token for the endpoint"),
+    option("--key-env", metavar="NAME", help="environment variable with the API key to send to the endpoint"),
+    option("--sign", metavar="REGION", help="sign with AWS credentials, for Access=iam behind a domain of your own"),
+)
+"""Options of commands that can use an endpoint."""
+
+
+class _Help(click.Command):
+    """The help of commands and groups; ``examples`` is text, or returns it."""
+
+    examples: str | Callable[[], str] = ""
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
+        """Return the context of one start; its help has the width of the terminal, as of this moment."""
+        width = terminal.width()
+        return super().make_context(info_name, args, *rest, terminal_width=width, max_content_width=width, **extra)
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Return ``--help``, which prints to the stdout of this command, where control characters are escapes."""
+        shown = super().get_help_option(ctx)
+        if shown is not None:
+            shown.callback = _show_help
+        return shown
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the whole line in the list of commands: it is wrapped, not cut."""
+        return self.short_help or ""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples: entries as a list with two columns, everything else as paragraphs."""
+        text = self.examples if isinstance(self.examples, str) else self.examples()
+        for block in text.strip("\n").split("\n\n"):
+            formatter.write_paragraph()
+            lines = block.split("\n")
+            prose = [line for line in lines if not line.startswith(" ")]
+            if prose:
+                formatter.write_text(" ".join(prose))
+            rows = list(_entries(lines[len(prose) :]))
+            with formatter.indentation():
+                formatter.write_dl(rows, col_max=formatter.width // 2) if rows else None
+
+
+def _entries(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and meaning of each entry, which are two or more spaces apart."""
+    for line in lines:
+        if match := _ENTRY.fullmatch(line):
+            yield match["name"], match["text"] or ""
+
+
+def _show_help(ctx: click.Context, _: click.Parameter, is_given: bool) -> None:
+    if is_given and not ctx.resilient_parsing:
+        print(ctx.get_help())
+        ctx.exit()
+
+
+class Command(_Help):
+    """A command.
+
+    Args:
+        name: the name.
+        run: ``module:function`` in this package; gets :class:`Options` and returns the exit code.
+        short: the line in the list of commands.
+        params: arguments and options.
+        about: the description; default ``short`` as a sentence.
+        examples: what follows the options.
+        takes_endpoint: whether the options of an endpoint are used.
+        checks_names: whether the command fails where the name of a setting is wrong.
+        exclusive: groups of options of which one may be given.
+        rest: name of the argument that has the words after ``--``, the command line of another program.
+        hint: returns what is meant by options that the command does not have, from all words.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        run: str,
+        short: str,
+        params: Sequence[click.Parameter] = (),
+        *,
+        about: str = "",
+        examples: str | Callable[[], str] = "",
+        takes_endpoint: bool = False,
+        checks_names: bool = True,
+        exclusive: Sequence[Sequence[str]] = (),
+        rest: str = "",
+        hint: Callable[[Sequence[str]], str] = lambda _: "",
+    ) -> None:
+        super().__init__(
+            name,
+            params=[*params, *(ENDPOINT if takes_endpoint else ()), *FILES],
+            help=about or f"{short[:1].upper()}{short[1:]}.",
+            short_help=short,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+        self.run, self.examples, self.takes_endpoint, self.checks_names = run, examples, takes_endpoint, checks_names
+        self.exclusive, self.rest, self.hint = exclusive, rest, hint
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse ``args``; the words after ``--`` are those of ``rest``, where the command has one."""
+        ctx.meta["words"] = list(args)
+        end = args.index("--") if self.rest and "--" in args else len(args)
+        words = args[end + 1 :]
+        left = super().parse_args(ctx, args[:end])
+        if words:
+            ctx.params[self.rest] = tuple(words)
+        return left
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Run the command."""
+        options = self._options(ctx)
+        prepare(options, checks_names=self.checks_names)
+        self._check(options, ctx)
+        return int(call_at(self.run, options) or 0)
+
+    def _options(self, ctx: click.Context) -> Options:
+        """Return the options of this command, and those before its name that it does not have itself."""
+        options = Options(**dict.fromkeys(parameter.name for parameter in (*ENDPOINT, *FILES)))
+        contexts = [ctx]
+        while contexts[-1].parent is not None:
+            contexts.append(contexts[-1].parent)
+        for context in reversed(contexts):
+            known = vars(options)
+            known.update({name: value for name, value in context.params.items()
+                          if value is not None or name not in known})  # fmt: skip
+        return options
+
+    def _check(self, options: Options, ctx: click.Context) -> None:
+        for group in self.exclusive:
+            given = [name for name in group if getattr(options, name) not in (None, False, ())]
+            if len(given) > 1:
+                shown = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+                raise click.UsageError(f"{shown} exclude each other. Give one of them.", ctx)
+        if options.endpoint is not None and not options.endpoint.strip():
+            raise click.UsageError("--endpoint is empty: give the address of an endpoint, or leave it out.", ctx)
+        if options.endpoint and not self.takes_endpoint:
+            raise click.UsageError(
+                f"--endpoint works with {_ENDPOINT_COMMANDS}. Leave it out, or use one of these.", ctx
+            )
+        for name in ("token_env", "key_env", "sign"):
+            if not options.endpoint and getattr(options, name):
+                raise click.UsageError(f"--{name.replace('_', '-')} is for an endpoint: add --endpoint URL.", ctx)
+
+
+class Group(_Help, click.Group):
+    """Commands with a name in common; without one of them it prints its help, or what ``guide`` returns."""
+
+    def __init__(
+        self,
+        name: str,
+        short: str,
+        commands: Sequence[click.Command],
+        *,
+        about: str = "",
+        examples: str = "",
+        params: Sequence[click.Parameter] = (),
+        guide: str = "",
+        run: str = "",
+    ) -> None:
+        super().__init__(
+            name,
+            commands=list(commands),
+            params=[*params, *FILES],
+            help=about or f"{short[:1].upper()}{short[1:]}.",
+            short_help=short,
+            invoke_without_command=True,
+            subcommand_metavar="COMMAND ...",
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+        self.examples, self.guide, self.run = examples, guide, run
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in their order."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command below this group, or print the help."""
+        if ctx._protected_args or ctx.args:
+            return super().invoke(ctx)
+        if self.run:
+            return call_at(self.run, Options(**ctx.params))
+        print(self.guide or ctx.get_help())
+        return 0
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Return the command that ``args`` name; a wrong one is an error with the closest."""
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            raise click.UsageError(f"There is no command {args[0]!r}. {self._suggest(args[0], ctx)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def _suggest(self, word: str, ctx: click.Context) -> str:
+        nested = list(_leaves(ctx.command_path, self))
+        ends = [command for command in nested if command.endswith(f" {word.lower()}")]
+        other = f"toolfold {_OTHER_WORDS.get(word.lower(), '')}"
+        if other in {*nested, "toolfold --version"}:
+            ends = [other]
+        if not ends:
+            names = {command.rpartition(" ")[2]: command for command in reversed(nested)}
+            ends = [names[name] for name in closest_matches(word, names)]
+        if ends:
+            return f"Did you mean `{ends[0]}`?"
+        if word.isupper() and "call" in self.commands:
+            return f"To call a tool: {ctx.command_path} call {word}"
+        return f"`{ctx.command_path} --help` lists the commands."
+
+
+def _leaves(path: str, group: click.Group) -> Iterator[str]:
+    """Yield the commands below ``path``, the nearest first, then those of their groups."""
+    yield from (f"{path} {name}" for name in group.commands)
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _leaves(f"{path} {name}", command)
+
+
+def call_at(place: str, *arguments: Any) -> Any:
+    """Import the function at ``module:function`` of this package, and call it."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(f"toolfold.cli.{module}"), name)(*arguments)
+
+
+def fail(message: str) -> click.UsageError:
+    """Return the error of wrong usage, to be raised by a command that runs."""
+    return click.UsageError(message, click.get_current_context(silent=True))
+
+
+def describe_error(error: click.ClickException) -> str:
+    """Return what is wrong with the command line, with what may have been meant."""
+    ctx = getattr(error, "ctx", None)
+    if not isinstance(error, click.NoSuchOption) or ctx is None:
+        return error.format_message()
+    known = [name for parameter in ctx.command.get_params(ctx) for name in parameter.opts if name.startswith("--")]
+    wrong = error.option_name
+    if len(wrong) == 2:
+        closest = [name for name in known if name[2:3] == wrong[1:]][:1]
+    else:
+        closest = closest_matches(wrong, known)
+    if closest:
+        return f"{error.message} Did you mean {closest[0]}?"
+    hint = ctx.command.hint(ctx.meta["words"]) if isinstance(ctx.command, Command) else ""
+    return f"{error.message} {hint or f'`{ctx.command_path} --help` lists the options.'}"
