@@ -6,7 +6,9 @@ command runs, so that help, completion and the other commands do not wait for it
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.resources
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,6 +20,7 @@ import click
 from toolfold.cli import terminal
 from toolfold.cli.environment import prepare
 from toolfold.fuzzy import closest_matches, did_you_mean
+from toolfold.version import __version__
 
 _OTHER_WORDS = {
     **dict.fromkeys(("run", "start", "server", "http", "web", "up"), "serve"),
@@ -125,9 +128,10 @@ ENDPOINT = (
 
 
 class _Help(click.Command):
-    """The help of commands and groups; ``examples`` is text, or returns it."""
+    """The help of commands and groups: ``help.toml`` has their descriptions and examples."""
 
-    examples: str | Callable[[], str] = ""
+    more = ""
+    """``module:function`` that returns what follows the examples."""
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
         """Return the context of one start; its help has the width of the terminal, as of this moment."""
@@ -145,9 +149,20 @@ class _Help(click.Command):
         """Return the whole line in the list of commands: it is wrapped, not cut."""
         return self.short_help or ""
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the description; without one of its own, the line in the list of commands as a sentence."""
+        short = self.short_help or ""
+        about = _texts().get(ctx.command_path.partition(" ")[2], {}).get("about")
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(about or f"{short[:1].upper()}{short[1:]}.")
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples: entries as a list with two columns, everything else as paragraphs."""
-        text = self.examples if isinstance(self.examples, str) else self.examples()
+        path = ctx.command_path.partition(" ")[2]
+        above = (path, path.rpartition(" ")[0])
+        found = next((text for name in above if (text := _texts().get(name, {}).get("examples"))), "")
+        text = f"{found}\n\n{call_at(self.more)}" if self.more else found
         for block in text.strip("\n").split("\n\n"):
             formatter.write_paragraph()
             lines = block.split("\n")
@@ -157,6 +172,15 @@ class _Help(click.Command):
             rows = list(_entries(lines[len(prose) :]))
             with formatter.indentation():
                 formatter.write_dl(rows, col_max=formatter.width // 2) if rows else None
+
+
+@functools.cache
+def _texts() -> dict[str, dict[str, str]]:
+    """Return what ``help.toml`` says about each command, by its name."""
+    import tomllib  # for help alone
+
+    content = importlib.resources.files("toolfold.cli").joinpath("help.toml").read_text(encoding="utf-8")
+    return tomllib.loads(content)
 
 
 def _entries(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -180,8 +204,7 @@ class Command(_Help):
         run: ``module:function`` in this package; gets :class:`Options` and returns the exit code.
         short: the line in the list of commands.
         params: arguments and options.
-        about: the description; default ``short`` as a sentence.
-        examples: what follows the options.
+        more: ``module:function`` that returns what follows the examples.
         takes_endpoint: whether the options of an endpoint are used.
         checks_names: whether the command fails where the name of a setting is wrong.
         exclusive: groups of options of which one may be given.
@@ -196,8 +219,7 @@ class Command(_Help):
         short: str,
         params: Sequence[click.Parameter] = (),
         *,
-        about: str = "",
-        examples: str | Callable[[], str] = "",
+        more: str = "",
         takes_endpoint: bool = False,
         checks_names: bool = True,
         exclusive: Sequence[Sequence[str]] = (),
@@ -207,11 +229,10 @@ class Command(_Help):
         super().__init__(
             name,
             params=[*params, *(ENDPOINT if takes_endpoint else ()), *FILES],
-            help=about or f"{short[:1].upper()}{short[1:]}.",
             short_help=short,
             context_settings={"help_option_names": ["-h", "--help"]},
         )
-        self.run, self.examples, self.takes_endpoint, self.checks_names = run, examples, takes_endpoint, checks_names
+        self.run, self.more, self.takes_endpoint, self.checks_names = run, more, takes_endpoint, checks_names
         self.exclusive, self.rest, self.hint = exclusive, rest, hint
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -261,7 +282,7 @@ class Command(_Help):
 
 
 class Group(_Help, click.Group):
-    """Commands with a name in common; without one of them it prints its help, or what ``guide`` returns."""
+    """Commands with a name in common; without one of them it prints its help, or its guide."""
 
     def __init__(
         self,
@@ -269,23 +290,19 @@ class Group(_Help, click.Group):
         short: str,
         commands: Sequence[click.Command],
         *,
-        about: str = "",
-        examples: str = "",
         params: Sequence[click.Parameter] = (),
-        guide: str = "",
         run: str = "",
     ) -> None:
         super().__init__(
             name,
             commands=list(commands),
             params=[*params, *FILES],
-            help=about or f"{short[:1].upper()}{short[1:]}.",
             short_help=short,
             invoke_without_command=True,
             subcommand_metavar="COMMAND ...",
             context_settings={"help_option_names": ["-h", "--help"]},
         )
-        self.examples, self.guide, self.run = examples, guide, run
+        self.run = run
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in their order."""
@@ -297,7 +314,8 @@ class Group(_Help, click.Group):
             return super().invoke(ctx)
         if self.run:
             return call_at(self.run, Options(**ctx.params))
-        print(self.guide or ctx.get_help())
+        guide = _texts().get(ctx.command_path.partition(" ")[2], {}).get("guide")
+        print(f"toolfold {__version__}\n{guide}" if guide else ctx.get_help())
         return 0
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:

@@ -92,7 +92,7 @@ def describe_settings() -> str:
     for name, meaning in setting_meanings().items():
         default = VARIABLES[name].default if name in VARIABLES else ""
         rows[name] = f"{meaning}{f' Default: {default}' if default else ''}"
-    return "\n".join(f"  {name}  {meaning}" for name, meaning in rows.items())
+    return "settings:\n" + "\n".join(f"  {name}  {meaning}" for name, meaning in rows.items())
 
 
 def _origin(name: str, environment: Mapping[str, str], from_file: Mapping[str, str]) -> str:
