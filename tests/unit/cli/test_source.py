@@ -14,8 +14,9 @@ from tests.unit.build.importers.test_skills import skill
 from tests.unit.cli.conftest import Run, runner
 from toolfold.build.importers.base import RefreshReport
 from toolfold.build.importers.skills import refresh as skills_refresh
+from toolfold.cli.settings_file import write_settings
 from toolfold.cli.source_kinds import tool_of
-from toolfold.errors import SourceError
+from toolfold.errors import SourceError, ToolfoldError
 
 
 @pytest.fixture
@@ -348,3 +349,43 @@ def test_no_key_in_a_url_is_written(run: Run, tmp_path: Path, kind: str, url: st
     code, out, err = run("source", "add", kind, "hub", url)
     assert (code, out, step in err, "secret" in err) == (1, "", True, False)
     assert not (tmp_path / "catalog/hub").exists()
+
+
+def test_a_source_works_after_one_command(
+    run: Run, skills: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text("# mine\nmax_tokens = 900 # few\n\n[stage.prod]\nmax_tokens = 800\n")
+    for name in ("TOOLFOLD_CATALOG", "TOOLFOLD_ALLOWED_HOSTS", "TOOLFOLD_MAX_TOKENS"):
+        monkeypatch.setenv(name, "")  # restored after the test
+        monkeypatch.delenv(name)
+    code, out, err = run("--settings", str(settings), "source", "add", "skills", "handbook", "mine", "--yes")
+    assert (code, err) == (0, "")
+    assert f"{tmp_path / 'catalog/catalog.json'}" in settings.read_text()
+    assert settings.read_text().startswith("# mine\nmax_tokens = 900 # few\n")
+    assert settings.read_text().endswith("[stage.prod]\nmax_tokens = 800\n")
+    assert "serve handbook now" in out
+
+    code, out, _ = run("--settings", str(settings), "source", "add", "http", "rain", "https://a.example/rain", "--yes")
+    assert code == 0
+    assert 'allowed_hosts = ["a.example"]' in settings.read_text()
+    assert json.loads((tmp_path / "catalog/catalog.json").read_text())["sources"].keys() >= {"handbook", "rain"}
+    listed = run("--settings", str(settings), "catalog", "list")
+    assert "handbook__letters" in listed[1], listed
+
+
+def test_a_setting_that_the_environment_overrides_is_printed(
+    run: Run, skills: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_CATALOG", "other.json")
+    out = run("source", "add", "skills", "handbook", "mine", "--yes")[1]
+    assert f"export TOOLFOLD_CATALOG={tmp_path / 'catalog/catalog.json'}" in out
+
+
+@pytest.mark.parametrize("before", ["max_tokens = ", "allowed_hosts = [\n  'a.example',\n]\n"])
+def test_a_settings_file_that_cannot_be_changed_stays(tmp_path: Path, before: str) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(before)
+    with pytest.raises(ToolfoldError, match="was not changed"):
+        write_settings(path, {"TOOLFOLD_ALLOWED_HOSTS": "b.example"})
+    assert path.read_text() == before

@@ -211,6 +211,7 @@ _NOTHING_GIVEN: Mapping[str, Any] = {
     **dict.fromkeys(("trust_annotations", "bearer", "basic", "caller_key", "binary_files"), False),
     **dict.fromkeys(("command", "folders", "include_tag", "exclude_tag", "exclude"), ()),
     "folder": Path("catalog"),
+    "yes": False,
 }
 
 
@@ -341,7 +342,7 @@ def _sql(options: Options, questions: Questions) -> Draft:
     auth = {"environment": variable} if options.key_variable else {}
     options.key_variable = None
     settings = {**_settings(options, "sql", {"dialect": dialect}), **({"auth": auth} if auth else {})}
-    return Draft(options.id, "sql", settings, variables=[(variable, shlex.quote(connection))], is_refreshed=True)
+    return Draft(options.id, "sql", settings, variables=[(variable, connection)], is_refreshed=True)
 
 
 def _dialect(database: str) -> str:
@@ -430,7 +431,7 @@ def _add(kind: str, options: Options, questions: Questions | None = None) -> int
     """Write the folder of a source; return the exit code."""
     questions = questions or Questions()
     options.kind = kind
-    return write(draft_source(options, questions), options.folder, questions)
+    return write(draft_source(options, questions), options, questions)
 
 
 add_mcp, add_openapi, add_http, add_sql, add_skills = (functools.partial(_add, kind) for kind in KINDS)

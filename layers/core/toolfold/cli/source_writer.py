@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolfold.build import yaml_loader
 from toolfold.build.imported_source import parse_settings
@@ -18,15 +18,12 @@ from toolfold.build.importers.skills.refresh import copy_skills
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.build.yaml_source import load_yaml_source
 from toolfold.catalog.head_checks import host_of
+from toolfold.cli import catalog_build, source_refresh
+from toolfold.cli.application import Options
+from toolfold.cli.prompts import Questions, confirm, is_interactive
+from toolfold.cli.settings_file import LISTS, settings_path, write_settings
 from toolfold.errors import SourceError, ToolfoldError
-
-if TYPE_CHECKING:
-    from toolfold.cli.prompts import Questions
-
-__all__ = ["Draft", "check_folder", "host_variables", "write"]
-
-_LISTS = ("TOOLFOLD_ALLOWED_COMMANDS", "TOOLFOLD_ALLOWED_HOSTS", "TOOLFOLD_KEY_VARIABLES")
-"""Settings that are lists with commas."""
+from toolfold.settings.model import is_setting, source_of
 
 
 @dataclass(frozen=True)
@@ -67,18 +64,19 @@ def check_folder(folder: Path, source_id: str | None) -> None:
         )
 
 
-def write(draft: Draft, folder: Path, questions: Questions) -> int:
-    """Show the source, write it, and print what to do next.
+def write(draft: Draft, options: Options, questions: Questions) -> int:
+    """Show the source, write it, and make it work, or print what to do next.
 
     Raises:
         ToolfoldError: it is not valid, or cannot be written. Then nothing is.
     """
+    folder: Path = options.folder
     check_folder(folder, draft.id)
     text = to_yaml(draft.settings)
     print(f"{folder / draft.id / 'source.yaml'}:\n")
     print("".join(f"    {line}\n" for line in text.splitlines()))
     _warn_of_secrets(draft.settings)
-    if not questions.is_confirmed("Write it?"):
+    if not options.yes and not questions.is_confirmed("Write it?"):
         print("Nothing was written.", file=sys.stderr)
         return 1
     is_new = not folder.exists()
@@ -94,8 +92,7 @@ def write(draft: Draft, folder: Path, questions: Questions) -> int:
     finally:
         if is_new and not any(folder.iterdir()):
             folder.rmdir()
-    _print_written(draft, folder, base_url)
-    return 0
+    return _print_written(draft, options, base_url)
 
 
 def _warn_of_secrets(settings: Mapping[str, Any]) -> None:
@@ -143,21 +140,62 @@ def _check(fresh: Path, draft: Draft, folder: Path) -> str:
     return base_url
 
 
-def _print_written(draft: Draft, folder: Path, base_url: str) -> None:
+def _print_written(draft: Draft, options: Options, base_url: str) -> int:
+    """Print what was written; make the source work, or print what does; return the exit code."""
+    folder: Path = options.folder
     names = ["source.yaml", *draft.files, *(f"{name}/" for name in draft.skills)]
     print(f"Written: {', '.join(str(folder / draft.id / name) for name in names)}")
+    catalog = str((folder / "catalog.json").resolve())
+    served = [] if os.environ.get("TOOLFOLD_CATALOG") == catalog else [("TOOLFOLD_CATALOG", catalog)]
+    variables = _missing([*draft.variables, *host_variables(base_url), *served])
+    in_file = {name: value for name, value in variables.items() if _fits_file(name, options)}
+    exports = {name: value for name, value in variables.items() if name not in in_file}
+    path = settings_path(options.settings_file)
+    question = f"Set {', '.join(in_file)} in {path}, and compile the catalog?" if in_file else "Compile the catalog?"
+    if options.yes or (is_interactive() and confirm(question, "", default=True)):
+        return _make_work(draft, options, path, in_file, exports)
+    _print_exports({**exports, **in_file})
     option = "" if folder == Path("catalog") else f" --folder {folder}"
-    variables = _missing([*draft.variables, *host_variables(base_url)])
-    if variables:
-        print("\nSettings that this source needs, here and where it is served:")
-        for name, value in variables.items():
-            print(f"  export {name}={value}")
-    print("\nNext:")
+    print("\nNext (--yes does it):")
     if draft.is_refreshed:
         print(f"  toolfold source refresh {draft.id}{option}    reads its tools, which you then review")
     print(f"  toolfold catalog compile{option}")
     print(f"  toolfold source test {draft.id}{option}")
-    print(f"  export TOOLFOLD_CATALOG={folder / 'catalog.json'}    serves this catalog")
+    return 0
+
+
+def _fits_file(name: str, options: Options) -> bool:
+    """Return whether a variable can be set in the file: it is no key, and the environment does not override it."""
+    return is_setting(name) and not source_of(name) and (name not in os.environ or name in options.from_file)
+
+
+def _make_work(
+    draft: Draft, options: Options, path: Path, in_file: Mapping[str, str], exports: Mapping[str, str]
+) -> int:
+    """Write the settings, read the tools of the source, and compile the catalog; return the exit code."""
+    if in_file:
+        write_settings(path, in_file)
+        os.environ.update(in_file)
+        print(f"Set in {path}: {', '.join(in_file)}")
+    _print_exports(exports)
+    if draft.is_refreshed:
+        if exports:
+            step = f"toolfold source refresh {draft.id} && toolfold catalog compile"
+            print(f"\nNext, when they are set:\n  {step}")
+            return 0
+        if code := source_refresh.run(Options(ids=(draft.id,), folder=options.folder, check=False)):
+            return code
+    code = catalog_build.compile_catalog(Options(folder=options.folder, output=None, check=False, notes=False))
+    if not code:
+        print(f"`toolfold stdio` and what `toolfold install CLIENT` starts serve {draft.id} now.")
+    return code
+
+
+def _print_exports(variables: Mapping[str, str]) -> None:
+    if variables:
+        print("\nSettings that this source needs, here and where it is served:")
+        for name, value in variables.items():
+            print(f"  export {name}={shlex.quote(value)}")
 
 
 def host_variables(*urls: str) -> list[tuple[str, str]]:
@@ -170,9 +208,9 @@ def _missing(variables: Sequence[tuple[str, str]]) -> dict[str, str]:
     needed: dict[str, str] = {}
     for name, value in variables:
         known = needed.get(name, os.environ.get(name, ""))
-        if name not in _LISTS:
-            if not known:
+        if name not in LISTS:
+            if not known or name == "TOOLFOLD_CATALOG":
                 needed[name] = value
         elif value not in known.split(","):
             needed[name] = f"{known},{value}" if known else value
-    return {name: shlex.quote(value) if name in _LISTS else value for name, value in needed.items()}
+    return needed
