@@ -27,7 +27,7 @@ def test_unknown_name_is_an_error_on_stderr(run: Run) -> None:  # N11
 def test_unknown_name_beside_a_known_one_keeps_the_known_one(run: Run) -> None:  # N11
     code, out, err = run("catalog", "get", "GLOBAL_QUOT", "CPI")
     assert (code, json.loads(out)["name"]) == (1, "CPI")
-    assert "Did you mean `toolfold call GLOBAL_QUOTE symbol=… [entitlement=…]" in err
+    assert "Did you mean `toolfold catalog get GLOBAL_QUOTE`?" in err
     code, out, _ = run("catalog", "get", "NOPE", "--json")
     assert (code, json.loads(out)["tools"][0]["error"]["code"]) == (1, "TOOL_NOT_FOUND")
 

@@ -165,7 +165,7 @@ def test_catalog_compile_writes_and_checks(run: Run, tmp_path: Path) -> None:
     assert run(*compile_, "--check")[0] == 1
     code, out, _ = run(*compile_)
     assert code == 0
-    assert "1 tools" in out
+    assert ": 1 tool, " in out
     assert "unchanged" in run(*compile_)[1]
     assert run(*compile_, "--check")[0] == 0
     output.write_text("stale")

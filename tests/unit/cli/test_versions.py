@@ -97,7 +97,7 @@ def test_rollback_goes_back_and_says_instead_of_what(run: Run, place: str) -> No
     assert "~ source tides.title" in out
     code, out, err = run("rollback", place)
     assert code == 0
-    assert out == f"{place} has catalog {sha256_of(A)} (1 tools) again, instead of {sha256_of(B)[:12]}.\n"
+    assert out == f"{place} has catalog {sha256_of(A)} (1 tool) again, instead of {sha256_of(B)[:12]}.\n"
     assert f"{sha256_of(B)[:12]} was published 20" in err
     assert "withdrawn" in run("versions", place)[1]
     assert "already" in run("rollback", place, "current")[1]
@@ -130,7 +130,7 @@ def test_the_first_catalog_of_a_bucket(run: Run, place: str, tmp_path: Path) -> 
     code, out, _ = run("publish", f"{place}/new", "--file", str(tmp_path / "mine.json"), "--dry-run")
     assert (code, out) == (
         0,
-        f"{place}/new has no catalog yet; {sha256_of(A)[:12]} with 1 tools would be the first.\n",
+        f"{place}/new has no catalog yet; {sha256_of(A)[:12]} with 1 tool would be the first.\n",
     )
 
 

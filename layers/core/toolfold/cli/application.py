@@ -250,7 +250,10 @@ class Command(_Help):
         options = self._options(ctx)
         prepare(options, checks_names=self.checks_names)
         self._check(options, ctx)
-        return int(call_at(self.run, options) or 0)
+        from toolfold.cli.log_lines import one_warning_of_each_kind  # imports logging, which --version needs not
+
+        with one_warning_of_each_kind():
+            return int(call_at(self.run, options) or 0)
 
     def _options(self, ctx: click.Context) -> Options:
         """Return the options of this command, and those before its name that it does not have itself."""

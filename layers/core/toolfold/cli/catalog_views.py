@@ -20,7 +20,7 @@ from toolfold.catalog.entries import summary_suffix
 from toolfold.catalog.explanation import ANY_FIELD, Explainer
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, fail
-from toolfold.cli.output import print_json
+from toolfold.cli.output import counted, print_json
 from toolfold.cli.remote import RemoteTools
 from toolfold.meta_tools import list_request
 from toolfold.text_safety import escape_unsafe
@@ -154,7 +154,9 @@ def list_tools(options: Options) -> int:
     if terminal.is_terminal(sys.stdout):
         _print_by_category(summaries)
         left = len(listed) - len(summaries)
-        output.print_notice(f"{len(summaries)} of {len(listed)} tools." if left else f"{len(listed)} tools.")
+        output.print_notice(
+            f"{len(summaries)} of {counted(len(listed), 'tool')}." if left else f"{counted(len(listed), 'tool')}."
+        )
     else:
         for summary in summaries:
             print(summary.name, summary.category, summary.access, escape_unsafe(summary.summary), sep="\t")
@@ -191,7 +193,7 @@ def describe_tools(options: Options) -> int:
         if not entry["found"]:
             code = 1
             sys.stdout.flush()
-            output.print_error(next(errors))
+            output.print_error(next(errors), verb="get")
         elif terminal.is_terminal(sys.stdout):
             if number:
                 print()

@@ -23,7 +23,7 @@ from toolfold.cli import terminal
 from toolfold.cli.application import Options
 from toolfold.cli.environment import install_command
 from toolfold.cli.error_text import for_person
-from toolfold.cli.output import print_json
+from toolfold.cli.output import counted, print_json
 from toolfold.cli.terminal import wrap
 from toolfold.errors import CallError, SettingsError
 from toolfold.execution.api_keys import resolve_api_key
@@ -107,7 +107,9 @@ def diagnose(
     if isinstance(catalog, Finding):
         yield catalog
         return
-    yield Finding("ok", "catalog", f"{len(catalog)} tools of {', '.join(source.title for source in catalog.sources)}.")
+    yield Finding(
+        "ok", "catalog", f"{counted(len(catalog), 'tool')} of {', '.join(source.title for source in catalog.sources)}."
+    )
     for source in catalog.sources:
         yield from _key(source, settings, _without_keys_of_others(environment, catalog, source))
         if not offline:

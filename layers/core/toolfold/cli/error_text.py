@@ -35,12 +35,13 @@ class Person:
         error: its details are fields of its texts.
         tool_name: the tool that was called; empty: none.
         environment: the environment variables.
+        verb: ``call``, or ``get`` where tools are described and not called.
     """
 
     is_person = True
 
-    def __init__(self, error: CallError, tool_name: str, environment: Mapping[str, str]) -> None:
-        self._details, self._tool, self._environment = error.details, tool_name, environment
+    def __init__(self, error: CallError, tool_name: str, environment: Mapping[str, str], verb: str = "call") -> None:
+        self._details, self._tool, self._environment, self._verb = error.details, tool_name, environment, verb
         self.has_wait = False
         """Whether a text has named the time to wait."""
 
@@ -71,20 +72,25 @@ class Person:
         return f"`{_command(arguments)}`"
 
     def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
-        """Return how a tool is called, as a command."""
+        """Return how a tool is called, as a command, or the command that describes it."""
+        if self._verb == "get":
+            return f"`toolfold catalog get {name}`"
         words = [f"{word}=…" if is_required else f"[{word}=…]" for word, is_required in parameters.items()]
         return f"`toolfold call {' '.join([name, *words])}`"
 
 
-def for_person(error: CallError, tool_name: str = "", environment: Mapping[str, str] | None = None) -> tuple[str, str]:
+def for_person(
+    error: CallError, tool_name: str = "", environment: Mapping[str, str] | None = None, verb: str = "call"
+) -> tuple[str, str]:
     """Return message and next step of an error for a person.
 
     Args:
         error: the error.
         tool_name: the tool that was called; empty: none.
         environment: the environment variables (default: those of the process).
+        verb: ``call``, or ``get`` where tools are described and not called.
     """
-    reader = Person(error, tool_name, os.environ if environment is None else environment)
+    reader = Person(error, tool_name, os.environ if environment is None else environment, verb)
     message, step = worded(error.problem, reader), worded(error.next_step, reader)
     wait_s = error.details.get("retry_after_s", 0)
     if wait_s >= _LONG_S and not reader.has_wait:

@@ -65,11 +65,16 @@ def print_result(result: Result, as_json: bool, tool_name: str = "") -> int:
     return 1 if result.is_error else 0
 
 
-def print_error(error: CallError, tool_name: str = "") -> None:
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: ``1 tool``, ``1,200 tools``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def print_error(error: CallError, tool_name: str = "", verb: str = "call") -> None:
     """Print an error to stderr, in the words for a person."""
     from toolfold.cli.error_text import for_person
 
-    message, next_step = for_person(error, tool_name)
+    message, next_step = for_person(error, tool_name, verb=verb)
     print_wrapped(f"{error.code}: {message}")
     problems = error.details.get("problems", ())
     for problem in problems if len(problems) > 1 else ():  # a single one is the message

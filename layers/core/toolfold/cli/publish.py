@@ -25,7 +25,8 @@ def run(options: Options) -> int:
     content = _read_content(options)
     catalog = check_catalog(content)
     versions.check_allowed_here(catalog)
-    tell(f"Checked {len(catalog)} tools.")
+    tools = output.counted(len(catalog), "tool")
+    tell(f"Checked {tools}.")
     what = f"Nothing was published to {location}"
     bucket, author = versions.open_bucket(options, what)
     with explained(what, options.bucket_owner):
@@ -39,7 +40,7 @@ def run(options: Options) -> int:
         return 0
     word = "has" if done.outcome is Outcome.UNCHANGED else "now has"
     note = ", as before" if done.outcome is Outcome.UNCHANGED else ""
-    print(f"{location} {word} catalog {current.sha256} ({len(catalog)} tools, {len(content):,} bytes){note}.")
+    print(f"{location} {word} catalog {current.sha256} ({tools}, {len(content):,} bytes){note}.")
     return 0
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from toolfold.cache.factory import check_cache_file
 from toolfold.catalog.start_check import check_catalog
 from toolfold.cli.application import Options
+from toolfold.cli.log_lines import show_requests_to_a_person
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.execution.audit import check_audit_setting
 from toolfold.network.ssrf import is_loopback_name
@@ -85,10 +86,12 @@ def start_server(
 
     def start() -> LocalServer:
         try:
-            return LocalServer(settings, host, port, page)
+            server = LocalServer(settings, host, port, page)
         except OSError as error:
             if isinstance(error, socket.gaierror) or error.errno in (errno.EADDRNOTAVAIL, errno.EINVAL):
                 raise ToolfoldError(f"{host} is not an address of this machine. Choose another with --host.") from None
             raise
+        show_requests_to_a_person()
+        return server
 
     return listen(start, port, hint)

@@ -40,7 +40,7 @@ def list_folders(options: Options) -> int:
 
 def _entry(source: SourceFolder) -> dict[str, Any]:
     tools, fetched_at, title, problems = inspect_source(source)
-    state = "works" if not problems else f"{len(problems)} problem{'s' * (len(problems) != 1)}"
+    state = "works" if not problems else output.counted(len(problems), "problem")
     if problems and not why_not(source) and tools == 0:
         state = "to be refreshed"
     return {
@@ -58,7 +58,7 @@ def remove(options: Options) -> int:
     """Show what is removed, ask, and move it."""
     found = find_source(options.folder, options.id)
     files = sorted(path for path in found.folder.rglob("*") if path.is_file())
-    print(f"{found.id} ({found.kind}): {len(files)} file{'s' * (len(files) != 1)} in {found.folder}")
+    print(f"{found.id} ({found.kind}): {output.counted(len(files), 'file')} in {found.folder}")
     if not options.yes and not confirm(f"Remove {found.id} from the catalog?", "Add --yes to remove the source."):
         print("Nothing was changed.", file=sys.stderr)
         return 1

@@ -211,10 +211,11 @@ def print_comparison(bucket: CatalogBucket, content: bytes, *, as_json: bool) ->
     stored = bucket.read_pointer()
     if stored.pointer is None:
         sha256, tools = hashlib.sha256(content).hexdigest(), len(check_catalog(content))
+        size = output.counted(tools, "tool")
         if as_json:
             output.print_json({"before": None, "after": sha256, "tools": tools})
         else:
-            print(f"{bucket.location} has no catalog yet; {short(sha256)} with {tools} tools would be the first.")
+            print(f"{bucket.location} has no catalog yet; {short(sha256)} with {size} would be the first.")
         return 0
     return _print_comparison(bucket.read_catalog(stored.pointer.current.sha256), content, as_json=as_json)
 
@@ -265,9 +266,8 @@ def roll_back_catalog(options: Options) -> int:
         print(f"{location} has catalog {current.sha256} already.")
     else:
         left = done.pointer.history[0]
-        print(
-            f"{location} has catalog {current.sha256} ({current.tools} tools) again, instead of {short(left.sha256)}."
-        )
+        tools = output.counted(current.tools, "tool")
+        print(f"{location} has catalog {current.sha256} ({tools}) again, instead of {short(left.sha256)}.")
         if about := describe_version(left):
             tell(f"{short(left.sha256)} was {about}.")
     return 0
