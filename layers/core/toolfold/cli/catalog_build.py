@@ -38,6 +38,7 @@ def compile_catalog(options: Options) -> int:
         return 0
     replace_catalog_file(path, compiled)
     tools = len(json.loads(compiled)["tools"])
+    size = output.counted(tools, "tool")
     print(f"{path}: {size}, {len(compiled.encode()):,} bytes{'' if current != compiled else ', unchanged'}")
     if tools >= _MANY_TOOLS:
         _note_semantic_postings(compiled)

@@ -34,6 +34,9 @@ EXTRAS = {
     "uvicorn": "serve",
     "h11": "serve",
     "joserfc": "oauth",
+    "mcp": "mcp",
+    "psycopg": "sql",
+    "pydantic_monty": "scripts",
 }
 """Module that an extra installs → the extra; see pyproject.toml."""
 
@@ -41,7 +44,11 @@ EXTRAS = {
 def missing_extra(error: ModuleNotFoundError) -> str:
     """Return which package is missing and the command that installs it; empty for a module of no extra."""
     package = (error.name or "").partition(".")[0]
-    return f"{package}: {install_command(EXTRAS[package])}" if package in EXTRAS else ""
+    if package not in EXTRAS:
+        return ""
+    command = install_command(EXTRAS[package])
+    every = f"   ([all] in the place of [{EXTRAS[package]}] installs every extra)" if "[" in command else ""
+    return f"{package}: {command}{every}"
 
 
 def install_command(extra: str) -> str:
