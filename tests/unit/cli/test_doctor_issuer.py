@@ -25,7 +25,8 @@ def findings(server: AuthorizationServer, **settings: str) -> list[tuple[str, st
     public_url = server.url.replace("/tenant", "/mcp")
     required = {"TOOLFOLD_OAUTH_ISSUER": server.url, "TOOLFOLD_PUBLIC_URL": public_url}
     names = {f"TOOLFOLD_{name}": value for name, value in settings.items()}
-    return [tuple(one) for one in diagnose_issuer(Settings.from_environment({**required, **names}))]  # type: ignore[misc]
+    found = diagnose_issuer(Settings.from_environment({**required, **names}))
+    return [(one.status, one.text, one.next_step) for one in found]
 
 
 def test_an_issuer_in_order_has_no_problem(server: AuthorizationServer) -> None:

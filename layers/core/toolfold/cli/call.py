@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.cli import answers, output, progress
@@ -91,13 +91,24 @@ def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | No
     """Parse ``key=value`` words, or one JSON object; a key that is repeated has a list."""
     if len(words) == 1 and words[0].lstrip().startswith("{"):
         return _parse_object(words[0])
+    return parse_pairs(words, lambda word: f"; e.g. toolfold call {_example(tool_name, word, tools)}")
+
+
+def parse_pairs(words: Sequence[str], example: Callable[[str], str] = lambda _: ".") -> dict[str, Any]:
+    """Return ``key=value`` words as arguments; a key that is repeated has a list.
+
+    Args:
+        words: the words.
+        example: returns the end of the error about a word of another form.
+
+    Raises:
+        ToolfoldError: a word has another form.
+    """
     values: dict[str, list[str]] = {}
     for word in words:
         key, equals, value = word.removeprefix("--").partition("=")
         if not equals or not key:
-            raise ToolfoldError(
-                f"Arguments are key=value, not {word!r}; e.g. toolfold call {_example(tool_name, word, tools)}"
-            )
+            raise ToolfoldError(f"Arguments are key=value, not {word!r}{example(word)}")
         values.setdefault(key, []).append(value)
     return {key: found[0] if len(found) == 1 else found for key, found in values.items()}
 

@@ -12,7 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients
@@ -41,7 +41,6 @@ from toolfold.version import __version__
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.catalog.model import Catalog
-    from toolfold.cli.oauth_diagnostics import Status
 
 
 _CONNECT_S = 5.0
@@ -67,7 +66,7 @@ _CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE
 class Finding(NamedTuple):
     """The outcome of one check: ``subject`` is a word, ``text`` a sentence, ``next_step`` another one or empty."""
 
-    status: Status
+    status: Literal["ok", "note", "problem"]
     subject: str
     text: str
     next_step: str = ""
@@ -102,7 +101,7 @@ def diagnose(
     if settings.oauth_issuer and not offline:
         from toolfold.cli.oauth_diagnostics import diagnose_issuer
 
-        yield from (Finding(status, "issuer", text, step) for status, text, step in diagnose_issuer(settings))
+        yield from diagnose_issuer(settings)
     catalog = _catalog(settings)
     if isinstance(catalog, Finding):
         yield catalog

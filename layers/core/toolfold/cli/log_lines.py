@@ -59,7 +59,7 @@ class _OneOfEach(logging.Handler):
 def one_warning_of_each_kind() -> Iterator[None]:
     """While the body runs, print what would be logged where nothing has configured the log, each kind once."""
     before, handler = logging.lastResort, _OneOfEach()
-    logging.lastResort = handler  # type: ignore[assignment]  # any handler works
+    logging.lastResort = handler
     try:
         yield
     finally:

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline, usable_keys
 from toolfold.auth.resource_server import SCOPES, WELL_KNOWN
+from toolfold.cli.doctor import Finding
 from toolfold.cli.environment import install_command
 from toolfold.network.session import HttpClient
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
 
-__all__ = ["IssuerFinding", "diagnose_issuer"]
 
-
-Status = Literal["ok", "note", "problem"]
-
-
-class IssuerFinding(NamedTuple):
-    """The outcome of one check; see ``cli.doctor.Finding``."""
-
-    status: Status
-    text: str
-    next_step: str = ""
-
-
-def diagnose_issuer(settings: Settings) -> Iterator[IssuerFinding]:
+def diagnose_issuer(settings: Settings) -> Iterator[Finding]:
     """Read the metadata and the keys of the issuer, and compare them with the settings."""
     try:
         import joserfc  # noqa: F401
     except ModuleNotFoundError:
-        yield IssuerFinding("problem", "Access tokens are checked with joserfc.", install_command("oauth"))
+        yield Finding("problem", "issuer", "Access tokens are checked with joserfc.", install_command("oauth"))
         return
 
     client = HttpClient()
@@ -42,8 +30,9 @@ def diagnose_issuer(settings: Settings) -> Iterator[IssuerFinding]:
         metadata = documents.metadata(new_deadline())
         yield from _keys(documents, metadata)
     except UnusableDocument as error:
-        yield IssuerFinding(
+        yield Finding(
             "problem",
+            "issuer",
             f"{settings.oauth_issuer}: {error}.",
             "Set TOOLFOLD_OAUTH_ISSUER as the issuer's metadata spell it, with or without a slash at the end.",
         )
@@ -56,55 +45,60 @@ def diagnose_issuer(settings: Settings) -> Iterator[IssuerFinding]:
         client.close()
 
 
-def _keys(documents: IssuerDocuments, metadata: Mapping[str, Any]) -> Iterator[IssuerFinding]:
+def _keys(documents: IssuerDocuments, metadata: Mapping[str, Any]) -> Iterator[Finding]:
     keys = usable_keys(documents.json(metadata.get("jwks_uri"), new_deadline()))
     if keys:
-        yield IssuerFinding("ok", f"{documents.issuer} publishes {len(keys)} keys.")
+        yield Finding("ok", "issuer", f"{documents.issuer} publishes {len(keys)} keys.")
     else:
-        yield IssuerFinding(
+        yield Finding(
             "problem",
+            "issuer",
             f"{documents.issuer} publishes no key that can verify a signature.",
             "Let it sign access tokens with RSA of 2048 bits or more, an elliptic curve, or Ed25519.",
         )
 
 
-def _clients(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[IssuerFinding]:
+def _clients(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[Finding]:
     """Check what clients need in order to authorize themselves."""
     if settings.oauth_cognito_client:
         missing = [name for name in ("authorization_endpoint", "token_endpoint") if not metadata.get(name)]
         if missing:
-            yield IssuerFinding(
+            yield Finding(
                 "problem",
+                "issuer",
                 f"The user pool has no {missing[0]}.",
                 "Give the user pool a domain, in the console of Cognito.",
             )
         else:
-            yield IssuerFinding("ok", "Clients register here and get the client of the user pool.")
+            yield Finding("ok", "issuer", "Clients register here and get the client of the user pool.")
         return
     if "S256" not in (metadata.get("code_challenge_methods_supported") or ()):
-        yield IssuerFinding(
+        yield Finding(
             "problem",
+            "issuer",
             "The issuer does not announce PKCE with S256, so MCP clients refuse it.",
             "With Amazon Cognito set TOOLFOLD_OAUTH_COGNITO_CLIENT; with another issuer turn PKCE on.",
         )
     if metadata.get("client_id_metadata_document_supported") is True:
-        yield IssuerFinding("ok", "The issuer reads Client ID Metadata Documents: clients need no registration.")
+        yield Finding("ok", "issuer", "The issuer reads Client ID Metadata Documents: clients need no registration.")
     elif metadata.get("registration_endpoint"):
-        yield IssuerFinding("ok", "Clients register themselves with the issuer.")
+        yield Finding("ok", "issuer", "Clients register themselves with the issuer.")
     else:
-        yield IssuerFinding(
+        yield Finding(
             "note",
+            "issuer",
             "The issuer neither reads Client ID Metadata Documents nor lets clients register themselves.",
             "Create a client there, and enter its id where you connect each client.",
         )
 
 
-def _tokens(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[IssuerFinding]:
+def _tokens(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[Finding]:
     """Check what can be known of the tokens before there is one."""
     has_no_audience = ".amazonaws.com/" in settings.oauth_issuer and "cognito-idp" in settings.oauth_issuer
     if has_no_audience and not (settings.oauth_client_ids or settings.oauth_cognito_client):
-        yield IssuerFinding(
+        yield Finding(
             "problem",
+            "issuer",
             "Access tokens of Amazon Cognito have no audience, so none is accepted.",
             "Name the app clients in TOOLFOLD_OAUTH_CLIENT_IDS, or set TOOLFOLD_OAUTH_COGNITO_CLIENT.",
         )
@@ -112,20 +106,22 @@ def _tokens(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[IssuerF
     wanted = [f"{settings.oauth_scope_prefix}{scope}" for scope in SCOPES]
     # Cognito announces its own scopes only, and so do others that have scopes of resources.
     if isinstance(announced, list) and not has_no_audience and not any(scope in announced for scope in wanted):
-        yield IssuerFinding(
+        yield Finding(
             "note",
+            "issuer",
             f"The issuer does not announce the scope {wanted[0]}.",
             "Define the scopes there, or set TOOLFOLD_OAUTH_SCOPE_PREFIX to what it writes before them.",
         )
     if settings.oauth_audience and settings.oauth_audience != settings.public_url:
-        yield IssuerFinding(
+        yield Finding(
             "note",
+            "issuer",
             f"Tokens must be for {settings.oauth_audience}, but clients request them for {settings.public_url}.",
             "Leave TOOLFOLD_OAUTH_AUDIENCE empty where the issuer knows the parameter resource (RFC 8707).",
         )
 
 
-def _public_url(settings: Settings, documents: IssuerDocuments) -> IssuerFinding:
+def _public_url(settings: Settings, documents: IssuerDocuments) -> Finding:
     """Read the metadata of this deployment as its clients do."""
     parts = urlsplit(settings.public_url)
     url = f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{parts.path.rstrip('/')}"
@@ -133,16 +129,18 @@ def _public_url(settings: Settings, documents: IssuerDocuments) -> IssuerFinding
     try:
         found = reader.json(url, new_deadline())
     except UnusableDocument as error:
-        return IssuerFinding(
+        return Finding(
             "note",
+            "issuer",
             f"{url} cannot be read: {error}.",
             "Clients look there. Deploy first; TOOLFOLD_PUBLIC_URL must be the endpoint's URL without a stage.",
         )
     resource = found.get("resource") if isinstance(found, dict) else None
     if resource != settings.public_url:
-        return IssuerFinding(
+        return Finding(
             "problem",
+            "issuer",
             f"{url} describes {str(resource)[:200]!a}, not {settings.public_url}.",
             "Set TOOLFOLD_PUBLIC_URL here as it is set in the deployment.",
         )
-    return IssuerFinding("ok", f"{settings.public_url} tells clients about its issuer.")
+    return Finding("ok", "issuer", f"{settings.public_url} tells clients about its issuer.")

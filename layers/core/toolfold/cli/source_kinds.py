@@ -13,13 +13,15 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+import click
 
 from toolfold.build.typed_secrets import SECRET_NAME
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.head_checks import host_of
-from toolfold.cli.application import Options, call_at
+from toolfold.cli.application import Options
 from toolfold.cli.prompts import Questions
 from toolfold.cli.source_writer import Draft, check_folder, host_variables, write
 from toolfold.errors import ToolfoldError
@@ -191,28 +193,10 @@ def draft_source(options: Options, questions: Questions) -> Draft:
     Raises:
         ToolfoldError: something is missing or wrong; nothing was written.
     """
-    set_defaults(options)
     source_id = questions.text(options.id, "ID, a short name in lower case, such as weather", "ID", check=_id_problem)
     check_folder(options.folder, source_id)
     options.id = source_id
     return KINDS[options.kind](options, questions)
-
-
-def set_defaults(options: Options) -> None:
-    """Give every option that was not parsed its default."""
-    for name, value in _NOTHING_GIVEN.items():
-        if not hasattr(options, name):
-            setattr(options, name, value)
-
-
-_NOTHING_GIVEN: Mapping[str, Any] = {
-    **dict.fromkeys(("id", "url", "document", "request", "database", "title", "description", "tool", "base_url")),
-    **dict.fromkeys(("header", "query_key", "key_variable")),
-    **dict.fromkeys(("trust_annotations", "bearer", "basic", "caller_key", "binary_files"), False),
-    **dict.fromkeys(("command", "folders", "include_tag", "exclude_tag", "exclude"), ()),
-    "folder": Path("catalog"),
-    "yes": False,
-}
 
 
 def _id_problem(text: str) -> str:
@@ -412,11 +396,12 @@ KINDS: Mapping[str, Callable[[Options, Questions], Draft]] = {
 """Kind on the command line → what makes its draft."""
 
 
-def ask_kind(options: Options) -> int:
-    """Ask for the kind of a source, and write its folder; return the exit code."""
-    questions = Questions()
+def ask_kind(_options: Options) -> int:
+    """Ask for the kind of a source, and run its command; return the exit code."""
+    ctx, questions = click.get_current_context(), Questions()
     if not questions.is_asking:
-        return int(call_at("commands:print_help", Options(words=("source", "add"))))
+        print(ctx.get_help())
+        return 0
     listed = ", ".join(KINDS)
     kind = questions.text(
         None,
@@ -424,12 +409,14 @@ def ask_kind(options: Options) -> int:
         "KIND",
         check=lambda answer: "" if answer in KINDS else f"must be one of {listed}",
     )
-    return _add(kind, options, questions)
+    command = cast(click.Group, ctx.command).commands[kind]
+    with command.make_context(kind, [], parent=ctx) as inner:
+        return int(command.invoke(inner))
 
 
-def _add(kind: str, options: Options, questions: Questions | None = None) -> int:
+def _add(kind: str, options: Options) -> int:
     """Write the folder of a source; return the exit code."""
-    questions = questions or Questions()
+    questions = Questions()
     options.kind = kind
     return write(draft_source(options, questions), options, questions)
 

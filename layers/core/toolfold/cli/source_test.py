@@ -19,6 +19,7 @@ from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import parse_catalog
 from toolfold.cli import output, progress
 from toolfold.cli.application import Options
+from toolfold.cli.call import parse_pairs
 from toolfold.errors import CallError, ToolfoldError
 from toolfold.fuzzy import did_you_mean
 from toolfold.settings import Settings
@@ -110,7 +111,7 @@ def _call(app: App, source: SourceFolder, options: Options, compile_s: float) ->
     tool = _choose(catalog, source.id, options.tool)
     arguments = dict(tool.example)
     if options.arguments:
-        arguments = _parse(options.arguments)
+        arguments = parse_pairs(options.arguments)
     started = time.perf_counter()
     with progress.waiting(f"Waiting for {tool.name} …"):
         call = {"tool_name": tool.name, "arguments": arguments, "max_tokens": _MAX_TOKENS}
@@ -146,17 +147,6 @@ def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
             f"{found.name} does more than read ({found.effect}), so it was not called. Tools that only read: {named}"
         )
     return found
-
-
-def _parse(words: list[str]) -> dict[str, Any]:
-    """Return ``key=value`` words as arguments. Values are converted to the types of the schema, as in a call."""
-    arguments = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not equals or not key:
-            raise ToolfoldError(f"Arguments are key=value, not {word!r}.")
-        arguments[key] = value
-    return arguments
 
 
 def _print(source_id: str, outcome: _Outcome) -> None:
