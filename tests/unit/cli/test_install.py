@@ -431,3 +431,14 @@ class TestDeployment:
         code, out, err = install(*options, "--print")
         assert (code != 0, complaint in " ".join(err.split()), out) == (True, True, "")
         assert "SECRET" not in err
+
+
+def test_the_settings_file_of_the_user_is_read_by_the_server_too(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("TOOLFOLD_MAX_TOKENS", "900")  # restored after the test
+    monkeypatch.delenv("TOOLFOLD_MAX_TOKENS")
+    (tmp_path / "toolfold").mkdir()
+    (tmp_path / "toolfold/settings.toml").write_text("max_tokens = 900\n")
+    assert "Set here" not in install("cursor", "--print")[2]

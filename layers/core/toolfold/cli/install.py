@@ -22,6 +22,7 @@ from toolfold.cli.files import replace_file
 from toolfold.cli.jsonc import Document
 from toolfold.cli.prompts import confirm
 from toolfold.cli.remote import secret_of
+from toolfold.cli.settings_file import settings_path
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.exposure.profiles import find_profile
 from toolfold.mcp_clients import CLIENTS, Client, deployment_entry, own_command, to_text
@@ -205,8 +206,9 @@ def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
         settings = Settings.from_environment({**os.environ, **environment})
         if not settings.catalog.startswith("s3://"):  # that one is read by the server
             find_profile(open_store(settings)(), options.profile)
-    # With another URL of a source, a key would be misused.
-    missing = sorted(name for name in os.environ if name.startswith("TOOLFOLD_") and name not in environment)
+    # With another URL of a source, a key would be misused. The server reads the user's own settings file itself.
+    known = {*environment, *(name for name, file in options.from_file.items() if file == str(settings_path(None)))}
+    missing = sorted(name for name in os.environ if name.startswith("TOOLFOLD_") and name not in known)
     if missing:
         print(f"Set here, but not for the server: {', '.join(missing)}. To pass one on, add --env NAME.",
               file=sys.stderr)  # fmt: skip
