@@ -154,7 +154,7 @@ def test_the_command_says_how_many_operations_and_sentences_are_left_out(
     (tmp_path / "pets" / "source.yaml").write_text("id: pets\nkind: openapi\n")
     assert main(["catalog", "compile", "--folder", str(tmp_path), "--notes"]) == 0
     printed = capsys.readouterr()
-    assert "1 tools" in printed.out
+    assert ": 1 tool, " in printed.out
     assert "openapi.json:18: POST /pets: $ref '#/none' points to nothing in the document" in printed.err
     assert "1 left out: the others compile." in printed.err
     assert "a sentence overrides earlier instructions" in printed.err

@@ -12,7 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients
@@ -23,7 +23,7 @@ from toolfold.cli import terminal
 from toolfold.cli.application import Options
 from toolfold.cli.environment import install_command
 from toolfold.cli.error_text import for_person
-from toolfold.cli.output import counted, print_json
+from toolfold.cli.output import Finding, counted, print_json
 from toolfold.cli.terminal import wrap
 from toolfold.errors import CallError, SettingsError
 from toolfold.execution.api_keys import resolve_api_key
@@ -61,15 +61,6 @@ _EXTRAS = {"build": ("yaml", "pydantic"), "aws": ("boto3", "obstore"), "serve": 
 _PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 _CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 """In the order in which they are read; the first that is set is used."""
-
-
-class Finding(NamedTuple):
-    """The outcome of one check: ``subject`` is a word, ``text`` a sentence, ``next_step`` another one or empty."""
-
-    status: Literal["ok", "note", "problem"]
-    subject: str
-    text: str
-    next_step: str = ""
 
 
 def diagnose(

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline, usable_keys
 from toolfold.auth.resource_server import SCOPES, WELL_KNOWN
-from toolfold.cli.doctor import Finding
 from toolfold.cli.environment import install_command
+from toolfold.cli.output import Finding
 from toolfold.network.session import HttpClient
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from toolfold.cli import terminal
 from toolfold.errors import CallError
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.meta_tools.result import Result
+
+
+class Finding(NamedTuple):
+    """The outcome of one check of ``toolfold doctor``.
+
+    ``subject`` is a word, ``text`` a sentence, and ``next_step`` another one or empty.
+    """
+
+    status: Literal["ok", "note", "problem"]
+    subject: str
+    text: str
+    next_step: str = ""
 
 
 def make_app() -> App:

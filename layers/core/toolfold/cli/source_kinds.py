@@ -322,11 +322,8 @@ def _sql(options: Options, questions: Questions) -> Draft:
         connection = f"sqlite:///{path}"
     else:
         connection = _without_password(given)
-    variable = options.key_variable or own_variable(options.id)
-    auth = {"environment": variable} if options.key_variable else {}
-    options.key_variable = None
-    settings = {**_settings(options, "sql", {"dialect": dialect}), **({"auth": auth} if auth else {})}
-    return Draft(options.id, "sql", settings, variables=[(variable, connection)], is_refreshed=True)
+    settings = _settings(options, "sql", {"dialect": dialect})
+    return Draft(options.id, "sql", settings, variables=[(own_variable(options.id), connection)], is_refreshed=True)
 
 
 def _dialect(database: str) -> str:
