@@ -10,6 +10,7 @@ import functools
 import importlib
 import importlib.resources
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ import click
 
 from toolfold.cli import terminal
 from toolfold.cli.environment import prepare
+from toolfold.errors import CallError, ToolfoldError
 from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.version import __version__
 
@@ -79,10 +81,17 @@ class ToolName(click.ParamType[str]):
     name = "tool"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return the tools whose names begin with ``incomplete``."""
-        from toolfold.cli.completion import complete_tool
+        """Return the tools whose names begin with ``incomplete``; none where the catalog cannot be read."""
+        from click.shell_completion import CompletionItem
 
-        return complete_tool(incomplete)
+        from toolfold.catalog.store import open_store
+        from toolfold.settings import Settings
+
+        try:
+            catalog = open_store(Settings.from_environment())()
+        except (CallError, ToolfoldError):
+            return []
+        return [CompletionItem(name) for name in catalog if name.startswith(incomplete.upper())]
 
 
 class FileName(click.ParamType[Any]):
@@ -362,7 +371,17 @@ def fail(message: str) -> click.UsageError:
     return click.UsageError(message, click.get_current_context(silent=True))
 
 
-def describe_error(error: click.ClickException) -> str:
+def print_usage_error(error: click.ClickException) -> None:
+    """Print what is wrong with a command line, and how the command is used."""
+    from toolfold.cli.output import print_wrapped  # imports the settings, which --version and help need not
+
+    ctx = getattr(error, "ctx", None)
+    if ctx is not None:
+        print(ctx.get_usage(), file=sys.stderr)
+    print_wrapped(f"{ctx.command_path if ctx is not None else 'toolfold'}: error: {_describe(error)}", "  ")
+
+
+def _describe(error: click.ClickException) -> str:
     """Return what is wrong with the command line, with what may have been meant."""
     ctx = getattr(error, "ctx", None)
     if not isinstance(error, click.NoSuchOption) or ctx is None:

@@ -7,10 +7,8 @@ import shlex
 
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, get_completion_class
 
-from toolfold.catalog.store import open_store
 from toolfold.cli.application import Options
-from toolfold.errors import CallError, ToolfoldError
-from toolfold.settings import Settings
+from toolfold.errors import ToolfoldError
 
 _VARIABLE = "_TOOLFOLD_COMPLETE"
 
@@ -83,12 +81,3 @@ def _shell_class(shell: str) -> ShellComplete:
     if found is None:
         raise ToolfoldError(f"There is no completion for {shell}.")
     return found(TOOLFOLD, {}, "toolfold", _VARIABLE)
-
-
-def complete_tool(incomplete: str) -> list[CompletionItem]:
-    """Return the tools of the catalog whose names begin with ``incomplete``; none where it cannot be read."""
-    try:
-        catalog = open_store(Settings.from_environment())()
-    except (CallError, ToolfoldError):
-        return []
-    return [CompletionItem(name) for name in catalog if name.startswith(incomplete.upper())]

@@ -165,7 +165,7 @@ def _parse_and_run(arguments: Sequence[str]) -> int:
             return complete(instruction)
         return run_arguments(arguments)
     except click.ClickException as error:
-        from toolfold.cli.output import print_usage_error
+        from toolfold.cli.application import print_usage_error
 
         print_usage_error(error)
         return 2

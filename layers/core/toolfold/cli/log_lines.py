@@ -57,7 +57,7 @@ class _OneOfEach(logging.Handler):
 
 @contextlib.contextmanager
 def one_warning_of_each_kind() -> Iterator[None]:
-    """While the body runs, print what would be logged where nothing has configured the log, each kind once."""
+    """Print what the body logs where nothing has configured the log, each kind of warning once."""
     before, handler = logging.lastResort, _OneOfEach()
     logging.lastResort = handler
     try:

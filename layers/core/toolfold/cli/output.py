@@ -13,8 +13,6 @@ from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import Settings
 
 if TYPE_CHECKING:
-    from click import ClickException
-
     from toolfold.app import App
     from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.meta_tools.result import Result
@@ -93,16 +91,6 @@ def print_error(error: CallError, tool_name: str = "", verb: str = "call") -> No
         print_wrapped(f"  {problem['parameter']} {problem['problem']}: {problem['expected']}", "    ")
     if next_step:
         print_wrapped(next_step)
-
-
-def print_usage_error(error: ClickException) -> None:
-    """Print what is wrong with a command line, and how the command is used."""
-    from toolfold.cli.application import describe_error
-
-    ctx = getattr(error, "ctx", None)
-    if ctx is not None:
-        print(ctx.get_usage(), file=sys.stderr)
-    print_wrapped(f"{ctx.command_path if ctx is not None else 'toolfold'}: error: {describe_error(error)}", "  ")
 
 
 def print_notice(text: str) -> None:

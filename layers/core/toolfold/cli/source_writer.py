@@ -165,7 +165,7 @@ def _print_written(draft: Draft, options: Options, base_url: str) -> int:
 
 
 def _fits_file(name: str, options: Options) -> bool:
-    """Return whether a variable can be set in the file: it is no key, and the environment does not override it."""
+    """Return whether a variable can be set in the file: it has no key, and the environment does not override it."""
     return is_setting(name) and not source_of(name) and (name not in os.environ or name in options.from_file)
 
 
