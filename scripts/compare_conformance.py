@@ -50,7 +50,8 @@ Each check that does not pass needs something that toolfold does not have, and i
 - `caching`: three checks list prompts, resources and resource templates. toolfold has none, declares none, and
   answers “method not found”; the SDK and FastMCP answer with empty lists, and those have caching hints.
 - `http-custom-header-server-validation`: five checks need a tool with a parameter that is repeated in a header. No
-  server has one; toolfold [by decision](../explanation/decisions/x-mcp-header.md).
+  server has one;
+  toolfold [by decision](../explanation/decisions/answers.md#the-inner-tool-is-logged-not-mirrored-in-a-header).
 
 The other servers ([scripts/peers](../../scripts/peers)) have the same three tools, with the same definitions, over
 the same mock API. Each runs stateless as its documentation says, with JSON answers, caching hints and the check of

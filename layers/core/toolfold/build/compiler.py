@@ -99,7 +99,7 @@ def without_queries(
     """Return position → indexed texts of the tools without example queries.
 
     Example queries have the words of users. Words near in meaning beside them rank worse than they do alone
-    (docs/explanation/decisions/semantic-postings.md).
+    (docs/explanation/decisions/search-index.md).
     """
     return {at: texts for at, texts in enumerate(searchable) if not definitions[at].tool.example_queries}
 
@@ -370,7 +370,7 @@ def _common(definitions: Sequence[ToolDefinition], names: Sequence[str]) -> list
 def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:
     """Return the text of ``TOOL_LIST()``: a heading for each category, a line for each tool.
 
-    This format needs the fewest tokens of those measured (``docs/explanation/decisions/listing-format.md``).
+    This format needs the fewest tokens of those measured (``docs/explanation/decisions/answers.md``).
     """
     lines = [f"{len(tools)} tools. Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL(tool_name, arguments)."]
     for category in categories:

@@ -197,7 +197,7 @@ to read its weights, so it is installed without what it requires."""
 
 WORDS_OF_TOOL = 100
 """Words that are stored for each tool: 50 rank nearly as well, 200 no better
-(docs/explanation/decisions/semantic-postings.md)."""
+(docs/explanation/decisions/search-index.md)."""
 
 _MIN_LETTERS = 3
 """Letters of the shortest word; shorter ones are abbreviations, of which the model knows little."""

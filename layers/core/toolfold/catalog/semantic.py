@@ -23,7 +23,7 @@ FIRST = ord("#")
 """The character of 0: the first one after those that JSON escapes and the quotation mark."""
 
 MAX_WEIGHT = 63
-"""Six bits. Weights of more bits rank no better (docs/explanation/decisions/semantic-postings.md)."""
+"""Six bits. Weights of more bits rank no better (docs/explanation/decisions/search-index.md)."""
 
 MAX_GAP = 0xD000
 """Largest distance of two positions: above are characters that UTF-8 does not have."""

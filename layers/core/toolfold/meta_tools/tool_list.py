@@ -81,7 +81,7 @@ def _line(entry: dict[str, Any], *, whole: bool) -> str:
 
 
 SEARCH_TOOLS, SEARCH_TOKENS = 8, 1000
-"""Defaults of a search (docs/explanation/decisions/tiers-in-one-answer.md has the measurements)."""
+"""Defaults of a search (docs/explanation/decisions/search-index.md has the measurements)."""
 
 MIN_RELATIVE_SCORE = 0.4
 """A search leaves out tools below this share of the best score by default; measured there as well."""

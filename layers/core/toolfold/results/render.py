@@ -1,7 +1,7 @@
 """Render a document as data for a program and as the most compact faithful text for a model.
 
 CSV for tables, a JSON array per line where cells hold lists, compact JSON for everything else; measured in
-``docs/explanation/decisions/two-forms.md``.
+``docs/explanation/decisions/answers.md``.
 
 A line of the text that begins with ``#`` is toolfold's own, and so are the keys ``error`` and ``preview`` of an object
 at the top. Data cannot forge either: no value breaks a line, a cell that would begin such a line is written as a JSON
