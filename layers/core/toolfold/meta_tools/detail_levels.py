@@ -120,7 +120,7 @@ def _only_type(schema: Any) -> dict[str, Any]:
 
 def _entry(tool: Tool | ToolSummary, level: int, description: str) -> dict[str, Any]:
     entry = {"name": tool.name, "description": description}
-    if level < MINIMAL:
+    if level == FULL:
         entry["category"] = tool.category
     access = {} if tool.access == "free" else {"access": tool.access}
     return {**entry, **access, **effect_field(tool)}
