@@ -85,6 +85,11 @@ ROADS: Mapping[str, str] = {
     "sources/http_api/adapter.py self._get_http_client().request": "executor",
     "sources/mcp/adapter.py thread.sessions.call": "executor",
     "sources/mcp/session.py session.call": "executor",
+    # The call of a correction is data: the caller may make it.
+    "meta_tools/argument_reader.py correct(self._catalog, self._tool, guessed).call": "",
+    "meta_tools/corrections.py correct(catalog, tool, arguments).call": "",
+    "meta_tools/corrections.py correction.call": "",
+    "meta_tools/tool_names.py correction.call": "",
     # These call no tool: they list and describe, or check the way to a host.
     "cli/catalog_views.py tools.call": "",
     "cli/doctor.py client.request": "",
@@ -261,7 +266,6 @@ SPELLINGS: list[Mapping[str, Any]] = [
     {"harbour": "Bergen", "days": 3.0},
     {"harbour": "Bergen", "days": 3, "notify": False},
     {"harbour": "Bergen", "days": 3, "notify": "false"},
-    {"harbour": ["Bergen"], "days": [3]},
     {"Harbour": "Bergen", "DAYS": 3},
 ]
 

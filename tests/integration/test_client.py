@@ -70,7 +70,7 @@ def test_failures_are_exceptions_with_the_code_of_the_server(client: Client) -> 
     with pytest.raises(InvalidArguments) as invalid:
         client.call("GLOBAL_QUOTE")
     assert invalid.value.code == "INVALID_ARGUMENTS"
-    assert "next_call" in invalid.value.details
+    assert [one["parameter"] for one in invalid.value.details["problems"]] == ["symbol"]
     with pytest.raises(ToolNotFound, match="There is no tool"):
         client.call("NOTHING_LIKE_IT")
 

@@ -164,7 +164,7 @@ def test_every_way_leads_to_the_same_call(bundled: App, path: str, name: str, ar
         ("/mcp/grouped", "forex", {"action": "FX_DALY"}, "Did you mean FX_DAILY?"),
         ("/mcp/grouped", "forex", {"action": "CPI"}, "There are FX_INTRADAY"),
         ("/mcp/grouped", "forex", {"action": ["FX_DAILY"]}, "FX_INTRADAY"),
-        ("/mcp/grouped", "forex", {"action": "FX_DAILY"}, "from_symbol"),
+        ("/mcp/grouped", "forex", {"action": "FX_DAILY"}, "Correct the arguments by the schema"),
         ("/mcp/kinds", "connector", {"subcommand": "execute", "connector": "alpha"}, "alpha_vantage"),
         ("/mcp/kinds", "connector", {"subcommand": "execute", "connector": "alpha_vantage"}, "TOOL_LIST"),
         ("/mcp/kinds", "connector", {"subcommand": "execute", "action": "CPII"}, "CPI"),

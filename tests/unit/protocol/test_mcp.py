@@ -141,8 +141,8 @@ def test_meta_tool_is_found_in_any_spelling(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("GLOBAL_QUOT", ("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}})),
-        ("get_stock_price", ("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}})),
+        ("GLOBAL_QUOT", ("TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})),
+        ("get_stock_price", ("TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})),
         ("getWeather", ("TOOL_LIST", {"query": "get weather"})),
         ("x" * 1_000_000, ("TOOL_LIST", {"query": "x" * 200})),
         ("", ("TOOL_LIST", {})),

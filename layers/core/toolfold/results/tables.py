@@ -194,11 +194,11 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     header, cells = parsing.parse_csv(body, redactor, budget)
     names = dict.fromkeys(values.clean_names(header))
     row_count = len(cells[0]) if cells else 0
-    identifiers = frozenset(answer.get("identifiers", ()))
+    identifiers, taken = frozenset(answer.get("identifiers", ())), values.taken_names(names)
     typed: list[tuple[str, list[Any]]] = []
     for index, name in enumerate(names):
         _prepare_column(row_count, budget)
-        typed.append(values.typed_column(name, cells[index], names, identifiers=identifiers))
+        typed.append(values.typed_column(name, cells[index], taken, identifiers=identifiers))
         cells[index] = []
         budget.release(_FREED_BYTES * row_count)
     if answer.get("kind") == "object" and row_count == 1:
@@ -239,11 +239,12 @@ def _typed(value: Any, typing: _Typing) -> Any:
         return dict(zip(values.parse_dates(list(value)) or value, _typed(list(value.values()), typing), strict=True))
     typed = {}
     names = dict.fromkeys(values.clean_names(typing.budget.checked(value)))
+    taken = values.taken_names(names)
     for key, item in typing.budget.checked(zip(names, value.values(), strict=True)):
         if isinstance(item, list | dict):
             typed[key] = _typed(item, typing)
         else:
-            name, typed_item = values.typed_scalar(key, item, names, identifiers=typing.identifiers)
+            name, typed_item = values.typed_scalar(key, item, taken, identifiers=typing.identifiers)
             typed[name] = typed_item
     return typed
 
@@ -255,8 +256,9 @@ def _typed_rows(rows: list[dict[str, Any]], typing: _Typing) -> list[dict[str, A
         typing.budget.release((len(rows) - 1) * limits.keys_size(len(first)))  # the parser makes equal keys once
         typing.budget.reserve(len(rows) * limits.object_size(len(first)))
         names = dict.fromkeys(values.clean_names(first))
+        taken = values.taken_names(names)
         columns = [
-            _typed_cells(name, [row[key] for row in rows], names, typing)
+            _typed_cells(name, [row[key] for row in rows], taken, typing)
             for key, name in zip(first, names, strict=True)
         ]
         keys = [name for name, _ in columns]
@@ -282,23 +284,24 @@ def _typed_uneven_rows(rows: list[dict[str, Any]], typing: _Typing) -> list[dict
             indexes.append(index)
             cells.append(cell)
     names = dict.fromkeys(values.clean_names(typing.budget.checked(given)))
+    taken = values.taken_names(names)
     typed: list[dict[str, Any]] = [{} for _ in rows]
     for (indexes, cells), name in zip(given.values(), names, strict=True):
-        column, typed_cells = _typed_cells(name, cells, names, typing)
+        column, typed_cells = _typed_cells(name, cells, taken, typing)
         for index, cell in zip(indexes, typed_cells, strict=True):
             typed[index][column] = cell
     return typed
 
 
-def _typed_cells(name: str, cells: list[Any], names: Mapping[str, None], typing: _Typing) -> tuple[str, list[Any]]:
+def _typed_cells(name: str, cells: list[Any], taken: set[str], typing: _Typing) -> tuple[str, list[Any]]:
     """Return the name and the cells of a column that may hold lists and objects."""
     if any(isinstance(cell, list | dict) for cell in cells):
         return name, [_typed(cell, typing) for cell in cells]
     if len(cells) == 1:
-        name, cell = values.typed_scalar(name, cells[0], names, identifiers=typing.identifiers)
+        name, cell = values.typed_scalar(name, cells[0], taken, identifiers=typing.identifiers)
         return name, [cell]
     typing.budget.check_time(20 * len(cells))
-    return values.typed_column(name, cells, names, identifiers=typing.identifiers)
+    return values.typed_column(name, cells, taken, identifiers=typing.identifiers)
 
 
 def _are_objects(items: Sequence[Any]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Container, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from math import isfinite
@@ -80,14 +81,23 @@ def _clean_name(key: str) -> str:
     return re.sub(r"\W+", "_", rest).strip("_").lower() or key
 
 
+def taken_names(names: Collection[str]) -> set[str]:
+    """Return the names that a column with a unit may not get: those there are, and those of ``close`` beside ``Close``.
+
+    Without the name ``close``, ``Close`` would be read as it.
+    """
+    counts = Counter(map(str.lower, names))
+    alike = () if len(counts) == len(names) else [name for name in names if counts[name.lower()] > 1]
+    return {*names, *(f"{name}_percent" for name in alike)}
+
+
 def typed_column(
-    name: str, cells: Sequence[Any], names: Collection[str] = (), *, identifiers: Container[str] = ()
+    name: str, cells: Sequence[Any], taken: Container[str] = (), *, identifiers: Container[str] = ()
 ) -> tuple[str, list[Any]]:
     """Return a column's name and its cells as values; those of ``identifiers`` stay text.
 
     Percentages become numbers, and the name states the unit: ``yield`` → ``yield_percent``. They stay text where no
-    name can state it: in a list without a name (``""``), under a date, when that name is among ``names``, and when
-    another of them differs from the name in letter case alone, which would then be read as this column.
+    name can state it: in a list without a name (``""``), under a date, or when that name is among ``taken``.
     """
     if name in identifiers:
         return name, _words(cells)
@@ -98,8 +108,8 @@ def typed_column(
         return name, numbers
     first = next((cell for cell in cells if isinstance(cell, str) and cell not in MISSING), "")
     percent_name = name if "percent" in name.lower() else f"{name}_percent"
-    is_named = name and not is_date(name) and (percent_name == name or percent_name not in names)
-    if is_named and _PERCENT.fullmatch(first) and sum(other.lower() == name.lower() for other in names) < 2:
+    is_named = name and not is_date(name) and (percent_name == name or percent_name not in taken)
+    if is_named and _PERCENT.fullmatch(first):
         numbers = _numbers([cell.removesuffix("%") if isinstance(cell, str) else cell for cell in cells])
         bare = [cell for cell in cells if cell is not None and cell not in MISSING and not str(cell).endswith("%")]
         if numbers is not None and not bare:
@@ -109,7 +119,7 @@ def typed_column(
 
 
 def typed_scalar(
-    name: str, cell: Any, names: Collection[str] = (), *, identifiers: Container[str] = ()
+    name: str, cell: Any, taken: Container[str] = (), *, identifiers: Container[str] = ()
 ) -> tuple[str, Any]:
     """Return the same for a single value."""
     if cell is None or isinstance(cell, bool) or (isinstance(cell, int) and abs(cell) <= MAX_SAFE_INTEGER):
@@ -119,7 +129,7 @@ def typed_scalar(
             return name, cell  # a word: neither a number nor a date
         if _is_simple_number(cell) and name not in identifiers:
             return name, parse_number(cell)
-    name, cells = typed_column(name, (cell,), names, identifiers=identifiers)
+    name, cells = typed_column(name, (cell,), taken, identifiers=identifiers)
     return name, cells[0]
 
 

@@ -100,8 +100,9 @@ class Names:
 
     def exact(self, name: str) -> Column | None:
         """Return the column of exactly that name, or the one to whose name a unit was added: ``yield_percent``."""
-        known = {one.name: one for one in self.columns}
-        return known.get(name) or known.get(f"{name}_percent")
+        wanted = (name, f"{name}_percent")
+        found = {one.name: one for one in self.columns if one.name in wanted}
+        return found.get(name) or found.get(wanted[1])
 
     def unknown(self, name: str, *, offset: int | None = None, forms: Iterable[str] = ()) -> InvalidSelect:
         """Return the error for a name that no column has."""
