@@ -70,7 +70,8 @@ def test_tool_is_called_with_the_access_token(open_page: OpenPage, deployed: Dep
     key.fill("OWNKEYOFTHECALLER")
     checked.page.get_by_role("button", name="Call", exact=True).click()
 
-    checked.page.get_by_text("303.02").first.wait_for()
+    answer = checked.page.get_by_role("region", name="Answer of GLOBAL_QUOTE")
+    answer.get_by_text("latest_trading_day").first.wait_for()
     checked.page.get_by_role("tab", name="curl").click()
     assert f"{deployed.entry}mcp" in checked.page.inner_text(".copy-as")
     checked.allow("401")

@@ -157,7 +157,7 @@ def depot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
 
 
 def test_rows_of_a_fastmcp_server_keep_their_types_and_can_be_selected(depot: Sources) -> None:
-    found = depot.call("depot__list_parts", select="name, number, stock where stock > 0").structured["result"]
+    found = depot.call("depot__list_parts", select="stock > 0; name, number, stock").structured["result"]
     assert found["rows"] == [["bolt", "0017", 120], ["nut", "0042", 7]]
     assert depot.call("depot__find_part", {"number": "0042"}).structured["result"]["name"] == "nut"
     assert depot.call("depot__count_stock").structured["result"] == {"result": 127}

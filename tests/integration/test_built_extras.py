@@ -238,7 +238,7 @@ class TestWithoutExtras:
             ("", "TOOL_SCRIPT", {"script": "1"}, "scripts"),
             ("sources", "TOOL_SCRIPT", {"script": "1"}, "scripts"),
             ("scripts", "weather__temperature", {"city": "Oslo"}, "sources"),
-            ("scripts", "stock__query", {"sql": "SELECT 1 FROM orders"}, "sources"),
+            ("scripts", "shop__query", {"sql": "SELECT 1 FROM orders"}, "sources"),
         ],
     )
     def test_one_sentence_names_the_setting(
