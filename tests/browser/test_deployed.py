@@ -71,7 +71,7 @@ def test_tool_is_called_with_the_access_token(open_page: OpenPage, deployed: Dep
     checked.page.get_by_role("button", name="Call", exact=True).click()
 
     answer = checked.page.get_by_role("region", name="Answer of GLOBAL_QUOTE")
-    answer.get_by_text("latest_trading_day").first.wait_for()
+    answer.get_by_text("IBM", exact=True).first.wait_for()
     checked.page.get_by_role("tab", name="curl").click()
     assert f"{deployed.entry}mcp" in checked.page.inner_text(".copy-as")
     checked.allow("401")
