@@ -114,7 +114,7 @@ def _search(sources: FiveSources) -> str:
 
 def _imports() -> str:
     """Return the processor time that importing each adapter takes, beside what a first call has imported already."""
-    imported = "toolfold.execution.cached_executor, toolfold.network.session"
+    imported = "toolfold.execution.cached_upstreams, toolfold.network.session"
     rows = [
         [f"`{kind}`", f"{harness.import_ms(path.partition(':')[0], imported, 'process_time'):.0f}"]
         for kind, path in sorted(BUILT_IN.items())

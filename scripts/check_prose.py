@@ -146,7 +146,7 @@ def _needs_verb(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     if ast.get_docstring(node) is None or node.name.startswith("test_"):
         return False
     decorators = {ast.unparse(decorator).split("(")[0].rsplit(".", 1)[-1] for decorator in node.decorator_list}
-    return not decorators & {"property", "cached_property", "fixture", "overload"}
+    return not decorators & {"property", "cached_property", "made_once", "fixture", "overload"}
 
 
 def _texts(value: ast.expr) -> Iterator[Prose]:

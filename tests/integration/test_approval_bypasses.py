@@ -47,7 +47,8 @@ PASSED_ON = {
     "handle_http",
     "handle_message",
     "request",
-    "cached_executor",
+    "_performed",
+    "_around",
 }
 """Names of the functions that bring a call nearer to its source."""
 
@@ -76,9 +77,10 @@ ROADS: Mapping[str, str] = {
     "meta_tools/combined_calls.py tool_call.fetch_response": "TOOL_BATCH",
     "meta_tools/tool_call.py call.executor.call": "TOOL_CALL",
     # Behind the approval: only the executor may enter here.
-    "execution/executor.py self.resources.cached_executor": "executor",
-    "execution/executor.py self.resources.cached_executor().call": "executor",
-    "execution/cached_executor.py upstream.fetch": "executor",
+    "execution/pipeline.py self._around": "executor",
+    "execution/pipeline.py self._performed": "executor",
+    "execution/pipeline.py self.upstreams.call": "executor",
+    "execution/cached_upstreams.py upstream.fetch": "executor",
     "execution/upstream.py self._client.fetch": "executor",
     "execution/upstream.py self._adapter.call": "executor",
     "sources/http_api/adapter.py self._bound().call": "executor",
@@ -164,13 +166,13 @@ def _flipped(token: str) -> str:
 
 def _of_expired(world: World) -> str:
     """Return a token that was made for this call with the right secret, and is over."""
-    gate = world.app.executor.resources.approval_gate()
+    gate = world.app.executor.resources.approval_gate
     return mint(gate._resources.secret(), _terms(world), b"12345678", 1_000_000_000).text
 
 
 def _unrecorded(world: World) -> str:
     """Return a token with the right secret and time whose record was lost."""
-    gate = world.app.executor.resources.approval_gate()
+    gate = world.app.executor.resources.approval_gate
     return mint(gate._resources.secret(), _terms(world), b"87654321", 4_000_000_000).text
 
 

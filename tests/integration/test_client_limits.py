@@ -302,7 +302,7 @@ from toolfold.aws.clients import AwsClients
 from toolfold.cache.factory import create_shared_store
 from toolfold.errors import ClientLimit
 from toolfold.execution.client_limits import ClientLimits
-from toolfold.call_context import Clock
+from toolfold.client_call import Clock
 from toolfold.settings import Settings
 
 settings, clock = Settings.from_environment(), Clock(now=lambda: 1_768_320_000.0)

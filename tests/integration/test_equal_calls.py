@@ -14,10 +14,10 @@ from tests.support.clocks import Clock, timestamp
 from tests.support.executor import BUSY, Calls
 from tests.support.upstream import Upstream
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
-from toolfold import call_context as clocks
+from toolfold import client_call as clocks
 from toolfold.cache.memory import Memo
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.execution import argument_repair, cached_executor
+from toolfold.execution import argument_repair, cached_upstreams
 from toolfold.execution.call_log import CallLog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
@@ -97,7 +97,7 @@ def new_tools(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Tools:
         executor = ToolExecutor(Settings.from_environment(environment), clock=clock, **how)
         with monkeypatch.context() as patched:
             if not memo:
-                patched.setattr(cached_executor, "_MAX_MEMO_BYTES", 0)
+                patched.setattr(cached_upstreams, "_MAX_MEMO_BYTES", 0)
             assert bool(executor.memo._max_value_bytes) is memo
         return MetaTools(FileStore(bundled_path()), executor)
 
@@ -207,7 +207,7 @@ def test_answers_that_repeat_a_key_are_not_stored(calls: Calls, upstream: Upstre
         found = calls()
         assert found.entry is None
         assert "CANARYKEY" in found.body
-    stored = calls.executor.memo._stored
+    stored = calls.upstreams.memo._stored
     assert "CANARYKEY" not in repr([(key, one.value) for key, one in stored.items()])
 
 

@@ -23,6 +23,7 @@ from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
 from tests.support.http_service import HttpService, Received, Reply, TokenEndpoint, as_json, echo
 from toolfold.build.compiler import compile_folder
+from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import CatalogUnavailable
@@ -333,7 +334,7 @@ class TestFailures:
             broken = broken._replace(base_url="http://127.0.0.1:9")
         sources = {**world.catalog._sources, "query": broken}
         monkeypatch.setattr(world.catalog, "_sources", sources)
-        monkeypatch.setattr(type(world.executor._allow_list), "check", lambda *_: None)
+        monkeypatch.setattr(AllowList, "check", lambda *_: None)
         world.services["query"].answer = reply
         failed: list[Any] = []
         threads = [

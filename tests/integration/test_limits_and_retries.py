@@ -191,5 +191,5 @@ class TestBreaker:
         calls.error()
         clock.now += 30
         assert calls.error().code == "RATE_LIMITED"
-        [(_, breaker)] = calls.executor._upstreams["alpha_vantage"].call_breakers._breakers.items()
+        [(_, breaker)] = calls.upstreams._upstreams["alpha_vantage"].call_breakers._breakers.items()
         assert breaker.state == "half-open"

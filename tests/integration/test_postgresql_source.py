@@ -24,7 +24,7 @@ from tests.support import postgresql, sql_attacks
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.postgresql import PASSWORD, PostgresqlServer
 from tests.support.sql_databases import postgresql_statements
-from toolfold import call_context
+from toolfold import client_call
 from toolfold.aws.clients import AwsClients
 from toolfold.build.importers.base import RefreshReport
 from toolfold.build.importers.sql.importer import SqlSourceSettings
@@ -525,10 +525,10 @@ def test_a_statement_is_ended_at_its_deadline(server: PostgresqlServer, calls: C
 def test_a_cancelled_call_ends_its_statement(server: PostgresqlServer, calls: Calls) -> None:
     endless = "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
     calls.rows("SELECT 1")
-    context = call_context.CallContext()
+    context = client_call.ClientCall()
     timer = threading.Timer(0.3, context.cancel)
     timer.start()
-    with call_context.running(context):
+    with client_call.running(context):
         assert calls.error(endless, seconds=60).code == "CANCELLED"
     timer.join()
     _wait_until_idle(server)

@@ -13,15 +13,16 @@ import pytest
 
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
+from tests.support.executor import answered
 from tests.support.upstream import CSV, Upstream, notice
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.base import increment
 from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
-from toolfold.execution.cached_executor import CachedExecutor
+from toolfold.execution.cached_upstreams import CachedUpstreams
+from toolfold.execution.call_resources import CallResources
 from toolfold.execution.result import CallResult
-from toolfold.models import SourceCredentials
 from toolfold.settings import Settings
 
 KEY = "CANARYKEY0123456"
@@ -76,12 +77,10 @@ def make(catalog: Catalog, upstream: Upstream) -> Make:
             }
         )
         clock = clock or Clock()
-        executor = CachedExecutor(settings, clock=clock.clocks())
+        upstreams = CachedUpstreams(CallResources(settings, AwsClients(), clock=clock.clocks()))
 
         def call(name: str = "CPI", key: str = KEY, **arguments: Any) -> CallResult:
-            tool = catalog.get(name)
-            assert tool is not None
-            return executor.call(catalog.source(tool.source), tool, arguments, SourceCredentials(key))
+            return answered(upstreams, catalog, name, key, arguments)
 
         return call
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.sql_databases import create_sqlite
-from toolfold import call_context
+from toolfold import client_call
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.sql.importer import SqlSourceSettings
 from toolfold.build.importers.sql.refresh import refresh
@@ -125,9 +125,9 @@ def test_a_query_ends_with_its_call(executor: ToolExecutor, catalog: Catalog) ->
     with pytest.raises(CallError) as caught:
         executor.call(catalog, tool, {"sql": endless}, deadline=time.monotonic() + 0.2)
     assert caught.value.code == "UPSTREAM_TIMEOUT"
-    context = call_context.CallContext()
+    context = client_call.ClientCall()
     threading.Timer(0.1, context.cancel).start()
-    with call_context.running(context):
+    with client_call.running(context):
         assert error(executor, catalog, "query", sql=endless).code == "CANCELLED"
     assert call(executor, catalog, "query", sql="SELECT 1 AS one") == {"rows": [{"one": 1}]}
 

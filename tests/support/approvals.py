@@ -243,10 +243,15 @@ def by_stateless_stdio(world: World, tool: str, arguments: Mapping[str, Any], be
     return _rpc(json.loads(world.app.server.handle_message(parsed)))
 
 
+def share_approvals(app: App, other: App) -> None:
+    """Let ``other`` know the approvals of ``app``, as entry points of one process do."""
+    vars(other.executor.resources)["_approvals"] = app.executor.resources._approvals
+
+
 def by_lambda(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
     """Pass an event of API Gateway to the Lambda handler."""
     handler = make_handler(world.environment)
-    handler.app.executor.resources._approvals = world.app.executor.resources.approvals()  # the same process
+    share_approvals(world.app, handler.app)
     body = json.dumps(message("tools/call", _params(tool, arguments, beside)))
     event = {
         "version": "2.0",
@@ -263,7 +268,7 @@ def by_local_server(world: World, tool: str, arguments: Mapping[str, Any], besid
     url = world.local_url()
     assert world._local is not None
     world._local.lambda_handler.app.reset()
-    world._local.lambda_handler.app.executor.resources._approvals = world.app.executor.resources.approvals()
+    share_approvals(world.app, world._local.lambda_handler.app)
     body = message("tools/call", _params(tool, arguments, beside))
     return _rpc(requests.post(url, json=body, headers={"accept": "application/json"}, timeout=10).json())
 

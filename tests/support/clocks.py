@@ -6,7 +6,7 @@ import time
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from toolfold import call_context
+from toolfold import client_call
 
 NEW_YORK = ZoneInfo("America/New_York")
 
@@ -31,9 +31,9 @@ class Clock:
         self.slept.append(seconds)
         self.now += seconds
 
-    def clocks(self) -> call_context.Clock:
+    def clocks(self) -> client_call.Clock:
         """The clocks of an executor."""
-        return call_context.Clock(self, self.monotonic, self.sleep)
+        return client_call.Clock(self, self.monotonic, self.sleep)
 
     def monotonic(self) -> float:
         """Return monotonic seconds. They start at the real ones, because sockets use those."""

@@ -1,8 +1,8 @@
-"""Calls through one cached executor with a clock of its own, and replies of an upstream."""
+"""Calls through cached upstreams with a clock of their own, and replies of an upstream."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -10,9 +10,12 @@ import pytest
 from tests.support.clocks import Clock
 from tests.support.http import KEY
 from tests.support.upstream import CSV, Reply, notice
+from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
-from toolfold.execution.cached_executor import CachedExecutor
+from toolfold.execution.cached_upstreams import CachedUpstreams
+from toolfold.execution.call_context import CallContext
+from toolfold.execution.call_resources import CallResources
 from toolfold.execution.result import CallResult
 from toolfold.execution.upstream import CircuitBreaker
 from toolfold.models import SourceCredentials
@@ -23,8 +26,19 @@ BUSY: Reply = (503, {}, b"<html>busy</html>")
 DAILY = notice("our standard API rate limit is 25 requests per day")
 
 
+def answered(
+    upstreams: CachedUpstreams, catalog: Catalog, name: str, key: str, arguments: Mapping[str, Any], **options: Any
+) -> CallResult:
+    """The answer of a call that is prepared: its arguments are valid, and its key is known."""
+    tool = catalog.get(name)
+    assert tool is not None
+    call = CallContext(catalog, tool, arguments, **options)
+    call.source_credentials = SourceCredentials(key)
+    return upstreams.call(call)
+
+
 class Calls:
-    """Calls through one cached executor with a clock of its own."""
+    """Calls through cached upstreams with a clock of their own."""
 
     def __init__(self, catalog: Catalog, clock: Clock, url: str, **environment: str) -> None:
         settings = Settings.from_environment(
@@ -33,19 +47,16 @@ class Calls:
                 **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
             }
         )
-        self.executor = CachedExecutor(settings, clock=clock.clocks())
+        self.upstreams = CachedUpstreams(CallResources(settings, AwsClients(), clock=clock.clocks()))
         self.catalog = catalog
 
     def __call__(self, name: str = "CPI", key: str = KEY, **how: Any) -> CallResult:
-        bypass_cache, deadline = how.pop("bypass_cache", False), how.pop("deadline", None)
-        tool = self.catalog.get(name)
-        assert tool is not None
-        source, credentials = self.catalog.source(tool.source), SourceCredentials(key)
-        return self.executor.call(source, tool, how, credentials, bypass_cache=bypass_cache, deadline=deadline)
+        options = {name: how.pop(name) for name in ("bypass_cache", "deadline") if name in how}
+        return answered(self.upstreams, self.catalog, name, key, how, **options)
 
     @property
     def breaker(self) -> CircuitBreaker:
-        return self.executor._upstreams["alpha_vantage"].breaker
+        return self.upstreams._upstreams["alpha_vantage"].breaker
 
     def error(self, name: str = "CPI", **how: Any) -> CallError:
         with pytest.raises(CallError) as caught:

@@ -48,7 +48,7 @@ def called(app: Any) -> Any:
 
 def keys_in_memory(app: Any) -> int:
     """How many API keys that were read from AWS are known."""
-    return len(app.gateway.app.executor.resources._secrets._last_good)
+    return len(app.gateway.app.executor.resources.secret_provider._last_good)
 
 
 def tell(**said: Any) -> None:

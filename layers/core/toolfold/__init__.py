@@ -14,14 +14,23 @@ from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.client import AsyncClient, Client
+    from toolfold.execution.call_context import CallContext
+    from toolfold.execution.pipeline import Middleware
 
-__all__ = ["AsyncClient", "Client", "__version__"]
+__all__ = ["AsyncClient", "CallContext", "Client", "Middleware", "__version__"]
+
+_MODULES = {
+    "AsyncClient": "toolfold.client",
+    "CallContext": "toolfold.execution.call_context",
+    "Client": "toolfold.client",
+    "Middleware": "toolfold.execution.pipeline",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import the client when it is used: no server needs it."""
-    if name in ("AsyncClient", "Client"):
+    """Import what others use when they use it: no server needs it for its first response."""
+    if name in _MODULES:
         import importlib
 
-        return getattr(importlib.import_module("toolfold.client"), name)
+        return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

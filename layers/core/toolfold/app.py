@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from toolfold.aws.clients import AwsClients
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.store import FileStore
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.call_log_file import CallLogFile
+    from toolfold.execution.pipeline import Middleware
     from toolfold.settings import Settings
 
 __all__ = ["App", "build_app"]
@@ -123,7 +124,8 @@ def build_app(
         page: What the page of a local server may do; empty: it serves none. Deployed, the settings say it.
 
     Raises:
-        SettingsError: ``settings.catalog`` is neither a path nor an S3 address.
+        SettingsError: ``settings.catalog`` is neither a path nor an S3 address, or a class of ``settings.middleware``
+            cannot be made.
     """
     catalog_store = catalog_store or open_store(settings)
     aws = AwsClients()
@@ -139,6 +141,11 @@ def build_app(
     closed = open_keys(settings) if is_public else []
     if closed:
         logger.error("%s is not used: anyone could call with it. %s", " and ".join(closed), _HOW_TO_OPEN)
+    middleware: Sequence[Middleware] = ()
+    if settings.middleware:
+        from toolfold.execution.pipeline import load_middleware
+
+        middleware = load_middleware(settings.middleware)
     executor = ToolExecutor(
         settings,
         aws=aws,
@@ -147,6 +154,7 @@ def build_app(
         uses_own_keys=not closed,
         logs_audit=logs_audit,
         read_file=lambda sha256: catalog_store().file(sha256),
+        middleware=middleware,
     )
     page = page or ("" if hosts or settings.explorer == "off" else settings.explorer)
     policy = OriginPolicy(settings.allowed_origins, hosts, port, _public_host(settings) if hosts or page else "", page)

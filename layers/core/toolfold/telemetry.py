@@ -285,20 +285,22 @@ def configure(settings: Settings, stream: CurrentStdout | None = None) -> Teleme
 
     Args:
         settings: The settings.
-        stream: Where to log to, if no logger was made in this process before; None: to stdout, at once.
+        stream: Where to log to from now on; None: to stdout, at once.
     """
     service = os.environ.get("POWERTOOLS_SERVICE_NAME") or "toolfold"
     namespace = os.environ.get("POWERTOOLS_METRICS_NAMESPACE") or "toolfold"
     # Powertools names the logging.Logger after the service. It has to be that of the library modules, so the service
     # is set as a key.
+    target = cast(TextIO, stream or CurrentStdout())
     logger = Logger(
         service=LOGGER_NAME,
         level=settings.log_level,
-        stream=cast(TextIO, stream or CurrentStdout()),
+        stream=target,
         sampling_rate=settings.log_sample_rate,
         logger_formatter=ExceptionNameFormatter(use_rfc3339=True, utc=True),
     )
-    logger.setLevel(settings.log_level)  # Powertools applies ``level`` only when it first configures a logger
+    logger.setLevel(settings.log_level)  # Powertools applies level and stream only when it first configures a logger
+    cast(logging.StreamHandler[TextIO], logger.registered_handler).setStream(target)
     logger.append_keys(service=service)
     logging.getLogger(CALL_LOGGER_NAME).setLevel(logging.INFO)  # at every level of the others
     return Telemetry(logger, _make_tracer(service) if settings.trace else None, namespace)

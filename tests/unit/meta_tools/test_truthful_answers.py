@@ -21,8 +21,8 @@ from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, example_respo
 from tests.support.meta_tools import error, tokens
 from tests.support.upstream import Upstream
 from toolfold.budget import WorkBudget
-from toolfold.call_context import Clock
 from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.client_call import Clock
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools import answer_reader, completion

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.catalog.json_schema import properties
 
@@ -22,6 +22,23 @@ _MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
 
 _NOT_SENT = frozenset({"function", "query", "lists", "sends", "arguments", "blank_allowed"})
 """Keys of a tool's ``call`` that say how arguments are read, or whose effect is in the arguments."""
+
+
+class CacheKeys(NamedTuple):
+    """The cache keys of one call.
+
+    Attributes:
+        data: of data that it may get: first what all API keys share, where there is such, then what is its key's alone.
+        error: of the error that its key met.
+    """
+
+    data: tuple[str, ...]
+    error: str
+
+    @property
+    def own(self) -> str:
+        """Where data is stored for the key alone."""
+        return self.data[-1]
 
 
 def hash_api_key(source: Source, endpoint: str, key: str, salt: str) -> str:

@@ -19,7 +19,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +30,7 @@ from toolfold.private_folder import PathRefused
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
-    from toolfold.execution.call_log import CallLog
-    from toolfold.execution.credentials import RequestCredentials
+    from toolfold.execution.call_context import CallContext
     from toolfold.settings import Settings
 
 logger = logging.getLogger("toolfold")
@@ -171,29 +169,6 @@ def _open(path: str, flags: int) -> int:
 _HASH_DIGITS = 32
 
 
-@dataclass
-class AuditLine:
-    """What is known about one call; changed while the call is performed.
-
-    Attributes:
-        tool: the tool that is called.
-        arguments: as they were given; the validated ones once there are any.
-        credentials: of the request.
-        call: its log line, with its code.
-        approval: the id of its approval; empty for a call that needs none.
-    """
-
-    tool: Tool
-    arguments: Mapping[str, Any]
-    credentials: RequestCredentials
-    call: CallLog
-    approval: str = ""
-
-    def note_approval(self, id_: str) -> None:
-        """Set the id of the approval."""
-        self.approval = id_
-
-
 class AuditLog:
     """Writes audit lines. One for a process; safe to use from many threads.
 
@@ -209,21 +184,21 @@ class AuditLog:
             self._file = AuditFile(settings.audit_file)
         self._key = b""
 
-    def write(self, line: AuditLine) -> None:
-        """Append ``line`` to the file, or add its fields to the log line of its call, which has tool and code.
+    def write(self, call: CallContext) -> None:
+        """Append the line of a finished call to the file, or add its fields to the log line, which has tool and code.
 
         Never raises: a file that cannot be written is reported, and stops no call.
         """
-        tool, key = line.tool, self._hash_key()
-        principal, arguments = principal_id(line.credentials, key), _hash(key, tool, line.arguments)
-        caller = {"principal": principal, "profile": line.credentials.profile}
+        tool, key = call.tool, self._hash_key()
+        principal, arguments = principal_id(call.credentials, key), _hash(key, tool, call.arguments)
+        caller = {"principal": principal, "profile": call.credentials.profile}
         changes = {"effect": tool.effect, "arguments": arguments}
         if self._file is None:
-            fields = {**caller, **changes, "approval": line.approval}
-            line.call.audit = {name: value for name, value in fields.items() if value}
+            fields = {**caller, **changes, "approval": call.approval_id}
+            call.log.audit = {name: value for name, value in fields.items() if value}
         else:
             at = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            outcome = {"code": line.call.code, "approval": line.approval}
+            outcome = {"code": call.log.code, "approval": call.approval_id}
             self._file.append({"time": at, "kind": "audit", **caller, "tool": tool.name, **changes, **outcome})
 
     def _hash_key(self) -> bytes:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolfold.errors import InternalError, UpstreamError, UpstreamTimeout
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Tool
 
 LOGGER_NAME = "toolfold.calls"
 """The logger of lines that are written at every TOOLFOLD_LOG_LEVEL: those that audit a call."""
@@ -99,3 +102,33 @@ def log_call(call: CallLog) -> None:
     logger = logging.getLogger(LOGGER_NAME if call.audit else "toolfold")
     if logger.isEnabledFor(logging.INFO):
         logger.info("call", extra={**call.fields(), **call.audit})
+
+
+class Observer(Protocol):
+    """Is called from many threads, must return at once, and must not raise."""
+
+    def start_request(
+        self, name: str, arguments: Mapping[str, Any], profile: str
+    ) -> Callable[[Mapping[str, Any]], None]:
+        """Note that a call of a meta-tool begins.
+
+        Args:
+            name: The meta-tool.
+            arguments: As the client sent them.
+            profile: The profile of the request; empty: the path without a name.
+
+        Returns:
+            What is called with the fields of the log line of the answer: ``error`` and the figures of
+            ``meta_tools.usage``.
+        """
+
+    def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
+        """Note that a call of ``tool`` begins, in the thread that performs it.
+
+        Returns:
+            What is called with ``OK``, or with the code of the error; with an empty code for a call that was not made,
+            because its answer is not in memory.
+        """
+
+    def record_call(self, call: CallLog) -> None:
+        """Note the log line of a call, in the thread that performs it, before the call ends."""

@@ -6,16 +6,14 @@ Each is made when it is needed first. This module is imported by the first call,
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.cache.factory import create_shared_store
-from toolfold.call_context import Clock
+from toolfold.client_call import Clock
 from toolfold.errors import LIMITS_UNAVAILABLE
-from toolfold.execution import api_keys, validation  # noqa: F401 - imported with what calls share, by `warm_up` too
 from toolfold.execution.audit import AuditLog
-from toolfold.execution.cached_executor import CachedExecutor
 from toolfold.execution.client_limits import ClientLimits
 from toolfold.execution.secrets import SecretProvider
 from toolfold.execution.source_health import SourceHealth, Trouble
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.errors import CallError
     from toolfold.execution.approval import ApprovalGate
+    from toolfold.execution.call_log import CallLog
     from toolfold.execution.single_use import SingleUse
     from toolfold.network.session import HttpClient
     from toolfold.results.offload import AnswerStore
@@ -33,6 +32,17 @@ if TYPE_CHECKING:
 
 __all__ = ["CallResources"]
 
+T = TypeVar("T")
+
+
+class made_once(cached_property[T]):  # noqa: N801 - a decorator
+    """A property whose value the first thread that needs it makes, while the others wait; then it is an attribute."""
+
+    def __get__(self, instance: CallResources, owner: Any = None) -> T:  # type: ignore[override]
+        """Return the value, made under the lock of ``instance``."""
+        with instance.lock:
+            return super().__get__(instance, owner)
+
 
 class CallResources:
     """What calls share. One for a process; safe to use from many threads.
@@ -40,7 +50,10 @@ class CallResources:
     Args:
         settings: the settings in force.
         aws: creates the clients of AWS.
+        on_call: called with the log of every finished call; None: it is a log line of its own.
         on_failure: called with a code when something of the deployment fails without failing a call.
+        uses_own_keys: whether calls without a key may use those of the deployment.
+        logs_audit: whether the log of a call has what the audit log says of it, where no file is set for that.
         adapters: finds the adapters of sources (default: the built-in and installed ones).
         clock: the clocks (default: the system's).
         read_file: returns content of the current catalog by its SHA-256.
@@ -51,147 +64,99 @@ class CallResources:
         settings: Settings,
         aws: AwsClients,
         *,
-        on_failure: Callable[[str], None] | None,
-        adapters: AdapterRegistry | None,
-        clock: Clock | None,
-        read_file: Callable[[str], Mapping[str, str] | None],
+        on_call: Callable[[CallLog], None] | None = None,
+        on_failure: Callable[[str], None] | None = None,
+        uses_own_keys: bool = True,
+        logs_audit: bool = False,
+        adapters: AdapterRegistry | None = None,
+        clock: Clock | None = None,
+        read_file: Callable[[str], Mapping[str, str] | None] = lambda _: None,
     ) -> None:
-        self._settings, self._aws, self._on_failure = settings, aws, on_failure
-        self._adapters, self._clock, self._read_file = adapters, clock, read_file
-        self._now = time.time if clock is None else clock.now
-        self._secrets: SecretProvider | None = None
-        self._http_client: HttpClient | None = None
-        self._lock = threading.Lock()
-        self._forget()
+        self.settings, self.aws, self.adapters, self.clock = settings, aws, adapters, clock or Clock()
+        self.on_call, self.on_failure, self.read_file = on_call, on_failure, read_file
+        self.uses_own_keys, self.is_audited = uses_own_keys, logs_audit or bool(settings.audit_file)
+        self.lock = threading.RLock()
 
-    def _forget(self) -> None:
-        """Drop all but the secrets and the HTTP client, which are reset."""
-        self._client_limits: ClientLimits | None = None
-        self._cached_executor: CachedExecutor | None = None
-        self._answer_store: AnswerStore | None = None
-        self._approvals: tuple[ApprovalGate, SingleUse] | None = None
-        self._audit_log: AuditLog | None = None
-        self._health: SourceHealth | None = None
-
-    def reset(self) -> None:
-        """Drop everything; the next call makes it again."""
-        with self._lock:
-            self._forget()
-            if self._secrets is not None:
-                self._secrets.reset()
-            if self._http_client is not None:
-                self._http_client.close()
+    def close(self) -> None:
+        """Drop the secrets, and close the connections."""
+        if "secret_provider" in vars(self):
+            self.secret_provider.reset()
+        if "http_client" in vars(self):
+            self.http_client.close()
 
     def record_success(self, tool: Tool) -> None:
         """Report that the source of ``tool`` has answered a call."""
-        if self._health is not None:
+        if "_health" in vars(self):
             self._health.record_success(tool)
 
     def record_failure(self, tool: Tool, error: CallError) -> None:
         """Report that a call of ``tool`` failed; see :mod:`toolfold.execution.source_health`."""
-        with self._lock:
-            if self._health is None:
-                self._health = SourceHealth(time.monotonic if self._clock is None else self._clock.monotonic)
-            health = self._health
-        health.record_failure(tool, error)
+        self._health.record_failure(tool, error)
 
     def troubles(self) -> Mapping[str, Trouble]:
         """Return id of a source → what is wrong with it, by the last calls."""
-        return {} if self._health is None else self._health.troubles()
+        return self._health.troubles() if "_health" in vars(self) else {}
 
-    def circuit_states(self) -> dict[str, str]:
-        """Return the state of the circuit breaker of each source that was called, by its id."""
-        with self._lock:
-            executor = self._cached_executor
-        return {} if executor is None else executor.circuit_states()
+    @made_once
+    def _health(self) -> SourceHealth:
+        return SourceHealth(self.clock.monotonic)
 
-    def cached_executor(self) -> CachedExecutor:
-        """Return what performs validated calls; made by the first call."""
-        with self._lock:
-            if self._cached_executor is None:
-                self._cached_executor = CachedExecutor(
-                    self._settings,
-                    aws=self._aws,
-                    get_http_client=lambda: self.http_client,
-                    on_failure=self._on_failure,
-                    adapters=self._adapters,
-                    clock=self._clock,
-                    read_file=self._read_file,
-                )
-            return self._cached_executor
-
-    @property
+    @made_once
     def http_client(self) -> HttpClient:
         """The HTTP client of all calls, made for the first request that is sent: its import takes the longest."""
-        with self._lock:
-            if self._http_client is None:
-                from toolfold.network.session import HttpClient
+        from toolfold.network.session import HttpClient
 
-                self._http_client = HttpClient()
-            return self._http_client
+        return HttpClient()
 
+    @made_once
     def secret_provider(self) -> SecretProvider:
-        """Return what reads API keys from AWS; made by the first call."""
-        with self._lock:
-            if self._secrets is None:
-                self._secrets = SecretProvider(
-                    self._aws,
-                    self._settings.secret_ttl_s,
-                    self._settings.secret_timeout_s,
-                    self._on_failure,
-                    self._settings.source_keys,
-                )
-            return self._secrets
+        """What reads API keys from AWS."""
+        settings = self.settings
+        return SecretProvider(
+            self.aws, settings.secret_ttl_s, settings.secret_timeout_s, self.on_failure, settings.source_keys
+        )
 
+    @made_once
     def answer_store(self) -> AnswerStore:
-        """Return what saves long answers; made by the first of them."""
-        with self._lock:
-            if self._answer_store is None:
-                from toolfold.results.offload import AnswerStore
+        """What saves long answers."""
+        from toolfold.results.offload import AnswerStore
 
-                settings = self._settings
-                self._answer_store = AnswerStore(
-                    settings.offload, settings.presigned_url_ttl_s, settings.s3_timeout_s, self._aws, self._on_failure
-                )
-            return self._answer_store
+        settings = self.settings
+        return AnswerStore(
+            settings.offload, settings.presigned_url_ttl_s, settings.s3_timeout_s, self.aws, self.on_failure
+        )
 
+    @made_once
     def client_limits(self) -> ClientLimits:
-        """Return what counts the calls of each caller; made by the first call."""
-        with self._lock:
-            if self._client_limits is None:
-                clock = self._clock or Clock()
-                shared = create_shared_store(
-                    self._settings, clock.monotonic, self._aws, name="Limits of callers", on_failure=self._report_limits
-                )
-                self._client_limits = ClientLimits(self._settings, shared, clock)
-            return self._client_limits
+        """What counts the calls of each caller."""
+        shared = create_shared_store(
+            self.settings, self.clock.monotonic, self.aws, name="Limits of callers", on_failure=self._report_limits
+        )
+        return ClientLimits(self.settings, shared, self.clock)
 
-    def approvals(self) -> tuple[ApprovalGate, SingleUse]:
-        """Return what decides about calls that need approval, and what lets a token be used once."""
-        secrets = self.secret_provider()
-        with self._lock:
-            if self._approvals is None:
-                from toolfold.execution import approval, approval_store, single_use  # few catalogs need them
-
-                resources = approval_store.ApprovalResources(self._settings, self._aws, secrets.get_secret, self._now)
-                self._approvals = approval.ApprovalGate(resources), single_use.SingleUse(resources)
-            return self._approvals
-
+    @property
     def approval_gate(self) -> ApprovalGate:
-        """Return what decides about calls that need approval."""
-        return self.approvals()[0]
+        """What decides about calls that need approval."""
+        return self._approvals[0]
 
+    @property
     def single_use(self) -> SingleUse:
-        """Return what lets a token be used once."""
-        return self.approvals()[1]
+        """What lets a token be used once."""
+        return self._approvals[1]
 
+    @made_once
+    def _approvals(self) -> tuple[ApprovalGate, SingleUse]:
+        from toolfold.execution import approval, approval_store, single_use  # few catalogs need them
+
+        secret = self.secret_provider.get_secret
+        resources = approval_store.ApprovalResources(self.settings, self.aws, secret, self.clock.now)
+        return approval.ApprovalGate(resources), single_use.SingleUse(resources)
+
+    @made_once
     def audit_log(self) -> AuditLog:
-        """Return what logs each call; made by the first call."""
-        with self._lock:
-            if self._audit_log is None:
-                self._audit_log = AuditLog(self._settings, self._now)
-            return self._audit_log
+        """What logs each call."""
+        return AuditLog(self.settings, self.clock.now)
 
     def _report_limits(self, _reason: str) -> None:
-        if self._on_failure is not None:
-            self._on_failure(LIMITS_UNAVAILABLE)
+        if self.on_failure is not None:
+            self.on_failure(LIMITS_UNAVAILABLE)

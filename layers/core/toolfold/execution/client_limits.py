@@ -36,8 +36,8 @@ from toolfold.messages import DAY_USED_UP, WAIT
 
 if TYPE_CHECKING:
     from toolfold.cache.base import CacheStore, FailSafeStore
-    from toolfold.call_context import Clock
     from toolfold.catalog.entries import Source
+    from toolfold.client_call import Clock
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.settings import Settings
 

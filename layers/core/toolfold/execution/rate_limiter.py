@@ -31,7 +31,7 @@ from toolfold.wording import from_data, to_data
 if TYPE_CHECKING:
     from toolfold.cache.base import FailSafeStore
     from toolfold.cache.memory import MemoryStore
-    from toolfold.call_context import Clock
+    from toolfold.client_call import Clock
     from toolfold.settings import Settings
 
 T = TypeVar("T")

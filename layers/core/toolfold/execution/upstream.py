@@ -12,12 +12,10 @@ arguments, and counts against the same call with the same key.
 
 from __future__ import annotations
 
-import functools
 import os
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
 
 from cachetools import LRUCache
 
@@ -28,41 +26,13 @@ from toolfold.sources.base import NotSent, Retryable
 from toolfold.wording import mapped
 
 if TYPE_CHECKING:
-    from toolfold.call_context import Clock
-    from toolfold.catalog.entries import Source, Tool
-    from toolfold.execution.call_log import CallLog
+    from toolfold.catalog.entries import Source
+    from toolfold.client_call import Clock
+    from toolfold.execution.call_context import CallContext
     from toolfold.execution.rate_limiter import RateLimiter
-    from toolfold.models import ParsedResponse, SourceCredentials
+    from toolfold.models import ParsedResponse
     from toolfold.settings import Settings
     from toolfold.sources.base import SourceAdapter
-
-
-@dataclass(frozen=True)
-class Request:
-    """A call to be sent.
-
-    Attributes:
-        source: the source of ``tool``.
-        tool: the tool that is called.
-        arguments: the validated arguments.
-        credentials: the API key.
-        key_id: the hash of the API key and of the address that it is sent to.
-        deadline: when the result must be there, by the monotonic clock.
-        known_keys: the API keys that a response of the upstream may repeat.
-    """
-
-    source: Source
-    tool: Tool
-    arguments: Mapping[str, Any]
-    credentials: SourceCredentials
-    key_id: str
-    deadline: float
-    known_keys: tuple[str, ...] = field(default=(), repr=False)
-
-    @functools.cached_property
-    def redactor(self) -> Redactor:
-        """Replaces the keys of the call."""
-        return Redactor(self.known_keys)
 
 
 def _system_random() -> float:
@@ -90,7 +60,7 @@ class RetryingClient:
         self._adapter, self._limiter, self._settings = adapter, limiter, settings
         self._clock, self._jitter = clock, jitter
 
-    def fetch(self, request: Request, log: CallLog) -> ParsedResponse:
+    def fetch(self, call: CallContext) -> ParsedResponse:
         """Return the upstream's data.
 
         Retried are: no connection, a connection that broke, status 502, 503 and 504, an empty response; and once a
@@ -99,44 +69,45 @@ class RetryingClient:
         Raises:
             CallError: the outcome of the last request, without the keys of the call.
         """
-        is_read = request.tool.effect == "read"
+        log, is_read = call.log, call.tool.effect == "read"
         was_slowed, attempt = False, 0
         while True:
             log.was_refused = True
             try:
-                log.wait_s += self._limiter.acquire(request.key_id, request.deadline)
+                log.wait_s += self._limiter.acquire(call.key_id, call.ends_at)
             finally:
-                log.quota_used_percent = self._limiter.quota_used_percent(request.key_id)
+                log.quota_used_percent = self._limiter.quota_used_percent(call.key_id)
             log.was_refused = False
             try:
-                return self._send(request, log)
+                return self._send(call)
             except RateLimited as error:
-                refusal = self._limiter.record_refusal(request.key_id, error)
+                refusal = self._limiter.record_refusal(call.key_id, error)
                 pause_s = float(refusal.details.get("retry_after_s", self._settings.max_queue_wait_s + 1))
-                if not is_read or was_slowed or not self._may_wait(pause_s, request.deadline):
+                if not is_read or was_slowed or not self._may_wait(pause_s, call.ends_at):
                     raise refusal from None
                 was_slowed = True
             except CallError as error:
                 if not is_read or not isinstance(error, Retryable) or attempt >= self._settings.retries:
                     raise
                 pause_s = self._backoff(error, attempt)
-                if not self._may_wait(pause_s, request.deadline):
+                if not self._may_wait(pause_s, call.ends_at):
                     raise
                 attempt += 1
             self._clock.sleep(pause_s)
             log.wait_s += pause_s
 
-    def _send(self, request: Request, log: CallLog) -> ParsedResponse:
-        log.requests += 1
+    def _send(self, call: CallContext) -> ParsedResponse:
+        tool, arguments, credentials = call.tool, call.arguments, call.source_credentials
+        call.log.requests += 1
         started = self._clock.monotonic()
         try:
             try:
-                response = self._adapter.call(request.tool, request.arguments, request.credentials, request.deadline)
+                response = self._adapter.call(tool, arguments, credentials, call.ends_at)
             finally:
-                log.upstream_s += self._clock.monotonic() - started
-            return self._adapter.parse(request.tool, request.arguments, response, request.credentials)
+                call.log.upstream_s += self._clock.monotonic() - started
+            return self._adapter.parse(tool, arguments, response, credentials)
         except CallError as error:
-            raise _without_keys(error, request) from error.__cause__
+            raise _without_keys(error, call) from error.__cause__
 
     def _backoff(self, error: CallError, attempt: int) -> float:
         # Half of it is random, so that calls that failed together are not retried together.
@@ -147,17 +118,17 @@ class RetryingClient:
         return pause_s <= self._settings.max_queue_wait_s and self._clock.monotonic() + pause_s < deadline
 
 
-def _without_keys(error: CallError, request: Request) -> CallError:
+def _without_keys(error: CallError, call: CallContext) -> CallError:
     """Return ``error`` without the keys: it may quote the upstream.
 
     Its sentences are toolfold's or the catalog's, in which a short key is a word like any other.
     """
-    sentences = Redactor(key for key in request.known_keys if len(key) >= MIN_KEY_CHARS)
+    sentences = Redactor(key for key in call.known_keys if len(key) >= MIN_KEY_CHARS)
     return error.changed(
         problem=mapped(error.problem, sentences.redact_text),
         next_step=mapped(error.next_step, sentences.redact_text),
         **{
-            name: value if isinstance(value, int | float) else request.redactor.redact_value(value)
+            name: value if isinstance(value, int | float) else call.redactor.redact_value(value)
             for name, value in error.details.items()
         },
     )
@@ -267,38 +238,37 @@ class Upstream:
         limits = settings.breaker_failures, settings.breaker_cooldown_s, clock.monotonic
         self.breaker, self.call_breakers = CircuitBreaker(*limits), CircuitBreakers(*limits)
 
-    def varies_by_key(self, request: Request, now: float) -> bool:
+    def varies_by_key(self, call: CallContext, now: float) -> bool:
         """Return whether another API key may be given another response to a call."""
         quick = getattr(self.adapter, "varies_by_key", None)
         if quick is not None:
-            return bool(quick(request.tool, request.arguments))
-        return self.adapter.cache_policy(request.tool, request.arguments, now).varies_by_key
+            return bool(quick(call.tool, call.arguments))
+        return self.adapter.cache_policy(call.tool, call.arguments, now).varies_by_key
 
-    def fetch(self, request: Request, key: str, log: CallLog) -> ParsedResponse:
+    def fetch(self, call: CallContext, key: str) -> ParsedResponse:
         """Send a call and return the upstream's data.
 
         Args:
-            request: the call.
-            key: the cache key of the call, for its API key alone.
-            log: of the call.
+            call: the call.
+            key: its cache key, for its API key alone.
 
         Raises:
             CallError: the outcome of the last request, or the circuit breaker is open.
         """
-        self.adapter.check_call(request.tool, request.arguments, request.credentials)
-        self._check_breakers(key, log)
+        self.adapter.check_call(call.tool, call.arguments, call.source_credentials)
+        self._check_breakers(call, key)
         try:
-            found = self._client.fetch(request, log)
+            found = self._client.fetch(call)
         except CallError as error:
-            self._record_failure(key, error, log)
-            self._log_state(key, log)
+            self._record_failure(call, key, error)
+            self._log_state(call, key)
             raise
         self.breaker.record_success()
         self.call_breakers.record_success(key)
         return found
 
-    def _check_breakers(self, key: str, log: CallLog) -> None:
-        self._log_state(key, log)
+    def _check_breakers(self, call: CallContext, key: str) -> None:
+        self._log_state(call, key)
         source_wait_s, call_wait_s = self.breaker.wait_s, self.call_breakers.get(key).wait_s
         if source_wait_s or call_wait_s:
             paused = "calls to it are" if source_wait_s else "this call is"
@@ -309,12 +279,12 @@ class Upstream:
                 retryable=True,
             )
 
-    def _record_failure(self, key: str, error: CallError, log: CallLog) -> None:
+    def _record_failure(self, call: CallContext, key: str, error: CallError) -> None:
         if isinstance(error, CallCancelled):
             return  # it says nothing about the source
         if isinstance(error, NotSent):
             self.breaker.record_failure()
-        elif not log.was_refused:
+        elif not call.log.was_refused:
             if not isinstance(error, UpstreamTimeout):  # which may have come before there was a connection
                 self.breaker.record_success()
             if isinstance(error, UpstreamError | UpstreamTimeout) and error.details.get("retryable"):
@@ -322,6 +292,6 @@ class Upstream:
             else:
                 self.call_breakers.record_success(key)
 
-    def _log_state(self, key: str, log: CallLog) -> None:
+    def _log_state(self, call: CallContext, key: str) -> None:
         state = self.breaker.state
-        log.circuit_breaker = state if state != "closed" else self.call_breakers.get(key).state
+        call.log.circuit_breaker = state if state != "closed" else self.call_breakers.get(key).state

@@ -71,7 +71,7 @@ _call: ContextVar[_Call | None] = ContextVar("watched_call", default=None)
 
 
 class CallFeed:
-    """Keep the last calls and requests in memory. An :class:`~toolfold.execution.executor.Observer`.
+    """Keep the last calls and requests in memory. An :class:`~toolfold.execution.call_log.Observer`.
 
     Args:
         log_file: A call log whose lines are added; empty: that of the settings of the App, where they name one.
@@ -106,7 +106,7 @@ class CallFeed:
     def start_request(
         self, name: str, arguments: Mapping[str, Any], profile: str
     ) -> Callable[[Mapping[str, Any]], None]:
-        """Note that a call of a meta-tool begins; see :class:`~toolfold.execution.executor.Observer`."""
+        """Note that a call of a meta-tool begins; see :class:`~toolfold.execution.call_log.Observer`."""
         request = _Request(name, profile, time.perf_counter())
         token = _request.set(request)
         # Clients that use another name for it have one text among the arguments.
@@ -122,7 +122,7 @@ class CallFeed:
         return end
 
     def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
-        """Note that a call of ``tool`` begins; see :class:`~toolfold.execution.executor.Observer`."""
+        """Note that a call of ``tool`` begins; see :class:`~toolfold.execution.call_log.Observer`."""
         with self._lock:
             number = next(self._numbers)
             call = self._running[number] = _Call(
@@ -140,7 +140,7 @@ class CallFeed:
         return end
 
     def record_call(self, call: CallLog) -> None:
-        """Note the log line of a call; see :class:`~toolfold.execution.executor.Observer`."""
+        """Note the log line of a call; see :class:`~toolfold.execution.call_log.Observer`."""
         running = _call.get()
         if running is not None:
             running.log = call

@@ -121,6 +121,7 @@ class Settings:
     approval_secret: str = setting(p.approval_secret)
     approval_ttl_s: float = setting(p.number(10, p.DAY_S), "600")
     audit_file: str = setting(p.log_file)
+    middleware: tuple[str, ...] = setting(p.middleware)
     explorer: str = setting(p.choice("off", "read-only", "calls"), "off")
     ignored_variables: tuple[str, ...] = setting(p.names)
     source_urls: Mapping[str, str]

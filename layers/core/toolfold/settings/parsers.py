@@ -151,6 +151,7 @@ hosts = items(
     lower=True,
 )
 commands = items(r"(?![a-z][a-z0-9_]*=$)([a-z][a-z0-9_]*=)?(?=[^\s])([^\"'\\]|\"[^\"]+\"|'[^']+'|\\.)+", "commands")
+middleware = items(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "names of classes, module:Class")
 names = items(r"[A-Za-z0-9_]+\*?", "names of variables")
 
 MODE_SYNONYMS: Mapping[str, str] = {"individual": "direct"}

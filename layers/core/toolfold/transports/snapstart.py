@@ -35,22 +35,24 @@ if TYPE_CHECKING:
 logger = logging.getLogger("toolfold")
 
 _USED_BY_TOOL_CALL = (
+    "encodings.idna",
+    "jsonschema_rs",
+    "rapidfuzz",
     "toolfold.cache.dynamodb",
     "toolfold.execution.argument_tickers",
     "toolfold.execution.audit",
-    "toolfold.execution.cached_executor",
+    "toolfold.execution.cached_upstreams",
+    "toolfold.execution.call_context",
     "toolfold.execution.client_limits",
     "toolfold.execution.secrets",
     "toolfold.execution.validation",
-    "toolfold.meta_tools.reader",
-    "toolfold.meta_tools.answer_reader",
     "toolfold.meta_tools.answer_reader",
     "toolfold.meta_tools.argument_reader",
+    "toolfold.meta_tools.call",
     "toolfold.meta_tools.call_forms",
-    "toolfold.meta_tools.call",
     "toolfold.meta_tools.completion",
-    "toolfold.meta_tools.call",
     "toolfold.meta_tools.object_text",
+    "toolfold.meta_tools.reader",
     "toolfold.meta_tools.tool_call",
     "toolfold.network.session",
     "toolfold.results.offload",
@@ -61,10 +63,6 @@ _USED_BY_TOOL_CALL = (
     "toolfold.results.select.requested",
     "toolfold.sources.http_api.adapter",
     "toolfold.sources.http_api.transport_errors",
-    # of libraries: by the first schema that is checked, name that is not found, and host name that is resolved
-    "jsonschema_rs",
-    "rapidfuzz",
-    "encodings.idna",
 )
 """Modules that are imported when they are first needed. ``tests/integration/test_snapshot.py`` finds missing ones."""
 

@@ -26,7 +26,7 @@ from toolfold.protocol.jsonrpc import JsonRpcError, Message
 from toolfold.protocol.versions import INTERNAL_ERROR, PARSE_ERROR
 
 if TYPE_CHECKING:
-    from toolfold.call_context import CallContext, SendProgress
+    from toolfold.client_call import ClientCall, SendProgress
     from toolfold.protocol.mcp import Server
     from toolfold.transports.workers import WorkerPool
 
@@ -59,7 +59,7 @@ class _Call:
     def __init__(self, message: Message, size: int) -> None:
         self.message, self.size = message, size
         self.is_cancelled = False
-        self.context: CallContext | None = None
+        self.context: ClientCall | None = None
 
 
 class StdioSession:
@@ -250,9 +250,9 @@ class StdioSession:
 
     def _answer_call(self, call: _Call) -> bytes:
         """Return the answer to a call, which can be cancelled and may report its progress while it runs."""
-        from toolfold.call_context import CallContext, running  # not needed by the first answers
+        from toolfold.client_call import ClientCall, running  # not needed by the first answers
 
-        context = CallContext(self._progress_sender(call))
+        context = ClientCall(self._progress_sender(call))
         with self._lock:
             call.context = context
             if call.is_cancelled:

@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from toolfold import call_context
+from toolfold import client_call
 from toolfold.catalog.reader import damaged
 from toolfold.errors import AuthRejected, CallCancelled, CatalogUnavailable, InvalidArguments, UpstreamError
 from toolfold.extras import how_to_add, on_lambda
@@ -167,7 +167,7 @@ class McpAdapter:
     def _call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, sent_key: str, deadline: float
     ) -> UpstreamResponse:
-        context = call_context.current() or call_context.CallContext()
+        context = client_call.current() or client_call.ClientCall()
         request = _request(tool, arguments, context)
         try:
             future = self._runner.submit(self._open_session, sent_key, request)
@@ -313,7 +313,7 @@ class _LoopThread(threading.Thread):
             self.loop.stop()
 
 
-def _request(tool: Tool, arguments: Mapping[str, Any], context: call_context.CallContext) -> ToolRequest:
+def _request(tool: Tool, arguments: Mapping[str, Any], context: client_call.ClientCall) -> ToolRequest:
     name, fingerprint = tool.call.get("function"), tool.call.get("fingerprint", "")
     if not isinstance(name, str) or not isinstance(fingerprint, str):
         raise damaged(f"the call of {tool.name!a}")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from toolfold import call_context
+from toolfold import client_call
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.pool import ConnectionPool
 from toolfold.sources.sql.rows import Rows
@@ -262,7 +262,7 @@ class DatabaseReader:
 
     def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
         """Return what ``work`` returns for a connection; end its statement when the client cancels the call."""
-        context = call_context.current() or call_context.CallContext()
+        context = client_call.current() or client_call.ClientCall()
 
         def cancellable(database: Database) -> T:
             try:

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from toolfold.call_context import CallContext, running
+from toolfold.client_call import ClientCall, running
 from toolfold.protocol.http import Response, error_response
 from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.local_http.connection import is_stateless
@@ -61,7 +61,7 @@ class AsgiApp:
         if body is None:
             return
         answer = functools.partial(self._handler, _event(scope, body))
-        context = CallContext()
+        context = ClientCall()
         # Before 2026-07-28 a closed connection does not cancel a request.
         watcher = (
             asyncio.ensure_future(_cancel_when_closed(receive, context)) if is_stateless(scope["headers"]) else None
@@ -82,7 +82,7 @@ class AsgiApp:
         await send({"type": "http.response.body", "body": content})
 
     async def _run(
-        self, answer: Callable[[float], dict[str, Any]], pool: WorkerPool, context: CallContext
+        self, answer: Callable[[float], dict[str, Any]], pool: WorkerPool, context: ClientCall
     ) -> dict[str, Any]:
         """Return the response of ``answer``, a function of the seconds left, or one that says why it is missing."""
         started = time.monotonic()
@@ -131,7 +131,7 @@ def _may_call(body: bytes) -> bool:
     return b"tools/call" in body or b"\\" in body
 
 
-async def _cancel_when_closed(receive: Receive, context: CallContext) -> None:
+async def _cancel_when_closed(receive: Receive, context: ClientCall) -> None:
     """Cancel a call whose client closes the connection, which is how it cancels a request (2026-07-28)."""
     while (await receive())["type"] != "http.disconnect":
         pass

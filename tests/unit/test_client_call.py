@@ -8,12 +8,12 @@ import threading
 
 import pytest
 
-from toolfold import call_context
-from toolfold.call_context import CallContext
+from toolfold import client_call
+from toolfold.client_call import ClientCall
 
 
 def test_a_cancelled_call_tells_what_waits_for_it_once() -> None:
-    context, told = CallContext(), []
+    context, told = ClientCall(), []
     with context.on_cancel(lambda: told.append("inner")):
         context.cancel()
         context.cancel()
@@ -24,7 +24,7 @@ def test_a_cancelled_call_tells_what_waits_for_it_once() -> None:
 
 
 def test_what_has_ended_is_not_told() -> None:
-    context, told = CallContext(), []
+    context, told = ClientCall(), []
     with context.on_cancel(lambda: told.append("ended")):
         pass
     context.cancel()
@@ -33,24 +33,24 @@ def test_what_has_ended_is_not_told() -> None:
 
 def test_threads_that_copy_their_context_work_for_the_same_call() -> None:
     found: list[bool] = []
-    with call_context.running(CallContext()) as _:
-        current = call_context.current()
+    with client_call.running(ClientCall()) as _:
+        current = client_call.current()
         assert current is not None
         current.cancel()
         copied = contextvars.copy_context()
-        thread = threading.Thread(target=copied.run, args=(lambda: found.append(call_context.is_cancelled()),))
+        thread = threading.Thread(target=copied.run, args=(lambda: found.append(client_call.is_cancelled()),))
         thread.start()
         thread.join()
     assert found == [True]
-    assert call_context.current() is None
-    assert not call_context.is_cancelled()
+    assert client_call.current() is None
+    assert not client_call.is_cancelled()
 
 
 def test_progress_that_increases_is_passed_on_and_not_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[object] = []
     now = [0.0]
-    monkeypatch.setattr(call_context.time, "monotonic", lambda: now[0])
-    context = CallContext(lambda *given: sent.append(given))
+    monkeypatch.setattr(client_call.time, "monotonic", lambda: now[0])
+    context = ClientCall(lambda *given: sent.append(given))
     for at, progress, total in [(1, 1, 10), (1.01, 2, 10), (2, 1, 10), (3, math.nan, 10), (4, 3, math.inf)]:
         now[0] = at
         context.report_progress(progress, total, "half " * 100)
@@ -59,5 +59,5 @@ def test_progress_that_increases_is_passed_on_and_not_too_often(monkeypatch: pyt
 
 
 def test_a_call_without_interest_in_progress_sends_none() -> None:
-    CallContext().report_progress(1)
-    assert not CallContext().wants_progress
+    ClientCall().report_progress(1)
+    assert not ClientCall().wants_progress

@@ -1,6 +1,6 @@
 """What a transport knows of the call that it runs: whether it was cancelled, where its progress goes, and the time.
 
-A transport puts a :class:`CallContext` around a call (:func:`running`); a source adapter that waits for a server reads
+A transport puts a :class:`ClientCall` around a call (:func:`running`); a source adapter that waits for a server reads
 it (:func:`current`). Threads that work for the same call take it over with ``contextvars.copy_context``.
 """
 
@@ -40,7 +40,7 @@ MIN_INTERVAL_S = 0.1
 """Seconds between two notifications of one call. A server may send thousands."""
 
 
-class CallContext:
+class ClientCall:
     """One call of a client, from its arrival to its answer. Safe to use from many threads.
 
     Args:
@@ -97,10 +97,10 @@ class CallContext:
         self._send_progress(progress, total, (message or "")[:MAX_MESSAGE_CHARS])
 
 
-_current: ContextVar[CallContext | None] = ContextVar("call_context", default=None)
+_current: ContextVar[ClientCall | None] = ContextVar("client_call", default=None)
 
 
-def current() -> CallContext | None:
+def current() -> ClientCall | None:
     """Return the context of the call that this thread works for; None where the transport made none."""
     return _current.get()
 
@@ -112,7 +112,7 @@ def is_cancelled() -> bool:
 
 
 @contextmanager
-def running(context: CallContext) -> Iterator[None]:
+def running(context: ClientCall) -> Iterator[None]:
     """Make ``context`` the one of what runs inside the ``with`` statement."""
     token = _current.set(context)
     try:

@@ -1,0 +1,335 @@
+"""Answer prepared calls: from the cache, together with an equal call, or by a request; and store what it returns.
+
+Made by the first call: listing and describing tools never pays for it. Only tools that read are cached, joined,
+retried or answered with stale data. A write is sent once, even when it fails.
+
+A response is shared with other API keys only if it cannot depend on the key: the source states that (``CachePolicy``),
+it has the form of the tool's data, and it repeats no key. Otherwise it is cached for its key alone, and what repeats a
+key in the memory of this process alone.
+
+What the plan of an API key does not include is kept for a while, so that trying it costs no request each time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cachetools import TTLCache
+
+from toolfold import client_call
+from toolfold.cache.factory import create_shared_store
+from toolfold.cache.key import CacheKeys, cache_key, hash_api_key, own_key, simple_text
+from toolfold.cache.memory import Memo, MemoryStore
+from toolfold.cache.response_cache import Entry, ResponseCache
+from toolfold.errors import (
+    CACHE_UNAVAILABLE,
+    CallCancelled,
+    CallError,
+    InvalidArguments,
+    NoData,
+    NotCached,
+    PremiumOnly,
+    RateLimited,
+    UpstreamError,
+    UpstreamTimeout,
+)
+from toolfold.execution.rate_limiter import RateLimiter
+from toolfold.execution.result import CallResult, UpstreamUse
+from toolfold.execution.single_flight import SingleFlight
+from toolfold.execution.upstream import RetryingClient, Upstream
+from toolfold.messages import SLOW
+from toolfold.redaction import NO_REDACTION
+from toolfold.sources.base import AdapterContext
+from toolfold.sources.registry import AdapterRegistry
+from toolfold.wording import Text
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Source
+    from toolfold.execution.call_context import CallContext
+    from toolfold.execution.call_resources import CallResources
+    from toolfold.models import ParsedResponse
+
+_REMEMBERED_S = 3600.0
+"""A plan that is upgraded is noticed an hour later; a call that names the argument itself is always sent."""
+
+_MAX_REFUSALS = 20_000
+"""Keys with their refusals, a few megabytes: a client can make up keys."""
+
+
+class PlanMemory:
+    """Refusals of calls that toolfold sent on its own account. Safe to use from many threads.
+
+    Args:
+        monotonic: the clock.
+    """
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._refusals: TTLCache[tuple[str, str, str, str], tuple[str | Text, str | Text]] = TTLCache(
+            _MAX_REFUSALS, _REMEMBERED_S, monotonic
+        )
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def trying(self, call: CallContext) -> Iterator[None]:
+        """Raise what an equal try was refused with, and store with what this one is.
+
+        A call to which toolfold has added no arguments is the caller's, and always performed.
+
+        Raises:
+            PremiumOnly: a call of this tool with this key and these added arguments was refused within the last hour.
+        """
+        if not call.added:
+            yield
+            return
+        key = call.source.id, call.key_id, call.tool.name, repr(sorted(call.added.items()))
+        with self._lock:
+            refusal = self._refusals.get(key)
+        if refusal is not None:
+            raise PremiumOnly(*refusal)
+        try:
+            yield
+        except PremiumOnly as error:
+            with self._lock:
+                self._refusals[key] = (error.problem, error.next_step)
+            raise
+
+
+_MAX_MEMO_BYTES = 16 << 20
+"""Memory for what equal calls computed: some hundred answers of a few kilobytes, a sixtieth of a 1,024 MB function."""
+
+_THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException")
+"""DynamoDB counts these itself, and they end without an operator."""
+
+
+class CachedUpstreams:
+    """Answer prepared calls, keeping responses. One for a process; safe to use from many threads.
+
+    Args:
+        resources: what calls share.
+
+    Attributes:
+        memo: what equal calls computed from cache entries, tools and sources. Never from an entry that repeats a key.
+    """
+
+    def __init__(self, resources: CallResources) -> None:
+        self._resources, self._settings, self._clock = resources, resources.settings, resources.clock
+        settings = self._settings
+        self._adapters = resources.adapters or AdapterRegistry()
+        self._memory = MemoryStore(settings.cache_memory_bytes)
+        self.memo = Memo(0 if settings.cache == "off" else min(settings.cache_memory_bytes, _MAX_MEMO_BYTES))
+        self._shared = create_shared_store(
+            settings, self._clock.monotonic, resources.aws, on_failure=self._report_cache
+        )
+        self._cache = (
+            None
+            if settings.cache == "off"
+            else ResponseCache(
+                self._memory, self._shared, settings.max_response_bytes, settings.stale_if_error_s, self.memo
+            )
+        )
+        self._plans = PlanMemory(self._clock.monotonic)
+        self._flights: SingleFlight[Entry] = SingleFlight()
+        self._upstreams: dict[str, Upstream] = {}
+        self._lock = threading.Lock()
+
+    def _report_cache(self, reason: str) -> None:
+        if self._resources.on_failure is not None and reason not in _THROTTLED:
+            self._resources.on_failure(CACHE_UNAVAILABLE)
+
+    def call(self, call: CallContext) -> CallResult:
+        """Return the result of a call whose arguments are validated and whose keys are known.
+
+        Raises:
+            CallError: every way in which a call can fail.
+            NotCached: only memory may answer it, which has no answer.
+        """
+        self._prepare(call)
+        log = call.log
+        if call.tool.effect == "read":
+            with self._plans.trying(call):
+                result = self._read(call)
+        else:
+            log.cache = "bypass"
+            if call.admit is not None:
+                call.admit(is_cached=False)
+            upstream = self._upstream(call.source)
+            found = upstream.fetch(call, call.keys.own)
+            redactor = call.redactor if self._repeats_key(call, found) else NO_REDACTION
+            result = CallResult(
+                found.body, found.kind, False, 0, call.arguments, redactor=redactor, blocks=found.blocks
+            )
+        log.response_chars = len(result.body)
+        return replace(result, use=UpstreamUse(log.requests, log.upstream_s)) if log.requests else result
+
+    def smaller_response_hint(self, source: Source) -> str:
+        """Return the next step after an answer of ``source`` that is too large."""
+        return self._upstream(source).adapter.smaller_response_hint
+
+    def circuit_states(self) -> dict[str, str]:
+        """Return the state of the circuit breaker of each source that was called, by its id."""
+        with self._lock:
+            return {id_: upstream.breaker.state for id_, upstream in self._upstreams.items()}
+
+    def warm_up(self, sources: Iterable[Source]) -> None:
+        """Make the adapters of ``sources``, which imports them and what their calls need."""
+        for source in sources:
+            warm_up = getattr(self._upstream(source).adapter, "warm_up", None)
+            if warm_up is not None:
+                warm_up()
+
+    def _prepare(self, call: CallContext) -> None:
+        """Set how long the call may take, and the keys by which it is cached and limited."""
+        source, api_key = call.source, call.source_credentials.api_key
+        call.log.is_counted = True
+        call.log.is_operator_key = api_key == call.operator_key != ""
+        # A catalog may ask for less time than the operator allows, not for more.
+        timeout_s = min(self._settings.timeout_s, source.connection.get("timeout_s", self._settings.timeout_s))
+        end = self._clock.monotonic() + timeout_s
+        call.ends_at = end if call.deadline is None else min(end, call.deadline)
+        upstream = self._upstream(source)
+        endpoint = upstream.adapter.endpoint
+        call.key_id = hash_api_key(source, endpoint, api_key, self._settings.key_salt)
+        varies_by_key = call.tool.effect != "read" or upstream.varies_by_key(call, self._clock.now())
+        common = self._common_key(call, endpoint)
+        own = own_key(common, call.key_id)
+        if source.auth is None:  # without API keys all callers are the same
+            call.keys = CacheKeys((common,), f"{own}/error")
+        else:
+            call.keys = CacheKeys((own,) if varies_by_key else (common, own), f"{own}/error")
+
+    def _common_key(self, call: CallContext, endpoint: str) -> str:
+        source, tool, arguments = call.source, call.tool, call.arguments
+        if (text := simple_text(arguments)) is None:
+            return cache_key(source, tool, arguments, endpoint)
+        found: str | None = self.memo.get("cache key", (source, tool), (endpoint, text))
+        if found is None:
+            found = cache_key(source, tool, arguments, endpoint)
+            self.memo.put("cache key", (source, tool), (endpoint, text), found, len(text))
+        return found
+
+    def _read(self, call: CallContext) -> CallResult:
+        """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
+        stale_reason = ""
+        try:
+            entry = self._entry(call)
+        except (RateLimited, UpstreamError, UpstreamTimeout) as error:
+            cache = None if call.bypass_cache else self._cache
+            last = None if cache is None else cache.get_stale(call.keys.data, self._clock.now())
+            if last is None:
+                raise
+            entry, stale_reason = last, error.code
+            call.log.cache, call.log.error_message = "stale", error.message
+        if entry.kind == "error":
+            raise entry.to_error()
+        is_cached = call.log.cache in ("memory", "shared", "stale")
+        age_s = max(0, int(self._clock.now() - entry.created_at)) if is_cached else 0
+        redactor = call.redactor if entry.repeats_key else NO_REDACTION
+        return CallResult(
+            entry.body,
+            entry.kind,
+            is_cached,
+            age_s,
+            call.arguments,
+            stale_reason,
+            redactor,
+            blocks=entry.blocks,
+            entry=None if entry.repeats_key else entry,
+        )
+
+    def _entry(self, call: CallContext) -> Entry:
+        """Return what is cached, what an equal call returns that is running, or what the source sends."""
+        found = None if call.bypass_cache else self._find(call, local=call.only_cached)
+        if call.only_cached and found is None:
+            raise NotCached
+        if call.admit is not None:
+            call.admit(is_cached=found is not None)
+        if found is not None:
+            return found
+        call.log.cache = "joined"
+        try:
+            while True:
+                try:
+                    return self._flights.run(
+                        (call.keys.own, call.bypass_cache),
+                        lambda: self._fetch_and_store(call),
+                        max(0.0, call.ends_at - self._clock.monotonic()),
+                    )
+                except CallCancelled:
+                    if client_call.is_cancelled():
+                        raise
+                    # An equal call was cancelled while this one waited for its result.
+        except TimeoutError:
+            raise UpstreamTimeout(
+                f"{call.source.title} did not answer in time.",
+                SLOW,
+                retryable=True,
+            ) from None
+
+    def _fetch_and_store(self, call: CallContext) -> Entry:
+        # An equal call may have finished since the cache was read.
+        found = None if call.bypass_cache else self._find(call, local=True)
+        if found is not None:
+            return found
+        call.log.cache, upstream = "miss", self._upstream(call.source)
+        try:
+            response = upstream.fetch(call, call.keys.own)
+        except CallError as error:
+            self._store_error(call, error)
+            raise
+        now = self._clock.now()
+        policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
+        repeats_key = self._repeats_key(call, response)
+        entry = Entry(response.kind, response.body, now, now + policy.ttl_s, repeats_key, response.blocks)
+        if self._cache is not None and policy.ttl_s > 0 and response.is_final:
+            key = call.keys.data[0] if response.is_recognized and not repeats_key else call.keys.own
+            # What repeats a key is nowhere but in this process, which has the key anyway.
+            self._cache.put(key, entry, shared=key == call.keys.data[0] and not repeats_key)
+        return entry
+
+    @staticmethod
+    def _repeats_key(call: CallContext, response: ParsedResponse) -> bool:
+        return call.redactor.appears_in(response.body) or call.redactor.appears_in(response.blocks)
+
+    def _find(self, call: CallContext, local: bool = False) -> Entry | None:
+        """Return the cached data of this call, or the error that its key met; ``local``: from memory alone."""
+        if self._cache is None:
+            return None
+        now, keys = self._clock.now(), call.keys
+        found = self._cache.get_local(keys.data, now), "memory"
+        if found[0] is None and not local:
+            found = self._cache.get_shared(keys.data[0], now), "shared"
+        if found[0] is None:
+            found = self._cache.get_local((keys.error,), now), "memory"
+        if found[0] is not None:
+            call.log.cache = found[1]
+        return found[0]
+
+    def _store_error(self, call: CallContext, error: CallError) -> None:
+        """Store an error that would come again, for a short time and for its own key: that may be the reason."""
+        ttl_s = 0.0
+        if isinstance(error, NoData):
+            ttl_s = self._settings.no_data_ttl_s
+        elif isinstance(error, InvalidArguments | PremiumOnly):
+            ttl_s = self._settings.negative_ttl_s
+        if ttl_s and self._cache is not None:
+            now = self._clock.now()
+            self._cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
+
+    def _upstream(self, source: Source) -> Upstream:
+        with self._lock:
+            upstream = self._upstreams.get(source.id)
+            # A new catalog may describe the source differently.
+            if upstream is None or (upstream.source is not source and upstream.source != source):
+                upstream = self._upstreams[source.id] = self._connect(source)
+            return upstream
+
+    def _connect(self, source: Source) -> Upstream:
+        resources, settings, clock = self._resources, self._settings, self._clock
+        context = AdapterContext(settings, lambda: resources.http_client, resources.read_file)
+        adapter = self._adapters.create(source, context)
+        limiter = RateLimiter(source.title, adapter.quota_resets_at, settings, self._memory, self._shared, clock)
+        return Upstream(source, adapter, RetryingClient(adapter, limiter, settings, clock), settings, clock)
