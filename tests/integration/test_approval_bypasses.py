@@ -73,9 +73,10 @@ ROADS: Mapping[str, str] = {
     "transports/stdio_session.py self._server.handle_message": "stdio, handshake",
     "meta_tools/dispatcher.py _performer": "TOOL_CALL",
     "meta_tools/tool_call.py fetch_response": "TOOL_CALL",
-    "meta_tools/call_batch.py fetch": "TOOL_CALL",
-    "meta_tools/combined_calls.py tool_call.fetch_response": "TOOL_BATCH",
-    "meta_tools/tool_call.py call.executor.call": "TOOL_CALL",
+    "meta_tools/answer_reader.py fetch_response": "TOOL_CALL",
+    "meta_tools/plan.py fetch_response": "TOOL_BATCH",
+    "meta_tools/parallel.py fetch": "TOOL_CALL",
+    "meta_tools/answer_reader.py call.executor.call": "TOOL_CALL",
     # Behind the approval: only the executor may enter here.
     "execution/pipeline.py self._around": "executor",
     "execution/pipeline.py self._performed": "executor",

@@ -1,4 +1,4 @@
-"""Parse a response, select of it what a call requests, and note what the answer lacks.
+"""Fetch a response, select of it what a call requests, and note what the answer lacks.
 
 What equal calls made of the same cache entry is used again: see :class:`toolfold.cache.memory.Memo`.
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.cache.key import simple_text
 from toolfold.dates import bounds, parse_date
-from toolfold.errors import InvalidArguments
+from toolfold.errors import CallError, InvalidArguments
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools import completion
 from toolfold.meta_tools.call import Answer
@@ -225,6 +225,67 @@ class _Reading(NamedTuple):
     selected: Document | InvalidArguments
     notes: tuple[str, ...]
     gap: Gap | None
+
+
+def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
+    """Select what a call requests of its response, and fetch what the response lacks of that.
+
+    Args:
+        call: the call.
+        arguments: the arguments of its tool, as the caller sent them.
+        response: what they returned.
+
+    Raises:
+        CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
+    """
+    answer, gap = read_answer(call, response)
+    if gap is None:
+        return with_notes(answer)
+    if not gap.is_fetched or call.tool.effect != "read" or call.tool.needs_approval:
+        return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
+    call.turn.release()  # the first answer is small: it lacks something
+    try:
+        fuller_response = fetch_response(call, arguments, gap.complete)
+        fuller, rest = read_answer(call, fuller_response)
+    except CallError as error:
+        return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
+    notes = [completion.used_note(gap)]
+    if rest is not None:
+        notes.append(completion.lacking_note(call.tool, fuller_response.arguments, rest))
+    complete = with_notes(fuller, *notes)
+    return replace(complete, use=response.use + complete.use)
+
+
+def fetch_response(
+    call: Call, arguments: Mapping[str, Any], added: Mapping[str, Any] | None = None, *, only_cached: bool = False
+) -> CallResult:
+    """Perform a call, or answer it from the cache. Several parts of a call may be fetched at the same time.
+
+    Args:
+        call: the call.
+        arguments: the arguments of its tool, as the caller sent them.
+        added: further arguments, with which the answer is complete.
+        only_cached: see :meth:`toolfold.execution.executor.ToolExecutor.call`.
+
+    Raises:
+        CallError: the call failed.
+        NotCached: as there.
+    """
+    try:
+        return call.executor.call(
+            call.catalog,
+            call.tool,
+            arguments,
+            call.credentials,
+            bypass_cache=call.bypass_cache,
+            deadline=call.fetch_deadline,
+            added=added,
+            only_cached=only_cached,
+        )
+    except CallError as error:
+        from toolfold.meta_tools.next_steps import with_next_step
+
+        raise with_next_step(error, call.catalog, call.tool, arguments) from None
 
 
 def begin_shaping(call: Call, response: CallResult) -> None:

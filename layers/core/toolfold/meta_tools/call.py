@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
 from toolfold.execution.result import NO_USE, UpstreamUse
@@ -28,6 +28,24 @@ if TYPE_CHECKING:
 
 LARGE_CHARS = 2_000_000
 """Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
+
+
+MAX_RESERVE_S = 1.0
+_RESERVED_SHARE = 8
+"""Time for what follows the responses: at most that many seconds, and that fraction of what the request has."""
+
+
+def time_budget(timeout_s: float, deadline: float | None) -> tuple[WorkBudget, float]:
+    """Return the budget of a request, and the time at which responses must have arrived: some time before its deadline.
+
+    Without that time in reserve, a small answer that arrives in the last moment, or an expired one that replaces it,
+    could not be rendered.
+    """
+    now = time.monotonic()
+    if deadline is None:
+        return WorkBudget(now + timeout_s + MAX_RESERVE_S), now + timeout_s
+    reserve_s = min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
+    return WorkBudget(min(deadline, now + timeout_s + reserve_s)), deadline - reserve_s
 
 
 class LargeAnswerTurn:
@@ -77,28 +95,6 @@ class LargeAnswerTurn:
             self._turns.release()
 
 
-class CallBase(NamedTuple):
-    """What a call shares with others of the same request.
-
-    Attributes:
-        catalog: the current catalog.
-        executor: performs calls.
-        credentials: the API keys of the request.
-        budget: what shaping the answers may cost.
-        fetch_deadline: ``time.monotonic()`` at which responses must have arrived; None: by the time-outs alone.
-        turn: the turn for large answers.
-        whole: whether the answer is for a person or a file, and complete.
-    """
-
-    catalog: Catalog
-    executor: ToolExecutor
-    credentials: RequestCredentials
-    budget: WorkBudget
-    fetch_deadline: float | None
-    turn: LargeAnswerTurn
-    whole: bool = False
-
-
 @dataclass(frozen=True)
 class Call:
     """One TOOL_CALL, checked but for the arguments of its tool.
@@ -111,7 +107,7 @@ class Call:
         options: how the result is wanted.
         bypass_cache: whether to ignore what is cached.
         budget: what shaping the answers may cost, for all parts of the call together.
-        fetch_deadline: ``time.monotonic()`` at which responses must have arrived; None: by the time-outs alone.
+        fetch_deadline: ``time.monotonic()`` at which responses must have arrived.
         turn: the turn for large answers.
         is_part: whether the answer is one of several, of which all together the ``select`` takes a part.
     """
@@ -123,7 +119,7 @@ class Call:
     options: OutputOptions
     bypass_cache: bool
     budget: WorkBudget
-    fetch_deadline: float | None
+    fetch_deadline: float
     turn: LargeAnswerTurn
     is_part: bool = False
 

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
+from toolfold.execution.validation import validator_of
 from toolfold.meta_tools.arguments import boolean, correction, invalid, is_blank, quote, whole_number
 from toolfold.meta_tools.detail_levels import properties
+from toolfold.results.output import MIN_TOKENS, OutputOptions
 from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
+    from toolfold.meta_tools.result import MetaRequest
     from toolfold.results.select.grammar import Selection
 
 OPTIONS = ("select", "max_tokens", "fresh", "approval_token", "inspect")
@@ -52,8 +56,20 @@ def _invalid_option(arguments: Mapping[str, Any], name: str, allowed: str) -> In
 
 
 def may_have_lists(arguments: Mapping[str, Any]) -> bool:
-    """Return whether one of ``arguments`` may be several values; see :mod:`toolfold.meta_tools.call_batch`."""
+    """Return whether one of ``arguments`` may be several values; see :mod:`toolfold.meta_tools.value_lists`."""
     return any(isinstance(value, list) for value in arguments.values())
+
+
+def is_raw(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], parameter: str) -> bool:
+    """Return whether a call gives the format parameter of its source, under any name for it."""
+    if arguments.get(parameter) is not None or not parameter:
+        return bool(parameter)
+    validator = validator_of(catalog, tool)
+    if arguments.keys() <= validator.properties.keys():
+        return False
+    from toolfold.execution.argument_repair import rename  # only other names need it
+
+    return rename(validator, arguments).arguments.get(parameter) is not None
 
 
 def without_redundant_format(tool: Tool, arguments: Mapping[str, Any], parameter: str) -> Mapping[str, Any]:
@@ -83,3 +99,27 @@ def parse_max_tokens(value: Any, default: int) -> int:
 def parse_fresh(value: Any) -> bool:
     """Return ``fresh``, which :func:`split_arguments` has checked."""
     return bool(boolean(value))
+
+
+def output_options(
+    request: MetaRequest, max_tokens: Any, select: Selection | None = None, raw_by: str = ""
+) -> OutputOptions:
+    """Return how an answer is wanted.
+
+    Args:
+        request: of the meta-tool.
+        max_tokens: as it was given; None or 0: what the settings say.
+        select: what is selected; None: everything.
+        raw_by: the parameter by which the form of the service is requested; empty: it is not.
+    """
+    settings = request.executor.settings
+    requested = parse_max_tokens(max_tokens, settings.max_tokens)
+    most = max(MIN_TOKENS, min(requested, settings.max_tokens_ceiling))
+    return OutputOptions(
+        raw_by=raw_by,
+        select=select,
+        max_tokens=most,
+        requested_tokens=requested if max_tokens and requested != most else 0,
+        save_answer=request.executor.save_answer if settings.offload not in ("", "off") else None,
+        whole=request.whole,
+    )

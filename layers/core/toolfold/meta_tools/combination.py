@@ -10,7 +10,7 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import is_blank, quote
-from toolfold.meta_tools.combined_answer import Rendering, error_of, heading, output_options, status_of
+from toolfold.meta_tools.combined_answer import Rendering, error_of, heading, status_of
 from toolfold.meta_tools.object_text import parse_object
 from toolfold.results import output
 from toolfold.results.combine import HOW, LabelledDocument, join, stack_documents
@@ -19,7 +19,7 @@ from toolfold.results.tables import Document, Table
 if TYPE_CHECKING:
     from datetime import date
 
-    from toolfold.meta_tools.combined_calls import Item
+    from toolfold.meta_tools.plan import Item
     from toolfold.meta_tools.result import MetaRequest
     from toolfold.results.select.grammar import Selection
 
@@ -104,7 +104,7 @@ class Combination(NamedTuple):
             age_s=max(answer.status.age_s for answer in answered.values()),
         )
         size = sum(answer.size for answer in answered.values())
-        options = output_options(request, max_tokens)
+        options = call_arguments.output_options(request, max_tokens)
         rendered = output.render_document(document, options, status, WorkBudget(budget.deadline), size)
         return Rendering({**rendered.structured, "results": entries}, "\n".join([rendered.text, *failures]))
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError
 from toolfold.meta_tools.call import metadata
-from toolfold.meta_tools.combined_calls import Item
+from toolfold.meta_tools.call_arguments import output_options
+from toolfold.meta_tools.plan import Item
 from toolfold.meta_tools.result import safe_line, to_text
 from toolfold.results import output, render, tokens
 from toolfold.results.combine import LabelledDocument, combine
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.result import MetaRequest
     from toolfold.results.output import OutputOptions, RenderedResult
 
-__all__ = ["Rendering", "error_of", "heading", "output_options", "render_items", "status_of"]
+__all__ = ["Rendering", "error_of", "heading", "render_items", "status_of"]
 
 _MIN_SHARE = 100
 """Tokens that an answer gets at least: a header and a row of a usual table."""
@@ -41,14 +42,6 @@ class Rendering(NamedTuple):
 
     structured: dict[str, Any]
     text: str
-
-
-def output_options(request: MetaRequest, max_tokens: int) -> OutputOptions:
-    """Return how the answers together are wanted; 0 for ``max_tokens``: as the settings say."""
-    settings = request.executor.settings
-    most = min(max_tokens or settings.max_tokens, settings.max_tokens_ceiling)
-    save = request.executor.save_answer if settings.offload not in ("", "off") else None
-    return output.OutputOptions(max_tokens=max(most, output.MIN_TOKENS), save_answer=save, whole=request.whole)
 
 
 def render_items(request: MetaRequest, items: Sequence[Item], budget: WorkBudget, max_tokens: int) -> Rendering:

@@ -24,7 +24,7 @@ from toolfold.meta_tools.result import dumps_compact
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.credentials import RequestCredentials
-    from toolfold.meta_tools.combined_calls import Item
+    from toolfold.meta_tools.plan import Item
     from toolfold.meta_tools.result import MetaRequest
 
 __all__ = ["issue", "resume"]

@@ -17,7 +17,7 @@ from toolfold.results.tables import Document, Table
 if TYPE_CHECKING:
     from toolfold.meta_tools.call import Answer, Call
 
-__all__ = ["completed_arguments", "render_inspection"]
+__all__ = ["completed_parts", "render_inspection"]
 
 _ROWS = 3
 """First rows that are shown: enough to see what a column holds."""
@@ -30,8 +30,10 @@ _MAX_DEPTH = 6
 _MAX_EXAMPLE_CHARS = 40
 
 
-def completed_arguments(call: Call, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the arguments of a call with those that are missing taken from the tool's example, and their names.
+def completed_parts(
+    call: Call, parts: Sequence[Mapping[str, Any]]
+) -> tuple[Sequence[Mapping[str, Any]], tuple[str, ...]]:
+    """Return the arguments of calls with those that are missing taken from the tool's example, and their names.
 
     Raises:
         InvalidArguments: the tool does more than read, so that a call to try it is not made.
@@ -43,10 +45,10 @@ def completed_arguments(call: Call, arguments: Mapping[str, Any]) -> tuple[dict[
             DESCRIBE_ANSWER,
         )
 
-    known = set(rename(validator_of(call.catalog, tool), arguments).arguments)
+    known = set(rename(validator_of(call.catalog, tool), parts[0]).arguments)
     required = [name for name in tool.parameters.get("required", ()) if name not in known]
     missing = [name for name in (required or ([] if known else tool.example)) if name in tool.example]
-    return {**arguments, **{name: tool.example[name] for name in missing}}, tuple(missing)
+    return [{**part, **{name: tool.example[name] for name in missing}} for part in parts], tuple(missing)
 
 
 def render_inspection(call: Call, answer: Answer, arguments: Mapping[str, Any], filled: Sequence[str]) -> Result:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
-from toolfold.errors import AnswerTooLarge, CallError, NotCached
+from toolfold.errors import CallError, NotCached
 
 __all__ = ["Unanswered", "run_parts"]
 
@@ -34,8 +34,7 @@ def run_parts(
     end: float,
     threads: int,
     *,
-    fetch_cached: Callable[[P], R] | None = None,
-    ends_with_budget: bool = True,
+    fetch_cached: Callable[[P], R],
     stops_on_error: bool = False,
 ) -> list[Any]:
     """Fetch several parts at the same time, and read their answers one after the other.
@@ -47,29 +46,23 @@ def run_parts(
         end: ``time.monotonic()`` at which no response is awaited any longer.
         threads: parts that are fetched at the same time.
         fetch_cached: returns the response of a part whose answer is in memory, or raises ``NotCached``. Such parts are
-            answered first, in this thread: to start a thread takes longer.
-        ends_with_budget: whether a part whose answer is too large ends all, because they share one budget.
+            answered first, in this thread, as one part alone is: to start a thread takes longer.
         stops_on_error: whether no part is started after one that failed.
 
     Returns:
         For each part its answer, its :class:`CallError`, or an :class:`Unanswered`.
     """
+    if len(parts) == 1:
+        return [_answered(parts[0], fetch, read)]
     outcomes: list[Any] = [None] * len(parts)
-    awaited = list(range(len(parts)))
-    if fetch_cached is not None:
-        awaited = _answer_cached(parts, fetch_cached, read, outcomes, stops_on_error=stops_on_error)
+    awaited = _answer_cached(parts, fetch_cached, read, outcomes, stops_on_error=stops_on_error)
     if awaited and not (stops_on_error and any(isinstance(one, CallError) for one in outcomes)):
         rest = [parts[index] for index in awaited]
         fetcher = _Fetcher(rest, fetch, end, threads, stops_on_error=stops_on_error)
         try:
             for index, response in fetcher.responses():
                 outcome = outcomes[awaited[index]] = _read_response(rest[index], response, read)
-                if not isinstance(outcome, CallError):
-                    continue
-                if ends_with_budget and isinstance(outcome, AnswerTooLarge) and outcome is not response:
-                    outcomes = [outcome if one is None else one for one in outcomes]
-                    break
-                if stops_on_error:
+                if stops_on_error and isinstance(outcome, CallError):
                     fetcher.stop()
         finally:
             started = {awaited[index] for index in fetcher.close()}
@@ -79,6 +72,14 @@ def run_parts(
         (Unanswered.UNFINISHED if index in started else Unanswered.NOT_STARTED) if one is None else one
         for index, one in enumerate(outcomes)
     ]
+
+
+def _answered(part: P, fetch: Callable[[P], R], read: Callable[[P, R], Any]) -> Any:
+    """Return the answer of a part, or its error."""
+    try:
+        return read(part, fetch(part))
+    except CallError as error:
+        return error
 
 
 def _answer_cached(
@@ -93,13 +94,10 @@ def _answer_cached(
     awaited = []
     for index, part in enumerate(parts):
         try:
-            response: Any = fetch_cached(part)
+            outcomes[index] = _answered(part, fetch_cached, read)
         except NotCached:
             awaited.append(index)
             continue
-        except CallError as error:
-            response = error
-        outcomes[index] = _read_response(part, response, read)
         if stops_on_error and isinstance(outcomes[index], CallError):
             return [*awaited, *range(index + 1, len(parts))]
     return awaited

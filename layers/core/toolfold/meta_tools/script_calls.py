@@ -15,7 +15,7 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, ScriptError
 from toolfold.fuzzy import did_you_mean
 from toolfold.meta_tools.arguments import escape
-from toolfold.meta_tools.combined_calls import CombinedCalls, Item
+from toolfold.meta_tools.plan import Item, Plan
 from toolfold.meta_tools.references import keys_of, view_of
 from toolfold.meta_tools.tool_names import find_name
 from toolfold.scripts.interpreter import LATER, ScriptCall, call_id, limit_error, own_arguments
@@ -192,7 +192,7 @@ class ScriptCalls:
         items: the calls, in the order in which they were made.
     """
 
-    def __init__(self, request: MetaRequest, calls: CombinedCalls, script: str) -> None:
+    def __init__(self, request: MetaRequest, calls: Plan, script: str) -> None:
         self.request, self._calls = request, calls
         self._places = CallPlaces(script)
         self._functions = _modules(request.catalog, script)

@@ -11,7 +11,7 @@ from toolfold.meta_tools import call_arguments, continuation
 from toolfold.meta_tools.arguments import boolean, correction, invalid, own_option, parse_integer, quote, read_items
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.combined_answer import Rendering, render_items
-from toolfold.meta_tools.combined_calls import MAX_CALLS, MAX_PARALLEL, USUAL_PARALLEL, CombinedCalls, Item
+from toolfold.meta_tools.plan import MAX_CALLS, MAX_PARALLEL, USUAL_PARALLEL, Item, Plan
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact
 
 __all__ = ["tool_batch"]
@@ -56,7 +56,7 @@ def tool_batch(request: MetaRequest) -> Result:
     arguments = continuation.resume(request, TOOL)
     batch = _read(arguments)
     max_tokens = call_arguments.parse_max_tokens(arguments.get("max_tokens"), 0)
-    with CombinedCalls(request) as calls:
+    with Plan(request) as calls:
         items = [calls.open(id_, given) for id_, given in batch.calls.items()]
         combination = None
         if batch.join is not None or batch.select is not None:

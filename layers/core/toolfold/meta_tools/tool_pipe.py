@@ -13,9 +13,9 @@ from toolfold.meta_tools import call_arguments, continuation
 from toolfold.meta_tools.arguments import escape, is_blank
 from toolfold.meta_tools.call import Answer, metadata
 from toolfold.meta_tools.combination import Combination
-from toolfold.meta_tools.combined_answer import Rendering, output_options, render_items, status_of
-from toolfold.meta_tools.combined_calls import CombinedCalls, Item, document_size
+from toolfold.meta_tools.combined_answer import Rendering, render_items, status_of
 from toolfold.meta_tools.pipe_request import PipeRequest, Step, located, read_pipe
+from toolfold.meta_tools.plan import Item, Plan, document_size
 from toolfold.meta_tools.references import (
     LITERAL,
     keys_of,
@@ -50,7 +50,7 @@ def tool_pipe(request: MetaRequest) -> Result:
     arguments = continuation.resume(request, TOOL)
     pipe = read_pipe(request.catalog, arguments)
     max_tokens = call_arguments.parse_max_tokens(arguments.get("max_tokens"), 0)
-    with CombinedCalls(request) as calls:
+    with Plan(request) as calls:
         run = _Run(request, pipe, calls, arguments.get("approval_token"))
         error = run.perform()
         if error is not None:
@@ -69,7 +69,7 @@ class _Run:
         items: the steps that were performed, the last possibly failed.
     """
 
-    def __init__(self, request: MetaRequest, pipe: PipeRequest, calls: CombinedCalls, approval_token: Any) -> None:
+    def __init__(self, request: MetaRequest, pipe: PipeRequest, calls: Plan, approval_token: Any) -> None:
         self.request, self.pipe, self.calls = request, pipe, calls
         self.items: list[Item] = []
         self._views: dict[int, Any] = {}
@@ -167,7 +167,7 @@ def _success(request: MetaRequest, run: _Run, max_tokens: int) -> Result:
     item = steps[run.pipe.returned]
     if item.answer is None:
         return Result({"result": None, "steps": []}, "null")
-    options = output_options(request, max_tokens)
+    options = call_arguments.output_options(request, max_tokens)
     answer = item.answer
     budget = WorkBudget(run.calls.budget.deadline)
     rendered = output.render_document(answer.document, options, answer.status, budget, answer.size)

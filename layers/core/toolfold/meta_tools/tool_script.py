@@ -13,9 +13,8 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, ScriptError
 from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import invalid, is_blank, parse_integer, quote
-from toolfold.meta_tools.combined_answer import output_options
-from toolfold.meta_tools.combined_calls import CombinedCalls
 from toolfold.meta_tools.object_text import parse_object
+from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.result import MetaRequest, Result, repeated_by, safe_line, to_text
 from toolfold.meta_tools.script_calls import ScriptCalls, with_approval
 from toolfold.results import output, tables
@@ -53,7 +52,7 @@ def tool_script(request: MetaRequest) -> Result:
     script, inputs = _read(request.arguments)
     max_tokens = call_arguments.parse_max_tokens(request.arguments.get("max_tokens"), 0)
     printed = Output()
-    with CombinedCalls(request, with_approval) as calls:
+    with Plan(request, with_approval) as calls:
         run = ScriptCalls(request, calls, script)
         try:
             if len(script.encode("utf-8", "surrogatepass")) > MAX_SCRIPT_BYTES:
@@ -142,7 +141,7 @@ def _answer(
         age_s=max((answer.status.age_s for answer in answered), default=0),
     )
     size = len(json.dumps(value)) if value is not None else 4
-    options = replace(output_options(request, max_tokens), ask_less=_ASK_LESS)
+    options = replace(call_arguments.output_options(request, max_tokens), ask_less=_ASK_LESS)
     rendered = output.render_document(document, options, status, budget, size)
     blocks = [block for answer in answered for block in answer.blocks]
     structured = {

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import allowed_types
-from toolfold.errors import CallError, InvalidArguments, InvalidSelect, UpstreamTimeout
+from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_repair import next_call, rename
-from toolfold.execution.result import NO_USE, UpstreamUse
+from toolfold.execution.result import NO_USE
+from toolfold.execution.validation import validator_of
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
-from toolfold.meta_tools.parallel import Unanswered, run_parts
+from toolfold.meta_tools.call import Answer
 from toolfold.results import output
 from toolfold.results.combine import (
     LabelledDocument,
@@ -32,22 +33,15 @@ from toolfold.results.output import AnswerStatus
 from toolfold.text_safety import quoted_name
 
 if TYPE_CHECKING:
-    from datetime import date
-
-    from toolfold.budget import WorkBudget
     from toolfold.catalog.entries import Tool
-    from toolfold.execution.result import CallResult
     from toolfold.execution.validation import ArgumentValidator
-    from toolfold.results.select.grammar import Selection
+    from toolfold.meta_tools.call import Call
     from toolfold.results.tables import Document
 
-__all__ = ["Batch", "Part", "fetch_parts", "merge", "plan", "refuse_raw", "thread_count"]
+__all__ = ["Part", "ValueLists", "merge", "plan"]
 
 MAX_PARTS = 50
 """Calls in one. A free key of a data service has some tens of calls a day; a table of more columns is not read."""
-
-_THREADS = 4
-"""Parts that are fetched at the same time: a small function has two cores, and sources limit calls a second."""
 
 _MAX_LABELS = 8
 """Parts that one note names; their number is the caller's choice."""
@@ -67,7 +61,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Batch:
+class ValueLists:
     """Several calls of one tool.
 
     Attributes:
@@ -81,48 +75,21 @@ class Batch:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class PartAnswer:
-    """The answer to one part: its document, where it comes from, the bytes of its text, and the requests for it."""
-
-    document: Document
-    status: AnswerStatus
-    size: int
-    use: UpstreamUse
-
-
-def thread_count(tool: Tool, requests_per_second: float | None) -> int:
-    """Return how many parts are fetched at the same time: one where the operator allows one call a second.
+def plan(call: Call, arguments: Mapping[str, Any]) -> tuple[ValueLists | None, Mapping[str, Any]]:
+    """Return the calls that ``arguments`` with lists stand for, or None, and the arguments of a single call.
 
     Raises:
-        InvalidArguments: the tool does more than read: a list of writes that fails in the middle is not repeatable; or
-            each of its calls needs approval.
+        InvalidArguments: a list is empty or has lists in it, there are too many calls, or the tool does more than read,
+            or the form of the service is requested.
     """
-    if tool.effect != "read":
-        raise InvalidArguments(
-            f"{tool.name} does more than read, and takes one value for each parameter.",
-            "Make one call for each value; nothing was sent.",
-        )
-    if tool.needs_approval:
-        raise InvalidArguments(
-            f"Each call of {tool.name} needs approval, so that it takes one value for each parameter.",
-            "Make one call for each value; nothing was sent.",
-        )
-    return 1 if requests_per_second is not None and requests_per_second <= 1 else _THREADS
-
-
-def plan(validator: ArgumentValidator, arguments: Mapping[str, Any]) -> Batch | Mapping[str, Any]:
-    """Return the calls that ``arguments`` with lists stand for, or the arguments of a single call.
-
-    Raises:
-        InvalidArguments: a list is empty or has lists in it, or there are too many calls.
-    """
+    tool, validator = call.tool, validator_of(call.catalog, call.tool)
     lists: dict[str, tuple[str, list[Any]]] = {}
     for name, value in arguments.items():
         if found := _items(validator, name, value):
             lists[name] = found
     if not lists:
-        return arguments
+        return None, arguments
+    _refuse_writes(tool)
     count = 1
     for _, items in lists.values():
         count *= len(items)
@@ -148,10 +115,12 @@ def plan(validator: ArgumentValidator, arguments: Mapping[str, Any]) -> Batch | 
         notes.append(set(resolved.notes))
         single = given
     if len(parts) == 1:
-        return single
+        return None, single
+    targets = tuple(lists[name][0] for name in varied)
+    if call.options.raw_by:
+        raise _raw_refused(targets, validator, arguments, call.options.raw_by)
     # What was read in an argument that differs is in the table.
-    common = tuple(sorted(set.intersection(*notes)))
-    return Batch(tuple(lists[name][0] for name in varied), tuple(parts.values()), common)
+    return ValueLists(targets, tuple(parts.values()), tuple(sorted(set.intersection(*notes)))), arguments
 
 
 def _items(validator: ArgumentValidator, name: str, value: Any) -> tuple[str, list[Any]] | None:
@@ -204,61 +173,48 @@ def _unique(items: Sequence[Any]) -> list[Any]:
     return list(found.values())
 
 
-def refuse_raw(batch: Batch, validator: ArgumentValidator, arguments: Mapping[str, Any], parameter: str) -> None:
-    """Refuse the upstream's own form, which several answers do not have together.
+def _refuse_writes(tool: Tool) -> None:
+    """Refuse lists for a tool whose calls are made one by one: writes that fail in the middle cannot be repeated.
 
     Raises:
-        InvalidArguments: always.
+        InvalidArguments: it does more than read, or each of its calls needs approval.
     """
+    step = "Make one call for each value; nothing was sent."
+    if tool.effect != "read":
+        raise InvalidArguments(f"{tool.name} does more than read, and takes one value for each parameter.", step)
+    if tool.needs_approval:
+        raise InvalidArguments(
+            f"Each call of {tool.name} needs approval, so that it takes one value for each parameter.", step
+        )
+
+
+def _raw_refused(
+    varied: Sequence[str], validator: ArgumentValidator, arguments: Mapping[str, Any], parameter: str
+) -> InvalidArguments:
+    """Return the error for the form of the service, which several answers do not have together."""
     known = rename(validator, arguments).arguments
     step = next_call(validator.tool_name, {name: value for name, value in known.items() if name != parameter})
-    raise InvalidArguments(
-        f"{validator.tool_name}: lists for {' and '.join(batch.varied)} are answered as one table, which has no form "
+    return InvalidArguments(
+        f"{validator.tool_name}: lists for {' and '.join(varied)} are answered as one table, which has no form "
         f"of the service's own.",
         ONE_FORMAT.filled(step=step or f"Leave out {parameter}"),
     )
 
 
-def fetch_parts(
-    parts: Sequence[Part],
-    fetch: Callable[[Mapping[str, Any]], CallResult],
-    read: Callable[[Mapping[str, Any], CallResult], Any],
-    end: float,
-    threads: int = _THREADS,
-) -> list[Any]:
-    """Fetch the parts of one call; see :func:`toolfold.meta_tools.parallel.run_parts`.
-
-    Returns:
-        The answer of each part, or its :class:`CallError`.
-    """
-    outcomes = run_parts(
-        parts,
-        lambda part: fetch(part.arguments),
-        lambda part, response: read(part.arguments, response),
-        end,
-        threads,
-    )
-    return [late() if isinstance(one, Unanswered) else one for one in outcomes]
-
-
-def merge(
-    batch: Batch, outcomes: Sequence[Any], selection: Selection | None, today: date, budget: WorkBudget
-) -> PartAnswer:
-    """Return the answer to a batch: one document, with a note on each part that failed.
+def merge(call: Call, lists: ValueLists, outcomes: Sequence[Any]) -> Answer:
+    """Return the answers of the parts of a call as one, with a note on each that failed, and what is selected of it.
 
     Args:
-        batch: the calls.
+        call: the call.
+        lists: its parts.
         outcomes: the answer of each, or its :class:`CallError`.
-        selection: what is selected of all answers together; None: everything.
-        today: the day of relative dates.
-        budget: what the call may cost.
 
     Raises:
         CallError: no part succeeded, or the selection does not fit the answers.
         AnswerTooLarge: the budget is used up.
     """
-    failed = [(part, one) for part, one in zip(batch.parts, outcomes, strict=True) if isinstance(one, CallError)]
-    answered = [(part, one) for part, one in zip(batch.parts, outcomes, strict=True) if not isinstance(one, CallError)]
+    failed = [(part, one) for part, one in zip(lists.parts, outcomes, strict=True) if isinstance(one, CallError)]
+    answered = [(part, one) for part, one in zip(lists.parts, outcomes, strict=True) if not isinstance(one, CallError)]
     if not answered:
         raise _only_error([error for _, error in failed])
     notes: dict[str, list[Part]] = {}
@@ -272,8 +228,8 @@ def merge(
     for (code, message), found in failures.items():  # the next step may name the value of its part: the first is shown
         lines.append(f"{_named([part for part, _ in found])} failed: {code}. {message} {found[0][1].suggestion}")
     documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
-    combined = _combined(batch, documents, selection, today, budget)
-    document = replace(combined, notes=tuple(dict.fromkeys((*batch.notes, *lines, *combined.notes))))
+    combined = _combined(call, lists, documents)
+    document = replace(combined, notes=tuple(dict.fromkeys((*lists.notes, *lines, *combined.notes))))
     stale = next((answer.status.stale_reason for _, answer in answered if answer.status.stale_reason), "")
     status = AnswerStatus(
         cached=all(answer.status.cached for _, answer in answered),
@@ -281,12 +237,11 @@ def merge(
         stale_reason=stale,
     )
     use = sum((answer.use for _, answer in answered), NO_USE)
-    return PartAnswer(document, status, sum(answer.size for _, answer in answered), use)
+    blocks = [block for _, answer in answered for block in answer.blocks]
+    return Answer(document, status, sum(answer.size for _, answer in answered), blocks, use)
 
 
-def _combined(
-    batch: Batch, parts: Sequence[LabelledDocument], selection: Selection | None, today: date, budget: WorkBudget
-) -> Document:
+def _combined(call: Call, lists: ValueLists, parts: Sequence[LabelledDocument]) -> Document:
     """Return one document of all answers, or what is selected of it.
 
     The rows are under each other, and each answer is a partition of them. A name that only the table side by side has
@@ -295,12 +250,14 @@ def _combined(
     Raises:
         InvalidSelect: it fits neither.
     """
+    budget, today, varied = call.budget, call.executor.today(), lists.varied
+    selection = call.options.select if call.is_part else None
     if selection is None:
-        return combine(batch.varied, parts, budget)
-    partition = [name for varied in batch.varied for name in (varied, f"{varied} (argument)")]
-    stacked = output.ParsedAnswer(stack_documents(batch.varied, parts, budget))
+        return combine(varied, parts, budget)
+    partition = [name for one in varied for name in (one, f"{one} (argument)")]
+    stacked = output.ParsedAnswer(stack_documents(varied, parts, budget))
     try:
-        return beside_by_date(batch.varied, output.select_from(stacked, selection, today, budget, partition), budget)
+        return beside_by_date(varied, output.select_from(stacked, selection, today, budget, partition), budget)
     except InvalidSelect as error:
         beside = side_by_side(parts, budget) if "unknown" in error.facts else None
         if beside is None or not beside.tables:
@@ -319,11 +276,6 @@ def _combined(
 def _named(parts: Sequence[Part]) -> str:
     shown = ", ".join(label_text(part.labels)[:60] for part in parts[:_MAX_LABELS])
     return shown + (f" and {len(parts) - _MAX_LABELS} more" if len(parts) > _MAX_LABELS else "")
-
-
-def late() -> UpstreamTimeout:
-    """Return the error of a part for which the time was over."""
-    return UpstreamTimeout("No answer came in the time of one call.", "Call again for these; the others are cached.")
 
 
 def _only_error(errors: Sequence[CallError]) -> CallError:

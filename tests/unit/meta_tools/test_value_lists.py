@@ -12,9 +12,10 @@ import pytest
 from tests.support.meta_tools import call, error, tokens
 from tests.support.upstream import Upstream
 from toolfold.budget import WorkBudget
-from toolfold.errors import AnswerTooLarge, NoData
-from toolfold.meta_tools.call_batch import Part, fetch_parts
+from toolfold.errors import AnswerTooLarge, NoData, NotCached
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.parallel import run_parts
+from toolfold.meta_tools.plan import USUAL_PARALLEL
 from toolfold.mock_api.server import MockApi
 from toolfold.results.combine import LabelledDocument, combine
 from toolfold.results.tables import Document, Table
@@ -276,7 +277,7 @@ def test_parts_of_a_hanging_upstream_end_with_the_call(make_tools: Callable[...,
     assert ended - began < 3  # not 48 time-outs; the bound allows for a busy machine
     assert [row[0] for row in table_of(result)["rows"]] == ["OK1", "OK2"]
     assert any(note.startswith("SLOW0, ") and "UPSTREAM_TIMEOUT" in note for note in result.structured["notes"])
-    assert len(upstream.requests) <= 6
+    assert len(upstream.requests) <= 2 + USUAL_PARALLEL
 
 
 def test_limit_of_one_call_a_second_is_kept(make_tools: Callable[..., MetaTools], mock_api: MockApi) -> None:
@@ -294,20 +295,22 @@ def test_each_part_is_in_the_call_log(tools: MetaTools, caplog: pytest.LogCaptur
     assert sorted(record.code for record in caplog.records if record.message == "call") == ["NO_DATA", "OK", "OK"]
 
 
-def test_answers_are_read_in_one_thread_until_the_budget_is_used_up() -> None:
-    parts = [Part((number,), {"n": number}) for number in range(8)]
+def not_cached(_: Any) -> Any:
+    raise NotCached
+
+
+def test_answers_are_read_in_one_thread_and_one_that_is_too_large_leaves_the_others() -> None:
     read: list[int] = []
 
-    def take(arguments: Any, _: Any) -> str:
+    def take(number: int, _: Any) -> str:
         read.append(threading.get_ident())
         if len(read) == 3:
             raise AnswerTooLarge("Too much.", "Ask for less.")
-        return f"answer {arguments['n']}"
+        return f"answer {number}"
 
-    fetch: Any = dict
-    outcomes = fetch_parts(parts, fetch, take, time.monotonic() + 5)
+    outcomes = run_parts(range(8), str, take, time.monotonic() + 5, 4, fetch_cached=not_cached)
     assert set(read) == {threading.get_ident()}
-    assert sum(isinstance(one, AnswerTooLarge) for one in outcomes) == 6
+    assert sum(isinstance(one, AnswerTooLarge) for one in outcomes) == 1
 
 
 def test_defect_in_a_part_is_not_taken_for_an_answer() -> None:
@@ -315,7 +318,7 @@ def test_defect_in_a_part_is_not_taken_for_an_answer() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        fetch_parts([Part((1,), {}), Part((2,), {})], fetch, lambda *_: None, time.monotonic() + 5)
+        run_parts(range(2), fetch, lambda *_: None, time.monotonic() + 5, 4, fetch_cached=not_cached)
     assert NoData.code == "NO_DATA"
 
 

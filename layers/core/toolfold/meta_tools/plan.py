@@ -1,7 +1,8 @@
-"""Perform several calls of tools for one request: those of a batch, the steps of a pipe, the calls of a script.
+"""The plan of a request: the calls of tools that it stands for, and how they are made.
 
-Each passes through ``ToolExecutor.call`` as a call of its own: scope, validation, limits, approval, cache. They share
-one deadline, the memory of one call and the turn for large answers.
+TOOL_CALL is a plan of one call, or of as many as the lists among its arguments stand for; TOOL_BATCH, TOOL_PIPE and
+TOOL_SCRIPT are plans of several. Each passes through ``ToolExecutor.call`` as a call of its own: scope, validation,
+limits, approval, cache. They share one deadline, the memory of one call and the turn for large answers.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ from toolfold.cache.key import simple_text
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
 from toolfold.execution.argument_repair import rename
 from toolfold.execution.validation import validator_of
-from toolfold.meta_tools import tool_call
-from toolfold.meta_tools.call import Call, CallBase, LargeAnswerTurn
-from toolfold.meta_tools.call_batch import late, thread_count
+from toolfold.meta_tools import call_arguments
+from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, with_notes
+from toolfold.meta_tools.call import Call, LargeAnswerTurn, time_budget
 from toolfold.meta_tools.call_forms import read_call
-from toolfold.meta_tools.corrections import with_next_call
-from toolfold.meta_tools.next_steps import with_executor
 from toolfold.meta_tools.parallel import Unanswered, run_parts
+from toolfold.meta_tools.tool_names import tool_not_found
 from toolfold.results import limits
 
 if TYPE_CHECKING:
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.result import CallResult
     from toolfold.meta_tools.call import Answer
-    from toolfold.meta_tools.call_batch import Batch
     from toolfold.meta_tools.result import MetaRequest
+    from toolfold.meta_tools.value_lists import ValueLists
     from toolfold.results.output import OutputOptions
     from toolfold.results.tables import Document
 
-__all__ = ["MAX_CALLS", "MAX_PARALLEL", "USUAL_PARALLEL", "CombinedCalls", "Item"]
+__all__ = ["MAX_CALLS", "MAX_PARALLEL", "USUAL_PARALLEL", "Item", "Plan", "document_size"]
 
 MAX_CALLS = 50
 """Calls of one request, each value of a list counted: a free key has some tens of calls a day."""
 
 MAX_PARALLEL, USUAL_PARALLEL = 16, 10
-"""Calls of a batch at the same time, at most and by default: they wait for their source most of the time."""
+"""Calls at the same time, at most and by default: they wait for their source most of the time."""
 
 _CELL_BYTES = 60
 """What a cell of a document takes about: a number or a short text, and its place."""
@@ -62,7 +62,7 @@ class Item:
         given: the arguments of TOOL_CALL, in the documented form where they could be read.
         call: the call; None where it could not be read.
         parts: the arguments of each request; several where an argument is a list.
-        batch: what the parts stand for; None for a single call.
+        lists: what the parts stand for; None for a single call.
         answer: its answer; None while it has none.
         error: why it has none.
         is_skipped: whether it was not performed, because of an error before it or of the time.
@@ -74,7 +74,7 @@ class Item:
     given: Mapping[str, Any]
     call: Call | None = None
     parts: Sequence[Mapping[str, Any]] = ()
-    batch: Batch | None = None
+    lists: ValueLists | None = None
     answer: Answer | None = None
     error: CallError | None = None
     is_skipped: bool = False
@@ -115,25 +115,30 @@ class _Opened(NamedTuple):
     bypass_cache: bool
 
 
-class CombinedCalls:
+class Plan:
     """The calls of one request. A context manager, used by one thread.
 
     Args:
-        request: of the meta-tool that combines calls.
+        request: of the meta-tool.
         change_tool: returns a tool as it is called here; None: as the catalog has it.
+        can_continue: whether calls for which the time was over are made by a later request.
     """
 
-    def __init__(self, request: MetaRequest, change_tool: Callable[[Tool], Tool] | None = None) -> None:
-        settings = request.executor.settings
-        self.request, self._change_tool = request, change_tool
-        self.budget, fetch_deadline = tool_call.time_budget(settings.timeout_s, request.deadline)
-        self.end = self.budget.deadline - tool_call.MAX_RESERVE_S if fetch_deadline is None else fetch_deadline
+    def __init__(
+        self,
+        request: MetaRequest,
+        change_tool: Callable[[Tool], Tool] | None = None,
+        *,
+        can_continue: bool = True,
+    ) -> None:
+        self.request, self._change_tool, self._can_continue = request, change_tool, can_continue
+        self.budget, self.end = time_budget(request.executor.settings.timeout_s, request.deadline)
         self._turn = LargeAnswerTurn(request.turns, self.budget)
         self._retained = self._count = 0
         self.is_full = False
         """Whether a call was refused because there were :data:`MAX_CALLS`."""
 
-    def __enter__(self) -> CombinedCalls:
+    def __enter__(self) -> Plan:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -165,16 +170,41 @@ class CombinedCalls:
             return Item(id_, {}, error=error)
         item = Item(id_, given)
         try:
-            call, sent, item.batch = self._opened(item, credentials)
-            item.call = call if self._change_tool is None else replace(call, tool=self._change_tool(call.tool))
-            if item.batch is not None:
-                thread_count(call.tool, None)  # refuses a list of writes
-                item.call = tool_call.for_parts(item.call)
-            item.parts = [sent] if item.batch is None else [part.arguments for part in item.batch.parts]
-            self._take(len(item.parts))
+            self._open(item, credentials or self.request.credentials, keeps_raw=False)
         except CallError as error:
-            item.error = _with_next_call(self.request, item.given, error)
+            item.error = self.with_next_call(item.given, error)
         return item
+
+    def open_only(self, given: Mapping[str, Any], *, keeps_raw: bool) -> tuple[Item, Call]:
+        """Return the only call of a request, which is not performed yet.
+
+        Args:
+            given: its arguments, in the documented form.
+            keeps_raw: whether the answer may have the form of the service.
+
+        Raises:
+            CallError: it cannot be read.
+        """
+        item = Item("", given)
+        return item, self._open(item, self.request.credentials, keeps_raw=keeps_raw)
+
+    def answer(self, item: Item) -> Answer:
+        """Perform one call, and return its answer.
+
+        Raises:
+            CallError: it failed.
+        """
+        self.perform([item])
+        if item.answer is None:
+            raise item.error or _late()
+        return item.answer
+
+    def _open(self, item: Item, credentials: RequestCredentials, *, keeps_raw: bool) -> Call:
+        call, sent = self._opened(item, credentials, keeps_raw=keeps_raw)
+        item.call = call if self._change_tool is None else replace(call, tool=self._change_tool(call.tool))
+        item.parts = [sent] if item.lists is None else [part.arguments for part in item.lists.parts]
+        self._take(len(item.parts))
+        return item.call
 
     def perform(
         self, items: Sequence[Item], max_parallel: int = USUAL_PARALLEL, *, stops_on_error: bool = False
@@ -185,59 +215,104 @@ class CombinedCalls:
         """
         is_stopped = False
         for group in _groups(items, one_by_one=stops_on_error and max_parallel == 1):
-            if is_stopped or self.is_over:
+            if is_stopped or (self.is_over and self._can_continue):
                 for item in group:
                     item.is_skipped = item.error is None
                 continue
             self._perform_group(group, max_parallel, stops_on_error)
             is_stopped = stops_on_error and any(item.error is not None for item in group)
 
+    def with_next_call(self, given: Mapping[str, Any], error: CallError) -> CallError:
+        """Return ``error`` with the call that would work, where that follows from the schema."""
+        if isinstance(error, InvalidArguments) and isinstance(given.get("tool_name"), str):
+            from toolfold.meta_tools.corrections import with_next_call
+
+            error = with_next_call(self.request.catalog, given, error)
+        if "next_call" in error.details:
+            from toolfold.meta_tools.next_steps import with_executor
+
+            error = with_executor(self.request.catalog, error)
+        return error
+
     def _opened(
-        self, item: Item, credentials: RequestCredentials | None
-    ) -> tuple[Call, Mapping[str, Any], Batch | None]:
-        """Return the call of an item, whose ``given`` becomes the documented form; the arguments; what they stand for.
+        self, item: Item, credentials: RequestCredentials, *, keeps_raw: bool
+    ) -> tuple[Call, Mapping[str, Any]]:
+        """Return the call of an item, whose ``given`` becomes the documented form, and the arguments of its tool.
 
         An equal call of the same catalog is read once.
         """
-        request, base = self.request, self._base(credentials)
+        request = self.request
         memo, owners, text = request.executor.memo, (request.catalog,), _text_of(item.given)
         found: _Opened | None = None if text is None else memo.get("opened", owners, (text, request.whole))
         if found is not None:
             item.given = found.given
-            call = Call(
-                base.catalog, base.executor, found.tool, base.credentials, found.options, found.bypass_cache,
-                base.budget, base.fetch_deadline, base.turn,
-            )  # fmt: skip
-            return call, found.sent, None
+            return self._call(found.tool, credentials, found.options, bypass_cache=found.bypass_cache), found.sent
         item.given = read_call(request.catalog, item.given)
-        call, sent = tool_call.open_call(base, item.given)
-        if call.options.raw_by:
-            call, sent = self._without_raw_form(item, call.options.raw_by, credentials)
+        call, sent = self._read(item.given, credentials)
+        if raw_by := call.options.raw_by:
             text = None
-        batch, sent = tool_call.plan_parts(call, sent)
-        if text is not None and batch is None and call.credentials is base.credentials:
+            if not keeps_raw:
+                call, sent = self._read(self._without_raw_form(item, call.tool, raw_by), credentials)
+        if call_arguments.may_have_lists(sent):
+            from toolfold.meta_tools import value_lists
+
+            item.lists, sent = value_lists.plan(call, sent)
+            text = None
+            if item.lists is not None:
+                call = replace(call, is_part=call.options.select is not None and not call.options.select.jmespath)
+        if text is not None and call.credentials is credentials:
             opened = _Opened(item.given, call.tool, sent, call.options, call.bypass_cache)
             memo.put("opened", owners, (text, request.whole), opened, _OPENED_BYTES + 4 * len(text))
-        return call, sent, batch
+        return call, sent
 
-    def _base(self, credentials: RequestCredentials | None) -> CallBase:
-        request = self.request
-        used = request.credentials if credentials is None else credentials
-        return CallBase(request.catalog, request.executor, used, self.budget, self.end, self._turn, request.whole)
+    def _read(self, arguments: Mapping[str, Any], credentials: RequestCredentials) -> tuple[Call, Mapping[str, Any]]:
+        """Return a call, and the arguments of its tool.
 
-    def _without_raw_form(
-        self, item: Item, parameter: str, credentials: RequestCredentials | None
-    ) -> tuple[Call, Mapping[str, Any]]:
-        """Return the call without the parameter that requests the form of the service, and note it in ``item``."""
+        Args:
+            arguments: those of TOOL_CALL, in the documented form.
+            credentials: of the request.
+
+        Raises:
+            CallError: no tool has the name, or an option cannot be used.
+        """
         catalog = self.request.catalog
-        tool = catalog.get(item.given["tool_name"])
+        tool = catalog.called_tool(arguments["tool_name"])
+        if tool is None:
+            raise tool_not_found(catalog, arguments["tool_name"])
+        given, options = call_arguments.split_arguments(tool, arguments)
+        parameter = catalog.source(tool.source).format_parameter
+        raw_by = parameter if call_arguments.is_raw(catalog, tool, given, parameter) else ""
+        wanted = call_arguments.output_options(
+            self.request, options["max_tokens"], call_arguments.parse_select(options["select"]), raw_by
+        )
+        if options["approval_token"] is not None:
+            credentials = credentials._replace(approval_token=options["approval_token"])
+        call = self._call(tool, credentials, wanted, bypass_cache=call_arguments.parse_fresh(options["fresh"]))
+        return call, call_arguments.without_redundant_format(tool, given, parameter)
+
+    def _call(self, tool: Tool, credentials: RequestCredentials, options: OutputOptions, *, bypass_cache: bool) -> Call:
+        request = self.request
+        return Call(
+            request.catalog,
+            request.executor,
+            tool,
+            credentials,
+            options,
+            bypass_cache,
+            self.budget,
+            self.end,
+            self._turn,
+        )
+
+    def _without_raw_form(self, item: Item, tool: Tool, parameter: str) -> Mapping[str, Any]:
+        """Return the arguments of TOOL_CALL without the parameter for the form of the service; ``item`` notes it."""
         arguments = dict(item.given.get("arguments") or {})
-        if parameter not in arguments and tool is not None:
-            arguments = dict(rename(validator_of(catalog, tool), arguments).arguments)
+        if parameter not in arguments:
+            arguments = dict(rename(validator_of(self.request.catalog, tool), arguments).arguments)
         del arguments[parameter]
         item.given = {**item.given, "arguments": arguments}
         item.notes = (f"{parameter} was left out: answers of several calls have one form.",)
-        return tool_call.open_call(self._base(credentials), item.given)
+        return item.given
 
     def _take(self, count: int) -> None:
         """Count requests.
@@ -268,11 +343,10 @@ class CombinedCalls:
         outcomes = run_parts(
             parts,
             _fetch,
-            self._read,
+            self._read_response,
             self.end,
             threads,
             fetch_cached=_fetch_cached,
-            ends_with_budget=False,
             stops_on_error=stops_on_error,
         )
         for part, outcome in zip(parts, outcomes, strict=True):
@@ -282,10 +356,11 @@ class CombinedCalls:
             if own:
                 self._finish(item, own, stops_on_error)
 
-    def _read(self, part: _Part, response: CallResult) -> Answer:
+    def _read_response(self, part: _Part, response: CallResult) -> Answer:
         """Return the answer of one request, in what memory the answers before it have left."""
         budget = WorkBudget(self.budget.deadline, max(0, MAX_BYTES - self._retained))
-        answer = tool_call.complete_answer(replace(part.call, budget=budget), part.arguments, response)
+        answer = complete_answer(replace(part.call, budget=budget), part.arguments, response)
+        self.budget.deadline = max(self.budget.deadline, budget.deadline)  # a late response has time to be shaped
         self._retained += document_size(answer.document)
         part.ended = time.perf_counter()
         return answer
@@ -295,27 +370,28 @@ class CombinedCalls:
         outcomes = [part.outcome for part in parts]
         if began := [part.started for part in parts if part.started]:
             item.elapsed_s = max(0.0, max(part.ended for part in parts) - min(began))
-        if all(one is Unanswered.NOT_STARTED for one in outcomes):
-            item.is_skipped = True
-            return
-        is_late = any(isinstance(one, UpstreamTimeout | Unanswered) for one in outcomes)
-        if is_late and item.is_read and not stops_on_error and time.monotonic() >= self.end - _NEAR_END_S:
-            item.is_skipped = True
-            return
-        outcomes = [late() if isinstance(one, Unanswered) else one for one in outcomes]
+        if self._can_continue:
+            if all(one is Unanswered.NOT_STARTED for one in outcomes):
+                item.is_skipped = True
+                return
+            is_late = any(isinstance(one, UpstreamTimeout | Unanswered) for one in outcomes)
+            if is_late and item.is_read and not stops_on_error and time.monotonic() >= self.end - _NEAR_END_S:
+                item.is_skipped = True
+                return
+        outcomes = [_late() if isinstance(one, Unanswered) else one for one in outcomes]
         try:
-            if item.batch is not None and item.call is not None:
-                item.answer = tool_call.merged_answer(item.call, item.batch, outcomes)
+            if item.lists is not None and item.call is not None:
+                from toolfold.meta_tools import value_lists
+
+                item.answer = value_lists.merge(item.call, item.lists, outcomes)
             elif isinstance(outcomes[0], CallError):
                 raise outcomes[0]
             else:
                 item.answer = outcomes[0]
             if item.notes and item.answer is not None:
-                document = item.answer.document
-                document = replace(document, notes=(*document.notes, *item.notes))
-                item.answer = replace(item.answer, document=document)
+                item.answer = with_notes(item.answer, *item.notes)
         except CallError as error:
-            item.error = _with_next_call(self.request, item.given, error)
+            item.error = self.with_next_call(item.given, error)
 
 
 def _text_of(given: Mapping[str, Any]) -> str | None:
@@ -349,7 +425,7 @@ def _groups(items: Sequence[Item], *, one_by_one: bool) -> Iterator[list[Item]]:
 def _fetch(part: _Part) -> CallResult:
     part.started = time.perf_counter()
     try:
-        return tool_call.fetch_response(part.call, part.arguments)
+        return fetch_response(part.call, part.arguments)
     finally:
         part.ended = time.perf_counter()
 
@@ -358,7 +434,12 @@ def _fetch_cached(part: _Part) -> CallResult:
     part.started = part.ended = time.perf_counter()
     if not part.item.is_read or part.call.bypass_cache:
         raise NotCached
-    return tool_call.fetch_response(part.call, part.arguments, only_cached=True)
+    return fetch_response(part.call, part.arguments, only_cached=True)
+
+
+def _late() -> UpstreamTimeout:
+    """Return the error of a part for which the time was over."""
+    return UpstreamTimeout("No answer came in the time of one call.", "Call again for these; the others are cached.")
 
 
 def document_size(document: Document) -> int:
@@ -367,10 +448,3 @@ def document_size(document: Document) -> int:
         limits.rows_size(len(table.rows), len(table.columns)) + _CELL_BYTES * len(table.rows) * len(table.columns)
         for table in document.tables
     )
-
-
-def _with_next_call(request: MetaRequest, given: Mapping[str, Any], error: CallError) -> CallError:
-    """Return ``error`` with the call that would work, where that follows from the schema."""
-    if isinstance(error, InvalidArguments) and isinstance(given.get("tool_name"), str):
-        error = with_next_call(request.catalog, given, error)
-    return with_executor(request.catalog, error)
