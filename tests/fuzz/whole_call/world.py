@@ -103,9 +103,9 @@ class World:
             }
         )
         with self._captured(io.StringIO()):
-            telemetry = configure(self.settings)
-            self.handler = LambdaHandler(build_app(self.settings, on_call=telemetry.record_call), telemetry)
             self.server = self._stack.enter_context(LocalServer(self.settings))
+            telemetry = configure(self.settings)  # last: the log of the process is then what is captured
+            self.handler = LambdaHandler(build_app(self.settings, on_call=telemetry.record_call), telemetry)
         self._connection: http.client.HTTPConnection | None = None
         self.threads = 0
 

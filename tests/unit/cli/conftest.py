@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterator
 
@@ -14,7 +15,7 @@ from toolfold.mock_api.server import MockApi
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture(autouse=True)
+@contextlib.contextmanager
 def _unconfigured_log() -> Iterator[None]:
     logger = logging.getLogger("toolfold")
     state = dict(logger.__dict__)
@@ -22,10 +23,18 @@ def _unconfigured_log() -> Iterator[None]:
     for name in ("init", "powertools_handler"):  # by which Powertools knows what it has configured
         logger.__dict__.pop(name, None)
     logger.manager._clear_cache()  # type: ignore[attr-defined]
-    yield
-    logger.__dict__.clear()
-    logger.__dict__.update(state)
-    logger.manager._clear_cache()  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        logger.__dict__.clear()
+        logger.__dict__.update(state)
+        logger.manager._clear_cache()  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def _process_of_its_own() -> Iterator[None]:
+    with _unconfigured_log():
+        yield
 
 
 @pytest.fixture
@@ -40,10 +49,11 @@ def runner(capsys: pytest.CaptureFixture[str]) -> Run:
     """Return what runs a command in this process."""
 
     def ran(*argv: str) -> tuple[int, str, str]:
-        try:
-            code = cli.main(argv)
-        except SystemExit as stop:
-            code = int(stop.code or 0)
+        with _unconfigured_log():
+            try:
+                code = cli.main(argv)
+            except SystemExit as stop:
+                code = int(stop.code or 0)
         shown = capsys.readouterr()
         return code, shown.out, shown.err
 
