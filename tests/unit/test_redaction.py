@@ -47,11 +47,30 @@ ENCODINGS = {
     "base64 for URLs": lambda key: base64.urlsafe_b64encode(key.encode()).decode(),
     "base64 in a URL": lambda key: quote(base64.b64encode(key.encode()).decode(), safe=""),
     "base64 in JSON": lambda key: base64.b64encode(key.encode()).decode().replace("/", "\\/"),
+    "base64 in lines": lambda key: _in_lines(key, 20, "\n"),
+    "base64 in short lines": lambda key: _in_lines(key, 4, "\r\n"),
+    "base64 in indented lines": lambda key: _in_lines(key, 7, "\n    "),
+    "base64 in lines in JSON": lambda key: json.dumps(_in_lines(key, 20, "\n")),
+    "base64 in lines in JSON in JSON": lambda key: json.dumps(json.dumps(_in_lines(key, 20, "\r\n"))),
+    "base64 in lines, with escaped ends": lambda key: _in_lines(key, 20, "\\u000a"),
+    "base64 in lines in HTML": lambda key: _in_lines(key, 20, "&#13;&#10;"),
+    "base64 in lines in a URL": lambda key: quote(_in_lines(key, 20, "\r\n")),
+    "base64 twice": lambda key: base64.b64encode(base64.b64encode(b"user:" + key.encode())).decode(),
+    "base64 twice, after a byte": lambda key: base64.b64encode(b":" + base64.b64encode(b":" + key.encode())).decode(),
+    "base64 twice in lines": lambda key: _in_lines(base64.b64encode(key.encode()).decode(), 20, "\n"),
     "hexadecimal": lambda key: key.encode().hex(),
     "hexadecimal in upper case": lambda key: key.encode().hex().upper(),
     "CSV": lambda key: key.replace('"', '""'),
     "UTF-16": lambda key: key.encode("utf-16-le").decode(errors="replace"),
+    "UTF-16 in JSON": lambda key: "".join(f"{one}\\u0000" for one in key),
+    "UTF-16 in a URL": lambda key: "".join(f"{quote(one, safe='')}%00" for one in key),
+    "UTF-16 in JSON in JSON": lambda key: json.dumps(json.dumps("\0".join(key))),
 }  # fmt: skip
+
+
+def _in_lines(key: str, width: int, end: str) -> str:
+    encoded = base64.b64encode(b"a user's name:" + key.encode() + b"\n").decode()
+    return end.join(encoded[at : at + width] for at in range(0, len(encoded), width))
 
 
 class TestEncodings:
@@ -59,7 +78,7 @@ class TestEncodings:
     @pytest.mark.parametrize("key", KEYS)
     @pytest.mark.parametrize("encoding", ENCODINGS)
     def test_a_key_is_found_and_replaced(self, encoding: str, key: str) -> None:
-        if encoding == "UTF-16" and not key.isascii():
+        if encoding.startswith("UTF-16") and not key.isascii():
             pytest.skip("such a text is no UTF-8")
         redactor = Redactor((key,))
         echo = f"before {ENCODINGS[encoding](key)} after"
@@ -160,7 +179,9 @@ def test_searching_a_large_answer_takes_little_time(line: str) -> None:
     assert time.thread_time() - started < 2
 
 
-@pytest.mark.parametrize("piece", ["\\", "%", "&", "%25", "&amp;", "\\u004b", "&#75;", "a", "&#0", "\0", "\\u{00"])
+@pytest.mark.parametrize(
+    "piece", ["\\", "%", "&", "%25", "&amp;", "\\u004b", "&#75;", "a", "&#0", "\0", "\\u{00", "\\n", "\r\n", "YWFh\n"]
+)
 def test_text_made_of_escapes_takes_linear_time(piece: str) -> None:
     def seconds(characters: int) -> float:
         redactor, text = Redactor(("a" * 511 + "K",)), piece * (characters // len(piece))
@@ -170,3 +191,14 @@ def test_text_made_of_escapes_takes_linear_time(piece: str) -> None:
 
     seconds(1000)
     assert seconds(800_000) < 40 * max(seconds(80_000), 0.002)
+
+
+def test_redacting_lines_of_base64_among_white_space_takes_linear_time() -> None:
+    def seconds(count: int) -> float:
+        redactor, text = Redactor((KEY,)), "\n" * count + _in_lines(KEY, 20, "\n") + "\n " * count
+        started = time.thread_time()
+        assert REPLACEMENT in redactor.redact_text(text)
+        return time.thread_time() - started
+
+    seconds(1000)
+    assert seconds(400_000) < 40 * max(seconds(40_000), 0.002)

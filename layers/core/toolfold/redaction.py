@@ -4,8 +4,9 @@ Only what is returned to a caller is redacted. What is cached is the upstream's 
 is cached for that key alone.
 
 A key is found in upper and lower case, as it is and in hexadecimal digits, in base64 (both alphabets, at any position
-of the encoded text), and behind up to three layers of escapes of JSON, URLs and HTML. An ordinary answer costs a few
-searches for fixed strings: escapes are decoded only where one of them stands for a character of the key.
+of the encoded text, in lines or not, once or twice), in UTF-16, and behind up to three layers of escapes of JSON, URLs
+and HTML. An ordinary answer costs a few searches for fixed strings: escapes are decoded only where one of them stands
+for a character of the key, and base64 is never decoded.
 """
 
 from __future__ import annotations
@@ -28,8 +29,14 @@ _MIN_DECODED_CHARS = 5
 _MAX_LAYERS = 3
 """Encodings on top of each other, such as a URL, encoded twice, in JSON."""
 
-_ESCAPE_MARKS = "\\%&#;"
-"""Characters of escapes: where they are escaped themselves, they hide another one."""
+_ESCAPE_MARKS = "\\%&#;\0\r\n"
+"""Characters of escapes: where they are escaped themselves, they hide another one. The last three stand between the
+characters of a key: the zero bytes of UTF-16, and the ends of lines of base64."""
+
+_ESCAPED_BREAK = re.compile(r"\\{1,8}[rn]")
+"""The end of a line in a JSON string. Decoding an escape leaves its letter, which is also one of base64."""
+
+_BETWEEN_BASE64 = r"(?:\s|\\{1,8}[rn])*"
 
 _PIECE = re.compile(r"""[^\s,;"'<>|()\[\]{}]+""")
 
@@ -121,7 +128,8 @@ class _KeyPattern:
         spellings = {*_spellings(key), *decoded}
         self._key = key
         self._folded = sorted({spelling.lower() for spelling in spellings}, key=len, reverse=True)
-        self._base64 = _base64_cores(key.encode())
+        once = _base64_cores(key.encode())
+        self._base64 = (*once, *(core for encoded in once for core in _base64_cores(encoded.encode())))
         self._word = re.compile(rf"(?<!\w){re.escape(key)}(?!\w)") if len(key) < MIN_KEY_CHARS else None
 
     def is_in(self, text: str) -> bool:
@@ -131,7 +139,13 @@ class _KeyPattern:
     def redact(self, text: str) -> str:
         """Return ``text`` with the key replaced; a word that has it in another encoding is replaced as a whole."""
         text = self._replace_plain(text)
-        return text if not self._remains(text) else "\n".join(map(self._redact_line, text.split("\n")))
+        if not self._remains(text):
+            return text
+        text = "\n".join(map(self._redact_line, text.split("\n")))
+        if self._is_in_base64(text):
+            text = self._replace_lines_of_base64(text)
+        # Escapes hide the ends of lines.
+        return REPLACEMENT if self._remains(text) else text
 
     def _redact_line(self, line: str) -> str:
         if not self._remains(line):
@@ -147,9 +161,22 @@ class _KeyPattern:
             return any(word.search(form) is not None for form in self._escapes.layers(text))
         return self.is_in(text)
 
+    def _replace_lines_of_base64(self, text: str) -> str:
+        for core in self._base64:
+            # The character beside a core has some bits of the key.
+            spaced = _BETWEEN_BASE64.join(map(re.escape, core))
+            text = re.sub(f"[A-Za-z0-9+/_-]?{spaced}[A-Za-z0-9+/_-]?", REPLACEMENT, text)
+        return text
+
     def _is_plain(self, text: str) -> bool:
         lower = text.lower()
-        return any(spelling in lower for spelling in self._folded) or any(core in text for core in self._base64)
+        return any(spelling in lower for spelling in self._folded) or self._is_in_base64(text)
+
+    def _is_in_base64(self, text: str) -> bool:
+        joined = _ESCAPED_BREAK.sub("", text) if "\\" in text else text
+        for space in "\n\r\t ":
+            joined = joined.replace(space, "")
+        return any(core in joined for core in self._base64)
 
     def _replace_plain(self, text: str) -> str:
         if self._word is not None:
@@ -218,16 +245,14 @@ class _Escapes:
                 return
 
     def _without_json(self, text: str) -> str:
-        if "\0" in text:  # UTF-16 read as UTF-8
-            text = text.replace("\0", "")
         if "\\" not in text:
-            return text
+            return text.replace("\0", "")  # UTF-16 read as UTF-8
         for _ in range(_MAX_LAYERS):
             decoded = self._json.sub(lambda escape: chr(int(escape[1], 16)), text)
             if decoded == text:
                 break
             text = decoded
-        return text.replace("\\", "")  # those before other characters, such as / and quotes
+        return text.replace("\0", "").replace("\\", "")  # those before other characters, such as / and quotes
 
     def _without_url(self, text: str) -> str:
         if "%" not in text:
