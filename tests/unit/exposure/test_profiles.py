@@ -180,7 +180,7 @@ def test_default_profile_restricts_the_path_without_a_name_and_the_ready_made_on
     text = "profiles: {default: {include: {category: forex}, mode: lazy}, wide: {}}\n"
     app = app_of(compile_profiles(tmp_path, text))
     assert "TOOL_BATCH" in names(app, "/mcp")
-    for path in ("/mcp", "/mcp/default", "/mcp/direct", "/mcp/grouped", "/mcp/kinds"):
+    for path in ("/mcp", "/mcp/default", "/mcp/direct", "/mcp/individual", "/mcp/grouped", "/mcp/kinds"):
         assert call(app, path, "TOOL_LIST", {})["structuredContent"]["total"] == 4
         assert code(call(app, path, "TOOL_CALL", {"tool_name": "CPI"})) == "TOOL_NOT_FOUND"
     assert call(app, "/mcp/wide", "TOOL_LIST", {})["structuredContent"]["total"] == 129

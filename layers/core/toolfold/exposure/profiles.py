@@ -11,6 +11,7 @@ from toolfold.errors import ContextMismatch, ProfileNotFound, ToolNotExposed
 from toolfold.exposure.exposed_tools import ExposedTools
 from toolfold.exposure.resolution import Resolution, resolve
 from toolfold.fuzzy import closest_matches, did_you_mean
+from toolfold.settings.parsers import MODE_SYNONYMS
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -72,8 +73,9 @@ def find_profile(catalog: Catalog, name: str) -> tuple[Profile, bool]:
     """
     if name == DEFAULT or name in catalog.profile_names:
         return catalog.profile(name), False
-    if name in MODES:
-        return catalog.profile(DEFAULT)._replace(name=name, mode=name), True
+    mode = MODE_SYNONYMS.get(name, name)
+    if mode in MODES:
+        return catalog.profile(DEFAULT)._replace(name=mode, mode=mode), True
     raise _not_found(catalog, name)
 
 
