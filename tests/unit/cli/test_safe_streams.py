@@ -41,8 +41,8 @@ def hostile() -> Iterator[Upstream]:
         yield upstream
 
 
-# What rich writes for bold headings and for the spinner. The attack has none of these.
-OWN = re.compile(r"\x1b\[(?:0|1|32)m|\x1b\[\?25[lh]|\r(?:\x1b\[1A)?\x1b\[2K")
+# What rich writes for bold headings, and for the spinner and its seconds. The attack has none of these.
+OWN = re.compile(r"\x1b\[(?:0|1|32|33)m|\x1b\[\?25[lh]|\r(?:\x1b\[1A)?\x1b\[2K")
 
 
 def environment(tmp_path: Path, url: str = "http://127.0.0.1:9/query", **more: str) -> dict[str, str]:
