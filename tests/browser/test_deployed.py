@@ -11,6 +11,7 @@ import pytest
 from tests.browser.checked_page import CheckedPage
 from tests.browser.conftest import OpenPage
 from tests.browser.deployment import Deployment, running_deployment
+from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.issuer import Issuer
 
 pytestmark = pytest.mark.browser
@@ -48,7 +49,7 @@ def test_access_token_opens_the_page_and_is_stored_nowhere(
     checked.page.get_by_text("copy it again").wait_for()
     token = issuer.token(resource)
     enter(checked, token)
-    checked.page.get_by_role("heading", name="Three tools instead of 129").wait_for()
+    checked.page.get_by_role("heading", name=f"Three tools instead of {BUNDLED_TOOLS}").wait_for()
 
     stored = "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])"
     assert token not in checked.page.evaluate(stored)

@@ -21,7 +21,7 @@ from toolfold.catalog.store import S3Store, bundled_path, open_store
 from toolfold.settings import Settings
 
 OLD = bundled_path().read_bytes()
-NEW = OLD.replace(b"129 tools. Next:", b"129 tools. Then:", 1)  # in the listing, which is in the head
+NEW = OLD.replace(b" tools. Next:", b" tools. Then:", 1)  # in the listing, which is in the head
 PLACE, TIMEOUT_S = f"s3://{BUCKET}/toolfold", 0.8
 
 FAULTS = {

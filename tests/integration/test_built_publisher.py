@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.built_function import LAMBDA_PYTHON, NEEDS_LAMBDA_PYTHON, ROOT
-from tests.support.catalogs import sha256_of, small_catalog
+from tests.support.catalogs import BUNDLED_TOOLS, sha256_of, small_catalog
 from tests.support.lambda_runtime import FunctionError, LambdaRuntime
 from toolfold.build.publisher import publish
 
@@ -153,7 +153,7 @@ def test_a_stack_publishes_is_updated_and_deleted(
         created = cloudformation.send(runtime, "Create")
         assert (created["Status"], created["PhysicalResourceId"]) == ("SUCCESS", "toolfold-catalog")
         # To the byte what the repository has: the gateway of the same build serves the same catalog.
-        assert created["Data"] == {"Outcome": "published", "Sha256": sha256_of(CATALOG), "Tools": "129"}
+        assert created["Data"] == {"Outcome": "published", "Sha256": sha256_of(CATALOG), "Tools": str(BUNDLED_TOOLS)}
         written = pointer(s3, location)
         assert (written["sha256"], written["writer"]) == (sha256_of(CATALOG), "deployment")
         assert written["published_by"].endswith("stack/toolfold/1")

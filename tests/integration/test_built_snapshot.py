@@ -16,7 +16,7 @@ from toolfold.build.publisher import publish
 from toolfold.mock_api.server import MockApi
 
 CATALOG = (ROOT / "catalog/catalog.json").read_bytes()
-CHANGED = CATALOG.replace(b"129 tools. Next:", b"129 tools. Then:", 1)  # in the listing, which is in the head
+CHANGED = CATALOG.replace(b" tools. Next:", b" tools. Then:", 1)  # in the listing, which is in the head
 PLACE = "s3://snapshots/catalog"
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
@@ -74,7 +74,7 @@ def test_a_restored_snapshot_serves_the_current_catalog(runtime: LambdaRuntime, 
     assert mock_api.requests == []
     publish(CHANGED, PLACE, s3)
 
-    assert "129 tools. Then:" in called(runtime, "TOOL_LIST")
+    assert " tools. Then:" in called(runtime, "TOOL_LIST")
     quote = called(runtime, "TOOL_CALL", tool_name="GLOBAL_QUOTE", arguments={"symbol": "IBM"})
     assert '\\"symbol\\":\\"IBM\\"' in quote
     assert len(mock_api.requests) == 1
@@ -85,7 +85,7 @@ def test_a_restored_snapshot_serves_the_current_catalog(runtime: LambdaRuntime, 
 
 def test_a_snapshot_without_a_catalog_reads_one_published_later(runtime: LambdaRuntime, s3: Any) -> None:
     runtime.start()
-    publish(CATALOG.replace(b"129 tools. Next:", b"129 tools. Next, as published:", 1), PLACE, s3)
-    assert "129 tools. Next, as published:" in called(runtime, "TOOL_LIST")
+    publish(CATALOG.replace(b" tools. Next:", b" tools. Next, as published:", 1), PLACE, s3)
+    assert " tools. Next, as published:" in called(runtime, "TOOL_LIST")
     runtime.stop()
     assert any("no catalog has been published" in line for line in runtime.log)

@@ -1,4 +1,4 @@
-"""Every one of the 129 tools, called by its example through the meta-tools, answered by the mock API over HTTP."""
+"""Every tool of the catalog, called by its example through the meta-tools, answered by the mock API over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every one of the 129 tools, called in each mode as its clients do, has the same result."""
+"""Every tool of the catalog, called in each mode as its clients do, has the same result."""
 
 from __future__ import annotations
 

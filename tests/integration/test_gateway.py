@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import KEY
+from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.lambda_handler import CONTEXT, load_gateway, make_handler
 from toolfold.errors import SettingsError
 from toolfold.mock_api.server import MockApi
@@ -79,7 +80,7 @@ def test_there_is_an_event_for_each_kind_of_request() -> None:
 
 
 def test_list_get_and_call_work(handler: Handler) -> None:
-    assert len(answer(handler, "tool-list")["structuredContent"]["tools"]) == 129
+    assert len(answer(handler, "tool-list")["structuredContent"]["tools"]) == BUNDLED_TOOLS
     assert answer(handler, "tool-get")["structuredContent"]["tools"][0]["found"] is True
     called = answer(handler, "tool-call")
     assert called["isError"] is False

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.conftest import KEY
+from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.mcp_requests import message
 from toolfold import __version__
 from toolfold.catalog.store import bundled_path
@@ -73,7 +74,7 @@ def test_only_the_endpoint_is_served(connection: http.client.HTTPConnection) -> 
 def test_the_state_of_the_server_has_its_version_and_its_catalog(connection: http.client.HTTPConnection) -> None:
     status, answer = ask(connection, b"", path="/health", method="GET")
     content = bundled_path().read_bytes()
-    catalog = {"sha256": hashlib.sha256(content).hexdigest(), "tools": 129}
+    catalog = {"sha256": hashlib.sha256(content).hexdigest(), "tools": BUNDLED_TOOLS}
     assert status == 200
     assert json.loads(answer) == {
         "status": "ok",

@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.conftest import KEY
+from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.mcp_requests import message
 from toolfold.mock_api.server import MockApi
 
@@ -46,7 +47,7 @@ def test_server_starts_without_configuration() -> None:
     tools, listed = play(steps)
     assert [tool.name for tool in tools] == ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"]
     assert all(tool.title and tool.annotations and tool.output_schema for tool in tools)
-    assert len(listed.structured_content["tools"]) == 129
+    assert len(listed.structured_content["tools"]) == BUNDLED_TOOLS
 
 
 def test_list_get_and_call(mock_api: MockApi) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.hostile_catalogs import with_head
 from toolfold.app import build_app
 from toolfold.catalog.head_checks import host_of
@@ -108,7 +109,10 @@ def test_a_catalog_that_names_what_is_not_allowed_is_refused_as_a_whole(
 def test_settings_allow_a_variable_or_a_host(
     write: Callable[[Change], Path], change: Change, settings: dict[str, str]
 ) -> None:
-    assert len(open_store(Settings.from_environment({"TOOLFOLD_CATALOG": str(write(change)), **settings}))()) == 129
+    assert (
+        len(open_store(Settings.from_environment({"TOOLFOLD_CATALOG": str(write(change)), **settings}))())
+        == BUNDLED_TOOLS
+    )
 
 
 @pytest.mark.parametrize(

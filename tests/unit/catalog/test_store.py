@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.catalogs import BUNDLED_TOOLS
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, S3Store, bundled_path, open_store
 from toolfold.errors import CatalogUnavailable, SettingsError
@@ -18,13 +19,13 @@ def open_catalog(location: str) -> Catalog:
 
 
 def test_the_bundled_catalog_is_the_default() -> None:
-    assert len(open_catalog("")) == 129
+    assert len(open_catalog("")) == BUNDLED_TOOLS
 
 
 def test_the_setting_can_be_a_path(tmp_path: Path) -> None:
     copy = tmp_path / "copy.json"
     copy.write_bytes(bundled_path().read_bytes())
-    assert len(open_catalog(str(copy))) == 129
+    assert len(open_catalog(str(copy))) == BUNDLED_TOOLS
 
 
 def test_a_file_is_read_once() -> None:
@@ -35,8 +36,8 @@ def test_a_file_is_read_once() -> None:
 def test_memoize_computes_once_and_its_cache_is_bounded() -> None:
     catalog, computed = open_catalog(""), []
     for _ in range(2):
-        assert catalog.memoize("tools", lambda: computed.append(len(catalog)) or len(catalog)) == 129
-    assert computed == [129]
+        assert catalog.memoize("tools", lambda: computed.append(len(catalog)) or len(catalog)) == BUNDLED_TOOLS
+    assert computed == [BUNDLED_TOOLS]
     for number in range(10_000):
         catalog.memoize(number, lambda: number)  # noqa: B023 - called at once
     assert len(catalog._memoized) <= 2000

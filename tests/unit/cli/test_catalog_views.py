@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.catalogs import BUNDLED_TOOLS
 from tests.unit.cli.conftest import Run
 
 Terminal = Callable[[int], None]
@@ -80,9 +81,9 @@ def test_stats_count_every_tool_once(run: Run) -> None:
     assert lines[0] == ["category", "tools", "free", "mixed", "premium"]
     sums = [sum(int(line[column]) for line in lines[1:-1]) for column in range(1, 5)]
     assert lines[-1] == ["total", *map(str, sums)]
-    assert sums[0] == sum(sums[1:]) == 129
+    assert sums[0] == sum(sums[1:]) == BUNDLED_TOOLS
     counted = json.loads(run("catalog", "stats", "--json")[1])
-    assert counted["tools"] == 129
+    assert counted["tools"] == BUNDLED_TOOLS
     assert counted["categories"]["forex"] == {"tools": 4, "free": 3, "mixed": 0, "premium": 1}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.catalogs import BUNDLED_TOOLS
 from tests.unit.build.test_schema import written
 from tests.unit.cli.conftest import Run
 from toolfold import __version__
@@ -88,9 +89,9 @@ def test_catalog_list_prints_every_tool(run: Run) -> None:
     code, out, _ = run("catalog", "list")
     assert code == 0
     lines = [line.split("\t") for line in out.splitlines()]
-    assert len(lines) == 129
+    assert len(lines) == BUNDLED_TOOLS
     assert ["GLOBAL_QUOTE", "core_stock_apis", "mixed"] in [line[:3] for line in lines]
-    assert len(json.loads(run("catalog", "list", "--json")[1])["tools"]) == 129
+    assert len(json.loads(run("catalog", "list", "--json")[1])["tools"]) == BUNDLED_TOOLS
 
 
 def test_catalog_get_prints_entries(run: Run) -> None:

@@ -16,6 +16,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.support.aws_services import serving, use_aws_endpoint
+from tests.support.catalogs import BUNDLED_TOOLS
 from toolfold import cli
 from toolfold.catalog.store import S3Store, bundled_path
 
@@ -59,7 +60,7 @@ def test_steps_and_the_published_hash_are_printed(run: Run) -> None:  # N3
     content = bundled_path().read_bytes()
     sha256 = hashlib.sha256(content).hexdigest()
     code, out, err = run(PLACE)
-    assert (code, out) == (0, f"{PLACE} now has catalog {sha256} (129 tools, {len(content):,} bytes).\n")
+    assert (code, out) == (0, f"{PLACE} now has catalog {sha256} ({BUNDLED_TOOLS} tools, {len(content):,} bytes).\n")
     assert [line.split()[0] for line in err.splitlines()] == ["Checked", "Uploading", "Making"]
     assert S3Store(PLACE, 60.0)().sha256 == sha256
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import KEY
+from tests.support.catalogs import BUNDLED_TOOLS
 from toolfold import cli
 from toolfold.cli.commands import TOOLFOLD
 from toolfold.cli.settings import setting_meanings
@@ -80,7 +81,7 @@ def test_figures_of_the_readme_are_the_measured_ones() -> None:
     measured = Path("docs/reference/measurements.md").read_text()
     row = re.search(r"what every conversation carries \| ([\d,]+) \| ([\d,]+) \|", Path("README.md").read_text())
     assert row is not None
-    assert f"(129 tools) | {row[1]} | {row[2]} |" in measured
+    assert f"({BUNDLED_TOOLS} tools) | {row[1]} | {row[2]} |" in measured
     journey = re.search(r"all steps together \| ([\d,]+) \| ([\d,]+) \|", Path("README.md").read_text())
     assert journey is not None
     assert f"of the steps | {journey[1]} | {journey[2]} |" in measured

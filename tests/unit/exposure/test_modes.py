@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.exposure import app_of, call, code, listed, names, rpc
 from tests.support.mcp_requests import message, request
 from tests.support.meta_tools import tokens
@@ -206,7 +207,7 @@ def test_variable_sets_the_mode_of_the_path_without_a_profile() -> None:
 
 def test_kind_that_is_inline_is_shown_tool_by_tool() -> None:
     app = app_of(TOOLFOLD_CONNECTOR_MODE="inline")
-    assert len(names(app, "/mcp")) == 3 + 129
+    assert len(names(app, "/mcp")) == 3 + BUNDLED_TOOLS
     assert names(app, "/mcp/kinds")[:2] == ["request_tools", "TIME_SERIES_INTRADAY"]
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.exposure import app_of, call, code, compile_profiles, listed, names, rpc
 from tests.support.mcp_requests import message, request
 from toolfold.app import App, build_app
@@ -183,7 +184,7 @@ def test_default_profile_restricts_the_path_without_a_name_and_the_ready_made_on
     for path in ("/mcp", "/mcp/default", "/mcp/direct", "/mcp/individual", "/mcp/grouped", "/mcp/kinds"):
         assert call(app, path, "TOOL_LIST", {})["structuredContent"]["total"] == 4
         assert code(call(app, path, "TOOL_CALL", {"tool_name": "CPI"})) == "TOOL_NOT_FOUND"
-    assert call(app, "/mcp/wide", "TOOL_LIST", {})["structuredContent"]["total"] == 129
+    assert call(app, "/mcp/wide", "TOOL_LIST", {})["structuredContent"]["total"] == BUNDLED_TOOLS
 
 
 def test_tool_with_expose_false_is_described_and_not_called(tmp_path: Path) -> None:

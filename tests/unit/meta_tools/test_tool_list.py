@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.examples import examples
 from tests.support.meta_tools import tokens as real_tokens
 from toolfold.catalog.search import search
@@ -86,13 +87,13 @@ def test_large_catalog_lists_its_categories(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(list_request, "MAX_NAMES", 5)
     result = ask()
     assert result.structured["tools"] == []
-    assert result.structured["matched"] == 129
+    assert result.structured["matched"] == BUNDLED_TOOLS
     assert result.structured["more"] == {"offset": 0}
     assert len(result.structured["tags"]) == 5
     assert result.text.startswith("Next: TOOL_LIST(query)")
-    assert "129 tools" in result.text
+    assert f"{BUNDLED_TOOLS} tools" in result.text
     assert tokens.count(result.text) < 300
-    assert len(names(ask(**result.structured["more"]))) == 129
+    assert len(names(ask(**result.structured["more"]))) == BUNDLED_TOOLS
 
 
 # A query
@@ -251,7 +252,7 @@ def test_no_match_lists_the_categories() -> None:
     result = ask(query="???")
     assert result.structured["tools"] == []
     assert result.structured["matched"] == result.structured["returned"] == 0
-    assert result.text.startswith("Nothing among 129 tools fits the query. Next: ")
+    assert result.text.startswith(f"Nothing among {BUNDLED_TOOLS} tools fits the query. Next: ")
     assert "technical_indicators 53" in result.text
     assert tokens.count(ask(query="???", token_budget=100).text) <= 100
 
@@ -296,14 +297,14 @@ def test_definition_has_arguments_that_the_code_accepts_and_those_that_most_call
 
 def test_every_entry_has_name_description_and_category(tools: MetaTools) -> None:
     listed = tools.call("TOOL_LIST", {}).structured
-    assert len(listed["tools"]) == listed["total"] == 129
+    assert len(listed["tools"]) == listed["total"] == BUNDLED_TOOLS
     assert listed["tools"][7] == {
         "name": "GLOBAL_QUOTE",
         "description": "Latest price, volume and day change of one stock",
         "category": "core_stock_apis",
         "access": "mixed",
     }
-    assert sum(listed["categories"].values()) == 129
+    assert sum(listed["categories"].values()) == BUNDLED_TOOLS
 
 
 def test_text_is_not_json(tools: MetaTools) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.http import KEY
 from tests.support.lambda_handler import make_handler
 from toolfold.mock_api.server import MockApi
@@ -35,7 +36,7 @@ def call(handler: LambdaHandler, body: dict[str, Any]) -> None:
 @pytest.mark.parametrize("path", ["/health", "/health/", "/prod/health"])
 def test_it_is_answered_on_lambda_without_a_key(path: str) -> None:
     status, state = ask(make_handler({}), path)
-    assert (status, state["status"], state["catalog"]["tools"]) == (200, "ok", 129)
+    assert (status, state["status"], state["catalog"]["tools"]) == (200, "ok", BUNDLED_TOOLS)
     assert state["sources"] == {"alpha_vantage": {"circuit_breaker": "closed"}}
 
 
