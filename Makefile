@@ -7,6 +7,9 @@ ARGS ?=
 # Trust the certificates of the system, not only uv's own: needed behind a proxy that inspects TLS.
 export UV_SYSTEM_CERTS ?= true
 
+# Modules are compiled once, not by each of the hundreds of processes that tests start, also where the shell says else.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow explore test-on check lint types imports prose docs catalog catalog-check catalog-lint measure measure-check lock wheel clean
 
@@ -47,8 +50,11 @@ as_lines := awk -F ':.*\#\# ' '{printf "  make %-16s %s\n", $$1, $$2}'
 demo: .venv/.scripts ## answer "give me aapl price" in two calls, offline
 	@$(bin)/python -m toolfold demo
 
+# The tests of these folders have targets of their own; importing them takes as long as a hundred tests.
+elsewhere := --ignore=tests/browser --ignore=tests/conformance
+
 test: .venv/.dev ## run the tests (under five minutes)
-	$(bin)/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow and not semantic" $(ARGS)
+	$(bin)/python -m pytest -n auto --dist worksteal $(elsewhere) -m "not e2e and not clients and not slow and not semantic" $(ARGS)
 
 .PHONY: postgresql
 postgresql: .venv/.dev ## find the programs of PostgreSQL for the tests, or install them

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import itertools
 import sys
 import threading
@@ -32,6 +34,12 @@ def pytest_configure(config: pytest.Config) -> None:
     Its examples are the same in every run, so that a failure comes from a change. ``make explore`` tries others.
     """
     settings.load_profile(config.getoption("--hypothesis-profile") or "same")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collection made out of later collections of garbage, each of which would pass over all tests."""
+    gc.collect()
+    gc.freeze()
 
 
 _NOT_TRACED = {"benchmarks", "differential", "fuzz", "mock_api"}
@@ -72,6 +80,17 @@ def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]
     for name in list(os.environ):
         if name.startswith(("TOOLFOLD_", "ALPHA_VANTAGE_")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _parse_models_once() -> Iterator[None]:
+    """Parse each model of botocore once, not for each session of boto3: a client takes a tenth of the time."""
+    from botocore.loaders import JSONFileLoader
+
+    load = functools.cache(functools.partial(JSONFileLoader.load_file, JSONFileLoader()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(JSONFileLoader, "load_file", lambda _, path: load(path))
+        yield
 
 
 @pytest.fixture(scope="session")
