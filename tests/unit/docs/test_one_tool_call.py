@@ -28,9 +28,3 @@ def find(name: str) -> object:
 @pytest.mark.parametrize("name", NAMES)
 def test_named_function_exists(name: str) -> None:
     assert find(name) is not None
-
-
-def test_page_has_ten_steps_that_name_functions() -> None:
-    steps = re.split(r"^\d+\. ", TEXT, flags=re.MULTILINE)[1:]
-    assert len(steps) == 10
-    assert all(re.search(r"`[a-z_]+\.\w+", step) for step in steps)

@@ -92,7 +92,3 @@ def test_refusal_is_the_documented_one(what: str) -> None:
     else:
         error = json.loads(response.body)["error"]
         assert (f"`{error['code']}`", error["message"]) == (code, sentence)
-
-
-def test_page_has_a_row_for_each_request() -> None:
-    assert set(ROWS) == set(REQUESTS)
