@@ -197,7 +197,7 @@ def test_tool_with_expose_false_is_described_and_not_called(tmp_path: Path) -> N
         assert code(call(app, route, "FX_DAILY", {})) == "TOOL_NOT_EXPOSED"
         entry = call(app, route, "TOOL_GET", {"tool_name": ["FX_DAILY", "FX_WEEKLY"]})["structuredContent"]["tools"]
         assert [one["callable"] for one in entry] == [False, True]
-        assert call(app, route, "TOOL_LIST", {})["structuredContent"]["total"] == 128
+        assert call(app, route, "TOOL_LIST", {})["structuredContent"]["total"] == BUNDLED_TOOLS - 1
     assert "FX_DAILY" not in json.dumps([one["inputSchema"] for one in listed(app, "/mcp/grouped")])
 
 

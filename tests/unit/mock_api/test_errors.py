@@ -323,7 +323,7 @@ def test_no_query_raises() -> None:
     ]  # fmt: skip
     endpoints = open_api().endpoints
     for _ in range(400):
-        function = chaos.choice(list(endpoints))
+        function = chaos.choice(list(EXPECTED))
         sent = [pair for pair in query(function) if chaos.random() > 0.1]
         for name in endpoints[function].rules:
             if chaos.random() < 0.4:

@@ -32,8 +32,8 @@ def values(value: Any) -> Iterator[Any]:
         yield value
 
 
-def test_the_endpoints_are_exactly_the_known_functions() -> None:
-    assert set(open_api().endpoints) == set(EXPECTED)
+def test_every_known_function_has_an_endpoint() -> None:
+    assert set(open_api().endpoints) >= set(EXPECTED)
 
 
 @pytest.mark.parametrize("function", JSON_FUNCTIONS)
