@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.faults.aws import BUCKET, TABLE, Aws
-from tests.faults.docs_table import Row, all_rows, parametrize_rows
+from tests.faults.fault_table import Row, all_rows, parametrize_rows
 from tests.faults.scenario import OTHER_KEY, Scenario
 from tests.support.upstream import CSV, Reply, Upstream, notice
 from toolfold.build.publisher import publish
@@ -202,5 +202,5 @@ def test_back_while_aws_is_left_alone(
     assert len(aws.faulty.requests) == asked + 1
 
 
-def test_every_prepared_fault_is_on_the_page() -> None:
-    assert {row.fault for row in all_rows() if row.test == "`test_jump`"} == set(JUMPS)
+def test_every_prepared_fault_is_in_the_table() -> None:
+    assert {row.fault for row in all_rows() if row.test == "test_jump"} == set(JUMPS)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.aws import BUCKET, TABLE, Aws
-from tests.faults.docs_table import Row, all_rows, parametrize_rows
+from tests.faults.fault_table import Row, all_rows, parametrize_rows
 from tests.faults.scenario import KEY, QUOTE, SERIES
 from tests.support.faulty_proxy import Fault
 from tests.support.lambda_handler import make_handler
@@ -89,8 +89,8 @@ def test_out_of_time(row: Row, mock_api: MockApi, aws: Aws, log_records: list[lo
         assert len(mock_api.requests) > before
 
 
-def test_every_prepared_fault_is_on_the_page() -> None:
-    assert {row.fault for row in all_rows() if row.test == "`test_out_of_time`"} == set(CALLS)
+def test_every_prepared_fault_is_in_the_table() -> None:
+    assert {row.fault for row in all_rows() if row.test == "test_out_of_time"} == set(CALLS)
 
 
 def test_a_cached_response_needs_no_time(mock_api: MockApi) -> None:

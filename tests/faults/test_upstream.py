@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tests.faults.docs_table import Row, all_rows, parametrize_rows
+from tests.faults.fault_table import Row, all_rows, parametrize_rows
 from tests.faults.scenario import KEY, OTHER_KEY, QUOTE, SERIES, Scenario, visible_text
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.faults import ERROR_BODIES, FAULTS

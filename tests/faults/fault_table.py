@@ -1,7 +1,8 @@
-"""The table of docs/reference/faults.md, as parameters of the tests."""
+"""The rows of ``faults.csv``, as parameters of the tests."""
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs/reference/faults.md"
+TABLE = Path(__file__).with_name("faults.csv")
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,11 @@ class Row:
 
 def all_rows() -> list[Row]:
     """Return the rows of the table."""
-    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
-    rows = [Row(*row) for row in cells if len(row) == len(Row.__dataclass_fields__)]
-    return [row for row in rows if row.test.startswith("`")]
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return [Row(**row) for row in csv.DictReader(file)]
 
 
 def parametrize_rows(test: str) -> Any:
     """Parametrize a test with the rows that name it, as ``row``."""
-    rows = [row for row in all_rows() if row.test == f"`{test}`"]
+    rows = [row for row in all_rows() if row.test == test]
     return pytest.mark.parametrize("row", rows, ids=[row.fault for row in rows])
