@@ -1,7 +1,7 @@
 """Measure several calls in one beside the same calls one after the other: ``make bench-combined``.
 
 python -m benchmarks.combined            print the tables; half a minute
-python -m benchmarks.combined --write    put them into docs/reference/measurements-combined.md
+python -m benchmarks.combined --write    put them into docs/reference/measurements.md
 
 Requests go to the Lambda handler, as events of API Gateway, in this process; the source is the mock API over HTTP on
 this machine. Each figure is the median of its repetitions. What a client waits for cached calls is measured over HTTP,
@@ -14,16 +14,14 @@ import argparse
 import http.client
 import json
 import logging
-import os
 import statistics
-import subprocess
 import sys
 import time
 import urllib.parse
 from typing import Any
 
 from benchmarks import harness, servers
-from benchmarks.timing import each_ms, elapsed_ms, in_turn, repeated_ms, timed
+from benchmarks.timing import each_ms, in_turn, repeated_ms, timed
 from scripts.measured_tables import markdown_table
 from tests.support.meta_tools import tokens
 from toolfold.app import build_app
@@ -152,8 +150,6 @@ def times(url: str, slow_url: str) -> str:
 def scripts(url: str) -> str:
     client = Client(url)
     client.call(quote("AAPL"))
-    first = timed(client.call, script("1"))[1]
-    empty, one = client.timed(script("1")), client.timed(quote("AAPL"))
     client.call(script())
     as_script = client.timed(script())
     as_calls = sum(each_ms(client.call, map(quote, SYMBOLS)))
@@ -168,56 +164,7 @@ def scripts(url: str) -> str:
         ("one `TOOL_SCRIPT`", f"{tokens(script()) + tokens(answer):,}", "1", f"{as_script:.1f} ms"),
     ]
     head = ("which of ten symbols rose most", "tokens of calls and answers", "turns of the model", "time here")
-    figures = [
-        ("first script of a process: import, start of the worker", f"{first:.0f} ms"),
-        ("a script without calls afterwards", f"{empty:.2f} ms"),
-        ("one cached `TOOL_CALL`, for comparison", f"{one:.2f} ms"),
-        ("memory of the worker (resident) after these scripts", f"{_worker_mb():.0f} MB"),
-    ]
-    return (
-        "### A task of ten calls\n\n" + markdown_table(head, rows)
-        + "\n### The process of scripts\n\n" + markdown_table(("", ""), figures)
-        + "\n" + limits(client)
-    )  # fmt: skip
-
-
-def limits(client: Client) -> str:
-    """Return how long after its limit a script was stopped."""
-    from toolfold.scripts import interpreter
-
-    limit_s = interpreter.MAX_SCRIPT_S
-    interpreter.MAX_SCRIPT_S = 1.0
-    rows = []
-    try:
-        for name, text in (
-            ("`while True: pass`", "while True:\n    pass"),
-            (
-                "the same, catching every exception",
-                "while True:\n    try:\n        x = 1\n    except BaseException:\n        pass",
-            ),
-            ("`sum(range(10**15))`", "sum(range(10**15))"),
-        ):
-            over = []
-            for _ in range(5):
-                began = time.perf_counter()
-                try:
-                    client.call(script(text))
-                except SystemExit:
-                    over.append(elapsed_ms(began + 1.0))
-            rows.append((name, f"{statistics.median(over):.1f} ms", f"{max(over):.1f} ms"))
-    finally:
-        interpreter.MAX_SCRIPT_S = limit_s
-    head = ("script, with a limit of 1 s", "stopped after the limit, median of 5", "at most")
-    return "### Scripts that do not end\n\n" + markdown_table(head, rows)
-
-
-def _worker_mb() -> float:
-    """Return the resident memory of the worker processes, in MB; 0 where the system does not say."""
-    listed = subprocess.run(["ps", "-eo", "ppid,rss,comm"], capture_output=True, text=True, check=False).stdout
-    own = [line.split() for line in listed.splitlines()[1:]]
-    return max(
-        (int(rss) / 1024 for ppid, rss, *name in own if int(ppid) == os.getpid() and "monty" in name[0]), default=0
-    )
+    return "### A task of ten calls\n\n" + markdown_table(head, rows)
 
 
 def measure(_: argparse.Namespace) -> str:
@@ -230,4 +177,4 @@ def measure(_: argparse.Namespace) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run(__doc__, "make bench-combined", measure, "docs/reference/measurements-combined.md"))
+    sys.exit(harness.run(__doc__, "make bench-combined", measure, "docs/reference/measurements.md"))

@@ -1,7 +1,7 @@
 """Measure several environments of the built function under 200 requests a second: ``make load-lambda``.
 
 python -m benchmarks.fleet            print the table; two minutes
-python -m benchmarks.fleet --write    put it into docs/reference/load.md
+python -m benchmarks.fleet --write    put it into docs/reference/measurements.md
 python -m benchmarks.fleet --quick    a few seconds; not to be written
 
 Processes of clients send requests at a fixed rate, whether or not earlier ones were answered. A latency counts from the
@@ -316,4 +316,4 @@ def table(load: Load, parts: list[tuple[str, int, Measured]]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run(__doc__, "make load-lambda", run, "docs/reference/load.md", "--quick"))
+    sys.exit(harness.run(__doc__, "make load-lambda", run, "docs/reference/measurements.md", "--quick"))

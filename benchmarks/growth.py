@@ -1,7 +1,7 @@
 """Measure time and memory of shaping an answer, for ten shapes from 10 KB to 25 MB: ``make bench-growth``.
 
 python -m benchmarks.growth            print the table; some four minutes
-python -m benchmarks.growth --write    write it into docs/reference/answer-size.md, with a plot
+python -m benchmarks.growth --write    write it into docs/reference/measurements.md, with a plot
 python -m benchmarks.growth --quick    up to 1 MB; cannot be written
 
 The shapes are those of real tools, and those that a table or a preview is worst at. The command fails when a time or a
@@ -185,11 +185,12 @@ def _problems(measured: Sequence[Figures]) -> Iterator[str]:
 
 
 def _table(measured: Sequence[Figures], sizes: Sequence[int]) -> str:
-    head = ["shape", *(_size(size) for size in sizes), "time ~ size^", "memory ~ size^"]
+    shown = [at for at, size in enumerate(sizes) if size in (1_000_000, sizes[-1])]
+    head = ["shape", *(_size(sizes[at]) for at in shown), "time ~ size^", "memory ~ size^"]
     rows = []
     for name, cases in _by_case(measured).items():
         exponents = ["" if one is None else f"{one:.2f}" for one in _exponents(cases)]
-        rows.append([name, *map(_cell, cases), *exponents])
+        rows.append([name, *(_cell(cases[at]) for at in shown), *exponents])
     return markdown_table(head, rows)
 
 
@@ -203,4 +204,4 @@ def _cell(figures: Figures) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run(__doc__, "make bench-growth", measure, "docs/reference/answer-size.md", "--quick"))
+    sys.exit(harness.run(__doc__, "make bench-growth", measure, "docs/reference/measurements.md", "--quick"))

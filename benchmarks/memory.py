@@ -1,7 +1,7 @@
 """Measures what each memory size costs: ``make bench-memory``.
 
 python -m benchmarks.memory            print the tables; some five minutes
-python -m benchmarks.memory --write    put them into docs/explanation/decisions/memory-size.md
+python -m benchmarks.memory --write    put them into docs/explanation/decisions/deployment.md
 python -m benchmarks.memory --quick    two starts of each size instead of five; not to be written
 """
 
@@ -181,5 +181,5 @@ def _by_answer(peaks: Mapping[tuple[str, int], float]) -> str:
 
 
 if __name__ == "__main__":
-    page = "docs/explanation/decisions/memory-size.md"
+    page = "docs/explanation/decisions/deployment.md"
     sys.exit(harness.run(__doc__, "make bench-memory", measure, page, "--quick"))

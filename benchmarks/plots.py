@@ -26,13 +26,10 @@ STEPS = {"init": ("start of the process → first poll", BLUE),
          "tools/list": ("→ first tools/list answered", SKY),
          "TOOL_CALL, cached": ("→ first TOOL_CALL answered", ORANGE)}  # fmt: skip
 
-FIRST, OTHERS = ", first", ", the next hundred"
-
 
 def cold(measured: Mapping[str, Any], folder: Path) -> None:
-    """Draw cold starts, and what grows with the catalog."""
+    """Draw cold starts."""
     _cold_start(measured, folder / "cold-start.png")
-    _catalog_growth(measured["growth"], folder / "growth.png")
 
 
 def _cold_start(measured: Mapping[str, Any], path: Path) -> None:
@@ -61,31 +58,6 @@ def _cold_start(measured: Mapping[str, Any], path: Path) -> None:
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     _save(figure, "Cold start in Lambda's runtime client, Python 3.13, compiled packages", path)
-
-
-def _catalog_growth(measured: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw cold start, memory, search and get by size of the catalog."""
-    panels = (
-        ("Cold start to the first tools/list", "milliseconds", (("listed", ""),)),
-        ("Peak memory", "MB", (("memory", ""),)),
-        ("TOOL_LIST(query), an invocation", "milliseconds", (("first search", FIRST), ("search", OTHERS))),
-        ("TOOL_GET, an invocation", "milliseconds", (("first get", FIRST), ("get", OTHERS))),
-    )
-    figure, all_axes = plt.subplots(2, 2, figsize=(10, 7.2))
-    sizes = sorted({one["tools"] for one in measured})
-    for axes, (title, unit, lines) in zip(all_axes.flat, panels, strict=True):
-        for key, when in lines:
-            for place, name, color in (("file", "a file", GREEN), ("S3", "S3", BLUE)):
-                of_place = (one for one in measured if one["place"] == place)
-                points = sorted(
-                    (one["tools"], statistics.median(start[key] for start in one["starts"])) for one in of_place
-                )
-                axes.plot(*zip(*points, strict=True), "--" if when == OTHERS else "-", marker="o", markersize=4,
-                          color=color, label=f"catalog in {name}{when}")  # fmt: skip
-        _label(axes, title, "tools in the catalog", unit, sizes, [f"{size:,}" for size in sizes])
-        axes.set_ylim(0, axes.get_ylim()[1] * 1.3)
-        axes.legend(frameon=False, fontsize=8.5, loc="upper left")
-    _save(figure, "toolfold as the catalog grows (S3: 20 ms a request)", path)
 
 
 def answer_growth(measured: Sequence[Mapping[str, Any]], folder: Path) -> None:

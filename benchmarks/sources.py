@@ -1,7 +1,4 @@
-"""Measure one catalog of five sources, and record a question that needs two of them.
-
-Prints a session, the tokens of ``tools/list``, the search across sources and what importing each adapter takes.
-"""
+"""Measure one catalog of five sources: the tokens of ``tools/list``, and the search across sources."""
 
 from __future__ import annotations
 
@@ -11,26 +8,13 @@ import logging
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from benchmarks import harness
 from scripts.measured_tables import markdown_table
 from tests.support.five_sources import FiveSources, five_sources
 from tests.support.meta_tools import tokens
 from toolfold.app import App
-from toolfold.cli import progress
-from toolfold.sources.registry import BUILT_IN
-
-SQL = "select name, symbol, shares from customers join holdings on customers.id = customer_id"
-SESSION: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("TOOL_LIST", {"query": ["shares that each customer holds", "latest price of a stock"], "detail": "minimal"}),
-    ("TOOL_CALL", {"tool_name": "crm__query", "arguments": {"sql": SQL}}),
-    (
-        "TOOL_CALL",
-        {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": ["AAPL", "MSFT", "IBM"]}, "select": "price"},
-    ),
-)
-"""What a model calls for "What are the shares of each customer worth?"."""
 
 
 class Question(NamedTuple):
@@ -60,24 +44,10 @@ QUESTIONS = (
 
 
 def measure(_: argparse.Namespace) -> str:
-    """Return the session and the tables."""
+    """Return the table of tokens, and how many requests have the right tool first."""
     logging.getLogger("toolfold").setLevel(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder, five_sources(Path(folder)) as sources:
-        parts = (
-            ("A session", lambda: _session(sources)),
-            ("Tokens", lambda: _tokens(sources)),
-            ("Requests", lambda: _search(sources)),
-            ("Imports", _imports),
-        )
-        return "\n".join(make() for _, make in progress.track(parts, lambda part: part[0]))
-
-
-def _session(sources: FiveSources) -> str:
-    parts = []
-    for name, arguments in SESSION:
-        answer = sources.app.server.tools.call(name, arguments)
-        parts.append(f"> {name} {json.dumps(arguments)}\n{answer.text}\n")
-    return "```text\n" + "\n".join(parts) + "```\n"
+        return f"{_tokens(sources)}\n{_search(sources)}"
 
 
 def _tokens(sources: FiveSources) -> str:
@@ -101,26 +71,12 @@ def _listed(app: App) -> int:
 
 
 def _search(sources: FiveSources) -> str:
-    rows, first = [], 0
+    first = 0
     for question in QUESTIONS:
         listed = sources.app.server.tools.call("TOOL_LIST", {"query": question.text, "limit": 20}).structured["tools"]
-        names = [tool["name"] for tool in listed]
-        ranks = [names.index(name) + 1 for name in question.tools if name in names]
-        first += ranks[:1] == [1] or 1 in ranks
-        rows.append([question.text, f"`{question.tools[0]}`", str(min(ranks)) if ranks else "not found"])
-    table = markdown_table(["request", "tool", "rank"], rows, left=2)
-    return f"{table}\nFirst: {first} of {len(QUESTIONS)}.\n"
-
-
-def _imports() -> str:
-    """Return the processor time that importing each adapter takes, beside what a first call has imported already."""
-    imported = "toolfold.execution.cached_upstreams, toolfold.network.session"
-    rows = [
-        [f"`{kind}`", f"{harness.import_ms(path.partition(':')[0], imported, 'process_time'):.0f}"]
-        for kind, path in sorted(BUILT_IN.items())
-    ]
-    return markdown_table(["kind of source", "import, ms"], rows)
+        first += bool(listed) and listed[0]["name"] in question.tools
+    return f"Requests with the right tool first: {first} of {len(QUESTIONS)}.\n"
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run(__doc__, "make bench-sources", measure, "docs/reference/many-sources.md"))
+    sys.exit(harness.run(__doc__, "make bench-sources", measure, "docs/reference/measurements.md"))

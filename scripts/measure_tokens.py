@@ -10,20 +10,15 @@ are the same on every machine.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
-from unittest import mock
 
 import bpe_openai
 
 from benchmarks.retrieval import request_set
 from scripts import measured_tables
 from scripts.measured_tables import markdown_table
-from toolfold.budget import WorkBudget
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
 from toolfold.cli import progress
@@ -31,12 +26,10 @@ from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.exposure.exposed_tools import PAGE_SIZE, ExposedTools
 from toolfold.exposure.profiles import select
-from toolfold.meta_tools import detail_levels, tool_list
+from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
-from toolfold.results import render
-from toolfold.results import tables as shape
 from toolfold.settings import Settings
 
 COMMAND = "make measure"
@@ -54,26 +47,6 @@ COMPARED: dict[str, dict[str, Any]] = {
     "SYMBOL_SEARCH": {"keywords": "micro"},
 }
 """Tools whose answers are weighed as CSV and as JSON, one of each common shape, and their arguments."""
-
-SHAPED: dict[str, dict[str, Any]] = {
-    "GLOBAL_QUOTE": {"symbol": "AAPL"},
-    "COMPANY_OVERVIEW": {"symbol": "IBM"},
-    "TIME_SERIES_DAILY": {"symbol": "IBM"},
-    "TIME_SERIES_INTRADAY": {"symbol": "IBM", "interval": "60min"},
-    "REALTIME_OPTIONS": {"symbol": "IBM"},
-    "INCOME_STATEMENT": {"symbol": "IBM"},
-    "TOP_GAINERS_LOSERS": {},
-    "NEWS_SENTIMENT": {"tickers": "AAPL"},
-}
-"""Tools whose typed answers are weighed in several forms: single things, series, chains, statements, nested lists."""
-
-BUDGETS = (300, 500, 700, 1000, 2000)
-OTHERWISE: tuple[tuple[str, str, tuple[float, ...]], ...] = (
-    ("at most this many tools:", "SEARCH_TOOLS", (3, 5, 15)),
-    ("none below this share of the best score:", "MIN_RELATIVE_SCORE", (0, 0.2, 0.6)),
-    ("tools at detail level 2:", "MEDIUM_TOOLS", (0, 7)),
-)
-"""What a search shows, with other values than were chosen."""
 
 encode: Callable[[str], Sequence[int]] = bpe_openai.get_encoding("o200k_base").encode
 
@@ -94,40 +67,13 @@ def direct(catalog: Catalog) -> list[dict[str, Any]]:
     return exposed
 
 
-def listing_forms(catalog: Catalog) -> dict[str, str]:
-    """Return the names, lines and categories of all tools in several formats.
-
-    The listing adds a first line and marks premium tools.
-    """
-    tools = [{"name": name, "description": text, "category": where} for name, text, where in catalog.summaries()]
-    grouped: dict[str, dict[str, str]] = {}
-    for tool in tools:
-        grouped.setdefault(tool["category"], {})[tool["name"]] = tool["description"]
-    yaml_lines = [
-        line for where, of in grouped.items() for line in [f"{where}:", *(f"  {n}: {d}" for n, d in of.items())]
-    ]
-    return {
-        "heading a category, line a tool (chosen)": "\n".join(
-            line for where, of in grouped.items() for line in [f"# {where}", *(f"{n}: {d}" for n, d in of.items())]
-        ),
-        "YAML, a mapping a category": "\n".join(yaml_lines),
-        "Markdown bullets with bold names": "\n".join(f"- **{tool['name']}**: {tool['description']}" for tool in tools),
-        "CSV of name, description, category": "\n".join(
-            f'{t["name"]},"{t["description"]}",{t["category"]}' for t in tools
-        ),
-        "JSON, an object a category": dumps_compact(grouped),
-        "JSON, an object a tool": dumps_compact(tools),
-        "JSON, an object a tool, indented": json.dumps(tools, indent=2),
-    }
-
-
 def measure() -> str:
     """Return all tables."""
     with MockApi() as mock_api:
         whole = {"TOOLFOLD_MAX_TOKENS": "1000000", "TOOLFOLD_MAX_TOKENS_CEILING": "1000000"}  # no previews
         settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **whole})
         tools = MetaTools(open_store(settings), ToolExecutor(settings))
-        parts = (_journey, _modes, _tiers, _budgets, _listing, _formats, _forms)
+        parts = (_journey, _modes, _tiers, _search, _formats)
         shown = progress.track(parts, lambda part: f"Counting tokens:{part.__name__.replace('_', ' ')}")
         return "\n".join(part(tools) for part in shown)
 
@@ -240,27 +186,16 @@ def _tiers(tools: MetaTools) -> str:
     return f"### A tool at each detail level, in tokens, over all {len(every)}\n\n" + markdown_table(head, cells)
 
 
-def _budgets(tools: MetaTools) -> str:
-    """Return how often one search is enough, over the half of the requests that the search may be tuned on.
-
-    The columns are the search as it is, with token budgets, and with each chosen constant changed.
-    """
+def _search(tools: MetaTools) -> str:
+    """Return how often one search is enough, over the half of the requests that the search may be tuned on."""
     requests = [one for one in request_set.load() if one.half == request_set.TUNING and one.tools]
-    cells = [("unchanged", *_enough(tools, requests, {}))]
-    for budget in BUDGETS:
-        more = {"token_budget": budget, "limit": tool_list.SEARCH_TOOLS}
-        cells.append((f"`token_budget` {budget:,}, `limit` {tool_list.SEARCH_TOOLS}", *_enough(tools, requests, more)))
-    for what, name, values in OTHERWISE:
-        for value in values:
-            with mock.patch.object(tool_list, name, value):
-                cells.append((f"{what} {value}", *_enough(tools, requests, {})))
-    head = ("", "right tool shown", "right tool at level 1", "tools at level 1", "tokens, mean", "90 % below")
-    title = f"### `TOOL_LIST(query)`: how often one search is enough, over {len(requests)} requests"
-    return f"{title}\n\n" + markdown_table(head, cells)
+    head = ("requests", "right tool shown", "right tool at level 1", "tools at level 1", "tokens, mean", "90 % below")
+    cells = [(f"{len(requests)}", *_enough(tools, requests))]
+    return "### `TOOL_LIST(query)`: how often one search is enough\n\n" + markdown_table(head, cells)
 
 
-def _enough(tools: MetaTools, requests: Sequence[request_set.Request], more: dict[str, int]) -> tuple[str, ...]:
-    answers = [tools.call("TOOL_LIST", {"query": one.text, **more}) for one in requests]
+def _enough(tools: MetaTools, requests: Sequence[request_set.Request]) -> tuple[str, ...]:
+    answers = [tools.call("TOOL_LIST", {"query": one.text}) for one in requests]
     costs = sorted(tokens(answer.text) for answer in answers)
     shown = in_full = full = 0
     for one, answer in zip(requests, answers, strict=True):
@@ -277,13 +212,6 @@ def _enough(tools: MetaTools, requests: Sequence[request_set.Request], more: dic
     return (*shares, f"{sum(costs) / count:.0f}", str(costs[count * 9 // 10]))
 
 
-def _listing(tools: MetaTools) -> str:
-    forms = {form: tokens(text) for form, text in listing_forms(tools.catalog()).items()}
-    chosen = next(iter(forms.values()))
-    cells = [(form, f"{count:,}", f"{count / chosen:.2f}") for form, count in forms.items()]
-    return "### `TOOL_LIST()` in several forms, in tokens\n\n" + markdown_table(("form", "tokens", "ratio"), cells)
-
-
 def _formats(tools: MetaTools) -> str:
     cells = []
     for name, arguments in COMPARED.items():
@@ -294,45 +222,6 @@ def _formats(tools: MetaTools) -> str:
         cells.append((name, f"{typed:,}", f"{csv:,}", f"{as_json:,}", f"{as_json / typed:.1f}"))
     head = ("tool", "toolfold's form (default)", "upstream's CSV", "upstream's JSON, compact", "ratio")
     return "### The same rows in each form, in tokens\n\n" + markdown_table(head, cells)
-
-
-def _forms(tools: MetaTools) -> str:
-    """Return the tokens of the same result in several formats; the first is what a call returns."""
-    cells = []
-    for name, arguments in SHAPED.items():
-        tool = tools.catalog().get(name)
-        assert tool is not None
-        outcome = tools.executor.call(tools.catalog(), tool, arguments, KEY)
-        document = shape.parse_tables(outcome.body, outcome.kind, tool.answer, WorkBudget())
-        found = document.tables or (shape.Table("", tuple(document.metadata), [tuple(document.metadata.values())]),)
-        lines = [
-            f"{key}: {cell if isinstance(cell, str) else dumps_compact(cell)}"
-            for key, cell in found[0].objects()[0].items()
-        ]
-        forms = (
-            render.to_text(document if not document.tables else shape.Document(found)),
-            _csv(found),
-            "\n".join(
-                dumps_compact(line)
-                for markdown_table in found
-                for line in (markdown_table.columns, *markdown_table.rows)
-            ),
-            dumps_compact([markdown_table.objects() for markdown_table in found]),
-            "" if document.tables else "\n".join(lines),
-            outcome.body if outcome.kind == "csv" else dumps_compact(json.loads(outcome.body)),
-        )
-        cells.append((name, *(f"{tokens(form):,}" if form else "" for form in forms)))
-    head = ("tool", "chosen", "CSV", "JSON arrays by the line", "JSON objects", "`key: value` lines", "as fetched")
-    return "### A typed answer in several forms, in tokens\n\n" + markdown_table(head, cells)
-
-
-def _csv(tables: Sequence[shape.Table]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for each in tables:
-        writer.writerow(each.columns)
-        writer.writerows([[dumps_compact(c) if isinstance(c, list | dict) else c for c in row] for row in each.rows])
-    return out.getvalue()
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 """Answer everyday questions with the three tools over the mock API, misuse the tools, and compare with the targets.
 
-``--steps`` prints every call of what did not go well; ``--write`` writes docs/reference/measurements-agent.md.
+``--steps`` prints every call of what did not go well; ``--write`` writes docs/reference/measurements.md.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from benchmarks.agent.journey import Journey
 from benchmarks.agent.misuse import Outcome
 from scripts.measured_tables import markdown_table
 
-PAGE = "docs/reference/measurements-agent.md"
+PAGE = "docs/reference/measurements.md"
 
 _PERCENT_LED = {"TOOL_LIST": 95, "TOOL_GET": 95, "TOOL_CALL": 95, "select": 90}
 _PERCENT_SOLVED, _MEAN_CALLS = 97, 2.2

@@ -1,7 +1,7 @@
 """Measures what a day of calls costs: ``make bench-calls``.
 
 python -m benchmarks.calls            print the tables
-python -m benchmarks.calls --write    put them into docs/reference/measurements-calls.md
+python -m benchmarks.calls --write    put them into docs/reference/measurements.md
 python -m benchmarks.calls --quick    200 calls; not to be written
 """
 
@@ -83,4 +83,4 @@ def measure(calls: Sequence[Call], steps: Steps) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run(__doc__, "make bench-calls", run, "docs/reference/measurements-calls.md", "--quick"))
+    sys.exit(harness.run(__doc__, "make bench-calls", run, "docs/reference/measurements.md", "--quick"))

@@ -40,35 +40,20 @@ def comparison_table(title: str, ours: Day, theirs: Day, unlimited: Day, *, free
     ``unlimited`` is the pass-through without limits, which has the length of every response.
     """
     possible = sum(has_answer(one, free=free) for one in unlimited)
-    whole = sum(other.read for one, other in zip(ours, unlimited, strict=True) if not one.output.code)
     both = (ours, theirs)
     rows = [
         _row(f"answered, of {possible:,} calls that have an answer", [len(answered(day)) for day in both], up=True),
         ("their share", *(f"{len(answered(day)) / possible:.1%}" for day in both), ""),
-        ("of these from the cache", f"{sum(one.output.cached for one in ours):,}", "–", ""),
-        ("of these as a preview", f"{sum(one.output.preview for one in ours):,}", "–", ""),
         _row("requests to the upstream", [requests(day) for day in both]),
-        _row("tokens read: answers", [read(answered(day)) for day in both]),
-        _row("tokens read: errors", [read(day) - read(answered(day)) for day in both]),
-        _row("tokens read, all", [read(day) for day in both]),
+        _row("tokens read", [read(day) for day in both]),
         _row("tokens read per answered call", [round(read(day) / max(1, len(answered(day)))) for day in both]),
-        _row("toolfold's answers, as they are and passed through", [read(answered(ours)), whole]),
         _row("tokens of an answer, median", [_middle(answered(day)) for day in both]),
         _row(f"answers over {LONG:,} tokens", [_long(day) for day in both]),
         _row("tokens written: names, arguments, `select`", [sum(one.written for one in day) for day in both]),
         ("time of a call, median", *(_ms(day, 0.5) for day in both), ""),
         ("time of a call, 99th percentile", *(_ms(day, 0.99) for day in both), ""),
-        *_errors(ours, theirs),
     ]
     return f"### {title}\n\n" + markdown_table(("", "toolfold", "passed through", "ratio"), rows)
-
-
-def _errors(ours: Day, theirs: Day) -> list[tuple[str, ...]]:
-    counts = [Counter(one.output.code for one in day if one.output.code) for day in (ours, theirs)]
-    return [
-        (f"`{code}`", *(f"{count[code]:,} ({count[code] / len(ours):.1%})" for count in counts), "")
-        for code in sorted(counts[0] | counts[1])
-    ]
 
 
 def variants_table(days: Mapping[str, Day], theirs: Day, csv: Day) -> str:

@@ -2,7 +2,7 @@
 
 python -m benchmarks.cold            print the tables; some twenty minutes
 python -m benchmarks.cold --write    write them into measurements.md and cost.md in docs/reference, with plots
-python -m benchmarks.cold --quick    few starts and invocations, small catalogs; cannot be written
+python -m benchmarks.cold --quick    few starts and invocations; cannot be written
 
 All figures are in build/cold/results.json afterwards, and the plots beside it.
 """
@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks import harness
 from benchmarks.cold import cost, measuring, servers, services, tables
 from benchmarks.cold.events import request_sets
-from benchmarks.cold.servers import AS_DEPLOYED, COMPILED, EMBEDDED, PLAIN, measured_servers
+from benchmarks.cold.servers import AS_DEPLOYED, COMPILED, EMBEDDED, measured_servers
 from toolfold import __version__
 from toolfold.catalog.store import bundled_path
 
@@ -33,19 +33,15 @@ class Amount:
         starts: Cold starts of each server, by variant.
         invocations: Warm invocations of each method.
         tools: Number of tools that the requests name in turn.
-        sizes: Sizes of the catalogs whose growth is measured.
-        grown: Cold starts for each of these sizes.
     """
 
     starts: dict[str, int]
     invocations: int
     tools: int
-    sizes: tuple[int, ...]
-    grown: int
 
 
-FULL = Amount({COMPILED: 20, PLAIN: 20}, 2_000, 129, (129, 1_000, 10_000, 100_000), 5)
-QUICK = Amount({COMPILED: 5, PLAIN: 2}, 100, 10, (129, 1_000), 2)
+FULL = Amount({COMPILED: 20}, 2_000, 129)
+QUICK = Amount({COMPILED: 5}, 100, 10)
 
 
 def run(options: argparse.Namespace) -> str:
@@ -64,7 +60,6 @@ def measure(amount: Amount) -> dict[str, Any]:
     """Return all figures of a run."""
     everyone = measured_servers()
     built = servers.build(everyone)
-    grown = measuring.grow(built["toolfold"], amount.sizes, amount.grown)
     with services.running() as running:
         bench = measuring.Bench(everyone, built, running, request_sets(amount.tools))
         cold = bench.cold(amount.starts)
@@ -89,7 +84,6 @@ def measure(amount: Amount) -> dict[str, Any]:
         "catalog_bytes": bundled_path().stat().st_size,
         "memory_mb": built["toolfold"].memory_mb,
         "sizes": {name: asdict(package.size()) for name, package in built.items()},
-        "growth": grown,
     }
 
 

@@ -1,13 +1,12 @@
-"""Measure cold starts, warm invocations, memory and the handler alone; catalogs of several sizes; and what is sent.
+"""Measure cold starts, warm invocations, memory and the handler alone, and what is sent.
 
-Times in milliseconds, memory in MB. The catalogs of several sizes are those of ``benchmarks.scale``, and so is their
-slow S3. What is sent are the requests of a deployment to S3 and DynamoDB, and the bytes of its responses and log.
+Times in milliseconds, memory in MB. What is sent are the requests of a deployment to S3 and DynamoDB,
+and the bytes of its responses and log.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import tempfile
 import time
@@ -18,12 +17,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import servers
-from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH, Event, RequestSet, WrongResponse, event, tool
-from benchmarks.cold.servers import COMPILED, FOLDER, MeasuredServer, Package
+from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH, Event, RequestSet, event
+from benchmarks.cold.servers import COMPILED, MeasuredServer, Package
 from benchmarks.cold.services import Services
-from benchmarks.harness import ROOT
-from benchmarks.scale import generate
 from benchmarks.timing import elapsed_ms, memory_mb
 from tests.support.built_function import LAMBDA_PYTHON
 from tests.support.faulty_proxy import FaultyProxy
@@ -129,63 +125,6 @@ class Bench:
                     [LAMBDA_PYTHON, "-P", script, task, times], env=dict(runtime.variables), stdout=log, check=True
                 )
             return dict(json.loads(times.read_text()))
-
-
-FILE, S3 = "file", "S3"
-_SETTINGS = {"TOOLFOLD_CACHE": "memory", "TOOLFOLD_ALLOWED_HOSTS": "platform.example.org"}
-"""What a gateway needs to serve the generated source (``scale.generate``)."""
-
-WARM = 100
-"""Searches after the first one, and as many gets of different tools."""
-
-
-def grow(package: Package, sizes: Sequence[int], starts: int) -> list[dict[str, Any]]:
-    """Return ``tools``, ``place`` and the figures of each start, for each size and place."""
-    found: dict[tuple[int, str], list[dict[str, float]]] = {(size, place): [] for size in sizes for place in (FILE, S3)}
-    paths = {size: ROOT / generate.catalog(size) for size in sizes}
-    with servers.slow_s3(FOLDER / "bucket", paths) as (endpoint, places):
-        variables = {(size, FILE): {"TOOLFOLD_CATALOG": str(path)} for size, path in paths.items()} | {
-            (size, S3): {"TOOLFOLD_CATALOG": place, "AWS_ENDPOINT_URL": endpoint} for size, place in places.items()
-        }
-        requests = {size: generate.requests_of(size, WARM + 1) for size in sizes}
-        for _ in progress.track(range(starts), lambda number: f"Starts with large catalogs, round {number + 1}"):
-            for (size, place), figures in found.items():
-                figures.append(_start_grown(package, variables[size, place], *requests[size]))
-    return [{"tools": size, "place": place, "starts": figures} for (size, place), figures in found.items()]
-
-
-def _start_grown(
-    package: Package, variables: Mapping[str, str], names: Sequence[str], queries: Sequence[str]
-) -> dict[str, float]:
-    """Return the figures of two environments, one that searches and one that gets.
-
-    The figures are the mean time to ``tools/list``, the time of the first request of each kind, the median of the
-    others, and the larger peak of memory.
-    """
-    requests = {
-        "search": [(tool("TOOL_LIST", query=query), "") for query in queries],
-        "get": [(tool("TOOL_GET", tool_name=name), name) for name in names],
-    }
-    found: dict[str, float] = {}
-    listed, memory = [], []
-    for kind, sent in requests.items():
-        with package.runtime(COMPILED, {**variables, **_SETTINGS}) as runtime:
-            started = time.perf_counter()
-            runtime.invoke(event("tools/list", {}))
-            listed.append(elapsed_ms(started))
-            first, *others = [_timed(runtime, one, word) for one, word in sent]
-            found |= {f"first {kind}": first, kind: statistics.median(others)}
-            memory.append(memory_mb(runtime.pid))
-    return {"listed": statistics.mean(listed), **found, "memory": max(memory)}
-
-
-def _timed(runtime: LambdaRuntime, sent: Event, word: str) -> float:
-    """Return the milliseconds of an invocation, after checking that its response contains ``word``."""
-    answer = runtime.invoke(sent)
-    text = json.loads(answer["body"])["result"]["content"][0]["text"]
-    if word not in text:
-        raise WrongResponse(f"{sent['body'][:200]} was answered with {text[:600]}")
-    return runtime.duration_s * 1000
 
 
 START, MISSED, FROM_TABLE, FROM_MEMORY = "the first request", "fetched", "cached in the table", "cached in memory"

@@ -29,7 +29,7 @@ from tests.support.lambda_runtime import LambdaRuntime
 
 FOLDER = ROOT / "build/cold"
 MANAGED = FOLDER / "managed"
-COMPILED, PLAIN = "compiled", "plain"
+COMPILED = "compiled"
 BUCKET, TABLE = "catalog", "answers"
 
 FLOOR = "floor"
@@ -122,7 +122,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A deployment package, in the variants :data:`COMPILED` and :data:`PLAIN`.
+    """A deployment package, with compiled files.
 
     ``layers`` are on the path after the function. ``own`` are the folders whose size is measured, below the folder of
     the variant.
@@ -164,8 +164,7 @@ def build(servers: Sequence[MeasuredServer]) -> dict[str, Package]:
     common = {"environment": built.environment, "timeout_s": built.timeout_s, "memory_mb": built.memory_mb}
     packages = {"toolfold": Package(function, layers, built.handler, (function, *layers), **common)}
     for folder in (built.function, *built.layers):
-        for variant in (COMPILED, PLAIN):
-            _refill(FOLDER / variant / "toolfold" / folder.name, folder, without_compiled=variant == PLAIN)
+        _refill(FOLDER / COMPILED / "toolfold" / folder.name, folder)
     for server in servers:
         path = f"{server.package}/function"
         if server.kind == "peer":
@@ -198,14 +197,12 @@ def _install_peer(server: MeasuredServer, path: str) -> None:
             for source in sources:
                 shutil.copy(source, target / source.name)
             _compile(target)
-            _refill(FOLDER / PLAIN / path, target, without_compiled=True)
 
 
 def _install_floor(path: str) -> None:
-    for variant in (COMPILED, PLAIN):
-        target = FOLDER / variant / path
-        target.mkdir(parents=True, exist_ok=True)
-        (target / "app.py").write_text(EMPTY)
+    target = FOLDER / COMPILED / path
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "app.py").write_text(EMPTY)
     _compile(FOLDER / COMPILED / path)
 
 

@@ -8,50 +8,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH
-from benchmarks.cold.measuring import FILE, S3
-from benchmarks.cold.servers import AS_DEPLOYED, AWSLABS, COMPILED, EMBEDDED, FASTMCP, FLOOR, IN_S3, PLAIN
+from benchmarks.cold.servers import AS_DEPLOYED, AWSLABS, COMPILED, EMBEDDED, FASTMCP, FLOOR, IN_S3
 from benchmarks.harness import describe
 from benchmarks.timing import middle, percentile, short, spread
 from scripts.measured_tables import markdown_table
 
 COLD_NOTE = """\
-The times begin with the process and end when the runtime client requests the first event (init), at the response to
-`tools/list`, and at the response to the `TOOL_CALL` after it. `TOOL_LIST(query)` is the first request of another
-environment. Median, with the quartiles in brackets; the servers start in turn, one at a time. The ratios compare with
-the first response of the empty handler.
-
-The peers ([scripts/peers](../../scripts/peers)) have the same three tools with the same definitions. They start without
-the core of toolfold and import it at the first call. Each is stateless and returns JSON, set up as its documentation
-says. The session manager of the SDK runs only once, and Mangum starts it at each invocation; its users make a new app
-for each invocation ([python-sdk 3121]), as this peer does, with a server that is made once. S3 and DynamoDB are moto,
-the upstream is the mock API without latency, each in a process of its own; a response of moto takes some milliseconds.
-
-[python-sdk 3121]: https://github.com/modelcontextprotocol/python-sdk/issues/3121
-"""
-
-PLAIN_NOTE = """\
-The same packages without compiled files. The packages of the managed runtime are compiled, as they are on Lambda;
-awslabs.mcp-lambda-handler spends most of its start with the import of boto3, which is one of them.
+From the start of the process: until the runtime client requests the first event (init), to the response to
+`tools/list`, and to the `TOOL_CALL` after it; `TOOL_LIST(query)` is the first request of another environment. Median,
+with the quartiles in brackets; ratios to the first response of the empty handler. The peers
+([scripts/peers](../../scripts/peers)) have the same three tools, set up as their documentation says, and import the
+core of toolfold at the first call. S3 and DynamoDB are moto, whose responses take some milliseconds.
 """
 
 WARM_NOTE = """\
-From passing the event to receiving the response, as the Runtime API sees it: median / 99th percentile. The servers run
-in turn, fifty invocations at a time. The empty handler returns the same few bytes for every request: its time is that
-of the transport. “Handler alone” calls the handler without the runtime client. A fresh call sends a request to the mock
-API, a cached one does not. The queries are titles of tools.
+From passing the event to receiving the response: median / 99th percentile. “Handler alone” leaves out the runtime
+client. A fresh call sends a request to the mock API.
 """
 
 SIZE_NOTE = """\
-Memory is the peak of the process (VmHWM). The package is what a deployment adds to the managed runtime, with compiled
-files, for the processor of this machine; for a peer these are its libraries, its handler and the definitions, without
-the core of toolfold. awslabs.mcp-lambda-handler depends only on boto3, which the managed runtime has.
-"""
-
-GROWTH_NOTE = """\
-The package of toolfold in the runtime client. S3 is a server that delays each response by 20 ms. Search and get are
-`TOOL_LIST(query)` and `TOOL_GET`, whole invocations, each kind in an environment of its own: the first one, and the
-median of a hundred different others, many of which first read another part of a large catalog. Medians of all starts,
-in ms; memory in MB, the larger peak of the two environments.
+Memory is the peak of the process (VmHWM). The package is what a deployment adds to the managed runtime.
 """
 
 
@@ -111,17 +87,12 @@ def page(results: Mapping[str, Any]) -> str:
         "### Cold starts on Lambda, beside the peers\n",
         about(results),
         "![Cold start by server](../images/cold-start.png)\n",
-        cold(results, COMPILED, "Cold start, in ms"),
+        cold(results),
         COLD_NOTE,
-        cold(results, PLAIN, "Cold start without `.pyc`, in ms"),
-        PLAIN_NOTE,
         warm(results),
         WARM_NOTE,
         sizes(results),
         SIZE_NOTE,
-        "![As the catalog grows](../images/growth.png)\n",
-        growth(results),
-        GROWTH_NOTE,
         wanted(targets(results)),
     ]
     return "\n".join(parts)
@@ -131,18 +102,17 @@ def about(results: Mapping[str, Any]) -> str:
     """Return a sentence about the versions, the size of the run and the machine."""
     titles = [one["title"] for one in results["servers"] if one["kind"] == "peer"]
     starts = results["cold"][COMPILED][FLOOR]
-    plain = results["cold"][PLAIN][FLOOR]
     invocations = results["warm"][FLOOR]["times"][LISTING]
     return (
         f"awslambdaric {results['awslambdaric']} on Python {results['python']}; toolfold {results['toolfold']}, "
-        f"{', '.join(titles)}. {len(starts)} cold starts of each ({len(plain)} without `.pyc`), "
+        f"{', '.join(titles)}. {len(starts)} cold starts of each, "
         f"{len(invocations):,} invocations of each method, about {results['tools']} tools in turn. "
         f"{describe(results['machine'])}\n"
     )
 
 
-def cold(results: Mapping[str, Any], variant: str, title: str) -> str:
-    starts = results["cold"][variant]
+def cold(results: Mapping[str, Any]) -> str:
+    starts = results["cold"][COMPILED]
     floor = middle(starts[FLOOR], LISTING)
     rows = []
     for one in results["servers"]:
@@ -159,7 +129,7 @@ def cold(results: Mapping[str, Any], variant: str, title: str) -> str:
             )
         )
     head = ("", "init", "first `tools/list`", "ratio", "first `TOOL_CALL`", "ratio", "first `TOOL_LIST(query)`")
-    return f"#### {title}\n\n" + markdown_table(head, rows)
+    return "#### Cold start, in ms\n\n" + markdown_table(head, rows)
 
 
 def warm(results: Mapping[str, Any]) -> str:
@@ -190,19 +160,6 @@ def sizes(results: Mapping[str, Any]) -> str:
         )
     head = ("", "after the first `TOOL_CALL`", "after the warm rounds", "files", "unzipped", "zipped")
     return "#### Peak memory and size of the package, in MB\n\n" + markdown_table(head, rows)
-
-
-def growth(results: Mapping[str, Any]) -> str:
-    figures = ("listed", "first search", "search", "first get", "get", "memory")
-    found = {(one["tools"], one["place"]): one["starts"] for one in results["growth"]}
-    rows = [
-        (f"{size:,}", place, *(short(middle(found[size, place], figure)) for figure in figures))
-        for size in sorted({size for size, _ in found})
-        for place in (FILE, S3)
-    ]
-    head = ("tools", "catalog in", "first `tools/list`", "first search", "search", "first get", "get", "peak memory")
-    count = len(results["growth"][0]["starts"])
-    return f"#### As the catalog grows, {count} starts of each\n\n" + markdown_table(head, rows)
 
 
 def wanted(found: Sequence[Target]) -> str:

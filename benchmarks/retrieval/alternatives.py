@@ -1,8 +1,5 @@
 """Compare the search with other ranking methods: ``make bench-rankers``.
 
-python -m benchmarks.retrieval.alternatives             print the tables
-python -m benchmarks.retrieval.alternatives --write     put them into docs/explanation/decisions/ranking.md
-
 All use the same texts of the catalog, with its phrases. The free parameters of a fusion (weights, the constant of the
 ranks, the score of an outside topic from which nothing fits) are chosen in each run, on the tuning half alone.
 """
@@ -242,4 +239,4 @@ def measure(_: argparse.Namespace) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run(__doc__, "make bench-rankers", measure, "docs/explanation/decisions/ranking.md"))
+    sys.exit(harness.run(__doc__, "make bench-rankers", measure))

@@ -59,20 +59,6 @@ class FullText:
         self._database.close()
 
 
-class EveryWord:
-    """Tools whose name or description contains every word of the query, in the catalog's order.
-
-    Words are runs of letters and digits, so that punctuation does not decide; case does not count.
-    """
-
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = {name: f"{name} {description}".lower() for name, description in texts.items()}
-
-    def rank(self, query: str, limit: int) -> list[str]:
-        words = _WORD.findall(query.lower())
-        return [name for name, text in self._texts.items() if words and all(word in text for word in words)][:limit]
-
-
 class Recorded:
     """A ranker that ran elsewhere, on these queries and with this limit.
 
@@ -89,24 +75,18 @@ class Recorded:
 PYTHON = Path(".venv-clients/bin/python")
 SCRIPT = Path(__file__).with_name("fastmcp_search.py")
 
-TITLES = {
-    "bm25": "FastMCP BM25",
-    "regex": "FastMCP regex: the request as the pattern",
-    "regex_words": "FastMCP regex: any of the words",
-}
 
+def fastmcp_bm25(texts: Mapping[str, str], queries: Sequence[str], limit: int) -> Recorded:
+    """Return FastMCP's search by keywords, for ``queries`` alone, at most ``limit`` deep.
 
-def fastmcp_rankers(texts: Mapping[str, str], queries: Sequence[str], limit: int) -> dict[str, Ranker]:
-    """Title → ranker of FastMCP's tool searches, for ``queries`` alone, at most ``limit`` deep.
-
-    They run in an environment of their own (``make clients`` fills it), on the same names and texts.
+    It runs in a separate environment (``make clients`` fills it), on the same names and texts.
 
     Raises:
-        FileNotFoundError: FastMCP's environment is not there.
+        FileNotFoundError: FastMCP's environment is missing.
         subprocess.CalledProcessError: the search failed; its last words are on stderr.
     """
     if not PYTHON.exists():
-        raise FileNotFoundError(f"{PYTHON} is not there: make clients")
+        raise FileNotFoundError(f"{PYTHON} is missing: make clients")
     # Isolated: no module of this folder may stand in for one of FastMCP's.
     done = subprocess.run(
         [str(PYTHON), "-I", str(SCRIPT)],
@@ -116,5 +96,4 @@ def fastmcp_rankers(texts: Mapping[str, str], queries: Sequence[str], limit: int
         check=True,
         timeout=1800,
     )
-    answers = json.loads(done.stdout)
-    return {title: Recorded(answers[search]) for search, title in TITLES.items()}
+    return Recorded(json.loads(done.stdout))

@@ -10,7 +10,7 @@ from benchmarks.retrieval.rankers import Ranker
 from benchmarks.retrieval.request_set import HELD_OUT, KINDS, TUNING, Request
 from benchmarks.timing import each_ms, percentile
 
-HEAD = ("", "", "n", "R@1", "R@3", "R@5", "MRR", "nDCG@10", "needed@5", "silent")
+HEAD = ("", "", "n", "R@1", "R@5", "nDCG@10", "needed@5", "silent")
 
 Answers = Sequence[tuple[Request, Sequence[str]]]
 
@@ -26,18 +26,18 @@ def slices(requests: Iterable[Request]) -> dict[str, dict[str, list[Request]]]:
     served = [request for request in requests if request.tools]
     outside = [request for request in requests if not request.tools]
     return {
-        "In all": {"all": served, **_halves(served)},
+        "In all": {"all": served, HELD_OUT: _held_out(served)},
         "By kind": {kind: [request for request in served if request.kind == kind] for kind in KINDS[:-1]},
         "By language": {
             "English": [request for request in served if request.language == "en"],
             "other": [request for request in served if request.language != "en"],
         },
-        "Outside requests, where silence is right": {"all": outside, **_halves(outside)},
+        "Outside requests, where silence is right": {"all": outside, HELD_OUT: _held_out(outside)},
     }
 
 
-def _halves(requests: Sequence[Request]) -> dict[str, list[Request]]:
-    return {half: [request for request in requests if request.half == half] for half in (TUNING, HELD_OUT)}
+def _held_out(requests: Sequence[Request]) -> list[Request]:
+    return [request for request in requests if request.half == HELD_OUT]
 
 
 def tables(answered: Mapping[str, Answers]) -> str:
@@ -56,7 +56,7 @@ def tables(answered: Mapping[str, Answers]) -> str:
 
 
 def _cells(scored: Score) -> tuple[str, ...]:
-    means = (scored.r1, scored.r3, scored.r5, scored.mrr, scored.ndcg, scored.needed, scored.silent)
+    means = (scored.r1, scored.r5, scored.ndcg, scored.needed, scored.silent)
     return (str(scored.count), *("" if mean is None else f"{mean:.3f}" for mean in means))
 
 

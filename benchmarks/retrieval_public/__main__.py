@@ -2,9 +2,9 @@
 
 python -m benchmarks.retrieval_public FOLDER            print the tables
 python -m benchmarks.retrieval_public FOLDER --own      print them without the other searches, which take minutes
-python -m benchmarks.retrieval_public FOLDER --write    put the tables into docs/reference/retrieval-public.md
+python -m benchmarks.retrieval_public FOLDER --write    put the tables into docs/reference/retrieval.md
 
-FOLDER has the files of the sets; docs/reference/retrieval-public.md says which.
+FOLDER has the files of the sets; docs/reference/retrieval.md says which.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import argparse
 import hashlib
 import json
 import math
-import re
 import statistics
 import sys
 import time
@@ -23,7 +22,7 @@ from pathlib import Path
 
 from benchmarks import harness
 from benchmarks.retrieval.metrics import DEPTH, found, hit, ndcg, with_error
-from benchmarks.retrieval.rankers import FullText, Ranker, Recorded, fastmcp_rankers
+from benchmarks.retrieval.rankers import FullText, Ranker, Recorded, fastmcp_bm25
 from benchmarks.retrieval_public.catalogs import compile_tools, name_of
 from benchmarks.retrieval_public.public_sets import PublicRequest, PublicSet, PublicTool, load_all
 from benchmarks.timing import timed
@@ -31,13 +30,10 @@ from scripts.measured_tables import markdown_table
 from toolfold.build import semantic_index
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
-from toolfold.catalog.tokenizer import words
 from toolfold.cli import progress
-from toolfold.meta_tools.list_request import MAX_QUERIES, MAX_QUERY_LENGTH
-from toolfold.meta_tools.tool_list import tool_list
 
 STORED = Path("build/retrieval-public")
-HEAD = ("set", "requests", "search", "n", "hit@1", "R@5", "C@5", "nDCG@10")
+HEAD = ("set", "requests", "search", "n", "hit@1", "R@5", "nDCG@10")
 COST_HEAD = ("set", "search", "tools", "index, MB", "up to 20 words, ms", "50 to 70 words, ms")
 ORDINARY, LONG = range(1, 21), range(50, 71)
 """Words of the requests that are timed."""
@@ -46,28 +42,9 @@ TIMES = 3
 """Runs of each request, of which the fastest counts: the others were disturbed by other processes."""
 
 
-STEPS_HEAD = (
-    "set",
-    "requests",
-    "search",
-    "n",
-    "sentences",
-    "R@5, one query",
-    "R@5, list",
-    "difference",
-    "R@10, one query",
-    "R@10, list",
-)
-
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-
-_MIN_WORDS = 3
-"""Words with a meaning below which a sentence is no step ("Thank you very much.")."""
-
-
 def measure(options: argparse.Namespace) -> str:
     """Return the tables."""
-    rows, costs, listed = [], [], []
+    rows, costs = [], []
     for public_set in progress.track(load_all(options.folder), lambda one: f"Searching {one.name}"):
         reported = _reported(public_set)
         asked = [request for part in reported.values() for request in part]
@@ -78,20 +55,12 @@ def measure(options: argparse.Namespace) -> str:
             rankers.append((_Toolfold(catalog), name))
             size = (f"{len(public_set.tools):,}", f"{index_bytes / 1e6:.1f}")
             costs.append((public_set.name, name, *size, *_milliseconds(rankers[-1][0], asked)))
-            listed += [
-                (row[0], row[1], name, *row[2:])
-                for part, own in reported.items()
-                if (row := _steps_row(public_set.name, part, catalog, own))
-            ]
         for ranker, title in rankers if options.own else [*rankers, *_other_rankers(public_set)]:
             rows += [_row(public_set.name, part, title, ranker, own) for part, own in reported.items()]
     rows.sort(key=lambda row: row[:2])
-    listed.sort(key=lambda row: row[:2])
     return "\n".join(
         (
             markdown_table(HEAD, rows, left=3),
-            "The sentences of a request as a list, for requests of several sentences that need several tools:\n",
-            markdown_table(STEPS_HEAD, listed, left=3),
             markdown_table(COST_HEAD, costs, left=2),
         )
     )
@@ -111,7 +80,7 @@ def _other_rankers(public_set: PublicSet) -> list[tuple[Ranker, str]]:
     key = hashlib.sha256(json.dumps([texts, asked]).encode()).hexdigest()[:16]
     path = STORED / f"{key}.json"
     if not path.exists():
-        ranker = fastmcp_rankers(texts, asked, DEPTH)["FastMCP BM25"]
+        ranker = fastmcp_bm25(texts, asked, DEPTH)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({text: ranker.rank(text, DEPTH) for text in asked}), encoding="utf-8")
     full_text = FullText(texts)
@@ -140,52 +109,16 @@ def _text(tool: PublicTool) -> str:
 
 def _row(name: str, part: str, title: str, ranker: Ranker, asked: Sequence[PublicRequest]) -> tuple[str, ...]:
     answers = [(ranker.rank(request.text, DEPTH), {name_of(at) for at in request.needed}) for request in asked]
-    hits, recalls, whole, gains = (
+    hits, recalls, gains = (
         [measure(ranked, needed) for ranked, needed in answers]
         for measure in (
             lambda ranked, needed: hit(ranked, needed, 1),
             lambda ranked, needed: found(ranked, needed, 5),
-            lambda ranked, needed: float(found(ranked, needed, 5) == 1),
             ndcg,
         )
     )
-    means = (f"{100 * statistics.fmean(values):.1f}" for values in (whole, gains))
-    return (name, part, title, str(len(asked)), f"{100 * statistics.fmean(hits):.1f}", with_error(recalls), *means)
-
-
-def _steps_row(name: str, part: str, catalog: Catalog, asked: Sequence[PublicRequest]) -> tuple[str, ...] | None:
-    """Return the cells of one part of a set, or None where no request has several sentences and several tools."""
-    chosen = [
-        (request, steps) for request in asked if len(request.needed) > 1 and len(steps := _sentences(request.text)) > 1
-    ]
-    if not chosen:
-        return None
-    one = [_listed(catalog, request.text[:MAX_QUERY_LENGTH]) for request, _ in chosen]
-    several = [_listed(catalog, steps) for _, steps in chosen]
-    needed = [{name_of(at) for at in request.needed} for request, _ in chosen]
-    at_5, at_10 = (
-        [[found(names, right, depth) for names, right in zip(ranked, needed, strict=True)] for ranked in (one, several)]
-        for depth in (5, DEPTH)
-    )
-    return (
-        name,
-        part,
-        str(len(chosen)),
-        f"{statistics.fmean(len(steps) for _, steps in chosen):.1f}",
-        *(f"{100 * statistics.fmean(found_of):.1f}" for found_of in at_5),
-        with_error([after - before for before, after in zip(*at_5, strict=True)]),
-        *(f"{100 * statistics.fmean(found_of):.1f}" for found_of in at_10),
-    )
-
-
-def _sentences(text: str) -> list[str]:
-    """Return the sentences of ``text`` that say something, as many as one call takes."""
-    return [part for part in _SENTENCE_END.split(text) if len(words(part)) >= _MIN_WORDS][:MAX_QUERIES]
-
-
-def _listed(catalog: Catalog, query: str | list[str]) -> list[str]:
-    listed = tool_list(catalog, {"query": query, "limit": DEPTH, "detail": "minimal"})
-    return [entry["name"] for entry in listed.structured["tools"]]
+    first, gain = (f"{100 * statistics.fmean(values):.1f}" for values in (hits, gains))
+    return (name, part, title, str(len(asked)), first, with_error(recalls), gain)
 
 
 def _milliseconds(ranker: Ranker, asked: Sequence[PublicRequest]) -> Iterator[str]:
@@ -201,5 +134,5 @@ def _milliseconds(ranker: Ranker, asked: Sequence[PublicRequest]) -> Iterator[st
 
 
 if __name__ == "__main__":
-    command, page = "make bench-retrieval-public DATA=FOLDER", "docs/reference/retrieval-public.md"
+    command, page = "make bench-retrieval-public DATA=FOLDER", "docs/reference/retrieval.md"
     sys.exit(harness.run(__doc__, command, measure, page, "--own", flags=["folder"]))

@@ -1,7 +1,7 @@
 """Measures toolfold as the catalog grows: ``make bench-scale``.
 
 python -m benchmarks.scale            print the tables
-python -m benchmarks.scale --write    put them into docs/reference/scale.md
+python -m benchmarks.scale --write    put them into docs/reference/measurements.md
 python -m benchmarks.scale --quick    up to 10,000 tools, one process each; not to be written
 """
 
@@ -35,11 +35,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "`tools/list`": ("tools/list", "p50"),
     "first get": ("first_get",),
     "first query": ("first_query",),
-    "get, new": ("get", "new"),
-    "get": ("get", "p50"),
-    "query, new": ("query", "new"),
-    "query": ("query", "p50"),
-    "p99": ("query", "p99"),
     "`TOOL_GET`": ("TOOL_GET", "p50"),
     "`TOOL_LIST(query)`": ("TOOL_LIST", "p50"),
 }
@@ -95,4 +90,4 @@ def _process(place: str, size: int, megabytes: int = 0, requests: int = ROUND, *
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run(__doc__, "make bench-scale", measure, "docs/reference/scale.md", "--quick"))
+    sys.exit(harness.run(__doc__, "make bench-scale", measure, "docs/reference/measurements.md", "--quick"))

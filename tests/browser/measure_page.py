@@ -4,7 +4,7 @@ Chromium opens what ``toolfold ui`` prints, without a cache, and types into the 
 of this machine; the limits are those of the explorer.
 
     make bench-page                 print the table
-    make bench-page ARGS=--write    put it into docs/reference/explorer-page.md
+    make bench-page ARGS=--write    put it into docs/reference/measurements.md
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.browser.explorer import Explorer, running_explorer
 from tests.browser.page_timing import QUERIES, measure_load, measure_search
 from toolfold.mock_api.server import MockApi
 
-PAGE = Path("docs/reference/explorer-page.md")
+PAGE = Path("docs/reference/measurements.md")
 COMMAND = "make bench-page ARGS=--write"
 OPENINGS, SEARCHES = 7, 8
 LARGE = 10_000

@@ -137,7 +137,7 @@ class TestFunction:
 
     def test_it_has_the_memory_of_the_decision_record_and_ends_before_the_api(self) -> None:
         function = properties("GatewayFunction")
-        page = (ROOT / "docs/explanation/decisions/memory-size.md").read_text()
+        page = (ROOT / "docs/explanation/decisions/deployment.md").read_text()
         assert f"**{function['MemorySize']:,} MB**" in page
         assert function["Timeout"] < 30
 

@@ -9,7 +9,7 @@ from math import log2
 import pytest
 
 from benchmarks.retrieval import metrics
-from benchmarks.retrieval.rankers import EveryWord, FullText, Recorded, Toolfold, descriptions
+from benchmarks.retrieval.rankers import FullText, Recorded, Toolfold, descriptions
 from benchmarks.retrieval.report import answers, misses, tables
 from benchmarks.retrieval.request_set import HELD_OUT, TUNING, Request
 from toolfold.catalog.model import Catalog
@@ -78,13 +78,6 @@ def test_full_text_ranks_by_stems_and_takes_any_word(full_text: FullText) -> Non
     assert full_text.rank("gold", 10) == full_text.rank("?!", 10) == []
 
 
-def test_every_word_must_be_a_substring() -> None:
-    ranker = EveryWord(TEXTS)
-    assert ranker.rank("Month, ton", 10) == ["TIN_HISTORY"]
-    assert ranker.rank("tin", 1) == ["TIN"]
-    assert ranker.rank("tin gold", 10) == ranker.rank("?", 10) == []
-
-
 def test_a_recorded_ranker_answers_what_was_recorded_alone() -> None:
     ranker = Recorded({"tin": ["TIN", "TIN_HISTORY"]})
     assert ranker.rank("tin", 1) == ["TIN"]
@@ -101,16 +94,16 @@ def test_rankers_see_every_tool_as_tool_get_describes_it(catalog: Catalog) -> No
     assert "GLOBAL_QUOTE" in Toolfold(catalog).rank("global quote", 3)
 
 
-def test_tables_keep_outside_requests_apart_and_are_the_same_again() -> None:
+def test_tables_keep_outside_requests_apart_and_are_the_same_again(full_text: FullText) -> None:
     requests = [
         Request("tin", "direct", ("TIN",)),
         Request("tin every month", "direct", ("TIN_HISTORY",), "de"),
         Request("gold", "outside", ()),
     ]
-    given = {"words": answers(EveryWord(TEXTS), requests)}
+    given = {"words": answers(full_text, requests)}
     first = tables(given)
     assert first == tables(given)
-    assert "| **all** | words | 2 | 0.500 | 0.500 | 0.500 | 0.500 | 0.500 | 0.500 |" in first
+    assert "| **all** | words | 2 | 1.000 | 1.000 | 1.000 | 0.000 |" in first
     assert first.endswith("|\n")
     assert "| **all** | words | 1 | 1.000 |" in first.split("Outside")[1]
 

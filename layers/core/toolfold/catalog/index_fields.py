@@ -43,7 +43,7 @@ FIELDS: Mapping[str, Field] = {
     "kinds": Field(2.0),
     "preferred": Field(1.5),
 }
-"""Chosen on the tuning halves of benchmarks/retrieval and of public sets (docs/reference/retrieval-public.md)."""
+"""Chosen on the tuning halves of benchmarks/retrieval and of public sets (docs/reference/retrieval.md)."""
 
 BIGRAM_FIELDS = frozenset({"name", "source", "aliases", "title", "summary", "example_queries", "redirected_queries"})
 BIGRAM_WEIGHT = 0.5

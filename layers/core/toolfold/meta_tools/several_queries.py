@@ -2,7 +2,7 @@
 
 A request for work in several steps often shares no word with a tool that it needs; a step in words of its own does. The
 sentences of a request are no such steps: as a list they find no more than the whole request
-(docs/reference/retrieval-public.md).
+(docs/reference/retrieval.md).
 """
 
 from __future__ import annotations
