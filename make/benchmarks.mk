@@ -24,7 +24,7 @@ bench-modes: .venv/.dev ## processor time of tools/list in each mode: docs/refer
 
 # Half a minute.
 .PHONY: bench-explorer
-bench-explorer: .venv/.dev ## what the JSON of the web explorer costs: docs/reference/explorer-api.md; ARGS=--write
+bench-explorer: .venv/.dev ## what the JSON of the web explorer costs: docs/reference/measurements.md; ARGS=--write
 	$(bin)/python -m benchmarks.explorer $(ARGS)
 
 # Half a minute.

@@ -1,16 +1,18 @@
-"""Every test that the threat model names exists, and every known attack has one."""
+"""Every test that ``threats.csv`` names exists, its actors are those of the page, and every known attack has a test."""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-PAGE = Path("docs/explanation/threat-model.md").read_text()
+PAGE = Path("docs/explanation/security.md").read_text(encoding="utf-8")
 TESTS = Path("tests")
-NAMED = sorted(set(re.findall(r"`([\w/]+\.py)(?:::(\w+))?`", PAGE)))
+with (TESTS / "unit/docs/threats.csv").open(encoding="utf-8", newline="") as file:
+    THREATS = list(csv.DictReader(file))
 ATTACKS = [f"R{number}" for number in range(1, 26)]
 """Comments on tests: attacks that once succeeded."""
 
@@ -26,17 +28,14 @@ def _marked_tests() -> Iterator[tuple[str, str]]:
 MARKED = list(_marked_tests())
 
 
-@pytest.mark.parametrize(("file", "name"), NAMED, ids=lambda part: part or "all")
-def test_a_named_test_exists(file: str, name: str) -> None:
-    assert re.search(rf"^ *def {name or 'test_'}", (TESTS / file).read_text(), re.MULTILINE)
+@pytest.mark.parametrize("named", sorted({row["test"] for row in THREATS}))
+def test_a_named_test_exists(named: str) -> None:
+    file, _, name = named.partition("::")
+    assert re.search(rf"^ *(def|class) {name or 'test_'}", (TESTS / file).read_text(), re.MULTILINE)
 
 
-def test_every_actor_has_a_table_with_tests() -> None:
-    actors = re.findall(r"^## (An? .*|Another .*)$", PAGE, re.MULTILINE)
-    assert len(actors) == 8
-    for actor in actors:
-        section = PAGE.partition(f"## {actor}\n")[2].partition("\n## ")[0]
-        assert re.search(r"`[\w/]+\.py", section), actor
+def test_every_actor_of_the_page_has_tests() -> None:
+    assert {row["actor"] for row in THREATS} == set(re.findall(r"^### (.*)$", PAGE, re.MULTILINE))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
