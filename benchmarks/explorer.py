@@ -1,7 +1,6 @@
 """Measure the JSON resources of the explorer: ``make bench-explorer``.
 
 python -m benchmarks.explorer            print the tables; half a minute
-python -m benchmarks.explorer --write    put them into docs/reference/measurements.md
 
 Each catalog is served by a process of its own. Times are those of its processor, in milliseconds, from the event of a
 request to its response, without sockets.
@@ -130,4 +129,4 @@ def _first_response() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run(__doc__, "make bench-explorer", measure, "docs/reference/measurements.md"))
+    sys.exit(harness.run(__doc__, "make bench-explorer", measure))

@@ -5,10 +5,10 @@
 eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements.md; ARGS=--steps or ARGS=--write
 	$(bin)/python -m benchmarks.agent $(ARGS)
 
-dialogues: .venv/.dev ## hold ten dialogues with the tools over the mock API: docs/how-to/ten-dialogues.md
+dialogues: .venv/.dev ## hold dialogues with the tools over the mock API: docs/how-to/dialogues.md
 	$(bin)/python -m benchmarks.agent.dialogues
 
-dialogues-check: .venv/.dev ## fail when docs/how-to/ten-dialogues.md is stale
+dialogues-check: .venv/.dev ## fail when docs/how-to/dialogues.md is stale
 	$(bin)/python -m benchmarks.agent.dialogues --check
 
 # Some ten minutes; ARGS=--quick, 200 calls, one.
@@ -24,7 +24,7 @@ bench-modes: .venv/.dev ## processor time of tools/list in each mode: docs/refer
 
 # Half a minute.
 .PHONY: bench-explorer
-bench-explorer: .venv/.dev ## what the JSON of the web explorer costs: docs/reference/measurements.md; ARGS=--write
+bench-explorer: .venv/.dev ## what the JSON of the web explorer costs
 	$(bin)/python -m benchmarks.explorer $(ARGS)
 
 # Half a minute.

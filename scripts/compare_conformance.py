@@ -128,7 +128,7 @@ def cell(result: ScenarioResult) -> str:
     """Return passed and run checks of one result as text."""
     passed, failed, warned = result.summary()
     warnings = f", {warned} {'warning' if warned == 1 else 'warnings'}" if warned else ""
-    return f"{passed} / {passed + failed}{warnings}" if passed + failed + warned else "–"
+    return f"{passed}/{passed + failed}{warnings}" if passed + failed + warned else "–"
 
 
 def table(verdicts: Mapping[str, Sequence[ScenarioResult]]) -> str:

@@ -1,4 +1,4 @@
-"""Hold ten dialogues with the tools over the mock API, and write them into the documentation: ``make dialogues``.
+"""Hold dialogues with the tools over the mock API, and write them into the documentation: ``make dialogues``.
 
 ``--check`` fails when the page is not what the tools answer now.
 """
@@ -17,7 +17,7 @@ from benchmarks.agent.next_call import proposed_call
 from scripts import measured_tables
 from tests.support.meta_tools import tokens
 
-PAGE = Path("docs/how-to/ten-dialogues.md")
+PAGE = Path("docs/how-to/dialogues.md")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -43,15 +42,10 @@ def comparison_table(title: str, ours: Day, theirs: Day, unlimited: Day, *, free
     both = (ours, theirs)
     rows = [
         _row(f"answered, of {possible:,} calls that have an answer", [len(answered(day)) for day in both], up=True),
-        ("their share", *(f"{len(answered(day)) / possible:.1%}" for day in both), ""),
         _row("requests to the upstream", [requests(day) for day in both]),
         _row("tokens read", [read(day) for day in both]),
         _row("tokens read per answered call", [round(read(day) / max(1, len(answered(day)))) for day in both]),
-        _row("tokens of an answer, median", [_middle(answered(day)) for day in both]),
-        _row(f"answers over {LONG:,} tokens", [_long(day) for day in both]),
-        _row("tokens written: names, arguments, `select`", [sum(one.written for one in day) for day in both]),
         ("time of a call, median", *(_ms(day, 0.5) for day in both), ""),
-        ("time of a call, 99th percentile", *(_ms(day, 0.99) for day in both), ""),
     ]
     return f"### {title}\n\n" + markdown_table(("", "toolfold", "passed through", "ratio"), rows)
 
@@ -98,10 +92,6 @@ def _row(title: str, values: Sequence[int], *, up: bool = False) -> tuple[str, .
 
 def _n(value: int) -> str:
     return f"{value:,}"
-
-
-def _middle(day: Day) -> int:
-    return round(statistics.median([one.read for one in day])) if day else 0
 
 
 def _over(counts: Sequence[int]) -> int:

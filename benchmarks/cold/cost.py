@@ -46,8 +46,6 @@ OTHER_LOG = 200
 template, has 143 bytes with an IPv4 address and 167 with the longest IPv6 address; CloudWatch adds 26. Lambda's own
 lines are left out by ``SystemLogLevel: WARN``."""
 
-ENVIRONMENTS = 1000
-
 
 def page(results: Mapping[str, Any], memory_mb: int) -> str:
     """Return the tables."""
@@ -55,8 +53,6 @@ def page(results: Mapping[str, Any], memory_mb: int) -> str:
         _prices(),
         _of_requests(results, memory_mb),
         _beside(results, memory_mb),
-        _at_once(results),
-        _snapshots(memory_mb),
     ]
     return "\n".join(parts)
 
@@ -133,26 +129,3 @@ def _beside(results: Mapping[str, Any], memory_mb: int) -> str:
         )
     head = ("", "all warm", "a million cold starts", "1 % of requests cold", "each begins cold")
     return "### Lambda's part of a million conversations, in $\n\n" + markdown_table(head, rows)
-
-
-def _at_once(results: Mapping[str, Any]) -> str:
-    start, size = results["traffic"][START], results["catalog_bytes"]
-    requests = start["s3"] * ENVIRONMENTS
-    rows = [
-        ("requests to S3 for each environment", f"{start['s3']}"),
-        ("bytes for each environment", f"{size:,}"),
-        (f"requests of {ENVIRONMENTS:,} environments", f"{requests:,}"),
-        ("bytes from S3, within the region free of charge", f"{size * ENVIRONMENTS / 1e9:.2f} GB"),
-        ("cost of these requests", f"${dollars('S3, GET', requests):.4f}"),
-        ("afterwards, each a minute: looks at the pointer", f"${dollars('S3, GET', ENVIRONMENTS * 60):.4f} an hour"),
-    ]
-    return f"### {ENVIRONMENTS:,} environments that start at once\n\n" + markdown_table(("", ""), rows)
-
-
-def _snapshots(memory_mb: int) -> str:
-    gigabytes = memory_mb / 1024
-    rows = [
-        ("keeping a version for thirty days", f"{dollars('SnapStart, cache', gigabytes * 30 * 86400):.2f}"),
-        ("a million restorations", f"{dollars('SnapStart, restore', gigabytes) * MILLION:.2f}"),
-    ]
-    return f"### SnapStart with {memory_mb} MB, in $\n\n" + markdown_table(("", ""), rows)

@@ -10,19 +10,19 @@ from typing import Any
 from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH
 from benchmarks.cold.servers import AS_DEPLOYED, AWSLABS, COMPILED, EMBEDDED, FASTMCP, FLOOR, IN_S3
 from benchmarks.harness import describe
-from benchmarks.timing import middle, percentile, short, spread
+from benchmarks.timing import middle, short
 from scripts.measured_tables import markdown_table
 
 COLD_NOTE = """\
 From the start of the process: until the runtime client requests the first event (init), to the response to
-`tools/list`, and to the `TOOL_CALL` after it; `TOOL_LIST(query)` is the first request of another environment. Median,
-with the quartiles in brackets; ratios to the first response of the empty handler. The peers
+`tools/list`, and to the `TOOL_CALL` after it; `TOOL_LIST(query)` is the first request of another environment. Medians;
+ratios to the first response of the empty handler. The peers
 ([scripts/peers](../../scripts/peers)) have the same three tools, set up as their documentation says, and import the
 core of toolfold at the first call. S3 and DynamoDB are moto, whose responses take some milliseconds.
 """
 
 WARM_NOTE = """\
-From passing the event to receiving the response: median / 99th percentile. “Handler alone” leaves out the runtime
+From passing the event to receiving the response: median. “Handler alone” leaves out the runtime
 client. A fresh call sends a request to the mock API.
 """
 
@@ -93,7 +93,6 @@ def page(results: Mapping[str, Any]) -> str:
         WARM_NOTE,
         sizes(results),
         SIZE_NOTE,
-        wanted(targets(results)),
     ]
     return "\n".join(parts)
 
@@ -120,12 +119,12 @@ def cold(results: Mapping[str, Any]) -> str:
         rows.append(
             (
                 one["title"],
-                _spread(of_one, "init"),
-                _spread(of_one, LISTING),
+                _median(of_one, "init"),
+                _median(of_one, LISTING),
                 f"{middle(of_one, LISTING) / floor:.1f}",
-                "–" if one["kind"] == "floor" else _spread(of_one, CACHED),
+                "–" if one["kind"] == "floor" else _median(of_one, CACHED),
                 "–" if one["kind"] == "floor" else f"{middle(of_one, CACHED) / floor:.1f}",
-                _spread(of_one, SEARCH) if SEARCH in of_one[0] else "–",
+                _median(of_one, SEARCH) if SEARCH in of_one[0] else "–",
             )
         )
     head = ("", "init", "first `tools/list`", "ratio", "first `TOOL_CALL`", "ratio", "first `TOOL_LIST(query)`")
@@ -134,10 +133,13 @@ def cold(results: Mapping[str, Any]) -> str:
 
 def warm(results: Mapping[str, Any]) -> str:
     rows = [
-        (one["title"], *(_percentiles(results["warm"][one["name"]]["times"][method]) for method in METHODS))
+        (one["title"], *(short(statistics.median(results["warm"][one["name"]]["times"][method])) for method in METHODS))
         for one in results["servers"]
     ]
-    alone = ("toolfold, catalog in the package: handler alone", *(_percentiles(results["handler"][m]) for m in METHODS))
+    alone = (
+        "toolfold, catalog in the package: handler alone",
+        *(short(statistics.median(results["handler"][m])) for m in METHODS),
+    )
     rows.insert(2, alone)
     head = ("", *(f"`{method}`" if "," not in method else f"`{method.replace(', ', '`, ')}" for method in METHODS))
     return "#### Warm, in ms\n\n" + markdown_table(head, rows)
@@ -153,31 +155,13 @@ def sizes(results: Mapping[str, Any]) -> str:
                 one["title"],
                 f"{after:.0f}",
                 f"{results['warm'][one['name']]['memory']:.0f}",
-                f"{size['files']:,}",
                 f"{size['unzipped'] / 1e6:.2f}",
                 f"{size['zipped'] / 1e6:.2f}",
             )
         )
-    head = ("", "after the first `TOOL_CALL`", "after the warm rounds", "files", "unzipped", "zipped")
+    head = ("", "after the first `TOOL_CALL`", "after the warm rounds", "unzipped", "zipped")
     return "#### Peak memory and size of the package, in MB\n\n" + markdown_table(head, rows)
 
 
-def wanted(found: Sequence[Target]) -> str:
-    rows = [
-        (
-            target.title,
-            f"≤ {short(target.limit)}{target.unit}",
-            f"{short(target.measured)}{target.unit}",
-            "met" if target.is_met else "**missed**",
-        )
-        for target in found
-    ]
-    return "#### Targets\n\n" + markdown_table(("", "target", "measured", ""), rows)
-
-
-def _spread(starts: Sequence[Mapping[str, float]], figure: str) -> str:
-    return spread([start[figure] for start in starts])
-
-
-def _percentiles(times: Sequence[float]) -> str:
-    return f"{short(statistics.median(times))} / {short(percentile(times, 99))}"
+def _median(starts: Sequence[Mapping[str, float]], figure: str) -> str:
+    return f"{middle(starts, figure):,.0f}"

@@ -48,7 +48,9 @@ def tables(answered: Mapping[str, Answers]) -> str:
         rows = []
         for title, chosen in titled.items():
             wanted = set(chosen)
-            for at, (ranker, given) in enumerate(answered.items()):
+            # Kinds and languages are shown for the first ranker alone.
+            shown = list(answered.items())[: 1 if heading.startswith("By") else None]
+            for at, (ranker, given) in enumerate(shown):
                 scored = score((request, ranked) for request, ranked in given if request in wanted)
                 rows.append(("" if at else f"**{title}**", ranker, *_cells(scored)))
         parts.append(f"### {heading}\n\n{table(HEAD, rows)}")
