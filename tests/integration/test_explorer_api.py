@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.approvals import compile_docks, reply
 from tests.support.upstream import Upstream
-from tests.unit.explorer.test_views import documented, keys_of
+from tests.unit.explorer.test_views import EXAMPLES, keys_of
 from toolfold.cli.entry_point import main
 from toolfold.explorer.local_page import LocalPage
 from toolfold.mock_api.server import MockApi
@@ -101,7 +101,7 @@ def test_what_clients_do_appears_with_its_figures(page: Page) -> None:
     figures = found["figures"]["figures"]
     assert figures["cache_hit_percent"] == 50.0
     assert figures["tokens_per_query"] > 0
-    described = {key for key in keys_of(documented("watch")) if not key.startswith(".running.")}
+    described = {key for key in keys_of(EXAMPLES["watch"]) if not key.startswith(".running.")}
     assert set(keys_of(found)) == described
 
 
@@ -157,7 +157,7 @@ def test_a_call_is_approved_on_the_page_and_then_performed(folder: Path) -> None
         wanted = {"tool_name": "CLOSE_HARBOUR", "arguments": {"harbour": "Bergen", "days": 3}}
         error = page.call("TOOL_CALL_WRITE", **wanted)["error"]
         found = page.api("approvals")
-        assert set(keys_of(found)) == set(keys_of(documented("approvals")))
+        assert set(keys_of(found)) == set(keys_of(EXAMPLES["approvals"]))
         [call] = found["waiting"]
         assert page.api("approvals", {"id": call["id"], "approve": True})["state"] == "approved"
         done = page.call("TOOL_CALL_WRITE", **wanted, approval_token=error["approval_token"])
