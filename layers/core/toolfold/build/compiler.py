@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolfold.build import checks, emitter, search_index, semantic_index, writer
+from toolfold.build import calibration, checks, emitter, search_index, semantic_index, writer
 from toolfold.build.loaded_source import LoadedSource, ToolDefinition
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
 from toolfold.build.relations import OriginalName, RelatedTool, assign_names, compile_relations
@@ -126,29 +126,6 @@ def _parameters(tool: Tool) -> dict[str, str]:
     return {name: str(rule.get("description", "")) for name, rule in rules.items()}
 
 
-def out_of_scope_texts(
-    definitions: Sequence[ToolDefinition], vocabularies: Mapping[str, Vocabulary]
-) -> list[dict[str, list[str]]]:
-    """Return the indexed texts of each topic that no tool serves.
-
-    A source knows only its own tools. What it does not serve, such as placing orders, another source may be for: a
-    phrase is left out where it shares a word with the name, the title or the summary of a tool of another source.
-    """
-    served: dict[str, set[str]] = {}
-    for entry in definitions:
-        text = f"{in_words(entry.tool.name)} {entry.tool.title} {entry.tool.summary}"
-        served.setdefault(entry.source.settings.id, set()).update(stems(text))
-    topics = []
-    for source, vocabulary in vocabularies.items():
-        others = {term for id_, terms in served.items() if id_ != source for term in terms}
-        for topic, phrases in vocabulary.out_of_scope.items():
-            parts = [part for phrase in phrases for part in phrase.split(",")]
-            kept = [part for part in parts if others.isdisjoint(stems(part))]
-            titles = [topic] if others.isdisjoint(stems(topic)) else []
-            topics.append({"example_queries": kept, "title": titles})
-    return topics
-
-
 class CompiledFolder(NamedTuple):
     """A compiled catalog, and what there is to say about its imported tools.
 
@@ -209,6 +186,11 @@ def compile_sources(
     if problems:
         raise SourceError(problems)
     progress(f"Building the search index of {len(tools):,} tools …")
+    searchable = searchable_texts(definitions, vocabularies)
+    for id_, entry in sources.items():
+        own = [texts for texts, of in zip(searchable, definitions, strict=True) if of.source.settings.id == id_]
+        if fit := calibration.thresholds(own, vocabularies[id_]):
+            sources[id_] = {**entry, "fit": fit}
     compiled = {
         "sources": sources,
         "categories": categories,
@@ -216,7 +198,7 @@ def compile_sources(
         "definition_tokens": _definition_tokens(tools),
         "common": _common(definitions, list(tools)),
         "tools": tools,
-        **_search_sections(definitions, vocabularies),
+        **_search_sections(definitions, searchable, vocabularies),
         "related": sum("relations" in tool for tool in tools.values()),
         "skills": {f"{root}/{SKILL_FILE}": name for name, tool in tools.items() if (root := _skill_root(tool))},
         "files": {digest: _content(file) for source in loaded for digest, file in source.files.items()},
@@ -242,12 +224,14 @@ def _check_references(
     yield from checks.check_vocabulary(vocabularies.values(), tools)
 
 
-def _search_sections(definitions: Sequence[ToolDefinition], vocabularies: Mapping[str, Vocabulary]) -> dict[str, Any]:
-    searchable = searchable_texts(definitions, vocabularies)
-    out_of_scope = out_of_scope_texts(definitions, vocabularies)
+def _search_sections(
+    definitions: Sequence[ToolDefinition],
+    searchable: Sequence[dict[str, list[str]]],
+    vocabularies: Mapping[str, Vocabulary],
+) -> dict[str, Any]:
     return {
-        "index": search_index.build(searchable, out_of_scope),
-        "spellings": search_index.spellings(searchable + out_of_scope, vocabularies.values()),
+        "index": search_index.build(searchable),
+        "spellings": search_index.spellings(searchable, vocabularies.values()),
         "synonyms": search_index.synonyms(vocabularies.values()),
         "semantic": semantic_index.build(without_queries(definitions, searchable)),
     }

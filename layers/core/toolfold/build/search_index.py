@@ -7,7 +7,6 @@ multiplied by the rarity of the term among the tools. They are computed here, so
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,19 +25,11 @@ A term is a stem, two stems separated by a space, or ``@`` and a kind of proper 
 """
 
 
-def build(
-    tools: Sequence[Mapping[str, Sequence[str]]], out_of_scope: Sequence[Mapping[str, Sequence[str]]] = ()
-) -> Index:
-    """Return the index.
-
-    Args:
-        tools: Field → texts, for each tool.
-        out_of_scope: The same for topics that no tool serves. They have the positions after the last tool, and do not
-            count for the rarity of a term.
-    """
+def build(tools: Sequence[Mapping[str, Sequence[str]]]) -> Index:
+    """Return the index of ``tools``: field → texts, for each tool."""
     mean_lengths = _mean_lengths(tools)
     counts: dict[str, dict[int, float]] = defaultdict(dict)
-    for position, fields in enumerate(itertools.chain(tools, out_of_scope)):
+    for position, fields in enumerate(tools):
         for term, count in _weighted_counts(fields, mean_lengths).items():
             counts[term][position] = count
     return {term: _postings(found, len(tools)) for term, found in sorted(counts.items())}
@@ -105,8 +96,7 @@ def _weighted_counts(fields: Mapping[str, Sequence[str]], mean_lengths: Mapping[
 
 
 def _postings(found: Mapping[int, float], tools: int) -> list[int]:
-    tool_count = max(1, sum(position < tools for position in found))
-    rarity = math.log(1 + (tools - tool_count + 0.5) / (tool_count + 0.5))
+    rarity = math.log(1 + (tools - len(found) + 0.5) / (len(found) + 0.5))
     postings = []
     for position, count in found.items():
         weight = SCALE * rarity * count * (SATURATION + 1) / (count + SATURATION)

@@ -72,6 +72,7 @@ class Source(NamedTuple):
         instructions: What an imported source says about the use of its tools; may be empty.
         fetched_at: When an imported source was read, in ISO 8601; may be empty.
         connection: What the adapter of an imported source needs beside ``base_url``.
+        fit: The thresholds ``nothing`` and ``sure`` of ``catalog.fit``; empty where they cannot be found.
     """
 
     id: str
@@ -91,6 +92,7 @@ class Source(NamedTuple):
     instructions: str = ""
     fetched_at: str = ""
     connection: Mapping[str, Any] = {}
+    fit: Mapping[str, float] = {}
 
 
 class Tool(NamedTuple):

@@ -189,9 +189,8 @@ class Explainer:
     def _rarity(self, term: str) -> float:
         """Return the factor by which the compiler multiplied the weights of a term (``build.search_index``)."""
         base = self.catalog.base
-        tools = len(base)
-        tool_count = max(1, sum(map(tools.__gt__, base.postings(term)[::2])))
-        return math.log(1 + (tools - tool_count + 0.5) / (tool_count + 0.5))
+        tools, with_term = len(base), max(1, len(base.postings(term)) // 2)
+        return math.log(1 + (tools - with_term + 0.5) / (with_term + 0.5))
 
     def _parts(self, context: _Context, position: int, is_divided: bool) -> Iterator[Part]:
         """Yield the parts of the score of the tool at ``position``."""

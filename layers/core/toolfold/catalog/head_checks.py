@@ -45,6 +45,7 @@ _MAX_PROFILES, _MAX_COMMON = 101, 100
 _MIN_TOOL_BYTES = 40
 """Bytes that each tool takes at least, of its three lines. It bounds the number of tools by the size of the catalog."""
 
+_MAX_MEASURE = 1000.0
 _MAX_SECONDS = 10 * 366 * 86400
 _MAX_TOKENS = 10**10
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -110,6 +111,10 @@ def check_head(head: Mapping[str, Any]) -> None:
     _require(all(map(is_tool_name, profiles)), "profiles")
 
 
+def _is_measure(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= _MAX_MEASURE
+
+
 def _check_source(entry: Mapping[str, Any]) -> None:
     _check_texts("title of a source", (entry["title"],), _MAX_LABEL)
     _check_texts("text of a source", (entry["description"], entry["no_data"]), _MAX_PARAGRAPH)
@@ -119,6 +124,8 @@ def _check_source(entry: Mapping[str, Any]) -> None:
     _require(isinstance(connection, dict) and len(repr(connection)) <= MAX_TEXT, "connection")
     for limit in ("timeout_s", "max_response_bytes"):
         _require(limit not in connection or _is_positive(connection[limit]), f"connection.{limit}")
+    fit = entry.get("fit", {})
+    _require(fit == {} or fit.keys() == {"nothing", "sure"} and all(map(_is_measure, fit.values())), "fit")
     _require(is_name(entry["kind"]), "kind")
     _require(isinstance(entry["base_url"], str) and len(entry["base_url"]) <= _MAX_URL, "base_url")
     _require(_is_key(entry["function_key"]) and _is_key(entry.get("format_parameter", "")), "function_key")

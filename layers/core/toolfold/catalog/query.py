@@ -64,11 +64,15 @@ class ParsedQuery:
     Attributes:
         terms: The terms, in the order of the words.
         named: Position of each tool whose name is in the query → whether the word can only be that name.
+        unknown: The words that have no term and are no names, in the order of the query.
+        is_ascii: Whether the query has no other letters: most queries with others are not English.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_ascii: bool = True) -> None:
         self.terms: list[Term] = []
         self.named: dict[int, bool] = {}
+        self.unknown: list[str] = []
+        self.is_ascii = is_ascii
 
 
 Words = dict[tuple[str, bool], list[Term] | None]
@@ -86,7 +90,7 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
     Raises:
         CatalogUnavailable: A part of the catalog cannot be read.
     """
-    parsed = ParsedQuery()
+    parsed = ParsedQuery(is_ascii=text.isascii())
     known = {} if words_before is None else words_before
     all_capitals = text.isupper()
     term = word = ""
@@ -101,7 +105,7 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
                 continue
             if word.isdigit():
                 parsed.terms.extend(
-                    kind for kind in _known_terms(catalog, word, word, 1.0) or () if _is_kind(kind.term)
+                    kind for kind in _known_terms(catalog, word, word, 1.0) or () if is_kind(kind.term)
                 )
                 term = word
                 continue
@@ -116,6 +120,7 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
                 parsed.terms.extend(_phrase(catalog, before, word))
             if found is None:
                 found = [Term(_UNKNOWN_NAME, _NAME_LIKE, word)] if is_name else []
+                parsed.unknown += [] if is_name else [word]
             term = _add(parsed, found, term)
     for joined in _JOINED.findall(text)[:MAX_WORDS]:
         if (name := joined.strip("-.")) not in tokens:
@@ -157,14 +162,15 @@ def _add(parsed: ParsedQuery, found: list[Term], before: str) -> str:
     """Add the terms of one word, each also as a pair with the term ``before``, and return the last term."""
     for term in found:
         parsed.terms.append(term)
-        if not _is_kind(term.term):
+        if not is_kind(term.term):
             if before:
                 parsed.terms.append(Term(f"{before} {term.term}", term.weight, term.source_word))
             before = term.term
     return before if found else ""
 
 
-def _is_kind(term: str) -> bool:
+def is_kind(term: str) -> bool:
+    """Return whether a term stands for a kind of proper names."""
     return term.startswith("@")
 
 
@@ -189,9 +195,9 @@ def _known_terms(catalog: Catalog, word: str, source_word: str, weight: float) -
         return own or None
     # A word of the catalog keeps its meaning there: "real" is not looked up as a Spanish word.
     return own + [
-        Term(other, weight * (_KIND if _is_kind(other) else _RELATED), source_word)
+        Term(other, weight * (_KIND if is_kind(other) else _RELATED), source_word)
         for other in synonyms
-        if _is_kind(other) or not own
+        if is_kind(other) or not own
     ]
 
 

@@ -1,21 +1,21 @@
 """Rank the tools that match a query, and suggest names for an unknown one.
 
-The compiler computes all weights (``build.search_index``); a search adds them up. The index also contains topics that
-no tool serves, at the positions after the last tool. A query that matches such a topic better than any tool has no
-result.
+The compiler computes all weights (``build.search_index``); a search adds them up. Whether the best tools of a source fit
+the query at all is decided for each source alone (``catalog.fit``), so that no source hides the tools of another.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sized
+from collections.abc import Container, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.entries import name_key
-from toolfold.catalog.query import ParsedQuery, Words, parse_query, split_query
+from toolfold.catalog.fit import Fit, measure
+from toolfold.catalog.query import ParsedQuery, Words, is_kind, parse_query, split_query
 from toolfold.catalog.spelling import distance
 from toolfold.catalog.tokenizer import in_words
 
@@ -29,9 +29,6 @@ NAME_BONUS = 200
 CERTAIN_NAME_BONUS = 1000
 """Added for a word that can only be the name of a tool: more than all other words of a query together."""
 
-_OUT_OF_SCOPE_RATIO = 0.7
-"""A topic that no tool serves wins when its score exceeds this share of the best tool's score."""
-
 _TIE_RATIO, _MAX_TIES = 0.85, 5
 """Share of the best score from which a tool counts as tied with the best, and the maximum number of ties. On the tuning
 half, the right tool is among the ties for 93 of 100 queries; a query has 1.4 ties on average."""
@@ -43,9 +40,12 @@ _MIN_SUGGESTED_SCORE, _MIN_SUGGESTED_RATIO = 700, 0.4
 """Score, and share of the best score, from which a tool found by the words of an unknown name is suggested. A single
 word that many tools have scores less, and so does a word that was corrected to one of the catalog (NOPE: non)."""
 
-_STRONG_SCORE, _STRONG_SCORE_PER_TERM = 1000, 250
-"""Score of the best tool, or score for each term of a query with few terms, from which it is a strong match. The
-terms of a query such as "price" or "help me" are on many tools, or on a few by chance."""
+_SURE_SCORE, _SURE_SCORE_PER_TERM = 1000, 250
+"""Score of the best tool, or score for each term of a query with few terms, from which it is sure to fit, where its
+source has no thresholds. The terms of a query such as "help me" are on many tools, or on a few by chance."""
+
+MEASURED_TOOLS = 3
+"""Best tools of a source of which one must fit, and the most tools of a source that fits weakly."""
 
 _SHORTEST_NAME_WORD = 3
 """Letters of the shortest word that two names may share by more than chance."""
@@ -59,6 +59,10 @@ PART_WEIGHT = 0.5
 _MAX_FOUND_BY_RARE_TERMS = 200
 """Number of tools found by rare terms from which more frequent terms add no further tools: the maximum of one
 ``TOOL_LIST`` answer."""
+
+
+Weights = dict[str, dict[int, int]]
+"""Term → position → weight, of the terms of one search: its parts have the terms of the whole."""
 
 
 class Hit(NamedTuple):
@@ -79,12 +83,20 @@ class SearchResult:
     Attributes:
         hits: The tools that match, best first; empty when none does.
         top_ties: Number of first hits whose scores are close to the best; 1 when one tool is clearly the best.
-        is_strong: Whether the best hit matches well enough to be called without a comparison.
+        fit: How well the best hits fit; those that only fit weakly are to be compared before a call.
     """
 
     hits: tuple[Hit, ...]
     top_ties: int
-    is_strong: bool = True
+    fit: Fit = Fit.NOTHING
+
+
+class Scored(NamedTuple):
+    """The scores of a search by words: the query, the weights of its terms, and position → score."""
+
+    parsed: ParsedQuery
+    weights: Weights
+    scores: dict[int, float]
 
 
 class SearchTrace:
@@ -128,10 +140,40 @@ def search(
     Raises:
         CatalogUnavailable: A part of the catalog cannot be read.
     """
+    scored = score(catalog, query, _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog), trace)
+    scores = scored.scores
+    has_known_words = bool(scores)
+    if catalog.has_semantic_postings:
+        from toolfold.catalog.semantic import add_semantic_scores  # few catalogs have them
+
+        if trace is not None:
+            trace.without_meaning = dict(scores)
+        add_semantic_scores(catalog, scores, query)
+    found = [pair for pair in scores.items() if candidates is None or pair[0] in candidates]
+    found.sort()  # by position, which decides between equal scores
+    found.sort(key=itemgetter(1), reverse=True)
+    hits, fit = _fitting(catalog, scored, list(map(_make_hit, found)), has_known_words=has_known_words)
+    if not hits:
+        return SearchResult((), 0)
+    best = hits[0].score
+    return SearchResult(tuple(hits), sum(hit.score >= _TIE_RATIO * best for hit in hits[:_MAX_TIES]), fit)
+
+
+def score(catalog: Catalog, query: str, max_tools: int, trace: SearchTrace | None = None) -> Scored:
+    """Return the scores of the tools by the words of ``query``.
+
+    Args:
+        catalog: The catalog to search.
+        query: As for :func:`search`.
+        max_tools: As for :func:`_scores`.
+        trace: As for :func:`search`.
+
+    Raises:
+        CatalogUnavailable: A part of the catalog cannot be read.
+    """
     known: Words = {}
     weights: Weights = {}
     parsed = parse_query(catalog, query, known)
-    max_tools = _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog)
     scores = _scores(catalog, parsed, max_tools, weights)
     if trace is not None:
         trace.parsed, trace.weights, trace.max_tools, trace.scores = parsed, weights, max_tools, scores
@@ -143,33 +185,49 @@ def search(
         _add_best_part(scores, scores_of_parts)
         if trace is not None:
             trace.parts = list(zip(parts, scores_of_parts, strict=True))
-    tools = len(catalog)
-    best = max((score for position, score in scores.items() if position < tools), default=0.0)
-    out_of_scope = max((score for position, score in scores.items() if position >= tools), default=0.0)
-    if out_of_scope > _OUT_OF_SCOPE_RATIO * best:
-        return SearchResult((), 0)
-    has_known_words = bool(scores)
-    if catalog.has_semantic_postings:
-        from toolfold.catalog.semantic import add_semantic_scores  # few catalogs have them
+    return Scored(parsed, weights, scores)
 
-        if trace is not None:
-            trace.without_meaning = dict(scores)
-        add_semantic_scores(catalog, scores, query)
-    found = [pair for pair in scores.items() if pair[0] < tools and (candidates is None or pair[0] in candidates)]
-    found.sort()  # by position, which decides between equal scores
-    found.sort(key=itemgetter(1), reverse=True)
-    hits = list(map(_make_hit, found))
-    if not hits:
-        return SearchResult((), 0)
-    best = hits[0].score
+
+def _fitting(catalog: Catalog, scored: Scored, hits: list[Hit], *, has_known_words: bool) -> tuple[list[Hit], Fit]:
+    """Return the hits of the sources that fit, those that surely fit first, and how well the first one fits.
+
+    Of a source with thresholds that only fits weakly, :data:`MEASURED_TOOLS` are returned.
+    """
+    sources = {source.id: source.fit for source in catalog.sources}
+    if not any(sources.values()):
+        return hits, _fit_by_score(scored.parsed, hits, has_known_words=has_known_words)
+    members = catalog.memoize("positions by source", lambda: _members(catalog))
+    found: defaultdict[Fit, list[Hit]] = defaultdict(list)
+    for id_, positions in members.items():
+        own = hits if len(members) == 1 else [hit for hit in hits if hit.position in positions]
+        if not own:
+            continue
+        thresholds = sources[id_]
+        if not thresholds:
+            found[_fit_by_score(scored.parsed, own, has_known_words=has_known_words)] += own
+        elif not scored.parsed.named.keys().isdisjoint(positions):
+            found[Fit.SURE] += own
+        else:
+            fit = measure(catalog, scored, own[:MEASURED_TOOLS], positions).fit(**thresholds)
+            found[fit] += own if fit is Fit.SURE else own[:MEASURED_TOOLS]
+    for kept in found.values():
+        kept.sort(key=lambda hit: (-hit.score, hit.position))
+    ranked = found[Fit.SURE] + found[Fit.WEAK]
+    return ranked, Fit.SURE if found[Fit.SURE] else Fit.WEAK if ranked else Fit.NOTHING
+
+
+def _members(catalog: Catalog) -> dict[str, frozenset[int]]:
+    """Return id → positions of the tools of each source."""
+    return {id_: frozenset(positions) for id_, positions in catalog.positions_of("source").items()}
+
+
+def _fit_by_score(parsed: ParsedQuery, hits: Sequence[Hit], *, has_known_words: bool) -> Fit:
     # A company or a currency, which many tools take, is no reason to doubt.
-    weight = sum(term.weight for term in parsed.terms if not term.term.startswith("@"))
-    is_strong = has_known_words and best >= min(_STRONG_SCORE, _STRONG_SCORE_PER_TERM * weight)
-    return SearchResult(tuple(hits), sum(hit.score >= _TIE_RATIO * best for hit in hits[:_MAX_TIES]), is_strong)
+    weight = sum(term.weight for term in parsed.terms if not is_kind(term.term))
+    is_sure = has_known_words and hits and hits[0].score >= min(_SURE_SCORE, _SURE_SCORE_PER_TERM * weight)
+    return Fit.SURE if is_sure else Fit.WEAK
 
 
-Weights = dict[str, dict[int, int]]
-"""Term → position → weight, of the terms of one search: its parts have the terms of the whole."""
 
 
 def _scores(catalog: Catalog, parsed: ParsedQuery, max_tools: int, weights: Weights | None = None) -> dict[int, float]:

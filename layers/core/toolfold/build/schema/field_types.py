@@ -116,5 +116,3 @@ class Vocabulary(Model):
     """Words of the catalog → language → synonyms, separated by commas."""
     ignored: str = ""
     """Words that a search ignores."""
-    out_of_scope: dict[str, list[str]] = {}
-    """Topic that the source does not serve → requests for it."""
