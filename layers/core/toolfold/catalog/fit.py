@@ -14,6 +14,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog import english
+from toolfold.catalog.query import is_kind
 from toolfold.catalog.tokenizer import stem
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 
 # Fitted by logistic regression to the tuning half of benchmarks/retrieval, against requests of the public sets that the
 # catalog does not serve. Only their proportions matter: the thresholds are found with them.
-_MATCHED, _UNKNOWN, _OTHER_LANGUAGE = 5.1, 2.4, 3.6
+_MATCHED, _UNKNOWN, _OTHER_LANGUAGE = 3.7, 2.4, 2.3
 
-_CORRECTED = 0.8
-"""Share of its weight that a word has as another word of similar spelling."""
+_CORRECTED, _KIND = 0.8, 0.1
+"""Share of its weight that a word has as another word of similar spelling, and as the name of something that a tool
+takes: tools of other sources take Apple and Paris as well."""
 
 
 class Fit(IntEnum):
@@ -41,17 +43,15 @@ class Measure(NamedTuple):
 
     Attributes:
         value: Some -20 to 20, the higher the better.
-        is_whole: Whether one tool has every word of the query.
+        least: The fit whatever the value is: of a query with every word in one tool, as few words have a low value.
     """
 
     value: float
-    is_whole: bool
+    least: Fit
 
     def fit(self, nothing: float, sure: float) -> Fit:
         """Return the fit by the thresholds of a source: what is below each of them is nothing, or not sure."""
-        if self.value >= sure:
-            return Fit.SURE
-        return Fit.WEAK if self.value >= nothing or self.is_whole else Fit.NOTHING
+        return max(self.least, Fit((self.value >= nothing) + (self.value >= sure)))
 
 
 def measure(catalog: Catalog, scored: Scored, best: Sequence[Hit], positions: Collection[int]) -> Measure:
@@ -68,20 +68,24 @@ def measure(catalog: Catalog, scored: Scored, best: Sequence[Hit], positions: Co
     for term in parsed.terms:
         if " " not in term.source_word:
             terms.setdefault(term.source_word, []).append(term.term)
-    matched = [0.0] * len(best)
+    matched, having = [0.0] * len(best), [0] * len(best)
     unknown = {word for word in parsed.unknown if english.is_english(word)}
     for word, found in terms.items():
         if not any(position in positions for term in found for position in weights[term]):
             unknown.update([word] if english.is_english(word) else [])
             continue
-        share = 1.0
+        share = _KIND if all(map(is_kind, found)) else 1.0
         if stem(word) not in found and catalog.synonyms(word) is None:
-            share = _CORRECTED
+            share *= _CORRECTED
             unknown.update([word] if english.is_english(word) else [])
         for at, hit in enumerate(best):
             if any(hit.position in weights[term] for term in found):
                 matched[at] += share * english.weight(word)
+                having[at] += 1
     most, lacking = max(matched, default=0.0), sum(map(english.weight, unknown))
     value = _MATCHED * math.log1p(most) - _UNKNOWN * math.log1p(lacking)
-    is_whole = not parsed.unknown and most >= sum(map(english.weight, terms))
-    return Measure(value + (0.0 if parsed.is_ascii else _OTHER_LANGUAGE), is_whole)
+    least = Fit.NOTHING
+    if terms and not unknown and not parsed.unknown and max(having, default=0) == len(terms):
+        is_name = all(is_kind(term) for found in terms.values() for term in found)
+        least = Fit.SURE if is_name or len(terms) > 1 else Fit.WEAK
+    return Measure(value + (0.0 if parsed.is_ascii else _OTHER_LANGUAGE), least)
