@@ -41,7 +41,7 @@ def parts_of(explanation: Explanation, name: str, catalog: Catalog = CATALOG) ->
 @examples(20, many=3000)
 @given(REQUESTS)
 def test_parts_add_up_to_the_score_of_the_search(query: str) -> None:
-    found = search(CATALOG, query)
+    found = search(CATALOG, query, is_whole=True)
     for divided in (None, 3):
         explained = EXPLAINER.search(query, 15, divided=divided)
         assert explained.result == found

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tests.unit.catalog.test_alpha_vantage_catalog import CATEGORIES, FOLDER
 from toolfold.build import search_index, yaml_loader
+from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import SearchResult, closest_names, search
+from toolfold.catalog.search import MEASURED_TOOLS, SearchResult, closest_names, search
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.catalog.tokenizer import stem, stems, words
 
@@ -108,19 +109,41 @@ def test_queries_in_other_languages_find_the_tool(catalog: Catalog, query: str, 
     "query",
     [
         "book me a flight",
-        "will it rain tomorrow afternoon",
         "recipe for pasta with tomatoes",
-        "who won the match last night",
         "translate this letter into french",
         "write a python function that sorts a list",
         "make a dentist appointment",
     ],
 )
-def test_a_query_out_of_scope_has_no_hits(catalog: Catalog, query: str) -> None:
+def test_a_query_that_no_tool_fits_has_no_hits(catalog: Catalog, query: str) -> None:
     assert search(catalog, query) == SearchResult((), 0)
 
 
-def test_a_tool_that_matches_better_wins_against_an_out_of_scope_topic(catalog: Catalog) -> None:
+@pytest.mark.parametrize(
+    "query", ["will it rain tomorrow afternoon", "who won the match last night", "price", "economy"]
+)
+def test_a_query_that_hardly_fits_has_the_nearest_tools(catalog: Catalog, query: str) -> None:
+    found = search(catalog, query)
+    assert found.fit is Fit.WEAK
+    assert 1 <= len(found.hits) <= MEASURED_TOOLS
+    assert search(catalog, query, is_whole=True).hits[: len(found.hits)] == found.hits
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("US gdp and unemployment", "UNEMPLOYMENT"),
+        ("compare inflation and interest rates", "INFLATION"),
+        ("us economy", "REAL_GDP"),
+        ("give me aapl price", "GLOBAL_QUOTE"),
+        ("AAPL", "GLOBAL_QUOTE"),
+    ],
+)
+def test_words_of_the_catalog_are_never_answered_with_nothing(catalog: Catalog, query: str, name: str) -> None:
+    assert name in found(catalog, query, 3)
+
+
+def test_words_of_another_topic_beside_it_hide_no_tool(catalog: Catalog) -> None:
     assert best_name(catalog, "top gainers among airline and hotel stocks today") == "TOP_GAINERS_LOSERS"
     assert best_name(catalog, "coffee price history for my restaurant") == "COFFEE"
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.retrieval_public.catalogs import compile_tools
 from benchmarks.retrieval_public.public_sets import PublicTool
 from toolfold.build import semantic_index
+from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
 from toolfold.catalog.semantic import FIRST, MAX_GAP, MAX_WEIGHT, decode
@@ -51,9 +52,9 @@ def test_a_tool_without_a_word_of_the_query_is_found(
     assert found(catalog, query)[:1] == names[:1]
 
 
-def test_a_tool_found_by_meaning_alone_is_no_strong_match(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tool_found_by_meaning_alone_fits_weakly(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = catalog_with(monkeypatch, {"umbrella": semantic_index.encode([(1, MAX_WEIGHT)])})
-    assert not search(catalog, "umbrella").is_strong
+    assert search(catalog, "umbrella").fit is Fit.WEAK
 
 
 def test_postings_without_a_weight_find_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,9 +114,9 @@ def test_catalog_is_compressed_and_answered_with_304_when_it_is_known() -> None:
 
 
 def test_search_is_limited_to_a_source_and_a_category() -> None:
-    whole = get("search?q=price&limit=200")
+    whole = get("search?q=stock+price+history&limit=200")
     category = {tool["name"]: tool["category"] for tool in get("catalog")["tools"]}
-    some = get("search?q=price&limit=200&source=alpha_vantage&category=commodities")
+    some = get("search?q=stock+price+history&limit=200&source=alpha_vantage&category=commodities")
     assert 0 < some["total"] < whole["total"]
     assert {category[hit["name"]] for hit in some["hits"]} == {"commodities"}
     assert get("search?q=price&source=nowhere")["total"] == get("search?q=price&category=nowhere")["total"] == 0

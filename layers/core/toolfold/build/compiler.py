@@ -30,7 +30,6 @@ from toolfold.catalog import json_schema
 from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
 from toolfold.catalog.index_fields import described_fields
 from toolfold.catalog.skills import SKILL_FILE
-from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names

@@ -161,7 +161,7 @@ class Explainer:
             CatalogUnavailable: A part of the catalog cannot be read.
         """
         trace = SearchTrace()
-        result = search(self.catalog, query, candidates, trace)
+        result = search(self.catalog, query, candidates, trace, is_whole=True)
         terms = tuple(self._query_terms(trace))
         first = result.hits[:limit]
         divided = limit if divided is None else divided

@@ -125,7 +125,7 @@ def _check_source(entry: Mapping[str, Any]) -> None:
     for limit in ("timeout_s", "max_response_bytes"):
         _require(limit not in connection or _is_positive(connection[limit]), f"connection.{limit}")
     fit = entry.get("fit", {})
-    _require(fit == {} or fit.keys() == {"nothing", "sure"} and all(map(_is_measure, fit.values())), "fit")
+    _require(fit == {} or (fit.keys() == {"nothing", "sure"} and all(map(_is_measure, fit.values()))), "fit")
     _require(is_name(entry["kind"]), "kind")
     _require(isinstance(entry["base_url"], str) and len(entry["base_url"]) <= _MAX_URL, "base_url")
     _require(_is_key(entry["function_key"]) and _is_key(entry.get("format_parameter", "")), "function_key")

@@ -104,9 +104,7 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
                 word = before
                 continue
             if word.isdigit():
-                parsed.terms.extend(
-                    kind for kind in _known_terms(catalog, word, word, 1.0) or () if is_kind(kind.term)
-                )
+                parsed.terms.extend(kind for kind in _known_terms(catalog, word, word, 1.0) or () if is_kind(kind.term))
                 term = word
                 continue
             is_name = at > 0 and original[0].isupper() and not all_capitals

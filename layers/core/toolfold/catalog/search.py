@@ -127,7 +127,12 @@ class SearchTrace:
 
 
 def search(
-    catalog: Catalog, query: str, candidates: Container[int] | None = None, trace: SearchTrace | None = None
+    catalog: Catalog,
+    query: str,
+    candidates: Container[int] | None = None,
+    trace: SearchTrace | None = None,
+    *,
+    is_whole: bool = False,
 ) -> SearchResult:
     """Return the tools that match ``query``.
 
@@ -136,6 +141,7 @@ def search(
         query: Words in any language that the vocabulary covers.
         candidates: Positions of the tools that may be returned; None: all.
         trace: Gets what the scores are made of; None: that is not needed.
+        is_whole: Return all tools of a source that only fits weakly, not only the first :data:`MEASURED_TOOLS`.
 
     Raises:
         CatalogUnavailable: A part of the catalog cannot be read.
@@ -152,7 +158,8 @@ def search(
     found = [pair for pair in scores.items() if candidates is None or pair[0] in candidates]
     found.sort()  # by position, which decides between equal scores
     found.sort(key=itemgetter(1), reverse=True)
-    hits, fit = _fitting(catalog, scored, list(map(_make_hit, found)), has_known_words=has_known_words)
+    most = None if is_whole else MEASURED_TOOLS
+    hits, fit = _fitting(catalog, scored, list(map(_make_hit, found)), most, has_known_words=has_known_words)
     if not hits:
         return SearchResult((), 0)
     best = hits[0].score
@@ -188,10 +195,12 @@ def score(catalog: Catalog, query: str, max_tools: int, trace: SearchTrace | Non
     return Scored(parsed, weights, scores)
 
 
-def _fitting(catalog: Catalog, scored: Scored, hits: list[Hit], *, has_known_words: bool) -> tuple[list[Hit], Fit]:
+def _fitting(
+    catalog: Catalog, scored: Scored, hits: list[Hit], most_weak: int | None, *, has_known_words: bool
+) -> tuple[list[Hit], Fit]:
     """Return the hits of the sources that fit, those that surely fit first, and how well the first one fits.
 
-    Of a source with thresholds that only fits weakly, :data:`MEASURED_TOOLS` are returned.
+    Of a source with thresholds that only fits weakly, ``most_weak`` are returned; None: all.
     """
     sources = {source.id: source.fit for source in catalog.sources}
     if not any(sources.values()):
@@ -209,7 +218,7 @@ def _fitting(catalog: Catalog, scored: Scored, hits: list[Hit], *, has_known_wor
             found[Fit.SURE] += own
         else:
             fit = measure(catalog, scored, own[:MEASURED_TOOLS], positions).fit(**thresholds)
-            found[fit] += own if fit is Fit.SURE else own[:MEASURED_TOOLS]
+            found[fit] += own if fit is Fit.SURE else own[:most_weak]
     for kept in found.values():
         kept.sort(key=lambda hit: (-hit.score, hit.position))
     ranked = found[Fit.SURE] + found[Fit.WEAK]
@@ -226,8 +235,6 @@ def _fit_by_score(parsed: ParsedQuery, hits: Sequence[Hit], *, has_known_words: 
     weight = sum(term.weight for term in parsed.terms if not is_kind(term.term))
     is_sure = has_known_words and hits and hits[0].score >= min(_SURE_SCORE, _SURE_SCORE_PER_TERM * weight)
     return Fit.SURE if is_sure else Fit.WEAK
-
-
 
 
 def _scores(catalog: Catalog, parsed: ParsedQuery, max_tools: int, weights: Weights | None = None) -> dict[int, float]:

@@ -151,7 +151,7 @@ class CatalogView(Catalog):
         return self._base.has_approvals and any(line.effect == "destructive" or line.confirm for line in self._lines())
 
     def postings(self, term: str) -> Sequence[int]:
-        """Return the postings of ``term`` for the listed tools, and for topics that no tool serves."""
+        """Return the postings of ``term`` for the listed tools."""
         return self.memoize(("postings", term), lambda: self._postings(term))
 
     def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:

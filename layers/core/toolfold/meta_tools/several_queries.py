@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from toolfold.catalog import search
+from toolfold.catalog.fit import Fit
 from toolfold.meta_tools import detail_levels, list_request
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.packing import pack
@@ -55,13 +56,15 @@ def list_for_each(catalog: Catalog, request: ListRequest, candidates: frozenset[
     Raises:
         InvalidArguments: the budget is too small for a single tool.
     """
-    ranked = [_ranked(catalog, query, candidates, limited=not request.is_paged) for query in request.queries]
+    found = [search.search(catalog, query, candidates) for query in request.queries]
+    ranked = [_ranked(one.hits, limited=not request.is_paged) for one in found]
     merged = list(dict.fromkeys(at for row in zip_longest(*ranked) for at in row if at is not None))
-    best = {found[0] for found in ranked if found}
+    fits = [one.fit for one in found]
+    best = {positions[0] for positions, fit in zip(ranked, fits, strict=True) if fit is Fit.SURE}
     start = request.offset or 0
     window = merged[start : start + (request.limit or list_request.MAX_TOOLS)]
     budget = request.token_budget or TOKENS
-    answer = _Answer(catalog, request.queries, ranked, len(merged), start)
+    answer = _Answer(catalog, request.queries, ranked, fits, len(merged), start)
     heading_cost = tokens.count(answer.text(()))
 
     def best_level(rank: int) -> int:
@@ -81,9 +84,8 @@ def list_for_each(catalog: Catalog, request: ListRequest, candidates: frozenset[
     return answer.result(rendered)
 
 
-def _ranked(catalog: Catalog, query: str, candidates: frozenset[int] | None, *, limited: bool) -> list[int]:
+def _ranked(hits: Sequence[search.Hit], *, limited: bool) -> list[int]:
     """Return the positions of the tools for one request, best first."""
-    hits = search.search(catalog, query, candidates).hits
     least = _MIN_RELATIVE_SCORE * hits[0].score if hits else 0
     return [hit.position for hit in hits[: _TOOLS_EACH if limited else None] if hit.score >= least]
 
@@ -95,14 +97,21 @@ class _Answer:
         catalog: the tools.
         queries: the requests.
         ranked: positions of the tools for each request, best first.
+        fits: how well they fit each request.
         matched: tools that match any of them.
         start: tools that earlier pages have shown.
     """
 
     def __init__(
-        self, catalog: Catalog, queries: Sequence[str], ranked: Sequence[Sequence[int]], matched: int, start: int
+        self,
+        catalog: Catalog,
+        queries: Sequence[str],
+        ranked: Sequence[Sequence[int]],
+        fits: Sequence[Fit],
+        matched: int,
+        start: int,
     ) -> None:
-        self._catalog, self._queries, self._ranked = catalog, queries, ranked
+        self._catalog, self._queries, self._ranked, self._fits = catalog, queries, ranked, fits
         self._matched, self._start = matched, start
         # position → the request that it ranks highest for
         self._home: dict[int, int] = {}
@@ -123,7 +132,9 @@ class _Answer:
             line = f"# {safe_line(query if len(query) <= _MAX_QUERY_SHOWN else f'{query[: _MAX_QUERY_SHOWN - 1]}…')}"
             if not found:
                 line += ": nothing fits"
-            elif others:
+            elif self._fits[number] is Fit.WEAK:
+                line += ": no tool fits closely"
+            if others:
                 line += f" (see also {', '.join(others)})"
             lines += [line, *(shown[name].text for name, is_home in names if name in shown and is_home)]
         return "\n".join(lines)
@@ -133,8 +144,12 @@ class _Answer:
         text, following = self.text(rendered), self._start + len(rendered)
         shown = {tool.entry["name"] for tool in rendered}
         groups = [
-            {"query": query, "tools": [name for at in found if (name := self._catalog.summary(at).name) in shown]}
-            for query, found in zip(self._queries, self._ranked, strict=True)
+            {
+                "query": query,
+                "tools": [name for at in found if (name := self._catalog.summary(at).name) in shown],
+                "confidence": fit.name.lower(),
+            }
+            for query, found, fit in zip(self._queries, self._ranked, self._fits, strict=True)
         ]
         structured = {
             "tools": [tool.entry for tool in rendered],

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
+from toolfold.catalog.fit import Fit
 from toolfold.catalog.reader import damaged
 from toolfold.meta_tools import detail_levels, list_request
 from toolfold.meta_tools.arguments import invalid
@@ -121,7 +122,7 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         "next", "tokens"}``; ``tokens`` is what ``results.tokens`` counts in the text. Without ``query`` there are also
         ``"categories": {name: count}`` and ``"tags": {tag: count}`` of the whole catalog, tags where no filter or one
         by tag is given, and ``sources``: see :func:`.source_entries`. ``notice`` is added where the arguments need a
-        remark, and ``queries``, ``[{"query", "tools": [names]}, …]``, to several requests.
+        remark, ``confidence`` (``sure``, ``weak`` or ``nothing``: how well the tools fit) to a query, and ``queries``, ``[{"query", "tools": [names]}, …]``, to several requests.
 
     Raises:
         InvalidArguments: see :func:`.parse_list_request`; or the budget is too small for a single tool.
@@ -167,10 +168,12 @@ def _every_line(catalog: Catalog) -> list[RenderedTool]:
 
 def _search(catalog: Catalog, request: ListRequest, candidates: frozenset[int] | None) -> Result:
     """Return the tools that match the query, best first."""
-    found = search.search(catalog, request.query, candidates)
+    found = search.search(catalog, request.query, candidates, is_whole=request.is_paged)
     if not found.hits:
         return _no_match(catalog, request, candidates)
     hits = found.hits
+    # A score says less than a measure: the tools of sources without thresholds are described all the same.
+    is_brief = found.fit is Fit.WEAK and any(source.fit for source in catalog.sources)
     if not request.is_paged:
         min_score = MIN_RELATIVE_SCORE * hits[0].score
         hits = tuple(
@@ -180,19 +183,19 @@ def _search(catalog: Catalog, request: ListRequest, candidates: frozenset[int] |
     def best_level(rank: int) -> int:
         if request.detail is not None:
             return detail_levels.LEVELS[request.detail]
+        if is_brief:
+            return detail_levels.MINIMAL
         if rank < found.top_ties:
             return detail_levels.FULL
         return detail_levels.MEDIUM if rank < found.top_ties + MEDIUM_TOOLS else detail_levels.MINIMAL
 
     positions, matched, remarks = [hit.position for hit in hits], len(found.hits), _NO_REMARKS
-    if catalog.has_relations:
+    if catalog.has_relations and not is_brief:
         remarks = find_related(catalog, positions[: found.top_ties], candidates, MEDIUM_TOOLS)
         positions = with_related(positions, found.top_ties, remarks)
         matched += len(remarks.keys() - {hit.position for hit in found.hits})
         positions = positions if request.is_paged else positions[:SEARCH_TOOLS]
-    return _page(
-        *(catalog, request, positions, matched, best_level, SEARCH_TOKENS), is_strong=found.is_strong, remarks=remarks
-    )
+    return _page(*(catalog, request, positions, matched, best_level, SEARCH_TOKENS), fit=found.fit, remarks=remarks)
 
 
 def _filter(catalog: Catalog, request: ListRequest, candidates: frozenset[int] | None) -> Result:
@@ -212,7 +215,7 @@ def _page(
     best_level: Callable[[int], int],
     default_budget: int,
     *,
-    is_strong: bool = True,
+    fit: Fit = Fit.SURE,
     remarks: Mapping[int, str] = _NO_REMARKS,
 ) -> Result:
     """Return the requested page of ``positions``, within ``token_budget`` or ``default_budget`` tokens.
@@ -224,7 +227,7 @@ def _page(
         matched: how many match, also those that are not in ``positions``.
         best_level: rank of a tool among all that match → the most detailed level allowed.
         default_budget: tokens, unless the request says otherwise.
-        is_strong: whether the first tool may be called without a comparison.
+        fit: how well the first tool fits; one that only fits weakly is to be compared before a call.
         remarks: as for :func:`toolfold.meta_tools.packing.pack`.
     """
     budget = request.token_budget or default_budget
@@ -239,7 +242,7 @@ def _page(
     if not rendered:
         raise _budget_too_small(catalog, window[0], budget, heading_cost)
     in_full = sum(detail_levels.name_of(tool.entry) == "full" for tool in rendered)
-    step = _next_step(in_full, only_full=in_full == len(rendered)) if is_strong else _COMPARE
+    step = _next_step(in_full, only_full=in_full == len(rendered)) if fit is Fit.SURE else _COMPARE
     heading = _heading(catalog, request, step, len(rendered), matched)
     text = _join_lines(heading, *(tool.text for tool in rendered))
     following = start + len(rendered)
@@ -253,6 +256,7 @@ def _page(
             matched=matched,
             next_offset=next_offset,
             cost=tokens.with_margin(pieces),
+            fit=fit,
         )
     text = _with_stats(catalog, request, text, budget)
     return _result(catalog, request, text, rendered, step, matched=matched, next_offset=next_offset)
@@ -329,6 +333,7 @@ def _result(
     matched: int,
     next_offset: int | None = None,
     cost: int | None = None,
+    fit: Fit = Fit.NOTHING,
 ) -> Result:
     structured = {
         "tools": [tool.entry for tool in rendered],
@@ -340,7 +345,7 @@ def _result(
         "next": step,
         "tokens": _count_tokens(text) if cost is None else cost,
         **({"notice": request.notice} if request.notice else {}),
-        **({} if request.query else _facets(catalog, request)),
+        **({"confidence": fit.name.lower()} if request.query else _facets(catalog, request)),
     }
     return Result(structured, text)
 
