@@ -15,7 +15,7 @@ from contextlib import closing
 from benchmarks import harness
 from benchmarks.retrieval.metrics import DEPTH
 from benchmarks.retrieval.rankers import FullText, Ranker, Toolfold, descriptions, fastmcp_bm25
-from benchmarks.retrieval.report import answers, misses, tables, times
+from benchmarks.retrieval.report import answers, fits, misses, tables, times
 from benchmarks.retrieval.request_set import load
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.cli import progress
@@ -36,7 +36,8 @@ def measure(options: argparse.Namespace) -> str:
         }
         there = fastmcp_bm25(texts, [request.text for request in requests], DEPTH)
         rankers = progress.track({**here, "FastMCP BM25": there}.items(), lambda ranker: f"Ranking: {ranker[0]}")
-        measured = tables({title: answers(ranker, requests) for title, ranker in rankers})
+        ranked = tables({title: answers(ranker, requests) for title, ranker in rankers})
+        measured = f"{ranked}\n{fits(catalog, requests)}"
         return measured if options.write or options.check else f"{measured}\n{times(here, requests)}"
 
 

@@ -1,7 +1,7 @@
 """Compare the search with other ranking methods: ``make bench-rankers``.
 
 All use the same texts of the catalog, with its phrases. The free parameters of a fusion (weights, the constant of the
-ranks, the score of an outside topic from which nothing fits) are chosen in each run, on the tuning half alone.
+ranks) are chosen in each run, on the tuning half alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from benchmarks.retrieval.vectors import DIMENSIONS, ByVectors, InPlainPython, m
 from benchmarks.timing import each_ms
 from toolfold.build.writer import blocks
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import _OUT_OF_SCOPE_RATIO
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.cli import progress
 
@@ -44,7 +43,6 @@ CATALOG = Path("catalog")
 
 SHARES = (0.1, 0.2, 0.4, 0.8, 1.6)
 CONSTANTS = (5, 20, 60)
-BARS = (_OUT_OF_SCOPE_RATIO, 0.85, 1.0)
 
 WORDS, PAIRS, UNCORRECTED, OURS = "BM25", "BM25, pairs, names", "toolfold, no correction", "toolfold"
 LEFT_OUT = {
@@ -67,41 +65,34 @@ FUSED = (
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A ranker: what it is called, the scorers that it takes, how it fuses their scores, what of that was ``chosen``,
-    and the ``bar`` that a topic outside must pass for nothing to fit."""
+    """A ranker: what it is called, the scorers that it takes, how it fuses their scores, what of that was chosen."""
 
     title: str
     parts: tuple[str, ...]
     fuse: Callable[[Sequence[Scores]], Scores]
     chosen: str
-    bar: float
 
 
 def ways() -> Iterator[list[Way]]:
     """Each ranker, as the choices there are for it."""
     for words in LEFT_OUT:
-        yield [Way(words, (words,), _only, "", _OUT_OF_SCOPE_RATIO)]
+        yield [Way(words, (words,), _only, "")]
     for one in (*GRAMS, *STATIC, MINILM):
-        yield [Way(one, (one,), _only, f"bar {bar}", bar) for bar in BARS]
+        yield [Way(one, (one,), _only, "")]
     for parts in FUSED:
         title = " + ".join(parts)
         yield [
-            Way(f"{title}, sum", parts, partial(weighted_sum, (1, *shares)), _describe_shares(shares, bar), bar)
+            Way(f"{title}, sum", parts, partial(weighted_sum, (1, *shares)), f"share {' and '.join(map(str, shares))}")
             for shares in itertools.product(SHARES, repeat=len(parts) - 1)
-            for bar in BARS
         ]
         yield [
-            Way(f"{title}, ranks", parts, partial(reciprocal_ranks, constant), f"constant {constant}", 1.0)
+            Way(f"{title}, ranks", parts, partial(reciprocal_ranks, constant), f"constant {constant}")
             for constant in CONSTANTS
         ]
 
 
 def _only(parts: Sequence[Scores]) -> Scores:
     return parts[0]
-
-
-def _describe_shares(shares: Iterable[float], bar: float) -> str:
-    return f"share {' and '.join(map(str, shares))}, bar {bar}"
 
 
 class Bench:
@@ -175,9 +166,7 @@ class Bench:
         )
 
     def _answers(self, way: Way, requests: Iterable[Request]) -> Answers:
-        return [
-            (request, ranked(self._fused(way, request), self._names, metrics.DEPTH, way.bar)) for request in requests
-        ]
+        return [(request, ranked(self._fused(way, request), self._names, metrics.DEPTH)) for request in requests]
 
     def _fused(self, way: Way, request: Request) -> Scores:
         return way.fuse([self._scores[part][request] for part in way.parts])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,6 +10,9 @@ from benchmarks.retrieval.metrics import DEPTH, Score, score
 from benchmarks.retrieval.rankers import Ranker
 from benchmarks.retrieval.request_set import HELD_OUT, KINDS, TUNING, Request
 from benchmarks.timing import each_ms, percentile
+from toolfold.catalog.fit import Fit
+from toolfold.catalog.model import Catalog
+from toolfold.catalog.search import search
 
 HEAD = ("", "", "n", "R@1", "R@5", "nDCG@10", "needed@5", "silent")
 
@@ -60,6 +64,20 @@ def tables(answered: Mapping[str, Answers]) -> str:
 def _cells(scored: Score) -> tuple[str, ...]:
     means = (scored.r1, scored.r5, scored.ndcg, scored.needed, scored.silent)
     return (str(scored.count), *("" if mean is None else f"{mean:.3f}" for mean in means))
+
+
+def fits(catalog: Catalog, requests: Iterable[Request]) -> str:
+    """How often toolfold's search says that tools surely fit, fit weakly, or that nothing fits: a table."""
+    rows = []
+    for half, served in itertools.product((TUNING, HELD_OUT), (True, False)):
+        found = [
+            search(catalog, request.text).fit
+            for request in requests
+            if request.half == half and bool(request.tools) == served
+        ]
+        shares = (f"{100 * found.count(fit) / len(found):.1f} %" for fit in reversed(Fit))
+        rows.append((f"{half}, {'served' if served else 'outside'}", str(len(found)), *shares))
+    return "### Whether anything fits\n\n" + table(("", "n", "sure", "weak", "nothing"), rows)
 
 
 def times(rankers: Mapping[str, Ranker], requests: Sequence[Request]) -> str:

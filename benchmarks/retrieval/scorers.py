@@ -1,7 +1,6 @@
 """Ways to score tools for a request, and to fuse them: what ``alternatives.py`` compares. No model, no numpy.
 
-A scorer gives one number for every candidate: the catalog's tools in its order, then the topics that no tool serves.
-The higher the better; 0 says nothing.
+A scorer gives one number for each of the catalog's tools, in its order. The higher the better; 0 says nothing.
 """
 
 from __future__ import annotations
@@ -25,11 +24,10 @@ Documents = list[Mapping[str, Sequence[str]]]
 
 
 def documents(folder: Path) -> Documents:
-    """What the compiler gives the index of the catalog in ``folder``: its tools, then the topics outside."""
+    """What the compiler gives the index of the catalog in ``folder``."""
     with mock.patch.object(search_index, "build", wraps=search_index.build) as build:
         compiler.compile_folder(folder)
-    tools, outside = build.call_args.args
-    return [*tools, *outside]
+    return list(build.call_args.args[0])
 
 
 class Without:
@@ -136,12 +134,7 @@ def reciprocal_ranks(constant: float, parts: Sequence[Scores]) -> Scores:
     return fused
 
 
-def ranked(scores: Scores, names: Sequence[str], limit: int, bar: float) -> list[str]:
-    """The ``names`` of the tools that score, best first; none when a topic outside scores above ``bar`` times the best
-    of the tools."""
-    tools, outside = scores[: len(names)], scores[len(names) :]
-    best = max(tools)
-    if max(outside, default=0.0) > bar * best:
-        return []
-    order = sorted(range(len(tools)), key=lambda at: -tools[at])
-    return [names[at] for at in order[:limit] if tools[at] > 0]
+def ranked(scores: Scores, names: Sequence[str], limit: int) -> list[str]:
+    """The ``names`` of the tools that score, best first."""
+    order = sorted(range(len(scores)), key=lambda at: -scores[at])
+    return [names[at] for at in order[:limit] if scores[at] > 0]

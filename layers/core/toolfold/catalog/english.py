@@ -1,8 +1,8 @@
 """How much a word says about what an English text is about, by how common it is in English.
 
-``english.txt`` has the words in the order of how common they are: the whole words of the vocabulary of BERT (Devlin and
-others, 2019; Apache-2.0), whose order is that of their frequency in English books and Wikipedia. With fewer words, 8,000
-for example, too many requests for something else look like names.
+``english.txt`` has the words in the order of how common they are: the whole words of the vocabulary of BERT (Devlin
+and others, 2019; Apache-2.0), whose order is that of their frequency in English books and Wikipedia. With fewer words,
+8,000 for example, too many requests for something else look like names.
 """
 
 from __future__ import annotations

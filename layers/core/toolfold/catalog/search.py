@@ -1,7 +1,7 @@
 """Rank the tools that match a query, and suggest names for an unknown one.
 
-The compiler computes all weights (``build.search_index``); a search adds them up. Whether the best tools of a source fit
-the query at all is decided for each source alone (``catalog.fit``), so that no source hides the tools of another.
+The compiler computes all weights (``build.search_index``); a search adds them up. Whether the best tools of a source
+fit the query at all is decided for each source alone (``catalog.fit``), so that no source hides the tools of another.
 """
 
 from __future__ import annotations

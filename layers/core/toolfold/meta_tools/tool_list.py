@@ -121,8 +121,9 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         ``{"tools": [entry of its level, …], "total", "matched", "returned", "offset", "more": {"offset"} or null,
         "next", "tokens"}``; ``tokens`` is what ``results.tokens`` counts in the text. Without ``query`` there are also
         ``"categories": {name: count}`` and ``"tags": {tag: count}`` of the whole catalog, tags where no filter or one
-        by tag is given, and ``sources``: see :func:`.source_entries`. ``notice`` is added where the arguments need a
-        remark, ``confidence`` (``sure``, ``weak`` or ``nothing``: how well the tools fit) to a query, and ``queries``, ``[{"query", "tools": [names]}, …]``, to several requests.
+        by tag is given, and ``sources``: see :func:`.source_entries`. To a query there is ``confidence``, how well the
+        tools fit: ``sure``, ``weak`` or ``nothing``. ``notice`` is added where the arguments need a remark, and
+        ``queries``, ``[{"query", "tools": [names], "confidence"}, …]``, to several requests.
 
     Raises:
         InvalidArguments: see :func:`.parse_list_request`; or the budget is too small for a single tool.
