@@ -65,7 +65,7 @@ FUSED = (
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A ranker: what it is called, the scorers that it takes, how it fuses their scores, what of that was chosen."""
+    """A ranker: its title, the scorers that it takes, how it fuses their scores, and what of that was chosen."""
 
     title: str
     parts: tuple[str, ...]

@@ -43,7 +43,7 @@ class Measure(NamedTuple):
 
     Attributes:
         value: Some -20 to 20, the higher the better.
-        least: The fit whatever the value is: of a query with every word in one tool, as few words have a low value.
+        least: The fit for any value: that of a query with every word in one tool, as few words have a low value.
     """
 
     value: float
