@@ -88,12 +88,12 @@ def test_large_catalog_lists_its_categories(monkeypatch: pytest.MonkeyPatch) -> 
     result = ask()
     assert result.structured["tools"] == []
     assert result.structured["matched"] == BUNDLED_TOOLS
-    assert result.structured["more"] == {"offset": 0}
+    assert result.structured["more"] is None  # a pager that leaves out an offset of 0 would ask for ever
     assert len(result.structured["tags"]) == 5
     assert result.text.startswith("Next: TOOL_LIST(query)")
     assert f"{BUNDLED_TOOLS} tools" in result.text
     assert tokens.count(result.text) < 300
-    assert len(names(ask(**result.structured["more"]))) == BUNDLED_TOOLS
+    assert len(names(ask(offset=0))) == BUNDLED_TOOLS
 
 
 # A query

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from toolfold.build import search_index
 from toolfold.catalog.fit import measure
-from toolfold.catalog.search import MEASURED_TOOLS, Hit, score
+from toolfold.catalog.search import MEASURED_TOOLS, score
 
 if TYPE_CHECKING:
     from toolfold.build.schema.field_types import Vocabulary
@@ -82,5 +82,5 @@ def _measures(tools: Sequence[Fields], vocabulary: Vocabulary, fold: int) -> Ite
     index = cast("Catalog", _Index(kept, vocabulary))
     for query in (query for queries in left_out for query in queries):
         scored = score(index, query, len(tools))
-        best = sorted(scored.scores.items(), key=lambda pair: (-pair[1], pair[0]))[:MEASURED_TOOLS]
-        yield measure(index, scored, [Hit(*pair) for pair in best], range(len(tools))).value
+        best = sorted(scored.scores, key=lambda position: (-scored.scores[position], position))[:MEASURED_TOOLS]
+        yield measure(index, scored.parsed, scored.weights, best, range(len(tools))).value

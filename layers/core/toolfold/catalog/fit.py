@@ -9,7 +9,7 @@ source lacks. Two thresholds, which the compiler finds for each source (``build.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +19,7 @@ from toolfold.catalog.tokenizer import stem
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
-    from toolfold.catalog.search import Hit, Scored
+    from toolfold.catalog.query import ParsedQuery
 
 # Fitted by logistic regression to the tuning half of benchmarks/retrieval, against requests of the public sets that the
 # catalog does not serve. Only their proportions matter: the thresholds are found with them.
@@ -54,16 +54,22 @@ class Measure(NamedTuple):
         return max(self.least, Fit((self.value >= nothing) + (self.value >= sure)))
 
 
-def measure(catalog: Catalog, scored: Scored, best: Sequence[Hit], positions: Collection[int]) -> Measure:
+def measure(
+    catalog: Catalog,
+    parsed: ParsedQuery,
+    weights: Mapping[str, Mapping[int, int]],
+    best: Sequence[int],
+    positions: Collection[int],
+) -> Measure:
     """Return how well a source fits a query.
 
     Args:
         catalog: The catalog that was searched.
-        scored: The query, and the weights of its terms.
-        best: The hits of the source that match best.
+        parsed: The query.
+        weights: Term → position → weight, of its terms.
+        best: Positions of the tools of the source that match best.
         positions: Positions of all tools of the source.
     """
-    parsed, weights = scored.parsed, scored.weights
     terms: dict[str, list[str]] = {}
     for term in parsed.terms:
         if " " not in term.source_word:
@@ -78,8 +84,8 @@ def measure(catalog: Catalog, scored: Scored, best: Sequence[Hit], positions: Co
         if stem(word) not in found and catalog.synonyms(word) is None:
             share *= _CORRECTED
             unknown.update([word] if english.is_english(word) else [])
-        for at, hit in enumerate(best):
-            if any(hit.position in weights[term] for term in found):
+        for at, tool in enumerate(best):
+            if any(tool in weights[term] for term in found):
                 matched[at] += share * english.weight(word)
                 having[at] += 1
     most, lacking = max(matched, default=0.0), sum(map(english.weight, unknown))

@@ -217,7 +217,8 @@ def _fitting(
         elif not scored.parsed.named.keys().isdisjoint(positions):
             found[Fit.SURE] += own
         else:
-            fit = measure(catalog, scored, own[:MEASURED_TOOLS], positions).fit(**thresholds)
+            best = [hit.position for hit in own[:MEASURED_TOOLS]]
+            fit = measure(catalog, scored.parsed, scored.weights, best, positions).fit(**thresholds)
             found[fit] += own if fit is Fit.SURE else own[:most_weak]
     for kept in found.values():
         kept.sort(key=lambda hit: (-hit.score, hit.position))

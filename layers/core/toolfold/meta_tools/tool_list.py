@@ -146,7 +146,7 @@ def _whole_catalog(catalog: Catalog, request: ListRequest) -> Result:
     if list_request.is_large(catalog):
         step = "Next: TOOL_LIST(query) with what you need in English, or TOOL_LIST(category) for the tools of one."
         text = _join_lines(request.notice, f"{step} {total:,} tools.", *behind, *list_request.summary_lines(catalog))
-        return _result(catalog, request, text, [], step, matched=total, next_offset=0)
+        return _result(catalog, request, text, [], step, matched=total)
     step = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
     rendered = catalog.memoize("every line", lambda: _every_line(catalog))
     return _result(
