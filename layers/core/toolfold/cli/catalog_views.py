@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import summary_suffix
 from toolfold.catalog.explanation import ANY_FIELD, Explainer
+from toolfold.catalog.fit import Fit
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, fail
 from toolfold.cli.output import counted, print_json
@@ -69,7 +70,8 @@ def search_tools(options: Options) -> int:
     elif terminal.is_terminal(sys.stdout):
         _print_table(summaries, [f"{hit.score:.0f}" for hit in hits], reasons, found.top_ties)
         weaker = len(found.hits) - len(hits)
-        end = "* best matches." + (f" {weaker} weaker ones: --limit N" if weaker else "")
+        best = "* best matches." if found.fit is Fit.SURE else "No tool fits closely; compare the best, marked *."
+        end = best + (f" {weaker} weaker ones: --limit N" if weaker else "")
         print("", *terminal.wrap(end, terminal.width()), sep="\n")
     else:
         for summary, hit, why in zip(summaries, hits, reasons, strict=True):
