@@ -30,6 +30,7 @@ from toolfold.catalog import json_schema
 from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
 from toolfold.catalog.index_fields import described_fields
 from toolfold.catalog.skills import SKILL_FILE
+from toolfold.catalog.tokenizer import in_words, words
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names
@@ -108,13 +109,19 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
     # Written requests say better what a tool is for than its parameters, which similar tools share.
     parameters = {} if tool.example_queries else _parameters(tool)
     return {
-        **described_fields(tool, parameters, [category.title, category.description]),
+        **described_fields(tool, parameters, [category.title, category.description], _names_of(entry.source)),
         "example_queries": tool.example_queries,
         "aliases": tool.aliases,
         "redirected_queries": redirected,
         "kinds": [f"@{kind}" for kind, known in names if known.matches_tool(category.category, tool.name)],
         "preferred": [f"@{kind}" for kind, known in names if tool.name in known.preferred],
     }
+
+
+def _names_of(source: LoadedSource) -> list[str]:
+    """Return what users may call a source; an id says nothing more where it is the title in other letters."""
+    title, id_ = str(source.entry["title"]), in_words(source.settings.id)
+    return [title] if words(title) == words(id_) else [title, id_]
 
 
 def _parameters(tool: Tool) -> dict[str, str]:

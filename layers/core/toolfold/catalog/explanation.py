@@ -274,7 +274,10 @@ class Explainer:
         described = {name: rule.get("description", "") for name, rule in rules if isinstance(rule, dict)}
         parameters = {name: text if isinstance(text, str) else "" for name, text in described.items()}
         categories = [one for one in self.catalog.base.categories if one.name == tool.category]
-        return described_fields(tool, parameters, [text for one in categories for text in (one.title, one.description)])
+        names = [self.catalog.base.source(tool.source).title, tool.source]
+        return described_fields(
+            tool, parameters, [text for one in categories for text in (one.title, one.description)], names
+        )
 
 
 def _by_score(part: Part) -> float:

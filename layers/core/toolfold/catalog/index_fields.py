@@ -72,7 +72,7 @@ class DescribedTool(Protocol):
 
 
 def described_fields(
-    tool: DescribedTool, parameters: Mapping[str, str], category: Sequence[str]
+    tool: DescribedTool, parameters: Mapping[str, str], category: Sequence[str], source: Sequence[str]
 ) -> dict[str, list[str]]:
     """Return field → texts, of the fields whose texts a model can read as well.
 
@@ -80,9 +80,11 @@ def described_fields(
         tool: The tool.
         parameters: Its parameters → their descriptions.
         category: The texts of its category.
+        source: The names of its source.
     """
     return {
         "name": [in_words(tool.name)],
+        "source": [in_words(name) for name in source],
         "title": [tool.title],
         "summary": [tool.summary],
         "description": [tool.description],

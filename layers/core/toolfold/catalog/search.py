@@ -218,7 +218,10 @@ def _fitting(
             found[Fit.SURE] += own
         else:
             best = [hit.position for hit in own[:MEASURED_TOOLS]]
-            fit = measure(catalog, scored.parsed, scored.weights, best, positions).fit(**thresholds)
+            measured = measure(catalog, scored.parsed, scored.weights, best, positions)
+            fit = measured.fit(**thresholds)
+            if fit is Fit.WEAK and measured.least:  # one word, which says enough where few tools have it
+                fit = _fit_by_score(scored.parsed, own, has_known_words=has_known_words)
             found[fit] += own if fit is Fit.SURE else own[:most_weak]
     for kept in found.values():
         kept.sort(key=lambda hit: (-hit.score, hit.position))
