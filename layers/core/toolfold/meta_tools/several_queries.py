@@ -157,7 +157,7 @@ class _Answer:
             "total": len(self._catalog),
             "matched": self._matched,
             "returned": len(rendered),
-            "offset": self._start,
+            **({"offset": self._start} if self._start else {}),
             "more": {"offset": following} if following < self._matched else None,
             "next": self._step(),
             "tokens": tokens.count(text),

@@ -118,12 +118,12 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
             alone a line each, in the catalog's order; without any, the whole catalog.
 
     Returns:
-        ``{"tools": [entry of its level, …], "total", "matched", "returned", "offset", "more": {"offset"} or null,
-        "next", "tokens"}``; ``tokens`` is what ``results.tokens`` counts in the text. Without ``query`` there are also
-        ``"categories": {name: count}`` and ``"tags": {tag: count}`` of the whole catalog, tags where no filter or one
-        by tag is given, and ``sources``: see :func:`.source_entries`. To a query there is ``confidence``, how well the
-        tools fit: ``sure``, ``weak`` or ``nothing``. ``notice`` is added where the arguments need a remark, and
-        ``queries``, ``[{"query", "tools": [names], "confidence"}, …]``, to several requests.
+        ``{"tools": [entry of its level, …], "total", "matched", "returned", "more": {"offset"} or null, "next",
+        "tokens"}``, and ``offset`` as given; ``tokens`` is what ``results.tokens`` counts in the text. Without
+        ``query`` there are also ``"categories": {name: count}`` and ``"tags": {tag: count}`` of the whole catalog, tags
+        where no filter or one by tag is given, and ``sources``: see :func:`.source_entries`. To a query there is
+        ``confidence``, how well the tools fit: ``sure``, ``weak`` or ``nothing``. ``notice`` is added where the
+        arguments need a remark; ``queries``, ``[{"query", "tools": [names], "confidence"}, …]``, to several requests.
 
     Raises:
         InvalidArguments: see :func:`.parse_list_request`; or the budget is too small for a single tool.
@@ -341,7 +341,7 @@ def _result(
         "total": len(catalog),
         "matched": matched,
         "returned": len(rendered),
-        "offset": request.offset or 0,
+        **({"offset": request.offset} if request.offset else {}),
         "more": None if next_offset is None else {"offset": next_offset},
         "next": step,
         "tokens": _count_tokens(text) if cost is None else cost,
