@@ -11,11 +11,13 @@ from toolfold.errors import CALL_ERRORS
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 
+_ENCODING = bpe_openai.get_encoding("o200k_base")
+
 
 def tokens(value: Any) -> int:
     """Return the number of tokens of ``value``, which is a text or is encoded as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
-    return len(bpe_openai.get_encoding("o200k_base").encode(text))
+    return len(_ENCODING.encode(text))
 
 
 def error(result: Result) -> dict[str, Any]:
