@@ -149,7 +149,7 @@ class Shortener:
         tables = tuple(self._table(table, named=len(document.tables) > 1) for table in kept)
         if len(kept) < len(document.tables):
             self._cuts.append(f"{len(document.tables) - len(kept)} of {len(document.tables)} tables")
-        return Document(tables, self._inner(document.metadata))
+        return Document(tables, self._shorten(document.metadata, self._limits.items, None, 0))
 
     def value(self, value: Any) -> Any:
         """Return a JSON value with lists, maps and texts within the limits. Raises as :meth:`document`."""
@@ -203,15 +203,13 @@ class Shortener:
             self._cuts.append(f"{prefix}columns {len(columns) + 1}-{len(table.columns)}")
             rows = [row[: len(columns)] for row in rows]
         self._is_cell_cut = False
-        rows = [[self._inner(cell) for cell in row] for row in rows]
+        self._take(len(rows) * len(columns))
+        # What is inside a row, or beside the tables: its cuts are not described.
+        if not {type(cell) for row in rows for cell in row}.isdisjoint((str, list, dict)):
+            rows = [[self._shorten(cell, self._limits.items, None, 0) for cell in row] for row in rows]
         if self._is_cell_cut:
             self._cuts.append(f"{prefix}ends of long texts and lists")
         return Table(name, columns, rows)
-
-    def _inner(self, value: Any) -> Any:
-        # What is inside a row, or beside the tables: its cuts are not described.
-        self._take(1)
-        return self._shorten(value, self._limits.items, None, 0)
 
     def _shorten(self, value: Any, rows: int | None, path: str | None, depth: int) -> Any:
         if isinstance(value, str):

@@ -17,8 +17,8 @@ from toolfold.results.types import Kind
 
 __all__ = ["Rows", "rounded", "row_id"]
 
-_DIGITS = 12
-"""Significant digits of a computed number: what a sum of doubles has."""
+_DIGITS, _SHORT = 12, 16
+"""Significant digits of a computed number: what a sum of doubles has. Characters of one with at most 15 digits."""
 
 
 class Rows:
@@ -135,7 +135,7 @@ def rounded(column: Sequence[Any], kind: Kind = Kind.ANY) -> Sequence[Any]:
     if kind is Kind.BOOLEAN:
         return [bool(value) if isinstance(value, int) else value for value in column]
     types = set(map(type, column))
-    if float in types:
+    if float in types and max(map(len, map(repr, column))) > _SHORT:
         column = [_rounded(value) if type(value) is float else value for value in column]
     return list(map(values.lossless, column)) if float in types or int in types else column
 
