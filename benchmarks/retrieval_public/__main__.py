@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from unittest import mock
 
 from benchmarks import harness
 from benchmarks.retrieval.metrics import DEPTH, found, hit, ndcg, with_error
@@ -35,6 +36,9 @@ from toolfold.cli import progress
 STORED = Path("build/retrieval-public")
 HEAD = ("set", "requests", "search", "n", "hit@1", "R@5", "nDCG@10")
 COST_HEAD = ("set", "search", "tools", "index, MB", "up to 20 words, ms", "50 to 70 words, ms")
+SHARES = (0.0, 0.15, 0.3, 0.6, 1.0, 1.3)
+"""Shares of the scores by meaning that are compared; the compiler chooses one of two."""
+
 ORDINARY, LONG = range(1, 21), range(50, 71)
 """Words of the requests that are timed."""
 
@@ -44,7 +48,7 @@ TIMES = 3
 
 def measure(options: argparse.Namespace) -> str:
     """Return the tables."""
-    rows, costs = [], []
+    rows, costs, shares = [], [], []
     for public_set in progress.track(load_all(options.folder), lambda one: f"Searching {one.name}"):
         reported = _reported(public_set)
         asked = [request for part in reported.values() for request in part]
@@ -55,6 +59,8 @@ def measure(options: argparse.Namespace) -> str:
             rankers.append((_Toolfold(catalog), name))
             size = (f"{len(public_set.tools):,}", f"{index_bytes / 1e6:.1f}")
             costs.append((public_set.name, name, *size, *_milliseconds(rankers[-1][0], asked)))
+            if semantic:
+                shares.append((public_set.name, *_recalls(catalog, public_set), f"{catalog.semantic_share:.1f}"))
         for ranker, title in rankers if options.own else [*rankers, *_other_rankers(public_set)]:
             rows += [_row(public_set.name, part, title, ranker, own) for part, own in reported.items()]
     rows.sort(key=lambda row: row[:2])
@@ -62,12 +68,22 @@ def measure(options: argparse.Namespace) -> str:
         (
             markdown_table(HEAD, rows, left=3),
             markdown_table(COST_HEAD, costs, left=2),
+            markdown_table(("R@5 of tuning requests, by share", *map(str, SHARES), "chosen"), shares, left=1),
         )
     )
 
 
 def _reported(public_set: PublicSet) -> dict[str, tuple[PublicRequest, ...]]:
     return {part: asked for part, asked in public_set.requests.items() if not part.endswith("tuning")}
+
+
+def _recalls(catalog: Catalog, public_set: PublicSet) -> Iterator[str]:
+    """Yield R@5 of the requests for tuning, for each share of the scores by meaning."""
+    asked = [request for part, own in public_set.requests.items() if part.endswith("tuning") for request in own]
+    for share in SHARES:
+        with mock.patch.object(Catalog, "semantic_share", share):
+            answers = [(_Toolfold(catalog).rank(one.text, 5), {name_of(at) for at in one.needed}) for one in asked]
+        yield f"{100 * statistics.fmean(found(ranked, needed, 5) for ranked, needed in answers):.1f}"
 
 
 def _other_rankers(public_set: PublicSet) -> list[tuple[Ranker, str]]:

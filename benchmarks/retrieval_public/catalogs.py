@@ -53,11 +53,11 @@ def compile_tools(tools: Sequence[PublicTool], *, semantic: bool = False) -> tup
 
     Args:
         tools: The tools, in the order of the positions.
-        semantic: Whether it has semantic postings, which needs the sentence model.
+        semantic: Whether it has semantic postings, which needs the extra ``semantic``.
     """
     texts = [texts_of(tool) for tool in tools]
     index = search_index.build(texts)
-    near = semantic_index.build(dict(enumerate(texts))) if semantic else {}
+    near, share = semantic_index.build(dict(enumerate(texts))) if semantic else ({}, 0.0)
     compiled = {
         "sources": {"public": _SOURCE},
         "categories": [],
@@ -68,6 +68,7 @@ def compile_tools(tools: Sequence[PublicTool], *, semantic: bool = False) -> tup
         "spellings": search_index.spellings(texts),
         "synonyms": {},
         "semantic": near,
+        "semantic_share": share,
     }
     sections = [json.dumps(part, ensure_ascii=False, separators=(",", ":")) for part in (index, near)]
     index_bytes = sum(len(section.encode()) for section in sections if section != "{}")

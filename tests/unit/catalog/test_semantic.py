@@ -27,7 +27,7 @@ NEAR = {"umbrella": [(1, 60)], "bill": [(0, 60)], "meet": [(0, 5), (2, 50)], "ra
 
 
 def catalog_with(monkeypatch: pytest.MonkeyPatch, lines: dict[str, str]) -> Catalog:
-    monkeypatch.setattr(semantic_index, "build", lambda tools: lines)
+    monkeypatch.setattr(semantic_index, "build", lambda tools: (lines, 0.6))
     return compile_tools(TOOLS, semantic=True)[0]
 
 
@@ -102,6 +102,6 @@ def test_damaged_postings_are_refused(monkeypatch: pytest.MonkeyPatch, line: str
         search(catalog, "umbrella")
 
 
-def test_without_the_sentence_model_a_catalog_is_compiled_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(semantic_index, "find_model", lambda: None)
-    assert semantic_index.build({0: {"name": ["rain"]}, 1: {"name": ["snow"]}}) == {}
+def test_without_the_vectors_a_catalog_is_compiled_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(semantic_index, "is_available", lambda: False)
+    assert semantic_index.build({0: {"name": ["rain"]}, 1: {"name": ["snow"]}}) == ({}, 0.0)

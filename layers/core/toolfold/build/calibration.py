@@ -29,34 +29,6 @@ that fewer of the users' are below them than these shares (docs/reference/retrie
 Fields = Mapping[str, Sequence[str]]
 
 
-class _Index:
-    """What a search reads of a catalog, for tools that are not compiled yet."""
-
-    def __init__(self, tools: Sequence[Fields], vocabulary: Vocabulary) -> None:
-        self._size = len(tools)
-        self._postings = search_index.build(tools)
-        self._spellings = search_index.spellings(tools, [vocabulary])
-        self._synonyms = search_index.synonyms([vocabulary])
-
-    def __len__(self) -> int:
-        return self._size
-
-    def prefetch(self, **keys: Iterable[str]) -> None:
-        """Do nothing: everything is in memory."""
-
-    def position(self, name: str) -> int | None:
-        """Return None: a name says nothing about the words of a query."""
-
-    def postings(self, term: str) -> Sequence[int]:
-        return self._postings.get(term, ())
-
-    def spelled(self, letter: str, length: int) -> Sequence[str]:
-        return self._spellings.get(f"{letter}{length}", "").split()
-
-    def synonyms(self, word: str) -> Sequence[str] | None:
-        return self._synonyms.get(word)
-
-
 def thresholds(tools: Sequence[Fields], vocabulary: Vocabulary) -> dict[str, float]:
     """Return ``{"nothing", "sure"}`` for a source; empty where it has too few example queries.
 
@@ -79,7 +51,7 @@ def _measures(tools: Sequence[Fields], vocabulary: Vocabulary, fold: int) -> Ite
         {**fields, "example_queries": [query for query in fields["example_queries"] if query not in queries]}
         for fields, queries in zip(tools, left_out, strict=True)
     ]
-    index = cast("Catalog", _Index(kept, vocabulary))
+    index = cast("Catalog", search_index.MemoryIndex(kept, [vocabulary]))
     for query in (query for queries in left_out for query in queries):
         scored = score(index, query, len(tools))
         best = sorted(scored.scores, key=lambda position: (-scored.scores[position], position))[:MEASURED_TOOLS]

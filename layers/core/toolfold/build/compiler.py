@@ -235,11 +235,13 @@ def _search_sections(
     searchable: Sequence[dict[str, list[str]]],
     vocabularies: Mapping[str, Vocabulary],
 ) -> dict[str, Any]:
+    semantic, share = semantic_index.build(without_queries(definitions, searchable))
     return {
         "index": search_index.build(searchable),
         "spellings": search_index.spellings(searchable, vocabularies.values()),
         "synonyms": search_index.synonyms(vocabularies.values()),
-        "semantic": semantic_index.build(without_queries(definitions, searchable)),
+        "semantic": semantic,
+        "semantic_share": share,
     }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from toolfold.catalog.index_fields import FIELDS, SATURATION, SCALE, term_counts
@@ -102,3 +103,51 @@ def _postings(found: Mapping[int, float], tools: int) -> list[int]:
         weight = SCALE * rarity * count * (SATURATION + 1) / (count + SATURATION)
         postings += [position, max(1, round(weight))]
     return postings
+
+
+class MemoryIndex:
+    """What a search reads of a catalog, for tools that are not compiled yet.
+
+    Args:
+        tools: field → texts, for each tool.
+        vocabularies: further meanings of words.
+        semantic: term → positions and weights, as ``catalog.semantic.decode`` returns them.
+    """
+
+    semantic_share = 0.0
+
+    def __init__(
+        self,
+        tools: Sequence[Mapping[str, Sequence[str]]],
+        vocabularies: Sequence[Vocabulary] = (),
+        semantic: Mapping[str, tuple[list[int], list[int]]] = MappingProxyType({}),
+    ) -> None:
+        self._size, self._semantic = len(tools), semantic
+        self._postings = build(tools)
+        self._spellings = spellings(tools, vocabularies)
+        self._synonyms = synonyms(vocabularies)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def prefetch(self, **keys: Iterable[str]) -> None:
+        """Do nothing: everything is in memory."""
+
+    def position(self, name: str) -> int | None:
+        """Return None: a name says nothing about the words of a query."""
+
+    def postings(self, term: str) -> Sequence[int]:
+        """Return position, weight, position, weight, … of a term."""
+        return self._postings.get(term, ())
+
+    def spelled(self, letter: str, length: int) -> Sequence[str]:
+        """Return the words with that first letter and length."""
+        return self._spellings.get(f"{letter}{length}", "").split()
+
+    def synonyms(self, word: str) -> Sequence[str] | None:
+        """Return the terms that a word also matches; None: it has no entry."""
+        return self._synonyms.get(word)
+
+    def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the positions of the tools near a term in meaning, and their weights."""
+        return self._semantic.get(term, ((), ()))

@@ -172,6 +172,8 @@ def write(
         "definition_tokens": head.get("definition_tokens", 0),
         "sections": table,
     }
+    if share := head.get("semantic_share"):
+        line["semantic_share"] = share
     if common := head.get("common"):
         line["common"] = common
     if related := head.get("related"):

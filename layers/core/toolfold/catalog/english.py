@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 _FILE = Path(__file__).with_name("english.txt")
@@ -27,6 +28,11 @@ def _ranks() -> dict[str, int]:
 def is_english(word: str) -> bool:
     """Return whether ``word``, in lower case, is an English word; names of people and places are among them."""
     return word in _ranks()
+
+
+def all_words() -> Iterable[str]:
+    """Return the English words, the most common ones first."""
+    return _ranks()
 
 
 def weight(word: str) -> float:

@@ -100,6 +100,7 @@ def check_head(head: Mapping[str, Any]) -> None:
     _require(_is_integer(head.get("confirmed", 0), 0, count), "confirmed")
     _require(_is_integer(head.get("skills", 0), 0, count), "skills")
     _require(_is_integer(head.get("related", 0), 0, count), "related")
+    _require(_is_measure(head.get("semantic_share", 0.0)), "semantic_share")
     common = head.get("common", [])
     _require(
         isinstance(common, list) and len(common) <= _MAX_COMMON and all(_is_integer(at, 0, count) for at, _ in common),

@@ -301,6 +301,11 @@ class Catalog:
         """Whether the compiler computed which words are near the tools in meaning."""
         return "semantic" in self._sections
 
+    @property
+    def semantic_share(self) -> float:
+        """How much the scores by meaning count beside those by words."""
+        return float(self._head.get("semantic_share", 0.0))
+
     def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
         """Return the positions of the tools near ``term`` in meaning, and their weights; empty for an unknown term."""
         from toolfold.catalog import semantic  # few catalogs have the section

@@ -28,10 +28,6 @@ MAX_WEIGHT = 63
 MAX_GAP = 0xD000
 """Largest distance of two positions: above are characters that UTF-8 does not have."""
 
-_SHARE = 0.6
-"""Length of these scores, as a vector over all tools, relative to that of the other scores. Chosen on the tuning parts
-of the public sets: the largest share with which none of them loses."""
-
 _BEST_ALONE = 200.0
 """Best score for a query without a word of the texts: below that of one rare word."""
 
@@ -64,6 +60,10 @@ def decode(text: str) -> tuple[list[int], list[int]]:
 class Postings(Protocol):
     """What is read of a ``catalog.model.Catalog``, which imports this module."""
 
+    @property
+    def semantic_share(self) -> float:
+        """Length of these scores, as a vector over all tools, relative to that of the other scores."""
+
     def prefetch(self, **keys: Iterable[str]) -> None:
         """Read the blocks that contain ``keys``."""
 
@@ -74,8 +74,8 @@ class Postings(Protocol):
 def add_semantic_scores(catalog: Postings, scores: dict[int, float], query: str) -> None:
     """Add to ``scores``, position → score by the words of the texts, what the words of ``query`` mean.
 
-    The added scores, as a vector over all tools, have :data:`_SHARE` of the length of ``scores``. That is the sum of
-    both in standard deviations, but for the means, and a tool without semantic postings loses nothing.
+    The added scores, as a vector over all tools, have ``catalog.semantic_share`` of the length of ``scores``. That is
+    the sum of both in standard deviations, but for the means, and a tool without semantic postings loses nothing.
 
     Raises:
         CatalogUnavailable: A part of the catalog cannot be read.
@@ -84,7 +84,7 @@ def add_semantic_scores(catalog: Postings, scores: dict[int, float], query: str)
     best = max(found.values(), default=0.0)
     if not best:
         return
-    factor = _SHARE * _length(scores) / _length(found) if scores else _BEST_ALONE / best
+    factor = catalog.semantic_share * _length(scores) / _length(found) if scores else _BEST_ALONE / best
     others = nlargest(_MAX_ADDED, found, key=found.__getitem__)
     for position in {*(scores.keys() & found.keys()), *others}:
         scores[position] = scores.get(position, 0.0) + factor * found[position]

@@ -154,6 +154,11 @@ class CatalogView(Catalog):
         """Return the postings of ``term`` for the listed tools."""
         return self.memoize(("postings", term), lambda: self._postings(term))
 
+    @property
+    def semantic_share(self) -> float:
+        """That of the whole catalog."""
+        return self._base.semantic_share
+
     def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
         """Return the positions of the listed tools near ``term`` in meaning, and their weights."""
         positions, weights = self._base.semantic_postings(term)

@@ -1,6 +1,6 @@
-"""The real sentence model: its vectors, and a catalog of imported tools that is compiled with it.
+"""A catalog of imported tools that is compiled with the real vectors of words.
 
-``make semantic`` installs the weights (110 MB) in a folder of their own and runs these tests.
+``make semantic`` installs them in a folder of their own and runs these tests.
 """
 
 from __future__ import annotations
@@ -13,15 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from toolfold.build.semantic_index import SentenceModel, find_model
 from toolfold.catalog.search import search
 from toolfold.catalog.store import parse_catalog
 
 pytestmark = pytest.mark.semantic
-
-SENTENCES = ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium.")
-SIMILARITIES = {(0, 1): 0.6660, (0, 2): 0.1046, (1, 2): 0.1411}
-"""Cosines of the same model in its own library, from the first page of the documentation of sentence-transformers."""
 
 TOOLS = {
     "getForecast": "Weather forecast of a place for ten days.",
@@ -32,9 +27,9 @@ TOOLS = {
     "createTicket": "Create a support ticket.",
 }
 REQUESTS = {
-    "will it be rainy in the afternoon": "getForecast",
-    "bill the client": "sendInvoice",
-    "somewhere for a seminar with lunch": "bookRoom",
+    "the temperature tomorrow": "getForecast",
+    "a receipt for the purchase": "sendInvoice",
+    "a hotel for the night": "bookRoom",
     "who are my colleagues": "listEmployees",
     "how do i put it in french": "translateText",
 }
@@ -42,22 +37,8 @@ REQUESTS = {
 
 
 @pytest.fixture(scope="module")
-def model() -> SentenceModel:
-    folder = find_model()
-    assert folder is not None, "the weights are not installed: make semantic"
-    return SentenceModel(folder)
-
-
-def test_vectors_are_those_of_the_library_of_the_model(model: SentenceModel) -> None:
-    vectors = model.encode(SENTENCES)
-    for (one, other), expected in SIMILARITIES.items():
-        assert float(vectors[one] @ vectors[other]) == pytest.approx(expected, abs=0.003)
-    assert model.encode(["İstanbul é ẞ 你好 \U0001f600", "", "x" * 5_000]).shape == (3, 384)
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with one OpenAPI service, compiled by the command with the model."""
+    """Return a folder with one OpenAPI service, compiled by the command."""
     folder = tmp_path_factory.mktemp("catalog")
     paths = {
         f"/{name}": {"get": {"operationId": name, "description": text, "responses": {}}} for name, text in TOOLS.items()
@@ -72,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_each_tool_has_words_near_it_in_meaning(folder: Path) -> None:
     semantic = json.loads((folder / "catalog.json").read_text())["semantic"]
-    assert {"umbrella", "rain", "snow"} & semantic.keys()
+    assert {"climat", "storm", "snow"} <= semantic.keys()
     assert 300 < len(semantic) <= 100 * len(TOOLS)
 
 
@@ -83,11 +64,11 @@ def test_a_request_without_a_word_of_its_tool_finds_it(request_: str, folder: Pa
     assert hits[:1] == [f"office__{REQUESTS[request_]}"]
 
 
-def test_a_server_needs_neither_the_model_nor_numpy(folder: Path) -> None:
+def test_a_server_needs_neither_the_vectors_nor_numpy(folder: Path) -> None:
     code = (
         "import sys\n"
         "from toolfold.cli import main\n"
-        "assert main(['catalog', 'search', 'will it be rainy', '--json']) == 0\n"
+        "assert main(['catalog', 'search', 'the temperature tomorrow', '--json']) == 0\n"
         "assert 'numpy' not in sys.modules\n"
     )
     variables = {"TOOLFOLD_CATALOG": str(folder / "catalog.json"), "TOOLFOLD_ALLOWED_HOSTS": "office.test"}
