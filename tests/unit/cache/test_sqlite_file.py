@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import sqlite3
 import stat
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -363,18 +363,79 @@ def test_a_process_that_opens_the_file_again_while_it_writes_keeps_its_locks(tmp
     file.close()
 
 
+FIRST_STARTS = """
+import os, sys
+from toolfold.cache.sqlite import SQLiteStore
+folder, processes, starts = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+for start in range(starts):
+    waits, begin = os.pipe()
+    for number in range(processes):
+        if os.fork() == 0:
+            os.close(begin)
+            os.read(waits, 1)  # returns when the parent closes the other end: all begin together
+            store = SQLiteStore(f"{folder}/{start}/cache.sqlite", 1_000_000, 30)
+            store.put(str(number), b"value", 1.0, 1e12)
+            os._exit(store.get(str(number)) != b"value")
+    os.close(begin), os.close(waits)
+    failed = [status for _, status in (os.wait() for _ in range(processes)) if status]
+    assert not failed, f"{len(failed)} of {processes} processes failed at start {start}"
+"""
+
+KILLED = """
+import os, signal, sys
+from toolfold.cache.sqlite import SQLiteStore
+path, step = sys.argv[1], 0
+
+def use():
+    store = SQLiteStore(path, 1_000_000, 5)
+    store.put("key", b"value" * 5000, 1.0, 1e12)
+    ok = store.get("key") == b"value" * 5000
+    store.close()
+    return ok
+
+def forked(step):
+    if (child := os.fork()) == 0:
+        left = [step]
+        def count(event, args):
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(count)
+        os._exit(not use())
+    return os.waitpid(child, 0)[1]
+
+status = signal.SIGKILL
+while status == signal.SIGKILL:
+    step += 1
+    for kind in sys.argv[2:]:  # a first start, and one that finds a damaged file
+        if kind == "damaged" and os.path.exists(path):
+            os.truncate(path, 5000)
+        elif os.path.exists(path):
+            os.unlink(path)
+        status = forked(step)
+        assert status in (0, signal.SIGKILL), f"step {step}, {kind}: status {status}"
+        assert forked(0) == 0, f"after a kill at step {step}, {kind}"
+print(step)
+"""
+
+
+def run(program: str, *arguments: object) -> str:
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+
+
 @pytest.mark.slow
-def test_a_process_killed_while_it_writes_leaves_a_file_that_works(tmp_path: Path) -> None:
+def test_two_thousand_first_starts_at_once_all_work(tmp_path: Path) -> None:
+    run(FIRST_STARTS, tmp_path, 50, 40)
+
+
+@pytest.mark.slow
+def test_a_process_killed_at_any_step_leaves_a_cache_that_works(tmp_path: Path) -> None:
     path = tmp_path / "new" / "cache.sqlite"
-    for attempt in range(6):
-        writer = start(path, f"p{attempt}", 100_000)
-        time.sleep(0.25 + 0.1 * attempt)  # also while it makes the file
-        writer.send_signal(signal.SIGKILL)
-        writer.wait(30)
-        use(path)
-    with sqlite3.connect(path) as file:
+    assert int(run(KILLED, path, "damaged", "first")) > 10
+    with closing(sqlite3.connect(path)) as file:
         assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    file.close()
+    assert names(path.parent) >= {"cache.sqlite", MARK}
 
 
 @pytest.mark.slow
