@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from cachetools import LRUCache
 
-_MAX_SHARE = 8
+_MAX_SHARE = 4
 """A value that takes more than this fraction of the limit is not stored: it would displace too many others."""
 
 _OVERHEAD_BYTES = 600

@@ -98,8 +98,8 @@ class PlanMemory:
             raise
 
 
-_MAX_MEMO_BYTES = 16 << 20
-"""Memory for what equal calls computed: some hundred answers of a few kilobytes, a sixtieth of a 1,024 MB function."""
+_MAX_MEMO_BYTES = 24 << 20
+"""Memory for what equal calls computed: hundreds of small answers, or five with the days of a share since 1999."""
 
 _THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException")
 """DynamoDB counts these itself, and they end without an operator."""
