@@ -339,6 +339,17 @@ class TestRedirects:
         assert len(service.received) == 4
 
 
+REPORTED = "Pets reports an error, with a status of success."
+
+
+def as_json_text(body: bytes) -> Reply:
+    return 200, {"content-type": "application/json"}, body
+
+
+def as_csv(body: bytes) -> Reply:
+    return 200, {"content-type": "text/csv"}, body
+
+
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
 
 
@@ -355,7 +366,19 @@ class TestResponses:
             ((200, {"content-type": "text/plain"}, b'{"a": 1}'), "json", '{"a": 1}'),
             ((200, {"content-type": "text/plain"}, b"{not json"), "text", "{not json"),
             ((200, {"content-type": "application/x-ndjson"}, b'{"a":1}\n{"a":2}\n'), "json", '[{"a":1},{"a":2}]'),
+            (as_json_text(b')]}\'\n{"a": 1}'), "json", '{"a": 1}'),
+            (as_json_text(b'for(;;);{"a": 1}'), "json", '{"a": 1}'),
+            (as_json_text(b'{"a":1}\n{"a":2}\n'), "json", '[{"a":1},{"a":2}]'),
+            (as_json_text('{"a": "é"}'.encode("utf-16")), "json", '{"a": "é"}'),
+            (as_json_text(b'{"errors": 2, "status": "done"}'), "json", '{"errors": 2, "status": "done"}'),
+            (as_json_text(b'{"errors": [{"message": "x"}], "data": {"a": 1}}'), "json", ...),
             ((200, {"content-type": "text/csv"}, b"a,b\n1,2\n"), "csv", "a,b\n1,2"),
+            (as_csv(b"a;b\n1,5;2,5\n"), "csv", 'a,b\r\n"1,5","2,5"\r\n'),
+            (as_csv(b"a\tb\n1\tx|y\n"), "csv", "a,b\r\n1,x|y\r\n"),
+            (as_csv(b'a|"b;c"\n1|";"\n'), "csv", "a,b;c\r\n1,;\r\n"),
+            (as_csv(b"# made, today\n#\na,b\n1,2\n"), "csv", "a,b\n1,2"),
+            (as_csv(b"#id,name\n1,x\n"), "csv", "#id,name\n1,x"),
+            (as_csv("a;b\n1;é\n".encode("utf-16")), "csv", "a,b\r\n1,é\r\n"),
             ((200, {"content-type": "text/csv"}, b"one\ntwo\n"), "text", "one\ntwo"),
             ((200, {"content-type": "text/plain"}, b"Hello, you\nthere"), "text", "Hello, you\nthere"),
             ((200, {"content-type": "application/xml"}, b"<a>1</a>"), "text", "<a>1</a>"),
@@ -368,7 +391,29 @@ class TestResponses:
         self, pets: Pets, service: HttpService, reply: Reply, kind: str, body: str
     ) -> None:
         service.answer = reply
-        assert pets.call()[:2] == (kind, body)
+        found = pets.call()
+        assert found.kind == kind
+        assert found.body == (reply[2].decode() if body is ... else body)
+
+    @pytest.mark.parametrize(
+        ("reply", "problem", "said"),
+        [
+            (as_csv(b"<!DOCTYPE html><title>Log in</title>"), "Pets sent an HTML page instead of data.", "Log in"),
+            (as_json_text(b'{"ok": false, "error": "not_in_channel"}'), REPORTED, "not_in_channel"),
+            (as_json_text(b'{"error": {"code": 7, "message": "No such pet"}}'), REPORTED, "No such pet: 7"),
+            (as_json_text(b'{"errors": [{"message": "Bad field"}], "data": null}'), REPORTED, "Bad field"),
+            (as_json_text(b'{"status": "error", "message": "Closed"}'), REPORTED, "Closed"),
+        ],
+    )
+    def test_a_failure_with_a_status_of_success_is_an_error_of_a_read(
+        self, pets: Pets, service: HttpService, reply: Reply, problem: str, said: str
+    ) -> None:
+        service.answer = reply
+        with pytest.raises(UpstreamError) as refused:
+            pets.call()
+        assert refused.value.problem == problem
+        assert refused.value.details["upstream_says"] == said
+        assert pets.call({"method": "POST", "path": "/pets"}, effect="write").kind == "json"
 
     @pytest.mark.parametrize("status", [202, 206])
     def test_a_read_without_all_data_says_so_and_is_not_cached(

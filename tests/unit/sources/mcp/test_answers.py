@@ -13,6 +13,7 @@ ROWS = [{"city": "Oslo", "people": 717710}, {"city": "Bergen", "people": 291940}
 IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png", "annotations": {"audience": ["user"]}}
 AUDIO = {"type": "audio", "data": "aGk=", "mimeType": "audio/wav", "_meta": {"x": 1}}
 RESOURCE = {"type": "resource", "resource": {"uri": "note://1", "text": "Low tide.", "_meta": {"page": 2}}}
+SHOWN = "(in the content block)"
 RETURNED = "The call returned:"
 HOLOGRAM = {"type": "hologram", "x": 1}
 LINK = {"type": "resource_link", "uri": "note://2", "name": "two"}
@@ -36,8 +37,11 @@ def text(value: Any) -> dict[str, Any]:
         ({"content": [text({"rows": ROWS})], "structuredContent": {"rows": ROWS}}, "json", {"rows": ROWS}, []),
         ({"content": [text("2 rows")], "structuredContent": {"rows": ROWS}}, "json", {"rows": ROWS}, [text("2 rows")]),
         # What frameworks wrap, as content again: a text, or one block for each item of a list.
-        ({"content": [text("noon")], "structuredContent": {"result": "noon"}}, "json", {"result": "noon"}, []),
-        ({"content": [text("hi\n")], "structuredContent": {"content": "hi\n"}}, "json", {"content": "hi\n"}, []),
+        ({"content": [text("noon")], "structuredContent": {"result": "noon"}}, "text", "noon", []),
+        ({"content": [text("hi\n")], "structuredContent": {"content": "hi\n"}}, "text", "hi\n", []),
+        ({"content": [text(ROWS)], "structuredContent": {"result": json.dumps(ROWS, indent=2)}}, "json", ROWS, []),
+        ({"content": [], "structuredContent": {"city": "Oslo"}}, "json", {"city": "Oslo"}, []),
+        ({"content": [IMAGE], "structuredContent": {"png": "aGk=", "w": 1}}, "json", {"png": SHOWN, "w": 1}, [IMAGE]),
         ({"content": [text(row) for row in ROWS], "structuredContent": {"result": ROWS}}, "json", {"result": ROWS}, []),
         # structuredContent may be any JSON since 2026-07-28.
         ({"content": [text(ROWS)], "structuredContent": ROWS}, "json", ROWS, []),

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
+import csv
 import hashlib
+import io
+import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -24,6 +28,14 @@ _CHARSETS = re.compile(
     re.IGNORECASE,
 )
 """Encodings that responses have. Python has further codecs, which are no encodings of texts or take long."""
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How texts in UTF-16 begin, also where a header names another encoding; no text in UTF-8 does."""
+
+_SEPARATORS = (",", ";", "\t", "|")
+_QUOTED_CELL = re.compile(r'"[^"]*"')
+_COMPARED = 10
+"""Lines of a table that show how its values are separated."""
 
 _TEXT_TYPES = re.compile(
     r"text/.*|.*[/+](json|xml|yaml|x-yaml|csv|toml|x-ndjson|ndjson|jsonl|x-jsonlines|javascript|ecmascript|graphql|sql"
@@ -67,7 +79,7 @@ def decode_content(body: bytes, content_type: str) -> Content:
     if media_type.partition("/")[0] in ("image", "audio", "video", "font", "model"):
         return Content(media_type, "", False)
     try:
-        text = body.decode("utf-8-sig")
+        text = body.decode("utf-16" if body.startswith(_UTF16) else "utf-8-sig")
     except UnicodeDecodeError:
         return Content(media_type, "", False)
     is_text = not any(sign in text[:4096] for sign in "\x00\x01\x02\x03\x04\x05\x06\x0e\x0f") and text[:4] != "%PDF"
@@ -77,6 +89,8 @@ def decode_content(body: bytes, content_type: str) -> Content:
 def _decoded(body: bytes, content_type: str) -> str:
     found = _CHARSET.search(content_type)
     charset = found[1] if found and _CHARSETS.fullmatch(found[1]) else "utf-8"
+    if body.startswith(_UTF16):
+        charset = "utf-16"
     if charset.lower().replace("-", "") in ("utf8", "usascii", "ascii"):
         charset = "utf-8-sig"
     try:
@@ -96,6 +110,26 @@ def json_lines(text: str) -> str:
     for line in given:
         json.loads(line)
     return f"[{','.join(given)}]"
+
+
+def comma_separated(text: str) -> str | None:
+    """Return a table with commas between its values, without the comments before it; None for other text."""
+    comments = list(itertools.takewhile(lambda line: line[0] == "#", text.splitlines(keepends=True)))
+    body = text[len("".join(comments)) :]
+    rows = [_QUOTED_CELL.sub("", line) for line in body.split("\n", _COMPARED)[:_COMPARED] if line.strip()]
+    counts = {separator: min((row.count(separator) for row in rows), default=0) for separator in _SEPARATORS}
+    separator = max(_SEPARATORS, key=counts.__getitem__)
+    if not counts[separator] or "\n" not in text:
+        return None
+    is_data = any(cell.strip(' "+-')[:1].isdigit() for cell in rows[0].split(separator))
+    if is_data and comments and comments[-1].count(separator) == rows[0].count(separator):
+        body = comments[-1] + body  # the names of the columns
+    text = body
+    if separator == ",":
+        return text
+    written = io.StringIO()
+    csv.writer(written).writerows(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    return written.getvalue()
 
 
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"

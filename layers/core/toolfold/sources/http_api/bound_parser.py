@@ -16,6 +16,7 @@ The URL itself is never requested: a model calls the tool again, with arguments 
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -46,7 +47,7 @@ from toolfold.redaction import Redactor
 from toolfold.results.preview import NEXT_PAGE, NOTE
 from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import bound_parameters
-from toolfold.sources.http_api.body import is_json_type, json_lines
+from toolfold.sources.http_api.body import comma_separated, is_json_type, json_lines
 from toolfold.sources.http_api.faults import ResponseParser, find_notices
 from toolfold.text_safety import encodable, escape_unsafe
 from toolfold.wording import joined
@@ -220,7 +221,19 @@ MAX_BLOCK_BYTES = 3_000_000
 """Bytes of an image or a sound. In base64 it has a third more, and a response of AWS Lambda at most 6 MB."""
 
 _LINES = ("ndjson", "jsonl", "jsonlines", "json-seq")
-_CSV = ("text/csv", "application/csv")
+_CSV = ("text/csv", "application/csv", "text/tab-separated-values")
+_GUARD = re.compile(r"(?:\)\]\}'?,?|while ?\(1\);|for ?\(;;\);)\s*")
+"""What some services put before JSON, so that no page can run it as a script."""
+
+_PAGE = re.compile(r"(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
+_OF_ERRORS = frozenset(
+    {
+        *("code", "data", "detail", "details", "error", "error_code", "error_description", "error_message", "errors"),
+        *("message", "msg", "ok", "path", "reason", "requestId", "request_id", "status", "statusCode", "status_code"),
+        *("success", "timestamp", "title", "type"),
+    }
+)
+"""Members of an answer that is nothing but an error: with a further one it is data."""
 _ARGUMENTS_REFUSED = frozenset({400, 413, 414, 422})
 _NOT_THERE = frozenset({404, 410})
 _CHECK_ARGUMENTS = "Correct the arguments by the schema and call again."
@@ -274,35 +287,47 @@ class BoundParser(ResponseParser):
             return self._binary(media_type, response.content)
         if not text:
             return ParsedResponse("json", json.dumps({"status": response.status, "content": None}))
-        if any(media_type.endswith(name) for name in _LINES):
-            try:
-                return ParsedResponse("json", json_lines(text))
-            except (ValueError, RecursionError):
-                return ParsedResponse("text", text)
-        if is_json_type(media_type) or (text[0] in "{[" and media_type in ("", "text/plain")):
-            return self._json(arguments, text, media_type, credentials)
+        text = _GUARD.sub("", text, count=1)
+        is_lines = any(media_type.endswith(name) for name in _LINES)
+        if is_lines or is_json_type(media_type) or (text[:1] in ("{", "[") and media_type in ("", "text/plain")):
+            return self._json(tool, arguments, text, response, credentials, is_json=is_json_type(media_type))
         if tool.call.get("response") == "text":
             return ParsedResponse("text", text)
-        if "html" in media_type:
+        if "html" in media_type or _PAGE.match(text):
             raise UpstreamError(
                 f"{self.source.title} sent an HTML page instead of data.",
                 PAGE_FOR_PEOPLE,
                 **_said(response, credentials),
             )
         is_csv = media_type in _CSV or tool.call.get("response") == "csv"
-        if is_csv and "\n" in text and "," in text.partition("\n")[0]:
-            return ParsedResponse("csv", text)
-        return ParsedResponse("text", text)
+        table = comma_separated(text) if is_csv else None
+        return ParsedResponse("text", text) if table is None else ParsedResponse("csv", table)
 
     def _json(
-        self, arguments: Mapping[str, Any], text: str, media_type: str, credentials: SourceCredentials
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        text: str,
+        response: UpstreamResponse,
+        credentials: SourceCredentials,
+        *,
+        is_json: bool,
     ) -> ParsedResponse:
+        """Read JSON, or lines that each are JSON; other text is text, unless the service says that it is JSON."""
         try:
             data = self._load_json(text)
         except UpstreamError:
-            if is_json_type(media_type):
+            with contextlib.suppress(ValueError, RecursionError):
+                return ParsedResponse("json", json_lines(text))
+            if is_json:
                 raise
             return ParsedResponse("text", text)
+        if tool.effect == "read" and _is_failure(data):
+            raise UpstreamError(
+                f"{self.source.title} reports an error, with a status of success.",
+                READ_NOTICE,
+                **_said(response, credentials),
+            )
         if self.source.faults or self.source.unknown_notice:
             notices = find_notices(data, self._notice_names)
             self._raise_fault(notices, text, arguments)
@@ -365,6 +390,20 @@ class BoundParser(ResponseParser):
         if tool.effect != "read" and response.status in _PERHAPS_DONE:
             step = joined(CHECK_WRITE, step)
         return UpstreamError(f"{self.source.title} redirects to {response.location}, which is not followed.", step)
+
+
+def _is_failure(data: Any) -> bool:
+    """Return whether an answer with a status of success says nothing but that the call failed.
+
+    >>> _is_failure({"ok": False, "error": "channel_not_found"}), _is_failure({"errors": 2, "rows": []})
+    (True, False)
+    """
+    if not isinstance(data, dict) or not data.keys() <= _OF_ERRORS or data.get("data"):
+        return False
+    errors = [value for value in (data.get("error"), data.get("errors")) if value]
+    has_error = any(value is True or isinstance(value, str | list | dict) for value in errors)
+    is_refused = data.get("ok") is False or data.get("success") is False
+    return has_error or is_refused or data.get("status") in ("error", "fail", "failed", "ERROR")
 
 
 def _said(response: UpstreamResponse, credentials: SourceCredentials) -> dict[str, str]:

@@ -3,7 +3,8 @@
 ====================================  ========================================================================
 the server sent                       the answer
 ====================================  ========================================================================
-``structuredContent``                 JSON; text blocks that repeat it are left out
+``structuredContent``                 JSON; text blocks that repeat it are left out. A text that a framework wrapped
+                                      is text again, or the JSON that it spells
 one text block that is JSON           JSON
 text blocks that each are JSON        JSON: a list of them
 text                                  the text of the first block
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from toolfold.models import ParsedResponse
@@ -37,7 +38,11 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     structured = result.get("structuredContent")
     if structured is not None:
         others = [block for block in content if not _repeats(block, structured)]
-        return ParsedResponse("json", _dumps(structured), blocks=_encode(others))
+        text = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else None
+        if isinstance(text, str) and any(block["type"] == "text" and block["text"] == text for block in content):
+            return ParsedResponse("text" if _json_value(text) is None else "json", text, blocks=_encode(others))
+        shown = {block["data"] for block in others if isinstance(block.get("data"), str) and block["data"]}
+        return ParsedResponse("json", _dumps(_without(structured, shown)), blocks=_encode(others))
     if not any(block["type"] != "text" or block["text"].strip() for block in content):
         return ParsedResponse("text", _NO_CONTENT)
     texts = [block["text"] for block in content if block["type"] == "text"]
@@ -94,6 +99,15 @@ def _repeats(block: Mapping[str, Any], structured: Any) -> bool:
         return False
     # A framework sends a list as one block for each item.
     return value in (structured, wrapped) or (isinstance(wrapped, list) and value in wrapped)
+
+
+def _without(value: Any, shown: Container[str]) -> Any:
+    """Return a value without the bytes of images and sounds that are content blocks."""
+    if isinstance(value, dict):
+        return {key: _without(inner, shown) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without(inner, shown) for inner in value]
+    return "(in the content block)" if isinstance(value, str) and value in shown else value
 
 
 def _json_value(text: str) -> Any:
