@@ -133,7 +133,7 @@ def test_answers_are_those_of_calls_that_compute_everything(
     check_equal(used, plain, calls, whole=whole)
     # In another order, with all in memory: no call has changed what others use.
     stored = used.executor.memo._stored
-    assert 0 < used.executor.memo.size < 16 << 20
+    assert 0 < used.executor.memo.size <= cached_upstreams._MAX_MEMO_BYTES
     before = copy.deepcopy([(key, one.value) for key, one in stored.items()])
     check_equal(used, plain, calls[::-1], whole=whole)
     remaining = dict(stored.items())
