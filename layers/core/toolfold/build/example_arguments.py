@@ -9,11 +9,18 @@ the others are examples of documentation (RFC 2606, RFC 5737, ISO codes), and no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from math import prod
+from random import Random
 from typing import Any
+
+from rstr import Rstr
 
 from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words
+from toolfold.execution.validation import SchemaError, compile_schema
 
 FORMATS: Mapping[str, str] = {
     "date": "2025-01-31",
@@ -88,110 +95,143 @@ _BARE = re.compile(
 """The same without quotes: only what no word of prose looks like, such as 2024-01-31 or Europe/Rome."""
 
 
-def text_for(name: str, rule: Callable[[str], Any], fits: Callable[[str], bool]) -> str:
-    """Return an example of a text.
-
-    Args:
-        name: of the parameter.
-        rule: returns the value of a keyword of its schema.
-        fits: whether a text is one that the schema accepts.
-    """
-    return next(filter(fits, _texts(name, rule)), name)
-
-
-def number_for(name: str, fits: Callable[[float | int], bool]) -> float | int:
-    """Return an example of a number: by the name, or 1."""
-    words = _words(name)
-    return next((value for pattern, value in _NUMBERS if re.fullmatch(pattern, words) and fits(value)), 1)
-
-
-def _texts(name: str, rule: Callable[[str], Any]) -> Iterator[str]:
-    description = rule("description")
-    for pattern in (_QUOTED, _BARE):
-        for found in pattern.finditer(description if isinstance(description, str) else ""):
-            yield next(value for value in found.groupdict().values() if value).strip()
-    if (given := FORMATS.get(str(rule("format")))) is not None:
-        yield given
-    words = _words(name)
-    for pattern_, value in _TEXTS:
-        if re.fullmatch(pattern_, words):
-            yield value
-    yield name
-
-
 def _words(name: str) -> str:
     return " ".join(in_words(name).lower().split())
 
 
 _MAX_DEPTH = 6
-_MAX_PATTERN = 500
+_MAX_TRIED = 50
+_MAX_PATTERN, _MAX_REPEATS = 500, 10_000
 _BASE64 = "aGVsbG8="
-_PLAIN: Mapping[str, Any] = {"boolean": True, "array": [], "object": {}, "null": None}
+_PLAIN: Mapping[str, tuple[Any, ...]] = {"boolean": (True, False), "null": (None,)}
 
 
 def example_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a value for each required argument: its example, default or first allowed value, else one of its type.
 
-    The values fit the schema as far as its types, enums, formats and bounds go; the compiler checks the rest.
+    A value is one that the schema accepts, where one is found; the compiler checks the whole.
     """
-    needed = [*json_schema.required(schema), *json_schema.alternatives(schema)[:1]]
-    rules = json_schema.properties(schema)
-    return {name: _example(schema, rules.get(name, {}), name, 0) for name in dict.fromkeys(needed)}
+    found: dict[str, Any] = _first(schema, schema, _objects(schema, schema, 0))
+    return found
 
 
 def _example(root: Mapping[str, Any], rule: Any, name: str, depth: int) -> Any:
-    for part in json_schema.parts(root, rule):
-        examples = part.get("examples")
-        if isinstance(examples, list) and examples:
-            return examples[0]
-        for key in ("default", "const"):
-            if part.get(key) is not None:
-                return part[key]
-        if isinstance(part.get("enum"), list) and part["enum"]:
-            return part["enum"][0]
-    for key in ("anyOf", "oneOf"):
-        choices = json_schema.keyword(root, rule, key)
-        if isinstance(choices, list) and choices and depth < _MAX_DEPTH:
-            return _example(root, choices[0], name, depth + 1)
-    types = json_schema.type_words(root, rule)
-    return _of_type(root, rule, name, types[0] if types else "string", depth)
+    """Return an example of the parameter ``name``, whose schema is ``rule``."""
+    return _first(root, rule, _candidates(root, rule, name, depth))
 
 
-def _of_type(root: Mapping[str, Any], rule: Any, name: str, type_: str, depth: int) -> Any:
+def _first(root: Mapping[str, Any], rule: Any, candidates: Iterator[Any]) -> Any:
+    """Return the first candidate that the schema ``rule`` accepts, or the first of all."""
+    tried = list(islice(candidates, _MAX_TRIED))
+    return next(_accepted(root, rule, tried), tried[0])
+
+
+def _accepted(root: Mapping[str, Any], rule: Any, candidates: Iterable[Any]) -> Iterator[Any]:
+    definitions = {key: root[key] for key in ("$schema", "$defs", "definitions") if key in root}
+    try:
+        validator = compile_schema({**definitions, **rule} if isinstance(rule, Mapping) else {})
+    except SchemaError:  # which the compiler reports
+        return iter(candidates)
+    return filter(validator.is_valid, candidates)
+
+
+def _candidates(root: Mapping[str, Any], rule: Any, name: str, depth: int) -> Iterator[Any]:
+    """Yield values of the parameter ``name``, the best first, at least one."""
+    parts = json_schema.parts(root, rule)
+    for part in parts:
+        given = {key: [part[key]] for key in ("default", "const") if part.get(key) is not None}
+        given |= {key: part[key] for key in ("examples", "enum") if isinstance(part.get(key), list)}
+        yield from (value for key in ("examples", "default", "const", "enum") for value in given.get(key, ()))
+    if depth < _MAX_DEPTH:
+        yield from (_example(root, choice, name, depth + 1) for choice in json_schema.branches(parts))
+    for type_ in json_schema.type_words(root, rule) or ["string"]:
+        if type_ in ("integer", "number"):
+            yield from _numbers(root, rule, name)
+        elif type_ == "string":
+            yield from _texts(root, rule, name)
+        elif type_ == "object":
+            yield from _objects(root, rule, depth)
+        elif type_ == "array":
+            yield from _lists(root, rule, name, depth)
+        else:
+            yield from _PLAIN[type_]
+
+
+def _numbers(root: Mapping[str, Any], rule: Any, name: str) -> Iterator[float | int]:
+    words = _words(name)
+    yield from (value for pattern, value in _NUMBERS if re.fullmatch(pattern, words))
+    bounds = {key: json_schema.keyword(root, rule, key) for key in (*_OFFSETS, "multipleOf")}
+    numbers = {key: value for key, value in bounds.items() if type(value) in (int, float)}
+    yield from (numbers[key] + offset for key, offset in _OFFSETS.items() if key in numbers)
+    step = numbers.get("multipleOf", 1)
+    yield from (step, (numbers.get("minimum", 0) // step + 1) * step if step else 1)
+
+
+_OFFSETS: Mapping[str, int] = {"minimum": 0, "exclusiveMinimum": 1, "maximum": 0, "exclusiveMaximum": -1}
+"""Bound of a number → what is added to it for a number within the bound."""
+
+
+def _texts(root: Mapping[str, Any], rule: Any, name: str) -> Iterator[str]:
     def given(key: str) -> Any:
         return json_schema.keyword(root, rule, key)
 
-    if type_ in ("integer", "number"):
-        least, most = given("minimum"), given("maximum")
-        if isinstance(least, int | float):
-            found = number_for(name, lambda value: least <= value and (type_ == "number" or isinstance(value, int)))
-            is_within = found >= least and not (isinstance(most, int | float) and found > most)
-            return found if is_within and found != 1 else least
-        over = given("exclusiveMinimum")
-        if isinstance(over, int | float) and not isinstance(over, bool):
-            return over + 1
-        found = number_for(name, lambda value: type_ == "number" or isinstance(value, int))
-        return most if isinstance(most, int | float) and most < found else found
-    if type_ == "string":
-        if given("contentEncoding") == "base64":
-            return _BASE64
-        least, most = given("minLength"), given("maxLength")
-        text = text_for(name, given, lambda text: _fits(text, given("pattern"), least, most))
-        text = text.ljust(least, "x") if isinstance(least, int) and least < 1000 else text
-        return text[:most] if isinstance(most, int) else text
-    if type_ == "object" and depth < _MAX_DEPTH:
-        rules = json_schema.properties(root, rule)
-        return {key: _example(root, rules.get(key, {}), key, depth + 1) for key in json_schema.required(root, rule)}
-    if type_ == "array" and depth < _MAX_DEPTH and isinstance(given("minItems"), int) and given("minItems") > 0:
-        return [_example(root, given("items") or {}, name, depth + 1)] * min(given("minItems"), 10)
-    return _PLAIN.get(type_, name)
+    if given("contentEncoding") == "base64":
+        yield _BASE64
+    description, pattern = given("description"), given("pattern")
+    for example in (_QUOTED, _BARE):
+        for found in example.finditer(description if isinstance(description, str) else ""):
+            yield next(value for value in found.groupdict().values() if value).strip()
+    if (of_format := FORMATS.get(str(given("format")))) is not None:
+        yield of_format
+    words = _words(name)
+    yield from (value for names, value in _TEXTS if re.fullmatch(names, words))
+    least, most = given("minLength"), given("maxLength")
+    text = name.ljust(least, "x") if isinstance(least, int) and least < 1000 else name
+    text = text[:most] if isinstance(most, int) else text
+    # A text of a pattern is nothing to read, so it comes after the name.
+    yield from (text, *_matching(pattern))
 
 
-def _fits(text: str, pattern: Any, least: Any, most: Any) -> bool:
-    """Return whether a text is within the bounds of a schema. A pattern that Python cannot read does not count."""
-    if (isinstance(least, int) and len(text) < least) or (isinstance(most, int) and len(text) > most):
-        return False
-    try:
-        return not isinstance(pattern, str) or len(pattern) > _MAX_PATTERN or re.search(pattern, text) is not None
-    except (re.error, RecursionError):
-        return True
+def _matching(pattern: Any) -> Iterator[str]:
+    """Yield a short text that fits a regular expression, if one is found."""
+    if not isinstance(pattern, str) or len(pattern) > _MAX_PATTERN:
+        return
+    if prod(map(int, re.findall(r"\{([1-9]\d{0,9})", pattern))) <= _MAX_REPEATS:
+        # An expression of another language may have what Python does not know.
+        with suppress(re.error, LookupError, OverflowError, RecursionError, ValueError):
+            yield Rstr(_Shortest()).xeger(pattern)
+
+
+class _Shortest(Random):
+    """Chooses the fewest repeats, and letters and digits before other characters."""
+
+    def randint(self, a: int, b: int) -> int:
+        return a
+
+    def choice(self, seq: Any) -> Any:
+        return min(seq, key=lambda one: (not one.isalnum(), one)) if isinstance(seq[0], str) else seq[0]
+
+
+def _objects(root: Mapping[str, Any], rule: Any, depth: int) -> Iterator[dict[str, Any]]:
+    """Yield objects with what is required, also by an alternative; then with more, where few are not enough."""
+    for choice in ({}, *json_schema.branches(json_schema.parts(root, rule))):
+        both = {"allOf": [rule, choice]}
+        needed, rules = json_schema.required(root, both), json_schema.properties(root, both)
+        more = [key for key in rules if key not in needed] if json_schema.keyword(root, rule, "minProperties") else []
+        for count in range(min(len(more), _MAX_DEPTH) + 1 if depth < _MAX_DEPTH else 0):
+            names = [*needed, *more[:count]]
+            yield {key: _example(root, rules.get(key, {}), key, depth + 1) for key in names}
+    yield {}
+
+
+def _lists(root: Mapping[str, Any], rule: Any, name: str, depth: int) -> Iterator[list[Any]]:
+    """Yield lists of the least number of items: the same ones, then different ones."""
+    least = json_schema.keyword(root, rule, "minItems")
+    count = min(least, _MAX_TRIED) if isinstance(least, int) and depth < _MAX_DEPTH else 0
+    if count > 0:
+        items = json_schema.keyword(root, rule, "items") or {}
+        tried = list(islice(_candidates(root, items, name, depth + 1), _MAX_TRIED))
+        fitting = list(_accepted(root, items, tried)) or tried
+        yield fitting[:1] * count
+        yield [value for index, value in enumerate(fitting) if value not in fitting[:index]][:count]
+    yield []
