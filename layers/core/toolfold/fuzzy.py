@@ -12,9 +12,20 @@ _MAX_CHARACTERS = 64
 """Characters of a wrong name that are compared: no name is longer, and comparing takes time."""
 
 
+_COMPARISONS = {"<=": "_lte", ">=": "_gte", "<": "_lt", ">": "_gt"}
+"""Signs in names of parameters, such as ``DateSent<``, and how they are spelled in an argument; the longest first."""
+
+
+def spell_comparisons(name: str) -> str:
+    """Return ``name`` with words for signs of comparison: without them, three names of a service would be one."""
+    for sign, word in _COMPARISONS.items():
+        name = name.replace(sign, word)
+    return name
+
+
 def normalize(name: str) -> str:
     """Return ``name`` in lower case with letters and digits alone: two spellings of one name become the same."""
-    return "".join(filter(str.isalnum, name)).casefold()
+    return "".join(filter(str.isalnum, spell_comparisons(name))).casefold()
 
 
 def similarity(name: str, other: str) -> float:

@@ -26,6 +26,7 @@ does not mention is a part of the query.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -48,6 +49,7 @@ from toolfold.sources.http_api.styles import (
 
 __all__ = ["BoundRequest", "InvalidArgument", "Parameter", "bind", "bound_parameters"]
 
+_ENCODED_SLASH = re.compile("%2F", re.IGNORECASE)
 _KEPT_IN_QUERY = "/:?@!$'()*,"
 """Reserved characters that end neither a pair nor a query, and that no server decodes: not ``&``, ``=``, ``+``, ``#``,
 ``;``."""
@@ -176,6 +178,8 @@ def bound_parameters(call: Mapping[str, Any], values: Mapping[str, Any] | None =
 
 
 def _segment(one: Parameter, value: Any) -> str:
+    if one.slashes == "encoded" and isinstance(value, str):
+        value = _ENCODED_SLASH.sub("/", value)  # services request it encoded, and it is encoded below
     try:
         for text in texts_of("" if value is None else value):
             check_value(text, one.slashes)

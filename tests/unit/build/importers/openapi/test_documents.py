@@ -139,19 +139,20 @@ def test_headers_that_cannot_be_sent_are_refused(headers: dict[str, str]) -> Non
         OpenApiSettings.model_validate({"id": "pets", "kind": "openapi", "headers": headers})
 
 
-@pytest.mark.parametrize("item", [3, {"$ref": "#/paths/~1none"}, {"get": []}])
+@pytest.mark.parametrize("item", [3, {"$ref": "#/paths/~1none"}, {"get": []}, {"get": {"$ref": "a.yml"}}])
 def test_a_path_that_is_none_is_left_out(tmp_path: Path, item: Any) -> None:
     found = read(tmp_path, document({"/good": {"get": OK}, "/bad": item, "x-y": 1, "bad": {"get": OK}}))
     assert list(found.tools) == ["get_good"]
     assert len(found.left_out) == 2
 
 
-def test_references_of_path_items_are_followed_and_circles_of_references_are_not(tmp_path: Path) -> None:
+def test_references_of_paths_and_operations_are_followed_and_circles_of_references_are_not(tmp_path: Path) -> None:
     schemas = {"A": {"$ref": "#/components/schemas/B"}, "B": {"$ref": "#/components/schemas/A"}}
     bad = {"post": {**OK, "requestBody": body({"$ref": "#/components/schemas/A"})}}
     paths = {"/pets": {"get": OK}, "/animals": {"$ref": "#/paths/~1pets"}, "/bad": bad}
+    paths["/cats"] = {"get": {"$ref": "#/paths/~1pets/get"}}
     found = read(tmp_path, document(paths, components={"schemas": schemas}))
-    assert list(found.tools) == ["get_pets", "get_animals"]
+    assert list(found.tools) == ["get_pets", "get_animals", "get_cats"]
     assert "refers to itself without an end" in found.left_out[0]
 
 

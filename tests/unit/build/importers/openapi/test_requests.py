@@ -35,6 +35,11 @@ def parameter(name: str, location: str = "query", schema: Any = STRING, **more: 
             ("/pets", ("filter%5Bage%5D=3",)),
         ),
         ([parameter("filter[status]")], {"filter_status": "new"}, ("/pets", ("filter%5Bstatus%5D=new",))),
+        (
+            [parameter("At"), parameter("At<"), parameter("At>=")],
+            {"At": "0", "At_lt": "1", "At_gte": "2"},
+            ("/pets", ("At=0", "At%3C=1", "At%3E%3D=2")),
+        ),
         ([parameter("$top", schema={"type": "integer"})], {"top": 5}, ("/pets", ("%24top=5",))),
         ([parameter("q", allowReserved=True)], {"q": "a/b:c"}, ("/pets", ("q=a/b:c",))),
         (
@@ -67,6 +72,13 @@ def test_path_parameters_have_their_styles(tmp_path: Path, style: str, explode: 
     check_binding(tool.call)
     assert bind(tool.call, {"id": value}).path == path
     assert tool.parameters["required"] == ["id"]
+
+
+@pytest.mark.parametrize("value", ["group/project", "group%2Fproject"])
+def test_a_path_in_the_path_is_sent_encoded_once(tmp_path: Path, value: str) -> None:
+    given = parameter("id", "path", required=True, description="The ID or URL-encoded path of the project")
+    tool = read(tmp_path, operation("get", "/pets/{id}", parameters=[given])).tool
+    assert bind(tool.call, {"id": value}).path == "/pets/group%2Fproject"
 
 
 def test_headers_and_cookies_are_sent_and_those_of_the_connection_are_not_arguments(tmp_path: Path) -> None:

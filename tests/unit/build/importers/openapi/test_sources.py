@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.openapi_documents import OK, document, operation, read
+from tests.support.openapi_documents import OK, body, document, operation, read
 from toolfold.sources.http_api.binding import bind
 from toolfold.sources.http_api.binding_checks import check_binding
 
@@ -109,6 +109,22 @@ def test_what_the_credentials_are_sent_as_is_no_argument(tmp_path: Path) -> None
     parameters = [{"name": name, "in": "header", "schema": {"type": "string"}} for name in ("x-key", "X-Other")]
     given = operation(parameters=parameters, security=[{"it": []}], components={"securitySchemes": {"it": HEADER}})
     assert list(read(tmp_path, given).tool.parameters["properties"]) == ["X-Other"]
+
+
+def test_a_token_that_the_source_sends_is_no_argument_where_it_is_described_as_a_parameter_too(tmp_path: Path) -> None:
+    text = {"type": "string"}
+    asks = {"name": "token", "in": "query", "schema": text, "description": "Authentication token bearing scope x"}
+    fields = {"Api-Token": {**text, "description": "Your OAuth token"}, "device_token": text, "note": text}
+    form = body({"properties": fields, "required": ["Api-Token", "note"]}, "application/x-www-form-urlencoded")
+    given = operation("post", parameters=[asks, {**asks, "name": "pageToken"}], requestBody=form)
+    scheme = {"type": "http", "scheme": "bearer"}
+    given |= {"security": [{"it": []}], "components": {"securitySchemes": {"it": scheme}}}
+    parameters = read(tmp_path, given).tool.parameters
+    assert list(parameters["properties"]) == ["pageToken", "device_token", "note"]
+    assert parameters["required"] == ["note"]
+    # What authenticates with a header of its own has no token to send.
+    given["components"] = {"securitySchemes": {"it": HEADER}}
+    assert "token" in read(tmp_path, given).tool.parameters["properties"]
 
 
 def test_the_scheme_that_most_operations_accept_is_used_and_the_others_are_named(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from toolfold.build.importers.openapi.document import DocumentError, Location
 from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.schema_parts import Schema, without_null
 from toolfold.build.importers.openapi.schemas import SchemaConverter
+from toolfold.build.importers.openapi.security import Credentials
+from toolfold.fuzzy import spell_comparisons
 
 __all__ = ["Arguments", "add_parameters", "argument_name"]
 
@@ -35,6 +37,9 @@ _IGNORED_HEADERS = frozenset(
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_ENCODED = re.compile(r"\bURL[ -]?encoded", re.IGNORECASE)
+"""What GitLab says of a path in the path, such as ``group/project``."""
+
 _WORD = re.compile(r"[^A-Za-z0-9_.-]+")
 _MAX_NAME = 64
 
@@ -73,9 +78,10 @@ def argument_name(name: str) -> str:
     """Return the name of the argument for a parameter called ``name``; "" where it has no letter or digit.
 
     Example:
-        >>> argument_name("filter[status]"), argument_name("X-Request-ID"), argument_name("$top")
-        ('filter_status', 'X-Request-ID', 'top')
+        >>> argument_name("filter[status]"), argument_name("X-Request-ID"), argument_name("$top"), argument_name("At>=")
+        ('filter_status', 'X-Request-ID', 'top', 'At_gte')
     """
+    name = spell_comparisons(name)
     made = _WORD.sub("_", name).strip("_.-") if _WORD.search(name) or name[:1] in "-." else name
     if made[:1].isdigit():
         made = f"_{made}"
@@ -88,7 +94,7 @@ def add_parameters(
     listed: list[tuple[Location, Any]],
     references: References,
     converter: SchemaConverter,
-    credentials: Collection[tuple[str, str]],
+    credentials: Credentials,
 ) -> Arguments:
     """Return the arguments for the parameters of an operation.
 
@@ -98,7 +104,7 @@ def add_parameters(
         listed: The parameters of the path, then those of the operation, which replace them, each with its location.
         references: The references of the document.
         converter: Converts schemas of requests.
-        credentials: Location and name of what authentication sends. It is not an argument.
+        credentials: What authentication sends. It is not an argument.
 
     Raises:
         DocumentError: A parameter cannot be sent.
@@ -115,7 +121,7 @@ def add_parameters(
     for name in placeholders:
         found.setdefault(("path", name), (operation_at, {"schema": {"type": "string"}}))
     for (location, name), (at, parameter) in sorted(found.items(), key=lambda item: order[item[0][0]]):
-        if (location, name.lower() if location == "header" else name) in credentials:
+        if credentials.include(location, name, parameter.get("description")):
             continue
         is_ignored = location == "header" and name.lower() in _IGNORED_HEADERS
         if is_ignored or (location == "path" and name not in placeholders):
@@ -162,13 +168,23 @@ def _add(
         sent |= _style(location, name, parameter, at)
     if parameter.get("allowReserved") is True and location == "query":
         sent["reserved"] = True
-    # GitHub's extension for a branch or the path of a file.
-    if parameter.get("x-multi-segment") is True and location == "path":
-        sent["slashes"] = "plain"
+    if location == "path" and (slashes := _slashes(parameter)):
+        sent["slashes"] = slashes
     argument = _free_name(arguments, name, location)
     is_required = location == "path" or parameter.get("required") is True
-    arguments.add(argument, _described(made, parameter, at, converter), is_required=is_required)
+    described = _described(made, parameter, at, converter)
+    if spell_comparisons(name) != name:
+        described["description"] = f"{described.get('description', '').rstrip('.')}. Sent as {name}.".lstrip(". ")
+    arguments.add(argument, described, is_required=is_required)
     arguments.parameters[argument] = sent
+
+
+def _slashes(parameter: Mapping[str, Any]) -> str:
+    """Return how slashes are sent in a value of the path; "" where it has none."""
+    # GitHub's extension for a branch or the path of a file.
+    if parameter.get("x-multi-segment") is True:
+        return "plain"
+    return "encoded" if _ENCODED.search(str(parameter.get("description"))) else ""
 
 
 def _style(location: str, name: str, parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:

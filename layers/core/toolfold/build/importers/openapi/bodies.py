@@ -11,6 +11,7 @@ from toolfold.build.importers.openapi.document import DocumentError, Location
 from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
+from toolfold.build.importers.openapi.security import Credentials
 
 __all__ = ["add_body"]
 
@@ -44,7 +45,12 @@ class _Object(NamedTuple):
 
 
 def add_body(
-    arguments: Arguments, value: Any, at: Location, references: References, converter: SchemaConverter
+    arguments: Arguments,
+    value: Any,
+    at: Location,
+    references: References,
+    converter: SchemaConverter,
+    credentials: Credentials,
 ) -> None:
     """Add the arguments for the request body ``value``, and how it is sent, to ``arguments``.
 
@@ -65,7 +71,7 @@ def add_body(
     schema = media.value.get("schema", {} if media.kind == "json" else {"type": "string"})
     converted = converter.convert(schema, (*media.at, "schema"))
     if media.kind in ("json", "form"):
-        as_object = _as_object(converted, converter)
+        as_object = _without(credentials, _as_object(converted, converter))
         fields = _fields(as_object, arguments, is_required=is_required or media.kind == "form")
         if fields is not None and as_object is not None:
             arguments.body = {"content_type": media.content_type, "fields": fields}
@@ -164,6 +170,16 @@ def _as_object(schema: Any, converter: SchemaConverter, depth: int = 0) -> _Obje
         properties[key] = {"allOf": [properties[key], value]} if is_narrowed else value
     required |= set(schema.get("required", ()))
     return _Object(properties, frozenset(required)) if properties or "type" in schema or depth else None
+
+
+def _without(credentials: Credentials, found: _Object | None) -> _Object | None:
+    """Return the properties that authentication does not send."""
+    if found is None:
+        return None
+    described = {name: part.get("description") for name, part in found.properties.items() if isinstance(part, dict)}
+    sent = {name for name, text in described.items() if credentials.include("body", name, text)}
+    kept = {name: part for name, part in found.properties.items() if name not in sent}
+    return _Object(kept, found.required - sent)
 
 
 def _fields(found: _Object | None, arguments: Arguments, *, is_required: bool) -> dict[str, str] | None:

@@ -44,6 +44,7 @@ MAX_OPERATIONS = 20_000
 """Operations of one document. The largest public one, of Microsoft Graph, has 17,000."""
 
 MAX_SUMMARY, MAX_DESCRIPTION, MAX_SOURCE_DESCRIPTION = 300, 1500, 500
+_NO_CREDENTIALS = security.Credentials(frozenset(), is_token=False)
 _LACKS = "Calls are refused here: the service wants other credentials for it ({})."
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 
@@ -106,8 +107,10 @@ class _Reader:
         self._states_security = any(one.value.get("security") for one in found)
         operations = self._select(found, problems)
         schemes = self._schemes()
-        chosen, auth, taken = self._authentication(operations, schemes)
-        tools = [tool for one in operations if (tool := self._bind(one, default_server, chosen, taken)) is not None]
+        chosen, auth, credentials = self._authentication(operations, schemes)
+        tools = [
+            tool for one in operations if (tool := self._bind(one, default_server, chosen, credentials)) is not None
+        ]
         left_out = self._located(self._findings.left_out)
         if not tools:
             problems += left_out or [f"{self._api.name}:1: has no operation that is included"]
@@ -155,17 +158,17 @@ class _Reader:
 
     def _authentication(
         self, operations: Sequence[Operation], schemes: Mapping[str, security.Scheme | None]
-    ) -> tuple[str | None, Auth | None, frozenset[tuple[str, str]]]:
-        """Return the scheme, ``auth`` of the source, and where its key is sent."""
+    ) -> tuple[str | None, Auth | None, security.Credentials]:
+        """Return the scheme, ``auth`` of the source, and what is sent of it."""
         common, own = self._data.get("security"), self._settings.auth
         required = [security.requirements_of(one.value.get("security"), common) for one in operations]
         chosen = security.choose_scheme(required, schemes)
         stated = security.places_of(own.model_dump()) if own is not None else {}
         if stated:
-            return security.scheme_like(stated, schemes), own, security.taken_by(stated)
+            return security.scheme_like(stated, schemes), own, security.credentials_of(stated)
         scheme = schemes[chosen] if chosen is not None else None
         if chosen is None or scheme is None:
-            return None, own, frozenset()
+            return None, own, _NO_CREDENTIALS
         fields = dict(scheme.auth)
         if "oauth2" in fields:
             listed = [security.scopes_of(one.value.get("security"), common, chosen) for one in operations]
@@ -173,19 +176,21 @@ class _Reader:
             fields["oauth2"] = {**fields["oauth2"], "scopes": list(scopes)}
         given = {} if own is None else own.model_dump(exclude_defaults=True)
         try:
-            return chosen, Auth.model_validate({**given, **fields}), security.taken_by(fields)
+            return chosen, Auth.model_validate({**given, **fields}), security.credentials_of(fields)
         except ValidationError:  # a token endpoint that is not https, a header that cannot be sent
             at = ("components", "securitySchemes", chosen)
             self._findings.note(at, f"security scheme {chosen[:60]!r} cannot be used; set auth in source.yaml")
-            return None, own, frozenset()
+            return None, own, _NO_CREDENTIALS
 
     def _bind(
-        self, operation: Operation, default_server: str, chosen: str | None, taken: frozenset[tuple[str, str]]
+        self, operation: Operation, default_server: str, chosen: str | None, credentials: security.Credentials
     ) -> _Tool | None:
         """Return the tool of ``operation``, or None, with the reason among the findings."""
         try:
             server = self._server(operation, default_server)
-            binding = bind_operation(operation, self._data, self._references, self._requests, self._responses, taken)
+            binding = bind_operation(
+                operation, self._data, self._references, self._requests, self._responses, credentials
+            )
         except DocumentError as error:
             self._findings.left_out.append(DocumentError(error.at, f"{operation.title}: {error.problem}"))
             return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -20,6 +20,7 @@ from toolfold.build.importers.openapi.pruning import complete_schema
 from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
+from toolfold.build.importers.openapi.security import Credentials
 from toolfold.build.importers.openapi.settings import Candidate
 from toolfold.catalog.entries import Effect
 from toolfold.results.values import clean_names
@@ -243,11 +244,16 @@ def _operations(data: Mapping[str, Any], references: References, findings: Findi
         for method in EFFECTS_OF_METHODS:
             if method not in found:
                 continue
-            if isinstance(found[method], dict):
-                name = f"{method}_{_NOT_IN_NAME.sub('_', path).strip('_')}".rstrip("_")
-                yield Operation(name, method, path, (*item_at, method), found[method], found, item_at)
-            else:
-                findings.left_out.append(DocumentError((*item_at, method), "is not an operation"))
+            try:
+                # Not in the specification, and written by some: DigitalOcean keeps each operation in a file.
+                operation_at, operation = references.follow(found[method], (*item_at, method))
+                if not isinstance(operation, dict):
+                    raise DocumentError((*item_at, method), "is not an operation")
+            except DocumentError as error:
+                findings.left_out.append(error)
+                continue
+            name = f"{method}_{_NOT_IN_NAME.sub('_', path).strip('_')}".rstrip("_")
+            yield Operation(name, method, path, operation_at, operation, found, item_at)
 
 
 def _name_key(name: str) -> str:
@@ -261,7 +267,7 @@ def bind_operation(
     references: References,
     requests: SchemaConverter,
     responses: SchemaConverter,
-    credentials: Collection[tuple[str, str]],
+    credentials: Credentials,
 ) -> Binding:
     """Return what a call of ``operation`` takes, sends and returns.
 
@@ -271,7 +277,7 @@ def bind_operation(
         references: Its references.
         requests: Converts schemas of requests.
         responses: Converts schemas of responses.
-        credentials: Location and name of what authentication sends.
+        credentials: What authentication sends.
 
     Raises:
         DocumentError: The operation cannot be expressed.
@@ -287,7 +293,7 @@ def bind_operation(
     path, fixed = _split_path(operation.path)
     arguments = add_parameters(path, operation.at, listed, references, requests, credentials)
     if body is not None and not (operation.method in _WITHOUT_BODY and not is_needed(body, references)):
-        add_body(arguments, body[1], body[0], references, requests)
+        add_body(arguments, body[1], body[0], references, requests, credentials)
     parameters, is_shortened = complete_schema(arguments.schema(), requests)
     call: dict[str, Any] = {"method": operation.method.upper(), "path": path}
     for key, part in (("parameters", arguments.parameters), ("body", arguments.body), ("sends", fixed)):

@@ -5,6 +5,7 @@ A source has one credential. Of several schemes, the one that most operations ac
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -14,16 +15,17 @@ from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.importers.openapi.references import References
 
 __all__ = [
+    "Credentials",
     "Requirements",
     "Scheme",
     "choose_scheme",
+    "credentials_of",
     "need_of",
     "places_of",
     "read_schemes",
     "requirements_of",
     "scheme_like",
     "scopes_of",
-    "taken_by",
     "unmet_schemes",
 ]
 
@@ -31,6 +33,8 @@ Requirements = tuple[frozenset[str], ...]
 """Alternatives, each the names of the schemes that are needed together. An empty one: no credential is needed."""
 
 
+_TOKEN = re.compile(r"(?:(?:access|api|auth|bearer|o_?auth)[_-]?)?token", re.IGNORECASE)
+_AUTHENTICATES = re.compile("authenticat|authoriz|oauth|bearer", re.IGNORECASE)
 _PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
 
 
@@ -72,13 +76,31 @@ def places_of(auth: Mapping[str, Any]) -> dict[str, Any]:
     return {place: auth[place] for place in _PLACES if auth.get(place)}
 
 
-def taken_by(auth: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
-    """Return location and name of what is sent, in lower case for a header; no parameter is an argument there."""
+class Credentials(NamedTuple):
+    """What authentication sends: no parameter that is one of them is an argument.
+
+    Attributes:
+        places: Location and name, in lower case for a header.
+        is_token: Whether a token is sent in ``Authorization``. Some services describe it as a parameter as well.
+    """
+
+    places: frozenset[tuple[str, str]]
+    is_token: bool
+
+    def include(self, location: str, name: str, description: object = "") -> bool:
+        """Return whether authentication sends the parameter, or field of a ``body``, ``name``."""
+        if (location, name.lower() if location == "header" else name) in self.places:
+            return True
+        return self.is_token and bool(_TOKEN.fullmatch(name) and _AUTHENTICATES.search(str(description)))
+
+
+def credentials_of(auth: Mapping[str, Any]) -> Credentials:
+    """Return what the calls of a source send whose ``auth`` is given."""
     found = {("header", "authorization")}
     for place, location in (("query_key", "query"), ("header", "header"), ("cookie", "cookie")):
         if auth.get(place):
             found.add((location, str(auth[place]).lower() if place == "header" else str(auth[place])))
-    return frozenset(found)
+    return Credentials(frozenset(found), bool(auth.get("bearer") or auth.get("oauth2")))
 
 
 def scheme_like(auth: Mapping[str, Any], schemes: Mapping[str, Scheme | None]) -> str | None:
