@@ -16,7 +16,6 @@ import pytest
 
 from tests.conformance.helpers import FASTMCP_PYTHON, FOLDER, package
 from tests.support.mcp_sources import Sources, remote
-from toolfold.errors import SourceError
 
 pytestmark = pytest.mark.clients
 
@@ -114,9 +113,9 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
             "tools": {tool["name"]: {"effect": "read"} for tool in sources.snapshot("everything")["tools"]}
         }
         sources.write("everything", remote(url), overlay=overlay)
-        with pytest.raises(SourceError, match="gives instructions to the model") as caught:
-            sources.compile()  # its instructions address the model: a person has to read them
-        overlay["reviewed"] = [str(caught.value).partition("reviewed: [")[2].partition("]")[0]]
+        sources.compile()
+        assert sources.app.catalog_store().source("everything").instructions == ""  # which address the model
+        overlay["reviewed"] = sources.unread("everything")
         sources.write("everything", remote(url), overlay=overlay)
         sources.compile()
         yield sources

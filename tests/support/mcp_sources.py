@@ -16,6 +16,7 @@ from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport
 from toolfold.build.importers.mcp.importer import McpSettings
 from toolfold.build.importers.mcp.refresh import refresh
+from toolfold.build.source_folders import find_source, load_source
 from toolfold.meta_tools.result import Result
 from toolfold.settings import Settings
 
@@ -77,6 +78,11 @@ class Sources:
     def snapshot(self, id_: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.folder / id_ / "snapshot.json").read_text())
         return found
+
+    def unread(self, id_: str) -> list[str]:
+        """Return the hashes of the texts that a person has to read."""
+        loaded = load_source(find_source(self.folder, id_), [])
+        return [] if loaded is None else [one.hash for one in loaded.unread]
 
     def compile(self) -> None:
         self.catalog.write_text(compile_folder(self.folder))

@@ -167,15 +167,21 @@ def compile_sources(
         SourceError: The files have errors. The exception lists all of them, each as ``file:line: problem``.
     """
     problems: list[str] = []
-    loaded = load_sources(folder, adapter_names() if adapters is None else sorted(adapters), problems, progress)
+    left_out: list[str] = []
+    kinds = adapter_names() if adapters is None else sorted(adapters)
+    loaded = load_sources(folder, kinds, problems, left_out, progress)
     names = _names(loaded)
-    left_out = [problem for source in loaded for problem in source.left_out]
+    left_out += (problem for source in loaded for problem in source.left_out)
     progress("Checking the tools …")
     definitions = list(_definitions(loaded, names, problems))
     tools, locations = _tool_entries(definitions, problems, left_out)
     definitions = [entry for entry in definitions if entry.tool.name in tools]
-    if len({entry.source.settings.id for entry in definitions}) < len(loaded):
-        problems += left_out  # a source without any tool that is valid
+    used = {entry.source.settings.id for entry in definitions}
+    empty = [source.settings.id for source in loaded if source.settings.id not in used and source.has_failed]
+    left_out += (f"{folder}: the source {id_} is left out: none of its tools can be used" for id_ in empty)
+    loaded = [source for source in loaded if source.settings.id not in empty]
+    if not loaded:
+        raise SourceError([*problems, *left_out])
     vocabularies = {
         source.settings.id: renamed_vocabulary(source.vocabulary, _own_names(names, source)) for source in loaded
     }

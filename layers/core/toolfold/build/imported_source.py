@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +13,27 @@ from toolfold.build.example_arguments import example_arguments
 from toolfold.build.importers.base import (
     FRESHNESS_CLASS,
     ImportedCategory,
-    ImportedSource,
     ImportedTool,
     Importer,
     ImporterSettings,
-    Overlay,
     ToolOverlay,
     overlay_line,
     read_overlay,
 )
 from toolfold.build.loaded_source import LoadedCategory, LoadedSource
-from toolfold.build.prompt_injection import find_prompt_injection
 from toolfold.build.relations import safe_name
 from toolfold.build.schema.field_types import Vocabulary
 from toolfold.build.schema.tools import Category, Tool
+from toolfold.build.text_review import unread_texts
 from toolfold.build.validation_errors import parse
 from toolfold.catalog.tokenizer import in_words
 
-__all__ = ["load_imported_source", "parse_settings", "review_hash"]
+__all__ = ["load_imported_source", "parse_settings"]
 
 _MAX_TITLE, _MAX_DESCRIPTION = 150, 2000
 _MIN_SUMMARY = 10
 _MAX_TAGS, _MAX_NAME = 6, 64
 _NOT_IN_TAG = re.compile(r"[^a-z0-9]+")
-_REVIEW_DIGITS = 12
 
 
 def load_imported_source(
@@ -59,13 +54,16 @@ def load_imported_source(
     found = importer.read(folder, settings, document, problems)
     if found is None:
         return None
+    overlay = read_overlay(folder, [tool.name for tool in found.tools], problems)
+    unread = list(unread_texts(settings, document, found, overlay))
+    refused = {one.tool for one in unread}
+    withheld: dict[str, Any] = {one.field: "" for one in unread if one.field}
+    found = replace(found, **withheld)
     title = settings.title or in_words(settings.id).capitalize()
     description = clean_text(settings.description or found.description, emitter.MAX_PARAGRAPH) or f"Tools of {title}."
-    overlay = read_overlay(folder, [tool.name for tool in found.tools], problems)
-    problems += _unreviewed(settings, document, found, overlay)
     groups: dict[str, list[tuple[ImportedTool, Tool]]] = {}
-    left_out = list(found.left_out)
-    for tool in found.tools:
+    left_out = [*found.left_out, *map(str, unread)]
+    for tool in (tool for tool in found.tools if tool.name not in refused):
         model = _tool(settings, title, tool, overlay.tools.get(tool.name, ToolOverlay()), document, left_out)
         if model is not None:
             groups.setdefault(tool.category or settings.id, []).append((tool, model))
@@ -89,6 +87,7 @@ def load_imported_source(
         found.notes,
         is_imported=True,
         files=found.files,
+        unread=unread,
     )
 
 
@@ -98,11 +97,6 @@ def parse_settings(importer: Importer[Any], folder: Path, document: yaml_loader.
     if isinstance(data, dict):  # the folder is named after the source
         data = {"id": folder.name, **data}
     return parse(importer.settings_model, document, data, problems)
-
-
-def review_hash(tool: str, text: str) -> str:
-    """Return the hash with which ``overlay.yaml`` says that a person has read a text of a tool."""
-    return hashlib.sha256(f"{tool}\n{text}".encode()).hexdigest()[:_REVIEW_DIGITS]
 
 
 class _Locations:
@@ -174,46 +168,3 @@ def _tool(
 
 def _tag(word: str) -> str:
     return _NOT_IN_TAG.sub("-", word.lower()).strip("-")
-
-
-def _unreviewed(
-    settings: ImporterSettings, document: yaml_loader.Document, found: ImportedSource, overlay: Overlay
-) -> Iterator[str]:
-    """Yield texts that look like instructions to a model and that are not reviewed yet."""
-    for tool in found.tools:
-        own = overlay.tools.get(tool.name, ToolOverlay())
-        texts = [] if own.description else [tool.description]
-        for text in (*texts, tool.title, tool.summary, *_schema_texts(tool.parameters)):
-            yield from _finding(tool.name, text, tool.where, overlay)
-    where = document.where(())
-    for text in (found.description if not settings.description else "", found.instructions):
-        yield from _finding(settings.id, text, where, overlay)
-
-
-def _finding(name: str, text: str, where: str, overlay: Overlay) -> Iterator[str]:
-    for what, words in _injections(text):
-        digest = review_hash(name, text)
-        if digest not in overlay.reviewed:
-            yield (
-                f"{where}: {name}: a text {what}: {words}; read it, then accept it with `reviewed: [{digest}]` in"
-                " overlay.yaml, or replace it there"
-            )
-            return
-
-
-@lru_cache(maxsize=20_000)
-def _injections(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the findings in a text. Tools of one source share definitions, and with them hundreds of texts."""
-    return tuple(find_prompt_injection(text))
-
-
-def _schema_texts(schema: Any) -> Iterator[str]:
-    if isinstance(schema, Mapping):
-        for key, value in schema.items():
-            if key in ("description", "title") and isinstance(value, str):
-                yield value
-            else:
-                yield from _schema_texts(value)
-    elif isinstance(schema, list):
-        for inner in schema:
-            yield from _schema_texts(inner)

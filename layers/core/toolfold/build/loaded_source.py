@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from toolfold.build.schema.field_types import Vocabulary
 from toolfold.build.schema.sources import SourceSettings
 from toolfold.build.schema.tools import Category, Tool
+from toolfold.build.text_review import UnreadText
 
 
 class LoadedCategory(NamedTuple):
@@ -35,6 +36,7 @@ class LoadedSource(NamedTuple):
         notes: What tools lack without harm, each as ``file:line: sentence``.
         is_imported: Whether the texts were written for other readers; fewer rules are checked then.
         files: Content that calls return: its SHA-256 → text, or bytes.
+        unread: Texts that a person has to read first; ``left_out`` has a line about each.
     """
 
     settings: SourceSettings
@@ -46,6 +48,12 @@ class LoadedSource(NamedTuple):
     notes: Sequence[str] = ()
     is_imported: bool = False
     files: Mapping[str, str | bytes] = MappingProxyType({})
+    unread: Sequence[UnreadText] = ()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a source that has no tool in the catalog was to have some."""
+        return bool(self.left_out or self.categories)
 
 
 class ToolDefinition(NamedTuple):

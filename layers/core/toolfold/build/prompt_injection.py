@@ -15,7 +15,8 @@ EXCERPT = 60
 """Maximum characters of a match that are shown."""
 
 _HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    # A selector after a symbol makes it an emoji, and a joiner makes one of two.
+    "(?![\ufe0f\u200d](?<=[\u203c-\u3299\U0001f000-\U0001faff\ufe0f].))[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ue000-\uf8ff\U000e0000-\U000e0fff]"
 )
 """Invisible characters that a model reads: controls, zero width, direction marks, fillers, selectors, tags."""
@@ -26,6 +27,9 @@ _TWO_SCRIPTS = re.compile("[a-z][\u0400-\u052f]|[\u0400-\u052f][a-z]", re.IGNORE
 _BLOB = re.compile(
     r"(?<![\w+/-])[\w+/-]{40,}={0,2}|(?:\\x[0-9a-f]{2}){4}|(?:%[0-9a-f]{2}){6}|(?:&#x?[0-9a-f]+;){3}", re.IGNORECASE
 )
+
+_MIN_ENCODED = 24
+"""Characters between two slashes of encoded data, which has one in 64 of them."""
 
 # Parts of the patterns below.
 _MODEL = r"(?:ai|llms?|(?:language )?models?|assistants?|agents?|claude|gpt|chatgpt|gemini)"
@@ -52,14 +56,18 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"\bnew instructions?\b|\bjailbreak\w*|\bdeveloper mode\b",
     ),
     "gives instructions to the model": (
-        rf"\b(?:you|(?:the|any|every|this) {_MODEL}) (?:must|shall|have to|are required to|are now|will now)\b",
-        rf"\byou should (?:always|never|first|only|not|{_USE})\b",
-        rf"\balways {_USE}\b",
+        # What a caller must do with this tool alone is about its arguments.
+        rf"\b(?:you|(?:the|any|every|this) {_MODEL}) (?:must|shall|have to|are required to)\b[^.;]{{0,60}}"
+        rf"\b(?:{_PERSON}|answer\w*|repl(?:y|ies)|respond\w*|chat|conversation|anything|everything|other tools?|any"
+        r"|every)\b",
+        rf"\b(?:you|(?:the|any|every|this) {_MODEL}) (?:are|will) now\b",
+        rf"\balways {_USE} this(?: tool| one| function)?(?=\W*$|[.;,!]| (?:for|when|if|before)\b)",
         rf"\b(?:never|not|n't) {_USE} (?:any |the )?other\b",
-        rf"\b{_USE} this (?:tool |function |one )?[^.;]{{0,30}}\b(?:first|over|always|whenever|even if"
-        r"|for (?:all|every|any)|before (?:any|every|all|each|other|calling|using|answering))\b",
+        rf"\b(?:{_USE}|using) this (?:tool |function |one )?[^.;]{{0,30}}\b(?:first|always|whenever|even if"
+        r"|for (?:all|every|any)|(?:over|before) (?:any|every|all|each|others?|them|it|calling|using|answering))\b",
         r"\b(?:before|after|instead of|than) (?:\w+ing )?(?:any|all|every|each) (?:of the )?other tools?\b",
-        rf"\b(?:attention|note to|dear|hey|hello|instructions? (?:for|to))\W{{1,3}}(?:the |all |any )?{_MODEL}\b",
+        rf"\b(?:attention|note to|dear|hey|hello|instructions? (?:for|to))\W{{1,3}}(?:the |all |any )?{_MODEL}"
+        r"(?=[:,!.]|$)",
         r"(?:^|[.;:!] )(?:please )?(?:act as (?:an?|if|the)|pretend|from now on|roleplay)\b",
         rf"\bas an? {_MODEL},? you\b|\byour (?:new )?(?:task|role|goal|job|mission) is\b",
     ),
@@ -86,7 +94,7 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"[?&](?:api_?-?key|token|secret|password|access_?key|auth)=[^\s&<{$]{4}",
     ),
     "contains markup that loads or hides content": (
-        r"!\[[^\]]*\]\s?[(\[]|\[[^\]]+\]\((?:[a-z]+:|//|/)[^)]*\)",
+        r"!\[[^\]]*\]\s?[(\[]",  # a link is no more than the address in it
         r"<!--|-->|<(?:script|iframe|img|svg|object|style|form|link|meta|details|a )\b",
         r"\bjavascript:|\bdata:[\w/+.-]+[;,]",
     ),
@@ -114,10 +122,13 @@ def find_prompt_injection(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_encoded(blob: str) -> bool:
-    """Return whether ``blob`` is encoded data. A long name has no digits, or letters of one case only."""
+    """Return whether ``blob`` is encoded data. A long name has no digits or one case, a path short parts."""
     if not re.match(r"[\w+/-]{40}", blob):
         return True
-    return bool(re.search("[a-z]", blob) and re.search("[A-Z]", blob) and re.search("[0-9]", blob))
+    return any(
+        len(part) >= _MIN_ENCODED and all(re.search(kind, part) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
+        for part in blob.split("/")
+    )
 
 
 def _excerpt(found: str) -> str:

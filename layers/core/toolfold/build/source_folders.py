@@ -19,18 +19,23 @@ from toolfold.fuzzy import did_you_mean
 
 
 def load_sources(
-    folder: Path, adapters: Collection[str], problems: list[str], progress: Callable[[str], None]
+    folder: Path,
+    adapters: Collection[str],
+    problems: list[str],
+    left_out: list[str],
+    progress: Callable[[str], None],
 ) -> list[LoadedSource]:
     """Return every source that can be read, sorted by the names of their folders.
 
     Args:
         folder: The folder that contains ``<source>/source.yaml``.
         adapters: Names that ``kind`` may have.
-        problems: Receives the errors of the files, each as ``file:line: problem``.
+        problems: Receives the errors of sources that can be read, each as ``file:line: problem``.
+        left_out: Receives those of sources that cannot: one of them does not stop the others.
         progress: Called with a sentence before each source.
 
     Raises:
-        SourceError: The folder has no source, or a ``source.yaml`` is not YAML.
+        SourceError: The folder has no source that can be read.
     """
     paths = sorted(folder.glob("*/source.yaml"))
     if not paths:
@@ -39,10 +44,21 @@ def load_sources(
     found: dict[str, LoadedSource] = {}
     for path in paths:
         progress(f"Reading {path.parent.name} …")
-        document = yaml_loader.load(path)
-        source = _load_source(path.parent, document, adapters, problems)
-        if source is not None and found.setdefault(source.settings.id, source) is not source:
+        own: list[str] = []
+        source = None
+        try:
+            document = yaml_loader.load(path)
+            source = _load_source(path.parent, document, adapters, own)
+        except SourceError as error:
+            own += error.problems
+        if source is None:
+            left_out += (f"{problem}; the source {path.parent.name} is left out" for problem in own)
+            continue
+        problems += own
+        if found.setdefault(source.settings.id, source) is not source:
             problems.append(f"{document.where(('id',))}: another source has the id {source.settings.id!r}")
+    if not found:
+        raise SourceError([*problems, *left_out])
     return list(found.values())
 
 
@@ -121,6 +137,24 @@ def _read(path: Path) -> SourceFolder:
     return SourceFolder(str(data.get("id", path.parent.name)), str(data.get("kind", "http_api")), path.parent, data)
 
 
+def load_source(source: SourceFolder, problems: list[str]) -> LoadedSource | None:
+    """Read one source as the compiler does; None where it cannot be read.
+
+    Args:
+        source: The folder.
+        problems: Receives what is wrong, each as ``file:line: problem``.
+    """
+    try:
+        document = yaml_loader.load(source.folder / "source.yaml")
+        importer = find_importer(source.kind)
+        if importer is None:
+            return load_yaml_source(source.folder, document, problems)
+        return load_imported_source(importer, source.folder, document, problems)
+    except SourceError as error:
+        problems += error.problems
+        return None
+
+
 class Inspection(NamedTuple):
     """What is in the folder of a source.
 
@@ -143,16 +177,7 @@ def inspect_source(source: SourceFolder) -> Inspection:
         return Inspection(0, "", "", [source.problem])
 
     problems: list[str] = []
-    try:
-        document = yaml_loader.load(source.folder / "source.yaml")
-        importer = find_importer(source.kind)
-        if importer is None:
-            loaded = load_yaml_source(source.folder, document, problems)
-        else:
-            loaded = load_imported_source(importer, source.folder, document, problems)
-    except SourceError as error:
-        return Inspection(0, "", str(source.data.get("title", "")), error.problems)
-    if loaded is None:
+    if (loaded := load_source(source, problems)) is None:
         return Inspection(0, "", str(source.data.get("title", "")), problems)
     problems += loaded.left_out
     tools = sum(len(category.category.tools) for category in loaded.categories)

@@ -101,7 +101,7 @@ _ADD = Group(
 
 SOURCE = Group(
     "source",
-    "add, refresh, list, test and remove the sources of a catalog",
+    "add, refresh, list, test, review and remove the sources of a catalog",
     [
         _ADD,
         Command(
@@ -129,6 +129,17 @@ SOURCE = Group(
                 argument("tool", "[TOOL]", "one of its tools (default: one that needs least)", required=False),
                 argument("arguments", "[key=value]...", "its arguments (default: those of its example)", nargs=-1),
                 flag("--json", help="print what was done, and the answer or the error"),
+                _FOLDER,
+            ],
+        ),
+        Command(
+            "review",
+            "source_review:run",
+            "show texts that look like instructions to a model, and accept them",
+            [
+                argument("id", "ID", "the source"),
+                argument("hashes", "[HASH]...", "the texts to accept, as they are shown", nargs=-1),
+                flag("--yes", help="accept all of them"),
                 _FOLDER,
             ],
         ),

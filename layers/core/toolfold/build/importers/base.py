@@ -49,7 +49,7 @@ class Overlay(Model):
     tools: dict[str, ToolOverlay] = Field(default_factory=dict)
     """Name that the source has for a tool → corrections."""
     reviewed: list[str] = Field(default_factory=list)
-    """Texts that look like instructions to a model and that a person has read: the hashes that the compiler names."""
+    """Texts that look like instructions to a model and that a person has read: hashes of ``toolfold source review``."""
 
 
 def overlay_line(folder: Path, *at: str | int) -> str:
