@@ -49,6 +49,15 @@ def toy_importer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importers, "IMPORTERS", {"toy": f"{__name__}:ToyImporter"})
 
 
+def write(folder: Path, tools: list[Mapping[str, Any]], overlay: str = "", **settings: Any) -> None:
+    source = folder / "toy"
+    source.mkdir(exist_ok=True)
+    (source / "source.yaml").write_text(json.dumps({"id": "toy", "kind": "toy", **settings}))
+    (source / "snapshot.json").write_text(json.dumps(tools))
+    if overlay:
+        (source / "overlay.yaml").write_text(overlay)
+
+
 def compiled(
     folder: Path,
     tools: list[Mapping[str, Any]],
@@ -56,12 +65,7 @@ def compiled(
     left_out: list[str] | None = None,
     **settings: Any,
 ) -> Catalog:
-    source = folder / "toy"
-    source.mkdir(exist_ok=True)
-    (source / "source.yaml").write_text(json.dumps({"id": "toy", "kind": "toy", **settings}))
-    (source / "snapshot.json").write_text(json.dumps(tools))
-    if overlay:
-        (source / "overlay.yaml").write_text(overlay)
+    write(folder, tools, overlay, **settings)
     made = compile_sources(folder, adapters=["toy"])
     if left_out is not None:
         left_out += made.left_out
@@ -147,6 +151,31 @@ def test_a_source_that_cannot_be_used_does_not_stop_the_others(tmp_path: Path) -
     (tmp_path / "toy/source.yaml").unlink()
     with pytest.raises(SourceError, match="the source odd is left out"):
         compile_sources(tmp_path)
+
+
+def test_a_default_that_its_parameter_does_not_take_is_left_out_and_the_tool_stays(tmp_path: Path) -> None:
+    unit = {"enum": ["c", "f"], "default": "k", "examples": ["f", "k"]}
+    properties = {"unit": unit, "days": {"type": "integer", "examples": ["many"], "default": 3}}
+    write(tmp_path, [{"name": "a", "parameters": {"type": "object", "properties": properties}}])
+    made = compile_sources(tmp_path, adapters=["toy"])
+    tool = parse_catalog(made.text.encode()).get("toy__a")
+    assert tool is not None
+    assert tool.parameters["properties"] == {
+        "unit": {"enum": ["c", "f"], "examples": ["f"]}, "days": {"type": "integer", "default": 3}}  # fmt: skip
+    assert [note.partition("a: ")[2].partition(" has")[0] for note in made.notes] == [
+        "default of unit", "examples of unit", "examples of days"]  # fmt: skip
+
+
+def test_tools_whose_names_would_be_the_same_say_what_their_source_calls_them(tmp_path: Path) -> None:
+    catalog = compiled(tmp_path, [{"name": name, "description": "Reads it."} for name in ("get-x", "get_x", "other")])
+    assert {tool.description for name in catalog if (tool := catalog.get(name))} == {
+        "Reads it. Its source calls it get-x.", "Reads it. Its source calls it get_x.", "Reads it."}  # fmt: skip
+
+
+def test_a_summary_of_several_sentences_is_the_description_too(tmp_path: Path) -> None:
+    tool = compiled(tmp_path, [{"name": "a", "summary": "Rain by day, in mm. For towns."}]).get("toy__a")
+    assert tool is not None
+    assert (tool.summary, tool.description) == ("Rain by day, in mm", "Rain by day, in mm. For towns.")
 
 
 def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path) -> None:

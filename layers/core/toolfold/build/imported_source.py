@@ -27,6 +27,7 @@ from toolfold.build.schema.tools import Category, Tool
 from toolfold.build.text_review import unread_texts
 from toolfold.build.validation_errors import parse
 from toolfold.catalog.tokenizer import in_words
+from toolfold.execution.validation import SchemaError, compile_schema
 
 __all__ = ["load_imported_source", "parse_settings"]
 
@@ -62,9 +63,9 @@ def load_imported_source(
     title = settings.title or in_words(settings.id).capitalize()
     description = clean_text(settings.description or found.description, emitter.MAX_PARAGRAPH) or f"Tools of {title}."
     groups: dict[str, list[tuple[ImportedTool, Tool]]] = {}
-    left_out = [*found.left_out, *map(str, unread)]
+    left_out, notes = [*found.left_out, *map(str, unread)], list(found.notes)
     for tool in (tool for tool in found.tools if tool.name not in refused):
-        model = _tool(settings, title, tool, overlay.tools.get(tool.name, ToolOverlay()), document, left_out)
+        model = _tool(settings, title, tool, overlay.tools.get(tool.name, ToolOverlay()), document, left_out, notes)
         if model is not None:
             groups.setdefault(tool.category or settings.id, []).append((tool, model))
     described = {category.name: category for category in found.categories}
@@ -84,7 +85,7 @@ def load_imported_source(
         categories,
         Vocabulary(),
         left_out,
-        found.notes,
+        notes,
         is_imported=True,
         files=found.files,
         unread=unread,
@@ -125,11 +126,13 @@ def _tool(
     overlay: ToolOverlay,
     document: yaml_loader.Document,
     problems: list[str],
+    notes: list[str],
 ) -> Tool | None:
     parameters = clean_schema({key: value for key, value in found.parameters.items() if key not in ("$schema", "$id")})
-    parameters = {"type": "object", **parameters}
+    parameters, wrong = _with_valid_values({"type": "object", **parameters})
+    notes += (f"{found.where}: {found.name}: {one} has what it does not take, which is left out" for one in wrong)
     title = overlay.title or clean_text(found.title, _MAX_TITLE) or in_words(found.name).capitalize()[:_MAX_TITLE]
-    description = overlay.description or clean_text(found.description, _MAX_DESCRIPTION)
+    description = overlay.description or clean_text(found.description or found.summary, _MAX_DESCRIPTION)
     summary = overlay.summary or first_sentence(clean_text(found.summary) or description)
     if len(summary) < _MIN_SUMMARY:
         summary = first_sentence(f"{summary or title} ({source_title})").ljust(_MIN_SUMMARY, "…")
@@ -164,6 +167,25 @@ def _tool(
     tool = parse(Tool, document, data, problems)
     problems[before:] = [f"{found.where}: {found.name}: {problem.partition(': ')[2]}" for problem in problems[before:]]
     return tool
+
+
+def _with_valid_values(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the schema without defaults and examples that their parameters do not take, and what was left out."""
+    given, wrong = schema.get("properties"), list[str]()
+    properties = dict(given) if isinstance(given, dict) else {}
+    definitions: dict[str, Any] = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    for name, part in properties.items():
+        for key in sorted({"default", "examples"} & part.keys()) if isinstance(part, dict) else ():
+            values = part[key] if key == "examples" and isinstance(part[key], list) else [part[key]]
+            try:
+                fitting = list(filter(compile_schema({**definitions, **part}).is_valid, values))
+            except SchemaError:  # which the compiler reports
+                continue
+            if len(fitting) < len(values):
+                wrong.append(f"{key} of {name}")
+                others = {other: value for other, value in properties[name].items() if other != key}
+                properties[name] = {**others, key: fitting} if fitting else others
+    return {**schema, "properties": properties} if wrong else schema, wrong
 
 
 def _tag(word: str) -> str:

@@ -44,8 +44,6 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
         ({"type": "number", "exclusiveMinimum": 1}, {"type": "number", "exclusiveMinimum": 1}),
         ({**STRING, "example": "a"}, {"type": "string", "examples": ["a"]}),
         ({**STRING, "examples": ["a", "b", "c"]}, {"type": "string", "examples": ["a", "b"]}),
-        ({"type": "integer", "example": "many"}, {"type": "integer"}),
-        ({"type": "integer", "default": "many"}, {"type": "integer"}),
         ({**STRING, "xml": {"name": "y"}, "externalDocs": {}, "x-internal": 1, "title": "X"}, STRING),
         ({"type": "array", "items": [STRING]}, {"type": "array", "prefixItems": [STRING]}),
         ({"type": "file"}, {"type": "string", "format": "binary"}),

@@ -78,7 +78,7 @@ def complete_schema(root: Schema, converter: SchemaConverter) -> tuple[Schema, b
     if sum(map(compact_size, definitions.values())) <= MAX_SCHEMA_CHARS:
         made = _inlined(root, definitions)
         if _fits(made):
-            return _with_valid_values(made), False
+            return made, False
     distances = _distances(root, definitions)
     # The first step that is enough, by bisection: each takes as long as compiling the tool.
     first, last = 0, len(_STEPS) - 1
@@ -87,7 +87,7 @@ def complete_schema(root: Schema, converter: SchemaConverter) -> tuple[Schema, b
         is_enough = _fits(_inlined(*_shortened(root, definitions, distances, _STEPS[middle])))
         first, last = (first, middle) if is_enough else (middle + 1, last)
     made = _inlined(*_shortened(root, definitions, distances, _STEPS[first]))
-    return _with_valid_values(made if _fits(made) else _with_short_texts(made)), True
+    return made if _fits(made) else _with_short_texts(made), True
 
 
 def _fits(schema: Schema) -> bool:
@@ -248,28 +248,3 @@ def _with_short_texts(schema: Schema) -> Schema:
             made["description"] = f"One of {len(made.pop('enum'))} values: {shown}, …"
         properties[name] = made
     return {**schema, "properties": properties}
-
-
-def _with_valid_values(schema: Schema) -> Schema:
-    """Return ``schema`` without defaults and examples of arguments that do not fit the argument."""
-    properties = schema.get("properties", {})
-    for name, part in properties.items():
-        if isinstance(part, dict) and {"default", "examples"} & part.keys():
-            properties = {**properties, name: _checked_values(part, schema.get("$defs", {}))}
-    return {**schema, "properties": properties}
-
-
-def _checked_values(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    import jsonschema_rs
-
-    whole = {**schema, "$defs": definitions} if definitions and references_of(schema) else schema
-    made = {key: value for key, value in schema.items() if key not in ("default", "examples")}
-    try:
-        validator = jsonschema_rs.validator_for(whole, validate_formats=False)
-    except ValueError:
-        return made
-    if "default" in schema and validator.is_valid(schema["default"]):
-        made["default"] = schema["default"]
-    if examples := [value for value in schema.get("examples", ()) if validator.is_valid(value)]:
-        made["examples"] = examples
-    return made
