@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.examples import examples
 from tests.support.meta_tools import tokens as real_tokens
+from toolfold.build.compiler import compile_folder
 from toolfold.catalog.search import search
-from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
 from toolfold.meta_tools import detail_levels, list_request, tool_list
 from toolfold.meta_tools.arguments import ARGUMENTS
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -311,3 +313,23 @@ def test_text_is_not_json(tools: MetaTools) -> None:
     result = tools.call("TOOL_LIST", {})
     assert real_tokens(result.text) <= 3000
     assert real_tokens(result.text) < 0.7 * real_tokens(result.structured)
+
+
+def test_a_list_of_many_sources_names_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_request, "MAX_LISTED_TOOLS", 10)
+    names = [f"service_{number}" for number in range(67)]
+    description = "Reads and changes the records of the service, such as orders, customers and their invoices, by day."
+    for number, name in enumerate(names):
+        tools = [
+            {"name": f"get_record_{tool}", "path": f"/{tool}", "description": "Returns a record of it."}
+            for tool in range(number % 7 + 3)
+        ]
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "source.yaml").write_text(
+            json.dumps({"description": description, "base_url": "https://example.com", "tools": tools})
+        )
+    catalog = parse_catalog(compile_folder(tmp_path).encode())
+    result = tool_list.tool_list(catalog, {})
+    assert all(f"{name} (" in result.text for name in names)
+    assert real_tokens(result.text) <= 1500
+    assert {one["id"] for one in result.structured["sources"]} == set(names)

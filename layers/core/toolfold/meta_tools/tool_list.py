@@ -25,21 +25,23 @@ from toolfold.results import tokens
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from toolfold.catalog.entries import Source
     from toolfold.catalog.model import Catalog
     from toolfold.execution.source_health import Trouble
     from toolfold.meta_tools.packing import RenderedTool
 
 MAX_SOURCES = 50
-"""Sources that an answer describes: those with the most tools."""
+"""Sources that an answer describes: those with the most tools. The others are named."""
 
 _MAX_LINES, _MAX_DESCRIPTION = 20, 100
-"""Sources in the text of ``TOOL_LIST()``, and characters of each description."""
+"""Sources with a line in the text of ``TOOL_LIST()``, and characters of each description."""
 
 
 def source_entries(catalog: Catalog, ids: Collection[str] = ()) -> list[dict[str, Any]]:
     """Return ``{"id", "title", "kind", "description", "tools"}`` of each source, the one with the most tools first.
 
-    ``version``, ``instructions`` and ``fetched_at`` are added where the source states them.
+    ``version``, ``instructions`` and ``fetched_at`` are added where the source states them. Those after
+    :data:`MAX_SOURCES` have ``id``, ``title`` and ``tools`` alone.
 
     Args:
         catalog: The tools.
@@ -54,13 +56,16 @@ def source_entries(catalog: Catalog, ids: Collection[str] = ()) -> list[dict[str
         {
             "id": source.id,
             "title": source.title,
-            "kind": source.kind,
-            "description": source.description,
-            **{key: value for key in ("version", "instructions", "fetched_at") if (value := getattr(source, key))},
+            **(_about(source) if number < MAX_SOURCES else {}),
             "tools": counts.get(source.id, 0),
         }
-        for source in sources[:MAX_SOURCES]
+        for number, source in enumerate(sources)
     ]
+
+
+def _about(source: Source) -> dict[str, Any]:
+    stated = {key: value for key in ("version", "instructions", "fetched_at") if (value := getattr(source, key))}
+    return {"kind": source.kind, "description": source.description, **stated}
 
 
 def source_lines(catalog: Catalog, ids: Collection[str] = ()) -> list[str]:
@@ -69,8 +74,8 @@ def source_lines(catalog: Catalog, ids: Collection[str] = ()) -> list[str]:
         return []
     entries = source_entries(catalog, ids)
     lines = [_line(entry, whole=bool(ids)) for entry in entries[:_MAX_LINES]]
-    more = len(ids or catalog.sources) - len(lines)
-    return [*lines, *([f"… and {more} more sources"] if more > 0 else [])]
+    others = ", ".join(f"{entry['id']} ({entry['tools']})" for entry in entries[_MAX_LINES:])
+    return [*lines, *([safe_line(f"Other sources and their tools: {others}")] if others else [])]
 
 
 def _line(entry: dict[str, Any], *, whole: bool) -> str:
