@@ -14,7 +14,7 @@ from contextlib import closing
 
 from benchmarks import harness
 from benchmarks.retrieval.metrics import DEPTH
-from benchmarks.retrieval.rankers import FullText, Ranker, Toolfold, descriptions, fastmcp_bm25
+from benchmarks.retrieval.rankers import FullText, Ranker, Toolfold, descriptions, direct_texts, fastmcp_bm25
 from benchmarks.retrieval.report import answers, fits, misses, tables, times
 from benchmarks.retrieval.request_set import load
 from toolfold.catalog.store import FileStore, bundled_path
@@ -29,13 +29,19 @@ def measure(options: argparse.Namespace) -> str:
     if options.misses:
         return misses(answers(own, requests))
     texts = descriptions(catalog)
-    with closing(FullText(texts)) as full_text:
+    listed = direct_texts(catalog)
+    with closing(FullText(texts)) as full_text, closing(FullText(listed)) as listed_text:
         here: dict[str, Ranker] = {
             "toolfold": own,
             "SQLite FTS5, Porter, BM25": full_text,
+            "the same over mode `direct`": listed_text,
         }
-        there = fastmcp_bm25(texts, [request.text for request in requests], DEPTH)
-        rankers = progress.track({**here, "FastMCP BM25": there}.items(), lambda ranker: f"Ranking: {ranker[0]}")
+        queries = [request.text for request in requests]
+        there = {
+            "FastMCP BM25": fastmcp_bm25(texts, queries, DEPTH),
+            "FastMCP BM25 over mode `direct`": fastmcp_bm25(listed, queries, DEPTH),
+        }
+        rankers = progress.track({**here, **there}.items(), lambda ranker: f"Ranking: {ranker[0]}")
         ranked = tables({title: answers(ranker, requests) for title, ranker in rankers})
         measured = f"{ranked}\n{fits(catalog, requests)}"
         return measured if options.write or options.check else f"{measured}\n{times(here, requests)}"

@@ -30,6 +30,11 @@ def descriptions(catalog: Catalog) -> dict[str, str]:
     return {name: tool_get(catalog, {"tool_name": name}).structured["tools"][0]["description"] for name in catalog}
 
 
+def direct_texts(catalog: Catalog) -> dict[str, str]:
+    """name → the characters of the description that clients index which search the list of the mode ``direct``."""
+    return {name: catalog.definition(at)["description"][:200] for at, name in enumerate(catalog)}
+
+
 class Toolfold:
     """The search of this project. Its index has names, descriptions and example queries."""
 

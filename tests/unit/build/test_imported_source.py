@@ -166,6 +166,20 @@ def test_a_default_that_its_parameter_does_not_take_is_left_out_and_the_tool_sta
         "default of unit", "examples of unit", "examples of days"]  # fmt: skip
 
 
+def test_a_definition_is_as_long_as_its_tokens_allow(tmp_path: Path) -> None:
+    text = {"type": "string", "description": "The pattern of the text; as a regular expression.", "pattern": "a+"}
+    whole = {"type": "object", "properties": {"pattern": text}, "required": ["pattern"], "additionalProperties": False}
+    many = {f"examples_{number}": text for number in range(4)}
+    deep = {"type": "object", "properties": {"select": whole, **many, "kind": {"enum": ["a"], "description": "Kind"}}}
+    catalog = compiled(tmp_path, [{"name": "a", "parameters": whole}, {"name": "b", "parameters": deep}])
+    short, shortened = (catalog.definition(at)["inputSchema"]["properties"] for at in range(2))
+    assert short == {"pattern": text, "select": {"type": "string", "description": "Columns or SQL"}}
+    brief = {"type": "string", "description": "The pattern of the text"}
+    assert shortened["select"] == {"type": "object", "properties": {"pattern": brief}, "required": ["pattern"]}
+    assert shortened["examples_3"] == brief
+    assert shortened["kind"] == {"enum": ["a"]}
+
+
 def test_tools_whose_names_would_be_the_same_say_what_their_source_calls_them(tmp_path: Path) -> None:
     catalog = compiled(tmp_path, [{"name": name, "description": "Reads it."} for name in ("get-x", "get_x", "other")])
     assert {tool.description for name in catalog if (tool := catalog.get(name))} == {

@@ -52,11 +52,24 @@ def test_each_mode_shows_what_it_is_for(bundled: App) -> None:
 
 
 def test_tokens_of_the_modes_are_within_their_limits(bundled: App) -> None:
-    limits = {"": 650, "/progressive": 650, "/grouped": 4000, "/kinds": 1500, "/auto": 2100}
+    limits = {"": 650, "/progressive": 650, "/grouped": 4000, "/kinds": 1500, "/auto": 1300}
     for path, most in limits.items():
         assert tokens(listed(bundled, f"/mcp{path}")) <= most, path
     for group in listed(bundled, "/mcp/grouped"):
         assert tokens(group) <= 2000
+    every = listed(bundled, "/mcp/direct")
+    assert sum(map(tokens, every)) <= 150 * len(every)
+    assert all(len(one["description"]) <= 200 for one in every)
+
+
+def test_a_tool_is_listed_in_short_and_called_as_it_is(bundled: App) -> None:
+    (quote,) = (one for one in listed(bundled, "/mcp/direct") if one["name"] == "TIME_SERIES_INTRADAY")
+    properties = quote["inputSchema"]["properties"]
+    assert "Intraday stock candles of 1 to 60 minutes (premium). For: " in quote["description"]
+    assert not {"datatype", "entitlement"} & properties.keys(), "of the form of an answer, and of a plan"
+    assert properties["month"] == {"type": "string", "description": "Past month as YYYY-MM"}
+    arguments = {"symbol": "IBM", "interval": "5min", "entitlement": "delayed", "select": "close; last 1"}
+    assert call(bundled, "/mcp/direct", "TIME_SERIES_INTRADAY", arguments)["structuredContent"]
 
 
 def test_every_action_of_the_catalog_is_in_exactly_one_group(app: App) -> None:

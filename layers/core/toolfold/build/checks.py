@@ -20,9 +20,6 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MAX_MESSAGE = 200
 """Characters of a message of the library that are shown: the message contains the whole value."""
 
-_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-"""Keywords whose members are schemas by name."""
-
 _MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 """A word in a description that looks like the name of a tool, or like an allowed value of a parameter."""
 
@@ -133,10 +130,10 @@ def _references(schema: Any, path: list[str | int]) -> Iterator[tuple[list[str |
         for key, value in schema.items():
             if key in ("$ref", "$dynamicRef"):
                 yield [*path, key], value
-            elif key in _NAMED and isinstance(value, dict):  # names of properties, of which one may be "$ref"
+            elif key in json_schema.NAMED and isinstance(value, dict):  # of which one may be called "$ref"
                 for name, inner in value.items():
                     yield from _references(inner, [*path, key, name])
-            elif key not in ("const", "enum", "default", "examples"):
+            elif key not in json_schema.DATA_KEYWORDS:
                 yield from _references(value, [*path, key])
     elif isinstance(schema, list):
         for location, value in enumerate(schema):

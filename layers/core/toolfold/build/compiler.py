@@ -195,7 +195,8 @@ def compile_sources(
     categories = _categories(definitions)
     sources = {source.settings.id: source.entry for source in loaded}
     unexposed = {entry.tool.name for entry in definitions if not entry.tool.expose}
-    profiles = compile_profiles(folder, CatalogParts(sources, categories, tools, unexposed), problems)
+    requests = {entry.tool.name: [*entry.tool.example_queries, *entry.tool.aliases] for entry in definitions}
+    profiles = compile_profiles(folder, CatalogParts(sources, categories, tools, unexposed, requests), problems)
     if problems:
         raise SourceError(problems)
     progress(f"Building the search index of {len(tools):,} tools …")

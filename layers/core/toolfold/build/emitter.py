@@ -24,8 +24,6 @@ from toolfold.catalog.head_checks import MAX_TEXT, text_problem
 from toolfold.results import values
 
 _TEXT_KEYWORDS = frozenset({"description", "title", "$comment"})
-_DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
-_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _INSECURE = re.compile(r"\b(?:http|ftp|file|ws)://", re.IGNORECASE)
 _USER_NAME = re.compile(r"(?<=://)[^/\s@]*@")
 _TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][A-Za-z0-9-]{0,20})(?P<rest>(?:\s[^<>]{0,200})?/?)>")
@@ -105,9 +103,9 @@ def clean_schema(schema: Any) -> Any:
         if key in _TEXT_KEYWORDS:
             if text := clean_text(value):
                 cleaned[key] = text
-        elif key in _DATA_KEYWORDS:
+        elif key in json_schema.DATA_KEYWORDS:
             cleaned[key] = value
-        elif key in _NAMED and isinstance(value, Mapping):
+        elif key in json_schema.NAMED and isinstance(value, Mapping):
             cleaned[key] = {name: clean_schema(inner) for name, inner in value.items()}
         elif not key.startswith("x-"):
             cleaned[key] = clean_schema(value)

@@ -13,6 +13,12 @@ from urllib.parse import unquote
 TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 """The types of JSON Schema; ``number`` includes ``integer``."""
 
+NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+"""Keywords whose value is name → schema."""
+
+DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
+"""Keywords whose value is data, and no schema."""
+
 _ANY = frozenset(TYPES)
 _MAX_DEPTH, _MAX_PARTS = 16, 64
 """Maximum depth and number of references and unions that are followed: a schema may refer to itself."""

@@ -178,8 +178,8 @@ def decode_cursor(cursor: object, list_hash: str, entries: int) -> int | None:
 
 
 _STEPS: Mapping[str, str] = {
-    "direct": "Each tool is called by its own name. TOOL_CALL(tool_name, arguments, select) runs one as well, and its "
-    "select picks a part of an answer; TOOL_LIST(query) finds tools.",
+    "direct": "Each tool is called by its own name; select among its arguments picks a part of the answer. "
+    "TOOL_LIST(query) finds tools, and TOOL_GET(tool_name) describes one whole.",
     "grouped": "Each tool is a category: action names one of its tools, and the parameters of that tool are beside it. "
     "An error has the parameters of the tool, and so has TOOL_GET(tool_name). TOOL_CALL(tool_name, arguments, select) "
     "runs any tool, and its select picks a part of an answer; TOOL_LIST(query) finds tools.",

@@ -152,12 +152,14 @@ class CatalogParts(NamedTuple):
         categories: Those of the catalog.
         tools: Name → compiled entry, in the order of the listing.
         unexposed: Names of the tools with ``expose: false``.
+        requests: Name → example requests that need the tool.
     """
 
     sources: Mapping[str, Any]
     categories: Sequence[Mapping[str, Any]]
     tools: Mapping[str, Any]
     unexposed: Collection[str]
+    requests: Mapping[str, Sequence[str]]
 
 
 class CompiledProfiles(NamedTuple):
@@ -222,7 +224,7 @@ def _problem(item: Any) -> str:
 class _Compiler:
     def __init__(self, document: yaml_loader.Document, file: ProfilesFile, parts: CatalogParts) -> None:
         self._document, self._file = document, file
-        self._sources, self._categories, self._tools, self._unexposed = parts
+        self._sources, self._categories, self._tools, self._unexposed, self._requests = parts
         self._known = Known.of(parts.sources, parts.categories, parts.tools)
         self._names = list(parts.tools)
         self._positions = {name_key(name): position for position, name in enumerate(parts.tools)}
@@ -277,16 +279,19 @@ class _Compiler:
         plain = {"title", "most_used"}
         names = [name for name in profiles if name != DEFAULT or entries[name].keys() - plain]
         exposed: dict[str, Any] = {}
+        formats = {id_: entry.get("format_parameter", "") for id_, entry in self._sources.items()}
         for name, profile in profiles.items():
             listed = [(self._names[at], self._tools[self._names[at]]) for at in sorted(self._listed(profile))]
             # The ready-made profiles show what default lists.
             if name == DEFAULT or profile.mode in (None, "grouped"):
                 taken = {*self._positions, *_META_NAMES}
-                formats = {id_: entry.get("format_parameter", "") for id_, entry in self._sources.items()}
                 exposed[f"{name}/grouped"] = make_groups(self._categories, listed, self._kinds, formats, taken)
             if name == DEFAULT or profile.mode in (None, "kinds"):
                 exposed[f"{name}/kinds"] = make_kinds(self._sources, listed, self._kinds)
-        definitions = {line_key(at): definition_of(name, entry) for at, (name, entry) in enumerate(self._tools.items())}
+        definitions = {
+            line_key(at): definition_of(name, entry, self._requests.get(name, ()), formats.get(entry["source"], ""))
+            for at, (name, entry) in enumerate(self._tools.items())
+        }
         return CompiledProfiles(names, {"profiles": entries, "exposed": exposed, "definitions": definitions})
 
     def _entry(self, name: str, profile: ProfileSettings) -> dict[str, Any]:

@@ -21,28 +21,88 @@ from typing import Any
 from toolfold.catalog import json_schema
 from toolfold.results import tokens
 
+MAX_TOOL_TOKENS = 150
+"""Tokens of the definition of one tool, as far as shortening can reach: clients send hundreds of them."""
 
-def definition_of(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the definition of one tool.
+_MAX_TOOL_DESCRIPTION = 190
+"""Characters of its description: clients that search for tools index the first 200."""
+
+_SELECT = {"type": "string", "description": "Columns or SQL"}
+_RULES = frozenset({"examples", "pattern", "format", "minLength", "maxLength", "title"})
+_BOUNDS = frozenset({"default", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+_SHORTER: tuple[tuple[int, frozenset[str]], ...] = (
+    (1000, frozenset()),
+    (60, _RULES),
+    (60, _RULES | _BOUNDS),
+    (40, _RULES | _BOUNDS),
+    (24, _RULES | _BOUNDS),
+)
+"""Steps of shortening: characters of the description of a parameter, and keywords that are left out. A call is checked
+against the whole schema, and its error has what was left out."""
+
+
+def definition_of(name: str, entry: Mapping[str, Any], requests: Sequence[str], left_out: str) -> dict[str, Any]:
+    """Return the definition of one tool, with ``select`` where its answers are data.
 
     Args:
         name: Its name.
         entry: Its compiled entry.
+        requests: Example requests that need it.
+        left_out: A parameter that is not listed; empty: none. A call may have it.
     """
-    return {
-        "name": name,
-        "title": entry["title"],
-        "description": description_of(entry),
-        "inputSchema": entry["parameters"],
-        "annotations": annotations_of([entry["effect"]]),
+    schema, premium = entry["parameters"], entry["hints"].get("premium", {})
+    properties = {
+        key: rule
+        for key, rule in schema.get("properties", {}).items()
+        if key != left_out and not (isinstance(rule, dict) and rule.get("enum", ()) == premium.get(key))
     }
+    if "select" not in properties and not entry["call"].get("skill"):
+        properties["select"] = _SELECT
+    whole = {**schema, "properties": properties}
+    made: dict[str, Any] = {}
+    for characters, dropped in _SHORTER:
+        made = {
+            "name": name,
+            "title": entry["title"],
+            "description": _description(entry, requests),
+            "inputSchema": _brief(whole, characters, dropped | {"additionalProperties"}),
+            "annotations": _hints([entry["effect"]]),
+        }
+        if definition_tokens(made) <= MAX_TOOL_TOKENS:
+            break
+    return made
 
 
-def description_of(entry: Mapping[str, Any]) -> str:
-    """Return the summary and the description of a tool, and what its calls need."""
+def _brief(schema: Any, characters: int, dropped: Collection[str]) -> Any:
+    """Return a schema with short descriptions; values say what a parameter is, where there are some."""
+    if isinstance(schema, list):
+        return [_brief(item, characters, dropped) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "description" and isinstance(value, str):
+            if "enum" not in schema or characters > _MAX_TOOL_DESCRIPTION:
+                made[key] = value if len(value) <= characters else _shorten(value, characters)
+        elif key in json_schema.NAMED and isinstance(value, dict):
+            made[key] = {name: _brief(inner, characters, dropped) for name, inner in value.items()}
+        elif key not in dropped:
+            made[key] = value if key in json_schema.DATA_KEYWORDS else _brief(value, characters, dropped)
+    return made
+
+
+def _description(entry: Mapping[str, Any], requests: Sequence[str]) -> str:
+    """Return what a tool returns, and the example requests that fit; without any, its description."""
     summary, description = entry["summary"].rstrip("."), entry["description"]
-    text = description if description.startswith(summary) else f"{summary}. {description}".rstrip()
-    return f"{text} (premium)" if entry["access"] == "premium" else text
+    text = f"{summary} (premium)" if entry["access"] == "premium" else summary
+    if not requests:
+        more = description if description.startswith(summary) else f"{text}. {description}".rstrip()
+        return more if len(more) <= _MAX_TOOL_DESCRIPTION else f"{more[:_MAX_TOOL_DESCRIPTION].rpartition(' ')[0]}…"
+    before = ". For: "
+    for request in requests:
+        if len(text) + len(before) + len(request) <= _MAX_TOOL_DESCRIPTION:
+            text, before = f"{text}{before}{request}", "; "
+    return text
 
 
 def annotations_of(effects: Collection[str]) -> dict[str, bool]:
