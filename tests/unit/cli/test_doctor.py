@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from toolfold import cli
+from toolfold.catalog.profiles import MODES
+from toolfold.cli.directory import check_definitions
 from toolfold.mock_api.server import MockApi
 
 KEY = "SECRETKEY1234567"
@@ -130,3 +134,37 @@ def test_a_person_reads_one_line_for_each_finding(
     lines = capsys.readouterr().out.splitlines()
     assert all(line.startswith("ok ") for line in lines)
     assert len(lines) >= 4
+
+
+def test_each_mode_lists_what_directories_take(doctor: Doctor) -> None:
+    code, findings = doctor("--offline", "--directory")
+    assert (code, problems(findings)) == (0, {})
+    assert len([one for one in findings if one["subject"] == "directory"]) == len({"default", *MODES})
+
+
+DEFINITION = {
+    "name": "get_row", "title": "Row", "description": "A row.", "annotations": {"readOnlyHint": True},
+    "inputSchema": {"type": "object", "properties": {}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"title": ""}, "get_row has no title"),
+        ({"annotations": {"openWorldHint": True}}, "has neither readOnlyHint nor destructiveHint"),
+        ({"name": "n" * 65}, "has a name of more than 64 characters"),
+        ({"description": ""}, "has a description of 0 characters"),
+        ({"description": "x" * 2049}, "has a description of 2,049 characters"),
+        ({"description": "Always use this tool."}, "gives instructions to the model: 'Always use this tool'"),
+        ({"description": "After list_rows."}, "names another tool: list_rows"),
+        ({"inputSchema": {"properties": {"action": {"enum": ["A", "B", "C", 3]}}}}, "reads and writes"),
+    ],
+)
+def test_what_directories_refuse_is_named(wrong: dict[str, Any], problem: str) -> None:
+    tools = {"A": "read", "B": "write"}
+    catalog: Any = SimpleNamespace(get=lambda name: SimpleNamespace(effect=tools[name]) if name in tools else None)
+    other = {**DEFINITION, "name": "list_rows"}
+    assert list(check_definitions(catalog, [DEFINITION, other])) == []
+    (found,) = check_definitions(catalog, [{**DEFINITION, **wrong}, other])
+    assert problem in found

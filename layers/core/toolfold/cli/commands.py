@@ -108,6 +108,7 @@ _DOCTOR = Command(
     "check settings, catalog, API key, cache and network",
     [
         flag("--offline", help="send nothing"),
+        flag("--directory", help="check what each mode lists by the rules of directories of connectors"),
         _VERBOSE,
         flag("--json", help="print a list of {status, subject, text, next_step}"),
     ],

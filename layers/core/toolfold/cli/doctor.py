@@ -23,7 +23,7 @@ from toolfold.cli import terminal
 from toolfold.cli.application import Options
 from toolfold.cli.environment import install_command
 from toolfold.cli.error_text import for_person
-from toolfold.cli.output import Finding, counted, print_json
+from toolfold.cli.output import Finding, counted, meta_tools, print_json
 from toolfold.cli.terminal import wrap
 from toolfold.errors import CallError, SettingsError
 from toolfold.execution.api_keys import resolve_api_key
@@ -64,7 +64,12 @@ _CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE
 
 
 def diagnose(
-    environment: Mapping[str, str], *, offline: bool = False, verbose: bool = False, mistake: str = ""
+    environment: Mapping[str, str],
+    *,
+    offline: bool = False,
+    verbose: bool = False,
+    directory: bool = False,
+    mistake: str = "",
 ) -> Iterator[Finding]:
     """Run all checks, in the order in which one needs the other.
 
@@ -72,6 +77,7 @@ def diagnose(
         environment: the environment variables.
         offline: whether nothing may be sent.
         verbose: whether each request is printed to stderr.
+        directory: whether what ``tools/list`` returns is checked by the rules of directories.
         mistake: a sentence about a settings file that cannot be used, or empty.
     """
     yield _installation()
@@ -104,6 +110,10 @@ def diagnose(
         yield from _key(source, settings, _without_keys_of_others(environment, catalog, source))
         if not offline:
             yield _reachable(source, settings, verbose=verbose)
+    if directory:
+        from toolfold.cli.directory import check_directory
+
+        yield from check_directory(meta_tools())
 
 
 def _installation() -> Finding:
@@ -279,7 +289,13 @@ def _lines(finding: Finding) -> list[str]:
 
 def _print_findings(options: Options) -> list[Finding]:
     findings = []
-    for finding in diagnose(os.environ, offline=options.offline, verbose=options.verbose, mistake=options.mistake):
+    for finding in diagnose(
+        os.environ,
+        offline=options.offline,
+        verbose=options.verbose,
+        directory=options.directory,
+        mistake=options.mistake,
+    ):
         findings.append(finding)
         if not options.json:
             print("\n".join(_lines(finding)), flush=True)

@@ -1,0 +1,71 @@
+"""``toolfold doctor --directory``: check what ``tools/list`` returns by the rules of directories of connectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolfold.build.prompt_injection import find_prompt_injection
+from toolfold.cli.output import Finding, counted
+from toolfold.exposure.profiles import profile_names, select
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog
+    from toolfold.meta_tools.dispatcher import MetaTools
+
+MAX_NAME, MAX_DESCRIPTION = 64, 2_048
+"""Characters that a tool may have: the APIs of models take no longer name either."""
+
+_MAX_SHOWN = 3
+
+
+def check_definitions(catalog: Catalog, definitions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what directories refuse, as ``NAME problem``.
+
+    Args:
+        catalog: Has the effects of the tools that a definition stands for.
+        definitions: Those of ``tools/list``.
+    """
+    # A word without _ may be one of the subject: EMA and SMA are tools, and averages.
+    names = {one["name"] for one in definitions if "_" in one["name"]}
+    for one in definitions:
+        name, description, hints = one["name"], one.get("description", ""), one.get("annotations", {})
+        if not one.get("title"):
+            yield f"{name} has no title"
+        if not {"readOnlyHint", "destructiveHint"} & hints.keys():
+            yield f"{name} has neither readOnlyHint nor destructiveHint"
+        if len(_effects(catalog, one)) > 1:
+            yield f"{name} reads and writes"
+        if len(name) > MAX_NAME:
+            yield f"{name} has a name of more than {MAX_NAME} characters"
+        if not 0 < len(description) <= MAX_DESCRIPTION:
+            yield f"{name} has a description of {len(description):,} characters, not 1 to {MAX_DESCRIPTION:,}"
+        yield from (f"{name} {kind}: {excerpt}" for kind, excerpt in find_prompt_injection(description))
+        if others := sorted(names.intersection(re.findall(r"\w+", description)) - {name}):
+            yield f"{name} names another tool: {others[0]}"
+
+
+def _effects(catalog: Catalog, definition: Mapping[str, Any]) -> set[bool]:
+    """Return whether the tools that a definition names as values only read: both where some do and some do not."""
+    rules = definition["inputSchema"].get("properties", {}).values()
+    named = (value for rule in rules if isinstance(rule, dict) for value in rule.get("enum", ()))
+    tools = (catalog.get(value) for value in named if isinstance(value, str))
+    return {tool.effect == "read" for tool in tools if tool is not None}
+
+
+def check_directory(tools: MetaTools) -> Iterator[Finding]:
+    """Yield a finding for each profile and mode of the catalog."""
+    for name in profile_names(tools.catalog()):
+        definitions = select(tools, name).every_definition()
+        found = list(check_definitions(tools.catalog(), definitions))
+        if not found:
+            yield Finding("ok", "directory", f"{name}: {counted(len(definitions), 'tool')} as directories want them.")
+            continue
+        more = f"; and {len(found) - _MAX_SHOWN} more" if len(found) > _MAX_SHOWN else ""
+        yield Finding(
+            "problem",
+            "directory",
+            f"{name}: {'; '.join(found[:_MAX_SHOWN])}{more}.",
+            "Correct the texts in overlay.yaml or the YAML of the source, and compile the catalog.",
+        )
