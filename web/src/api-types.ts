@@ -81,6 +81,8 @@ export interface Search {
   total: number;
   /** How many of the first hits match about equally well. */
   best: number;
+  /** How well the first hits fit. */
+  confidence: "sure" | "weak" | "nothing";
 }
 
 export type DetailLevel = "full" | "medium" | "minimal";

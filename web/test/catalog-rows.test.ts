@@ -31,6 +31,7 @@ const search: Search = {
   ],
   total: 3,
   best: 1,
+  confidence: "sure",
 };
 const none = { source: "", category: "" };
 

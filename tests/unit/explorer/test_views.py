@@ -129,6 +129,7 @@ def test_search_has_the_hits_of_the_search_of_the_model() -> None:
     expected = search(CATALOG, "dividnds of apple")
     assert [hit["name"] for hit in found["hits"]] == [CATALOG.summary(hit.position).name for hit in expected.hits[:5]]
     assert (found["total"], found["best"]) == (len(expected.hits), expected.top_ties)
+    assert found["confidence"] == expected.fit.name.lower()
     for hit in found["hits"]:
         assert sum(part["weight"] for part in hit["terms"]) == pytest.approx(hit["score"], abs=0.01)
 

@@ -139,7 +139,8 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
     // The catalog was compiled again: the search has tools that the page does not know yet.
     if (found?.hits.some(({ name }) => !findTool(data, name))) void loadCatalog(true);
   }, [found]);
-  const status = found ? `${formatCount(rows.length, "tool")} found` : formatCount(rows.length, "tool");
+  const isWeak = found?.confidence === "weak" && rows.length > 0;
+  const status = isWeak ? `No tool fits closely; the nearest ${formatNumber(rows.length)}` : `${formatCount(rows.length, "tool")}${found ? " found" : ""}`;
   useEffect(() => {
     const timer = setTimeout(() => announce(status), ANNOUNCE_MS);
     return () => clearTimeout(timer);

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from toolfold.catalog.index_fields import FIELDS, SATURATION, SCALE, term_counts
+from toolfold.catalog.query import UNKNOWN_NAME
 from toolfold.catalog.tokenizer import stems, words
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for vocabulary in vocabularies:
         for kind, names in vocabulary.names.items():
-            for word in words(names.words):
+            for word in [*words(names.words), *([UNKNOWN_NAME] if names.unknown else [])]:
                 found.setdefault(word, {})[f"@{kind}"] = None
         ignored = set(words(vocabulary.ignored))
         phrases = [

@@ -25,8 +25,8 @@ _CORRECTED = 0.8
 _KIND = 1.5
 _NAME_LIKE = 0.5
 
-_UNKNOWN_NAME = "@company"
-"""Term for an unknown capitalised word: most names in queries are names of companies."""
+UNKNOWN_NAME = "@"
+"""Entry of the synonyms with the kinds of names that an unknown capitalised word may be."""
 
 _SHORTEST_PART, _LONGEST_UNSPACED = 4, 8
 """Minimum letters of a part of a compound; maximum characters of a word in a script without spaces."""
@@ -117,7 +117,8 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
             if before:
                 parsed.terms.extend(_phrase(catalog, before, word))
             if found is None:
-                found = [Term(_UNKNOWN_NAME, _NAME_LIKE, word)] if is_name else []
+                kinds = catalog.synonyms(UNKNOWN_NAME) or () if is_name else ()
+                found = [Term(kind, _NAME_LIKE, word) for kind in kinds]
                 parsed.unknown += [] if is_name else [word]
             term = _add(parsed, found, term)
     for joined in _JOINED.findall(text)[:MAX_WORDS]:

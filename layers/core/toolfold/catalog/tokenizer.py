@@ -38,6 +38,12 @@ _ENDINGS = tuple(
     """.split()
 )
 
+_WHOLE = frozenset(
+    "author carrier center consumer container corner counter customer director factor folder header news poster server"
+    " ticker".split()
+)
+"""Words whose rest without -er or -s is another word: customer and custom, author and auth, news and new."""
+
 
 def in_words(name: str) -> str:
     """Split the name of a tool into words: ``getGlobalQuote`` becomes ``get Global Quote``."""
@@ -73,11 +79,15 @@ def stems(text: str) -> list[str]:
 
 def stem(word: str) -> str:
     """Return ``word`` without its ending: ``prices``, ``priced`` and ``pricing`` become one term."""
-    if len(word) < 4 or word == "news" or not word.isascii() or not word.isalpha() or word.endswith(("ss", "us", "is")):
+    if len(word) < 4 or not word.isascii() or not word.isalpha() or word.endswith(("ss", "us", "is")):
         return word
+    if word in _WHOLE or word[:-1] in _WHOLE:
+        return word if word in _WHOLE else word[:-1]
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) + len(instead) >= 3:
             word = word[: len(word) - len(ending)] + instead
+            if instead:  # actively → active → activ, as active itself
+                return stem(word)
             break
     # running → runn → run: English doubles the last letter before some endings.
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word

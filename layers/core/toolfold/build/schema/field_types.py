@@ -101,6 +101,8 @@ class Names(Model):
     tools: list[str] = []
     preferred: list[str] = []
     """Tools that are preferred for a query with nothing but such a name."""
+    unknown: bool = False
+    """Whether a capitalised word that nothing knows is most likely such a name."""
     words: str
 
     def matches_tool(self, category: str, tool: str) -> bool:

@@ -60,6 +60,7 @@ def respond(explorer: Explorer, request: PageRequest) -> Response:
             "hits": hits,
             "total": len(explained.result.hits),
             "best": explained.result.top_ties,
+            "confidence": explained.result.fit.name.lower(),
         }
     )
 
