@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
 from math import prod
 from random import Random
@@ -189,17 +190,17 @@ def _texts(root: Mapping[str, Any], rule: Any, name: str) -> Iterator[str]:
     text = name.ljust(least, "x") if isinstance(least, int) and least < 1000 else name
     text = text[:most] if isinstance(most, int) else text
     # A text of a pattern is nothing to read, so it comes after the name.
-    yield from (text, *_matching(pattern))
+    yield from (text, *(_matching(pattern) if isinstance(pattern, str) else ()))
 
 
-def _matching(pattern: Any) -> Iterator[str]:
-    """Yield a short text that fits a regular expression, if one is found."""
-    if not isinstance(pattern, str) or len(pattern) > _MAX_PATTERN:
-        return
-    if prod(map(int, re.findall(r"\{([1-9]\d{0,9})", pattern))) <= _MAX_REPEATS:
+@lru_cache(maxsize=1000)
+def _matching(pattern: str) -> tuple[str, ...]:
+    """Return a short text that fits a regular expression, if one is found. Tools of a service share their patterns."""
+    if len(pattern) <= _MAX_PATTERN and prod(map(int, re.findall(r"\{([1-9]\d{0,9})", pattern))) <= _MAX_REPEATS:
         # An expression of another language may have what Python does not know.
         with suppress(re.error, LookupError, OverflowError, RecursionError, ValueError):
-            yield Rstr(_Shortest()).xeger(pattern)
+            return (Rstr(_Shortest()).xeger(pattern),)
+    return ()
 
 
 class _Shortest(Random):

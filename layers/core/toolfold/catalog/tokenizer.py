@@ -5,6 +5,7 @@ The compiler and the search use the same functions, because both must produce th
 
 from __future__ import annotations
 
+import functools
 import re
 
 _WORD = re.compile(r"[^\W_]+")
@@ -77,6 +78,7 @@ def stems(text: str) -> list[str]:
     return [stem(word) for word in words(text)]
 
 
+@functools.lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """Return ``word`` without its ending: ``prices``, ``priced`` and ``pricing`` become one term."""
     if len(word) < 4 or not word.isascii() or not word.isalpha() or word.endswith(("ss", "us", "is")):

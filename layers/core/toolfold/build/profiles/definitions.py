@@ -180,11 +180,13 @@ class _Names:
     """Gives each group a name of its own."""
 
     def __init__(self, taken: Collection[str]) -> None:
-        self._taken = set(taken)
+        self._of_tools, self._taken = taken, set(taken)
 
     def make(self, label: str) -> str:
         """Return a name for ``label`` that MCP allows."""
         base = re.sub(r"[^A-Za-z0-9_-]+", "__", label)[:_MAX_NAME]
+        if base.upper() in self._of_tools:  # the category of INDEX_DATA
+            base = f"{base}_tools"
         name, number = base, 1
         while name.upper() in self._taken:
             number += 1
