@@ -2,8 +2,10 @@
 
 Locations and forms from the clients' documentation: modelcontextprotocol.io/docs/develop/connect-local-servers (Claude
 Desktop), code.claude.com/docs/en/mcp (Claude Code), cursor.com/docs/context/mcp and /install-links,
-code.visualstudio.com/docs/copilot/reference/mcp-configuration and /api/extension-guides/ai/mcp. Of the programs between
-a client and a deployment: github.com/aws/mcp-proxy-for-aws, github.com/geelen/mcp-remote.
+code.visualstudio.com/docs/copilot/reference/mcp-configuration and /api/extension-guides/ai/mcp,
+docs.windsurf.com/windsurf/cascade/mcp, geminicli.com/docs/tools/mcp-server, zed.dev/docs/ai/mcp,
+lmstudio.ai/docs/app/mcp. Of the programs between a client and a deployment: github.com/aws/mcp-proxy-for-aws,
+github.com/geelen/mcp-remote.
 """
 
 from __future__ import annotations
@@ -34,6 +36,15 @@ def _application_data(*parts: str) -> Path:
     return base.joinpath(*parts)
 
 
+def _zed_settings() -> Path:
+    """Return the file of Zed, which is not with those of other applications on macOS."""
+    return (
+        Path.home() / ".config/zed/settings.json"
+        if sys.platform == "darwin"
+        else _application_data("zed", "settings.json")
+    )
+
+
 @dataclass(frozen=True)
 class Client:
     """An MCP client.
@@ -44,6 +55,7 @@ class Client:
         path: Returns the file.
         has_type: Whether an entry says how the server is reached.
         variable: How a value of an entry names a variable; empty: its file has neither variables nor URLs.
+        url: The member of an entry that has the URL of a server.
         has_inputs: Whether the variable is an input, which the user types into the client and the file describes.
     """
 
@@ -52,6 +64,7 @@ class Client:
     path: Callable[[], Path]
     has_type: bool = False
     variable: str = ""
+    url: str = "url"
     has_inputs: bool = False
 
     def entry(self, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
@@ -66,7 +79,7 @@ class Client:
     def endpoint_entry(self, url: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return the entry of a server at ``url``."""
         sent = {"headers": dict(headers)} if headers else {}
-        return {**({"type": "http"} if self.has_type else {}), "url": url, **sent}
+        return {**({"type": "http"} if self.has_type else {}), self.url: url, **sent}
 
     def inputs(self, variable: str) -> list[dict[str, Any]]:
         """Return what the member ``inputs`` of the file has for a secret; empty for clients without inputs."""
@@ -88,6 +101,18 @@ CLIENTS: Mapping[str, Client] = {
         "${input:%s}",
         has_inputs=True,
     ),
+    "windsurf": Client(
+        "Windsurf",
+        "mcpServers",
+        lambda: Path.home() / ".codeium" / "windsurf" / "mcp_config.json",
+        variable="${env:%s}",
+        url="serverUrl",
+    ),
+    "gemini-cli": Client(
+        "Gemini CLI", "mcpServers", lambda: Path.home() / ".gemini" / "settings.json", variable="${%s}", url="httpUrl"
+    ),
+    "zed": Client("Zed", "context_servers", _zed_settings),
+    "lm-studio": Client("LM Studio", "mcpServers", lambda: Path.home() / ".lmstudio" / "mcp.json"),
 }
 """Name on the command line → client."""
 
@@ -184,6 +209,10 @@ def endpoint_snippets(url: str, program: Sequence[str] = (), name: str = "toolfo
     described = json.dumps({"name": name, **vscode.endpoint_entry(url)}, separators=(",", ":"))
     yield _link("vscode", f"vscode:mcp/install?{quote(described, safe='')}")
     yield _json("vscode", ".vscode/mcp.json", name, vscode.endpoint_entry(url))
+    yield _json("windsurf", "~/.codeium/windsurf/mcp_config.json", name, CLIENTS["windsurf"].endpoint_entry(url))
+    yield _json("gemini-cli", "~/.gemini/settings.json", name, CLIENTS["gemini-cli"].endpoint_entry(url))
+    yield _json("zed", "settings.json", name, CLIENTS["zed"].entry(command, {}))
+    yield _json("lm-studio", "mcp.json", name, CLIENTS["lm-studio"].entry(command, {}))
 
 
 def _bridge_options(url: str) -> tuple[str, ...]:

@@ -53,6 +53,11 @@ def config(client: str) -> Path:
         ("linux", "vscode", ".config/Code/User/mcp.json"),
         ("linux", "cursor", ".cursor/mcp.json"),
         ("linux", "claude-code", ".claude.json"),
+        ("win32", "windsurf", ".codeium/windsurf/mcp_config.json"),
+        ("linux", "gemini-cli", ".gemini/settings.json"),
+        ("darwin", "zed", ".config/zed/settings.json"),
+        ("win32", "zed", "AppData/zed/settings.json"),
+        ("linux", "lm-studio", ".lmstudio/mcp.json"),
     ],
 )
 def test_each_client_has_its_own_file(
@@ -378,8 +383,8 @@ class TestDeployment:
     def test_the_key_is_written_only_where_the_client_has_no_variables(
         self, entry: Callable[..., dict[str, Any]]
     ) -> None:
-        holds_key = {client: KEY in json.dumps(entry(client, "--access", "open")) for client in CLIENTS}
-        assert holds_key == {"claude-desktop": True, "claude-code": False, "cursor": False, "vscode": False}
+        holds_key = {client for client in CLIENTS if KEY in json.dumps(entry(client, "--access", "open"))}
+        assert holds_key == {"claude-desktop", "zed", "lm-studio"}
         assert not any(KEY in json.dumps(entry(client, "--access", "oauth")) for client in CLIENTS)
 
     def test_an_input_is_added_beside_others_and_once(self, entry: Callable[..., dict[str, Any]]) -> None:

@@ -71,8 +71,8 @@ _CALL = Command(
 _CLIENT = argument(
     "client",
     "CLIENT",
-    "claude-desktop, claude-code, cursor or vscode",
-    type=Choice(("claude-code", "claude-desktop", "cursor", "vscode")),
+    "claude-desktop, claude-code, cursor, vscode, windsurf, gemini-cli, zed or lm-studio",
+    type=Choice(("claude-code", "claude-desktop", "cursor", "gemini-cli", "lm-studio", "vscode", "windsurf", "zed")),
 )
 _CLIENT_NAME = option("--name", default="toolfold", help="name of the server in the client (default toolfold)")
 _CONFIG = option("--config", type=PATH, metavar="FILE", help="configuration file, if it is not the usual one")
