@@ -11,7 +11,7 @@ export UV_SYSTEM_CERTS ?= true
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow explore test-on check lint types imports prose docs catalog catalog-check catalog-lint measure measure-check lock wheel clean
+.PHONY: help demo test test-slow explore test-on check lint types imports prose docs catalog catalog-check catalog-lint measure measure-check lock release clean
 
 usual := demo test check page catalog store-key deploy smoke publish logs
 
@@ -78,7 +78,7 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 coverage: ## run the fast tests on Python 3.13, and fail below 90 % of the lines
 	COVERAGE_CORE=sysmon $(MAKE) test-on VERSION=3.13 ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=90"
 
-check: lint prose types imports size-check docs catalog-check catalog-lint measure-check dialogues-check eval-agent test-slow semantic ui-test browser wheel validate e2e clients clients-built ## run everything else that CI runs
+check: lint prose types imports size-check docs catalog-check catalog-lint measure-check dialogues-check eval-agent test-slow semantic ui-test browser release validate e2e clients clients-built ## run everything else that CI runs
 
 lint: .venv/.dev ## check style and format with ruff
 	$(bin)/ruff check .
@@ -134,9 +134,9 @@ measure-spelling: .venv/.dev ## measure from which similarity a known name is su
 picture: .venv/.dev ## draw the architecture from template.yaml: docs/images/architecture.svg
 	$(bin)/python -m scripts.architecture_picture
 
-wheel: .venv/.dev ui ## build the wheel, install it into an empty environment, read its catalog and its page
-	rm -rf dist build/wheel-check
-	$(bin)/python -m build --quiet --wheel --no-isolation
+release: .venv/.dev ui ## build what a release publishes into dist/; install the wheel, read its catalog and its page
+	rm -rf build/wheel-check
+	$(bin)/python -m scripts.release
 	$(bin)/uv venv --quiet --python $(bin)/python build/wheel-check
 	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --require-hashes -r requirements/package.txt
 	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --no-deps dist/*.whl

@@ -1,6 +1,6 @@
 """Start `toolfold ui` of an installation, and read the page with all its files as a browser does.
 
-For `make wheel`: an installed package must have the built page.
+For `make release`: an installed package must have the built page.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ OLDEST_NODE = (22, 19)
 CONFORMANCE = "@modelcontextprotocol/conformance/dist/index.js"
 INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 MCPORTER = "mcporter/dist/cli.js"
+MCPB = "@anthropic-ai/mcpb/dist/cli/cli.js"
 
 META_TOOLS = ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"]
 QUOTE = {"symbol": "AAPL", "datatype": "json"}

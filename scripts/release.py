@@ -1,0 +1,160 @@
+"""Build what a release publishes into ``dist/``: ``make release``.
+
+- the wheel, with the page of the web explorer, and the sdist
+- ``toolfold.mcpb``: a bundle that a client installs by a click; its host installs the wheel with uv
+- ``server.json``: the entry of the registry of MCP servers
+- ``llms.txt``: the pages of the documentation, for models
+
+Publishing them is a person's act. Forms: github.com/modelcontextprotocol/mcpb (``MANIFEST.md``, 0.4),
+github.com/modelcontextprotocol/registry (``server.json``, 2025-12-11), llmstxt.org.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from toolfold.version import __version__
+
+DIST, DOCS = Path("dist"), Path("docs")
+REGISTRY_NAME = "io.github.toolfold/toolfold"
+"""Its first part is whose GitHub account publishes; README.md has it too, by which the registry knows the package."""
+
+_KEY, _KEY_URL = "ALPHA_VANTAGE_API_KEY", "https://www.alphavantage.co/support/#api-key"
+_SERVER = "from toolfold.cli import main\n\nraise SystemExit(main(['stdio']))\n"
+_SECTIONS = {"tutorial": "Tutorials", "how-to": "How-to", "reference": "Reference", "explanation": "Explanation"}
+_MAX_REGISTRY_DESCRIPTION = 100
+
+
+def project() -> dict[str, Any]:
+    """Return ``[project]`` of ``pyproject.toml``."""
+    found: dict[str, Any] = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return found
+
+
+def manifest(version: str = __version__) -> dict[str, Any]:
+    """Return ``manifest.json`` of the bundle: the key is entered in the client, which keeps it."""
+    about = project()
+    return {
+        "manifest_version": "0.4",
+        "name": "toolfold",
+        "display_name": "toolfold",
+        "version": version,
+        "description": about["description"],
+        "author": {"name": "The toolfold authors"},
+        "license": about["license"],
+        "keywords": about["keywords"],
+        "server": {
+            "type": "uv",
+            "entry_point": "server.py",
+            "mcp_config": {
+                "command": "uv",
+                "args": ["run", "--directory", "${__dirname}", "server.py"],
+                "env": {_KEY: "${user_config.api_key}"},
+            },
+        },
+        "tools": [
+            {"name": "TOOL_LIST", "description": "Finds tools, or lists all."},
+            {"name": "TOOL_GET", "description": "Describes tools in full."},
+            {"name": "TOOL_CALL", "description": "Runs a tool."},
+        ],
+        "user_config": {
+            "api_key": {
+                "type": "string",
+                "title": "Alpha Vantage API key",
+                "description": f"A free key: {_KEY_URL}",
+                "required": True,
+                "sensitive": True,
+            }
+        },
+        "compatibility": {"platforms": ["darwin", "win32", "linux"], "runtimes": {"python": about["requires-python"]}},
+    }
+
+
+def registry_entry(version: str = __version__) -> dict[str, Any]:
+    """Return ``server.json``."""
+    description = "Hundreds of API tools behind three: TOOL_LIST, TOOL_GET and TOOL_CALL. First: Alpha Vantage."
+    assert len(description) <= _MAX_REGISTRY_DESCRIPTION
+    return {
+        "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+        "name": REGISTRY_NAME,
+        "title": "toolfold",
+        "description": description,
+        "version": version,
+        "packages": [
+            {
+                "registryType": "pypi",
+                "identifier": "toolfold",
+                "version": version,
+                "runtimeHint": "uvx",
+                "transport": {"type": "stdio"},
+                "packageArguments": [{"type": "positional", "value": "stdio"}],
+                "environmentVariables": [
+                    {
+                        "name": _KEY,
+                        "description": f"API key of Alpha Vantage; a free one: {_KEY_URL}",
+                        "isRequired": True,
+                        "isSecret": True,
+                    }
+                ],
+            }
+        ],
+    }
+
+
+def llms_text() -> str:
+    """Return ``llms.txt``: each page of the documentation by its heading, in the four sections."""
+    lines = ["# toolfold", "", f"> {project()['description']}"]
+    for folder, title in _SECTIONS.items():
+        pages = sorted((DOCS / folder).rglob("*.md"))
+        lines += ["", f"## {title}", "", *(f"- [{_heading(page)}]({page.as_posix()})" for page in pages)]
+    return "\n".join(lines) + "\n"
+
+
+def _heading(page: Path) -> str:
+    found = re.search(r"^# (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1].strip() if found else page.stem
+
+
+def write_bundle(path: Path, wheel: Path) -> None:
+    """Write the bundle: the manifest, and a project of one dependency, the wheel beside it.
+
+    Args:
+        path: The file to write.
+        wheel: The wheel.
+    """
+    about = project()
+    of_wheel = f'[tool.uv.sources]\ntoolfold = {{ path = "{wheel.name}" }}\n'
+    bundled = (
+        f'[project]\nname = "toolfold-bundle"\nversion = "{__version__}"\n'
+        f'requires-python = "{about["requires-python"]}"\ndependencies = ["toolfold"]\n\n{of_wheel}'
+    )
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", json.dumps(manifest(), indent=2) + "\n")
+        archive.writestr("pyproject.toml", bundled)
+        archive.writestr("server.py", _SERVER)
+        archive.write(wheel, wheel.name)
+
+
+def main() -> int:
+    """Build everything, print each file and its size, and return 0."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "build", "--quiet", "--no-isolation"], check=True)
+    (wheel,) = DIST.glob("*.whl")
+    write_bundle(DIST / "toolfold.mcpb", wheel)
+    (DIST / "server.json").write_text(json.dumps(registry_entry(), indent=2) + "\n", encoding="utf-8")
+    (DIST / "llms.txt").write_text(llms_text(), encoding="utf-8")
+    for path in sorted(DIST.iterdir()):
+        print(f"{path}: {path.stat().st_size:,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
