@@ -94,6 +94,7 @@ BRIDGE = ["npx", "-y", "mcp-remote", URL]
         ("cursor", "oauth", "", {"url": URL}),
         ("windsurf", "open", "KEY", {"serverUrl": URL, "headers": {"X-API-Key": "${env:KEY}"}}),
         ("gemini-cli", "open", "KEY", {"httpUrl": URL, "headers": {"X-API-Key": "${KEY}"}}),
+        ("codex", "open", "KEY", {"url": URL, "env_http_headers": {"X-API-Key": "KEY"}}),
         ("zed", "oauth", "", {"command": BRIDGE[0], "args": BRIDGE[1:]}),
         ("cursor", "open", "KEY", {"url": URL, "headers": {"X-API-Key": "${env:KEY}"}}),
         ("vscode", "iam", "", {"type": "stdio", "command": PROXY[0], "args": PROXY[1:], "env": REGION}),

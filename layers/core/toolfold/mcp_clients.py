@@ -4,8 +4,8 @@ Locations and forms from the clients' documentation: modelcontextprotocol.io/doc
 Desktop), code.claude.com/docs/en/mcp (Claude Code), cursor.com/docs/context/mcp and /install-links,
 code.visualstudio.com/docs/copilot/reference/mcp-configuration and /api/extension-guides/ai/mcp,
 docs.windsurf.com/windsurf/cascade/mcp, geminicli.com/docs/tools/mcp-server, zed.dev/docs/ai/mcp,
-lmstudio.ai/docs/app/mcp. Of the programs between a client and a deployment: github.com/aws/mcp-proxy-for-aws,
-github.com/geelen/mcp-remote.
+lmstudio.ai/docs/app/mcp, developers.openai.com/codex/mcp. Of the programs between a client and a deployment:
+github.com/aws/mcp-proxy-for-aws, github.com/geelen/mcp-remote.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class Client:
         has_type: Whether an entry says how the server is reached.
         variable: How a value of an entry names a variable; empty: its file has neither variables nor URLs.
         url: The member of an entry that has the URL of a server.
+        headers: The member that has what is sent with each request.
+        is_toml: Whether the file is TOML, not JSON.
         has_inputs: Whether the variable is an input, which the user types into the client and the file describes.
     """
 
@@ -65,6 +67,8 @@ class Client:
     has_type: bool = False
     variable: str = ""
     url: str = "url"
+    headers: str = "headers"
+    is_toml: bool = False
     has_inputs: bool = False
 
     def entry(self, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
@@ -78,7 +82,7 @@ class Client:
 
     def endpoint_entry(self, url: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return the entry of a server at ``url``."""
-        sent = {"headers": dict(headers)} if headers else {}
+        sent = {self.headers: dict(headers)} if headers else {}
         return {**({"type": "http"} if self.has_type else {}), self.url: url, **sent}
 
     def inputs(self, variable: str) -> list[dict[str, Any]]:
@@ -110,6 +114,14 @@ CLIENTS: Mapping[str, Client] = {
     ),
     "gemini-cli": Client(
         "Gemini CLI", "mcpServers", lambda: Path.home() / ".gemini" / "settings.json", variable="${%s}", url="httpUrl"
+    ),
+    "codex": Client(
+        "Codex",
+        "mcp_servers",
+        lambda: Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "config.toml",
+        variable="%s",
+        headers="env_http_headers",
+        is_toml=True,
     ),
     "zed": Client("Zed", "context_servers", _zed_settings),
     "lm-studio": Client("LM Studio", "mcpServers", lambda: Path.home() / ".lmstudio" / "mcp.json"),
@@ -211,6 +223,7 @@ def endpoint_snippets(url: str, program: Sequence[str] = (), name: str = "toolfo
     yield _json("vscode", ".vscode/mcp.json", name, vscode.endpoint_entry(url))
     yield _json("windsurf", "~/.codeium/windsurf/mcp_config.json", name, CLIENTS["windsurf"].endpoint_entry(url))
     yield _json("gemini-cli", "~/.gemini/settings.json", name, CLIENTS["gemini-cli"].endpoint_entry(url))
+    yield _command("codex", ("codex", "mcp", "add", name, "--url", url))
     yield _json("zed", "settings.json", name, CLIENTS["zed"].entry(command, {}))
     yield _json("lm-studio", "mcp.json", name, CLIENTS["lm-studio"].entry(command, {}))
 

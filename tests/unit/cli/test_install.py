@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,10 @@ def config(client: str) -> Path:
     return CLIENTS[client].path()
 
 
+def parse(client: str, text: str) -> Any:
+    return tomllib.loads(text) if CLIENTS[client].is_toml else json.loads(text)
+
+
 @pytest.mark.parametrize(
     ("system", "client", "expected"),
     [
@@ -58,6 +63,7 @@ def config(client: str) -> Path:
         ("darwin", "zed", ".config/zed/settings.json"),
         ("win32", "zed", "AppData/zed/settings.json"),
         ("linux", "lm-studio", ".lmstudio/mcp.json"),
+        ("linux", "codex", ".codex/config.toml"),
     ],
 )
 def test_each_client_has_its_own_file(
@@ -71,7 +77,7 @@ def test_each_client_has_its_own_file(
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_entry_starts_toolfold_by_its_full_path_with_the_key(install: Install, client: str) -> None:
     code, out, err = install(client, "--yes")
-    entry = json.loads(config(client).read_text())[CLIENTS[client].section]["toolfold"]
+    entry = parse(client, config(client).read_text())[CLIENTS[client].section]["toolfold"]
     assert code == 0
     assert Path(entry["command"]).is_absolute()
     assert entry["args"][-1] == "stdio"
@@ -164,7 +170,7 @@ def test_the_command_for_an_entry_by_hand_prints_the_same_entry(install: Install
     err = install(client, "--name", "my stocks", "--profile", "grouped", "--yes")[2]
     _, _, command = err.partition("by hand: toolfold install ")
     code, out, _ = install(*shlex.split(command))
-    entry = json.loads(out)[CLIENTS[client].section]["my stocks"]
+    entry = parse(client, out)[CLIENTS[client].section]["my stocks"]
     assert (code, entry["args"][-2:]) == (0, ["--profile", "grouped"])
 
 
@@ -359,7 +365,7 @@ class TestDeployment:
         def written(client: str, *options: str) -> dict[str, Any]:
             code, out, err = install(client, "--endpoint", self.ADDRESS, "--yes", *options)
             assert (code, KEY in out + err) == (0, False), err
-            found: dict[str, Any] = json.loads(config(client).read_text())
+            found: dict[str, Any] = parse(client, config(client).read_text())
             return found
 
         return written
@@ -447,3 +453,54 @@ def test_the_settings_file_of_the_user_is_read_by_the_server_too(
     (tmp_path / "toolfold").mkdir()
     (tmp_path / "toolfold/settings.toml").write_text("max_tokens = 900\n")
     assert "Set here" not in install("cursor", "--print")[2]
+
+
+TOML = """# mine
+model = "o5"
+
+[mcp_servers.other]
+command = "x" # [y]
+env = { TOKEN = "OTHERSECRET" }
+
+# my profiles
+[[profiles]]
+name = "a"
+"""
+
+
+def test_a_table_of_toml_is_added_changed_and_removed_and_the_rest_stays(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = config("codex")
+    path.parent.mkdir()
+    path.write_text(TOML)
+    code, out, _ = install("codex", "--yes")
+    assert (code, path.read_text().startswith(TOML)) == (0, True)
+    assert tomllib.loads(path.read_text())["mcp_servers"]["toolfold"]["env"] == {"ALPHA_VANTAGE_API_KEY": KEY}
+    assert KEY not in out
+    assert "already" in install("codex", "--yes")[1]
+    install("codex", "--yes", "--env", "TOOLFOLD_CACHE=off")
+    assert path.read_text().count("[mcp_servers.toolfold]") == 1
+    assert cli.main(["uninstall", "codex", "--yes"]) == 0
+    assert path.read_text() == TOML
+    path.write_text('[mcp_servers.toolfold]\na = 1\n[mcp_servers.toolfold.env]\nB = "c"\n\n# c\n[z]\n')
+    assert cli.main(["uninstall", "codex", "--yes"]) == 0
+    assert path.read_text() == "# c\n[z]\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('[mcp_servers]\ntoolfold = { command = "x" }\n', "mcp_servers.toolfold: the table is written in a form"),
+        ("mcp_servers = 3\n", "is not an object"),
+        ("a = \n", "is not TOML"),
+    ],
+)
+def test_toml_that_cannot_be_changed_safely_is_left_as_it_is(install: Install, content: str, problem: str) -> None:
+    path = config("codex")
+    path.parent.mkdir()
+    path.write_text(content)
+    code, _, err = install("codex", "--yes")
+    assert code == 1
+    assert problem in err
+    assert path.read_text() == content

@@ -71,8 +71,10 @@ _CALL = Command(
 _CLIENT = argument(
     "client",
     "CLIENT",
-    "claude-desktop, claude-code, cursor, vscode, windsurf, gemini-cli, zed or lm-studio",
-    type=Choice(("claude-code", "claude-desktop", "cursor", "gemini-cli", "lm-studio", "vscode", "windsurf", "zed")),
+    "claude-desktop, claude-code, cursor, vscode, codex, windsurf, gemini-cli, zed or lm-studio",
+    type=Choice(
+        ("claude-code", "claude-desktop", "codex", "cursor", "gemini-cli", "lm-studio", "vscode", "windsurf", "zed")
+    ),
 )
 _CLIENT_NAME = option("--name", default="toolfold", help="name of the server in the client (default toolfold)")
 _CONFIG = option("--config", type=PATH, metavar="FILE", help="configuration file, if it is not the usual one")

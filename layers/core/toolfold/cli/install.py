@@ -23,11 +23,14 @@ from toolfold.cli.jsonc import Document
 from toolfold.cli.prompts import confirm
 from toolfold.cli.remote import secret_of
 from toolfold.cli.settings_file import settings_path
+from toolfold.cli.toml_tables import TomlDocument, to_toml
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.exposure.profiles import find_profile
 from toolfold.mcp_clients import CLIENTS, Client, deployment_entry, own_command, to_text
 from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
+
+AnyDocument = Document | TomlDocument
 
 _KEY_VARIABLE = "ALPHA_VANTAGE_API_KEY"
 _ORIGINS = {"uvx": "install uv (https://docs.astral.sh/uv)", "npx": "install Node.js (https://nodejs.org)"}
@@ -55,9 +58,8 @@ def run(options: Options) -> int:
     if options.print:
         return _print_entry(client, options.name, entry, inputs)
     path = (options.config or client.path()).expanduser()
-    before = _read(path, client.section, f"to add the entry by hand: {_print_command(options)}")
-    after = before.with_member([client.section, options.name], entry)
-    after = _with_inputs(after, inputs)
+    before = _read(path, client, f"to add the entry by hand: {_print_command(options)}")
+    after = _with_inputs(_edited(before, path, client, options.name, entry), inputs)
     if after.value == before.value:
         print(f"{client.title} has this entry already: {path}")
         return 0
@@ -77,17 +79,30 @@ def remove(options: Options) -> int:
     """Remove the entry."""
     client = CLIENTS[options.client]
     path = (options.config or client.path()).expanduser()
-    before = _read(path, client.section, f"to remove the entry by hand, edit {client.section}.{options.name}")
+    before = _read(path, client, f"to remove the entry by hand, edit {client.section}.{options.name}")
     if all(member.name != options.name for member in before.members([client.section])):
         print(f"{client.title} has no entry {options.name}: {path}")
         return 0
-    if (kept := _change(path, before, before.without_member([client.section, options.name]), options)) is None:
+    if (kept := _change(path, before, _edited(before, path, client, options.name, None), options)) is None:
         return 1
     print(f"Removed from {_named(path)}.{kept}\nRestart {client.title}.")
     return 0
 
 
-def _change(path: Path, before: Document, after: Document, options: Options) -> str | None:
+def _edited(before: AnyDocument, path: Path, client: Client, name: str, entry: Mapping[str, Any] | None) -> AnyDocument:
+    """Return the configuration with the entry, or without it.
+
+    Raises:
+        ToolfoldError: the file has it in a form that cannot be changed.
+    """
+    at = [client.section, name]
+    try:
+        return before.without_member(at) if entry is None else before.with_member(at, entry)
+    except ValueError as error:
+        raise ToolfoldError(f"{path}, {'.'.join(at)}: {error}. Nothing was changed; edit it by hand.") from None
+
+
+def _change(path: Path, before: AnyDocument, after: AnyDocument, options: Options) -> str | None:
     """Show the change, ask, and write it; return where the copy is, as a sentence, or None after a no."""
     print(_diff(path, before, after))
     if not options.yes and not confirm("Change the file?", "Add --yes to change it."):
@@ -107,26 +122,29 @@ def _named(path: Path) -> str:
     return f"{path}, a link to {path.resolve()}" if path.is_symlink() else str(path)
 
 
-def _read(path: Path, section: str, by_hand: str) -> Document:
+def _read(path: Path, client: Client, by_hand: str) -> AnyDocument:
     """Return the configuration in a file; an empty one where the file does not exist.
 
     Raises:
-        ToolfoldError: the file cannot be read, or neither it nor its section is a JSON object.
+        ToolfoldError: the file cannot be read, or neither it nor its section is an object.
     """
+    parse, form, section = (
+        (TomlDocument, "TOML", client.section) if client.is_toml else (Document, "plain JSON", client.section)
+    )
     unchanged = f"It was not changed; {by_hand}"
     if path.exists() and not path.is_file():
         raise ToolfoldError(f"{path} is not a file. Name one with --config.")
     try:
-        document = Document(path.read_bytes().decode("utf-8-sig"))
+        document: AnyDocument = parse(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
-        return Document("")
+        return parse("")
     except json.JSONDecodeError as error:
         raise ToolfoldError(f"{path}:{error.lineno} is not plain JSON ({error.msg}). {unchanged}") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ToolfoldError(f"{path} cannot be read: {reason}. {unchanged}") from None
     except (ValueError, RecursionError):
-        raise ToolfoldError(f"{path} is not plain JSON. {unchanged}") from None
+        raise ToolfoldError(f"{path} is not {form}. {unchanged}") from None
     if not isinstance(document.value, dict):
         raise ToolfoldError(f"{path} does not hold an object. {unchanged}")
     if not isinstance(document.value.get(section, {}), dict):
@@ -134,7 +152,7 @@ def _read(path: Path, section: str, by_hand: str) -> Document:
     return document
 
 
-def _with_inputs(document: Document, inputs: Sequence[Mapping[str, Any]]) -> Document:
+def _with_inputs(document: AnyDocument, inputs: Sequence[Mapping[str, Any]]) -> AnyDocument:
     """Return the configuration with the inputs that an entry names.
 
     Raises:
@@ -145,7 +163,9 @@ def _with_inputs(document: Document, inputs: Sequence[Mapping[str, Any]]) -> Doc
         raise ToolfoldError('"inputs" in the configuration is not a list. Correct it; nothing was changed.')
     ids = [one.get("id") for one in known if isinstance(one, dict)] if inputs else []
     missing = [one for one in inputs if one["id"] not in ids]
-    return document.with_member(["inputs"], [*known, *missing]) if missing else document
+    if missing and isinstance(document, Document):  # no file in TOML has inputs
+        return document.with_member(["inputs"], [*known, *missing])
+    return document
 
 
 def _backup(target: Path) -> Path | None:
@@ -166,7 +186,7 @@ def _backup(target: Path) -> Path | None:
     raise AssertionError
 
 
-def _diff(path: Path, before: Document, after: Document) -> str:
+def _diff(path: Path, before: AnyDocument, after: AnyDocument) -> str:
     """Return the change of the file, without values that may be keys; those of them that change are marked."""
     known = {place: member.value for place, member in _secrets(before)}
     shown = []
@@ -179,7 +199,7 @@ def _diff(path: Path, before: Document, after: Document) -> str:
     return "\n".join(difflib.unified_diff(shown[0], shown[1], str(path), str(path), lineterm=""))
 
 
-def _secrets(document: Document) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _secrets(document: AnyDocument) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield the members whose values are texts that may be keys, with their paths."""
     for place, member in document.all_members():
         is_secret = place[-2:-1] in [(name,) for name in _SECRET_OBJECTS] or _SECRET_NAME.fullmatch(place[-1])
@@ -192,7 +212,8 @@ def _print_entry(client: Client, name: str, entry: Mapping[str, Any], inputs: Se
     environment = entry.get("env", {})
     shown = {key: "YOUR_KEY" if _SECRET_NAME.fullmatch(key) else value for key, value in environment.items()}
     public = {**entry, **({"env": shown} if environment else {})}
-    print(to_text({client.section: {name: public}, **({"inputs": inputs} if inputs else {})}), end="")
+    whole = {client.section: {name: public}, **({"inputs": inputs} if inputs else {})}
+    print(to_toml([client.section, name], public) if client.is_toml else to_text(whole), end="")
     if hidden := [key for key in shown if shown[key] != environment[key]]:
         print(f"Write the value of {', '.join(hidden)} in the place of YOUR_KEY: it is not printed.", file=sys.stderr)
     return 0
