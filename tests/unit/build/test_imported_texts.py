@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -118,3 +119,18 @@ def described(text: str, **more: Any) -> dict[str, Any]:
 )
 def test_an_example_is_a_value_that_a_server_takes(name: str, schema: dict[str, Any], example: Any) -> None:
     assert example_arguments({"properties": {name: schema}, "required": [name]}) == {name: example}
+
+
+def test_a_schema_that_refers_to_itself_many_times_has_an_example_at_once() -> None:
+    text = {"type": "string", "pattern": "^(?!x)x$"}
+    itself = {"type": "object", "required": ["a", "b"], "properties": {"a": {"$ref": "#/$defs/n"}, "b": text}}
+    wide = {
+        "type": "object",
+        "required": [*"abcdefgh"],
+        "properties": {key: {"$ref": "#/$defs/n"} for key in "abcdefgh"},
+    }
+    for inner in ({"anyOf": [itself] * 9}, wide):
+        started = time.monotonic()
+        schema = {"required": ["it"], "properties": {"it": {"$ref": "#/$defs/n"}}, "$defs": {"n": inner}}
+        assert "it" in example_arguments(schema)
+        assert time.monotonic() - started < 2

@@ -9,7 +9,7 @@ the others are examples of documentation (RFC 2606, RFC 5737, ISO codes), and no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
@@ -101,7 +101,7 @@ def _words(name: str) -> str:
 
 
 _MAX_DEPTH = 6
-_MAX_TRIED = 50
+_MAX_TRIED, _MAX_VALUES = 50, 500
 _MAX_PATTERN, _MAX_REPEATS = 500, 10_000
 _BASE64 = "aGVsbG8="
 _PLAIN: Mapping[str, tuple[Any, ...]] = {"boolean": (True, False), "null": (None,)}
@@ -112,85 +112,119 @@ def example_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
 
     A value is one that the schema accepts, where one is found; the compiler checks the whole.
     """
-    found: dict[str, Any] = _first(schema, schema, _objects(schema, schema, 0))
+    found: dict[str, Any] = _Maker(schema).arguments()
     return found
 
 
-def _example(root: Mapping[str, Any], rule: Any, name: str, depth: int) -> Any:
-    """Return an example of the parameter ``name``, whose schema is ``rule``."""
-    return _first(root, rule, _candidates(root, rule, name, depth))
+class _Maker:
+    """Makes values of the schemas in ``root``, at most :data:`_MAX_VALUES`: a schema may refer to itself many times."""
 
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root, self._left = root, _MAX_VALUES
 
-def _first(root: Mapping[str, Any], rule: Any, candidates: Iterator[Any]) -> Any:
-    """Return the first candidate that the schema ``rule`` accepts, or the first of all."""
-    tried = list(islice(candidates, _MAX_TRIED))
-    return next(_accepted(root, rule, tried), tried[0])
+    def arguments(self) -> Any:
+        """Return an object that the whole schema accepts, if one is found."""
+        return self._first(self._root, self._objects(self._root, 0))
 
+    def _example(self, rule: Any, name: str, depth: int) -> Any:
+        """Return an example of the parameter ``name``, whose schema is ``rule``; None where too many were made."""
+        self._left -= 1
+        return self._first(rule, self._candidates(rule, name, depth)) if self._left > 0 else None
 
-def _accepted(root: Mapping[str, Any], rule: Any, candidates: Iterable[Any]) -> Iterator[Any]:
-    definitions = {key: root[key] for key in ("$schema", "$defs", "definitions") if key in root}
-    try:
-        validator = compile_schema({**definitions, **rule} if isinstance(rule, Mapping) else {})
-    except SchemaError:  # which the compiler reports
-        return iter(candidates)
-    return filter(validator.is_valid, candidates)
+    def _first(self, rule: Any, candidates: Iterator[Any]) -> Any:
+        """Return the first candidate that the schema ``rule`` accepts, or the first of all."""
+        accepts, tried = self._check(rule), list[Any]()
+        for value in islice(candidates, _MAX_TRIED):
+            if accepts(value):
+                return value
+            tried.append(value)
+        return tried[0] if tried else None
 
+    def _check(self, rule: Any) -> Callable[[Any], bool]:
+        """Return what says whether the schema ``rule`` accepts a value."""
+        definitions = {key: self._root[key] for key in ("$schema", "$defs", "definitions") if key in self._root}
+        try:
+            return compile_schema({**definitions, **rule} if isinstance(rule, Mapping) else {}).is_valid
+        except SchemaError:  # which the compiler reports
+            return lambda _: True
 
-def _candidates(root: Mapping[str, Any], rule: Any, name: str, depth: int) -> Iterator[Any]:
-    """Yield values of the parameter ``name``, the best first, at least one."""
-    parts = json_schema.parts(root, rule)
-    for part in parts:
-        given = {key: [part[key]] for key in ("default", "const") if part.get(key) is not None}
-        given |= {key: part[key] for key in ("examples", "enum") if isinstance(part.get(key), list)}
-        yield from (value for key in ("examples", "default", "const", "enum") for value in given.get(key, ()))
-    if depth < _MAX_DEPTH:
-        yield from (_example(root, choice, name, depth + 1) for choice in json_schema.branches(parts))
-    for type_ in json_schema.type_words(root, rule) or ["string"]:
-        if type_ in ("integer", "number"):
-            yield from _numbers(root, rule, name)
-        elif type_ == "string":
-            yield from _texts(root, rule, name)
-        elif type_ == "object":
-            yield from _objects(root, rule, depth)
-        elif type_ == "array":
-            yield from _lists(root, rule, name, depth)
-        else:
-            yield from _PLAIN[type_]
+    def _candidates(self, rule: Any, name: str, depth: int) -> Iterator[Any]:
+        """Yield values of the parameter ``name``, the best first, at least one."""
+        parts = json_schema.parts(self._root, rule)
+        for part in parts:
+            given = {key: [part[key]] for key in ("default", "const") if part.get(key) is not None}
+            given |= {key: part[key] for key in ("examples", "enum") if isinstance(part.get(key), list)}
+            yield from (value for key in ("examples", "default", "const", "enum") for value in given.get(key, ()))
+        if depth < _MAX_DEPTH:
+            yield from (self._example(choice, name, depth + 1) for choice in json_schema.branches(parts))
+        for type_ in json_schema.type_words(self._root, rule) or ["string"]:
+            if type_ in ("integer", "number"):
+                yield from self._numbers(rule, name)
+            elif type_ == "string":
+                yield from self._texts(rule, name)
+            elif type_ == "object":
+                yield from self._objects(rule, depth)
+            elif type_ == "array":
+                yield from self._lists(rule, name, depth)
+            else:
+                yield from _PLAIN[type_]
 
+    def _numbers(self, rule: Any, name: str) -> Iterator[float | int]:
+        words = _words(name)
+        yield from (value for pattern, value in _NUMBERS if re.fullmatch(pattern, words))
+        bounds = {key: json_schema.keyword(self._root, rule, key) for key in (*_OFFSETS, "multipleOf")}
+        numbers = {key: value for key, value in bounds.items() if type(value) in (int, float)}
+        yield from (numbers[key] + offset for key, offset in _OFFSETS.items() if key in numbers)
+        step = numbers.get("multipleOf", 1)
+        yield from (step, (numbers.get("minimum", 0) // step + 1) * step if step else 1)
 
-def _numbers(root: Mapping[str, Any], rule: Any, name: str) -> Iterator[float | int]:
-    words = _words(name)
-    yield from (value for pattern, value in _NUMBERS if re.fullmatch(pattern, words))
-    bounds = {key: json_schema.keyword(root, rule, key) for key in (*_OFFSETS, "multipleOf")}
-    numbers = {key: value for key, value in bounds.items() if type(value) in (int, float)}
-    yield from (numbers[key] + offset for key, offset in _OFFSETS.items() if key in numbers)
-    step = numbers.get("multipleOf", 1)
-    yield from (step, (numbers.get("minimum", 0) // step + 1) * step if step else 1)
+    def _texts(self, rule: Any, name: str) -> Iterator[str]:
+        def given(key: str) -> Any:
+            return json_schema.keyword(self._root, rule, key)
+
+        if given("contentEncoding") == "base64":
+            yield _BASE64
+        description, pattern = given("description"), given("pattern")
+        for example in (_QUOTED, _BARE):
+            for found in example.finditer(description if isinstance(description, str) else ""):
+                yield next(value for value in found.groupdict().values() if value).strip()
+        if (of_format := FORMATS.get(str(given("format")))) is not None:
+            yield of_format
+        words = _words(name)
+        yield from (value for names, value in _TEXTS if re.fullmatch(names, words))
+        least, most = given("minLength"), given("maxLength")
+        text = name.ljust(least, "x") if isinstance(least, int) and least < 1000 else name
+        text = text[:most] if isinstance(most, int) else text
+        # A text of a pattern is nothing to read, so it comes after the name.
+        yield from (text, *(_matching(pattern) if isinstance(pattern, str) else ()))
+
+    def _objects(self, rule: Any, depth: int) -> Iterator[dict[str, Any]]:
+        """Yield objects with what is required, also by an alternative; then with more, where few are not enough."""
+        for choice in ({}, *json_schema.branches(json_schema.parts(self._root, rule))):
+            both = {"allOf": [rule, choice]}
+            needed, rules = json_schema.required(self._root, both), json_schema.properties(self._root, both)
+            wants_more = bool(json_schema.keyword(self._root, rule, "minProperties"))
+            more = [key for key in rules if key not in needed and wants_more]
+            for count in range(min(len(more), _MAX_DEPTH) + 1 if depth < _MAX_DEPTH else 0):
+                names = [*needed, *more[:count]]
+                yield {key: self._example(rules.get(key, {}), key, depth + 1) for key in names}
+        yield {}
+
+    def _lists(self, rule: Any, name: str, depth: int) -> Iterator[list[Any]]:
+        """Yield lists of the least number of items: the same ones, then different ones."""
+        least = json_schema.keyword(self._root, rule, "minItems")
+        count = min(least, _MAX_TRIED) if isinstance(least, int) and depth < _MAX_DEPTH else 0
+        if count > 0:
+            items = json_schema.keyword(self._root, rule, "items") or {}
+            tried = list(islice(self._candidates(items, name, depth + 1), _MAX_TRIED))
+            fitting = list(filter(self._check(items), tried)) or tried
+            yield fitting[:1] * count
+            yield [value for index, value in enumerate(fitting) if value not in fitting[:index]][:count]
+        yield []
 
 
 _OFFSETS: Mapping[str, int] = {"minimum": 0, "exclusiveMinimum": 1, "maximum": 0, "exclusiveMaximum": -1}
 """Bound of a number → what is added to it for a number within the bound."""
-
-
-def _texts(root: Mapping[str, Any], rule: Any, name: str) -> Iterator[str]:
-    def given(key: str) -> Any:
-        return json_schema.keyword(root, rule, key)
-
-    if given("contentEncoding") == "base64":
-        yield _BASE64
-    description, pattern = given("description"), given("pattern")
-    for example in (_QUOTED, _BARE):
-        for found in example.finditer(description if isinstance(description, str) else ""):
-            yield next(value for value in found.groupdict().values() if value).strip()
-    if (of_format := FORMATS.get(str(given("format")))) is not None:
-        yield of_format
-    words = _words(name)
-    yield from (value for names, value in _TEXTS if re.fullmatch(names, words))
-    least, most = given("minLength"), given("maxLength")
-    text = name.ljust(least, "x") if isinstance(least, int) and least < 1000 else name
-    text = text[:most] if isinstance(most, int) else text
-    # A text of a pattern is nothing to read, so it comes after the name.
-    yield from (text, *(_matching(pattern) if isinstance(pattern, str) else ()))
 
 
 @lru_cache(maxsize=1000)
@@ -211,28 +245,3 @@ class _Shortest(Random):
 
     def choice(self, seq: Any) -> Any:
         return min(seq, key=lambda one: (not one.isalnum(), one)) if isinstance(seq[0], str) else seq[0]
-
-
-def _objects(root: Mapping[str, Any], rule: Any, depth: int) -> Iterator[dict[str, Any]]:
-    """Yield objects with what is required, also by an alternative; then with more, where few are not enough."""
-    for choice in ({}, *json_schema.branches(json_schema.parts(root, rule))):
-        both = {"allOf": [rule, choice]}
-        needed, rules = json_schema.required(root, both), json_schema.properties(root, both)
-        more = [key for key in rules if key not in needed] if json_schema.keyword(root, rule, "minProperties") else []
-        for count in range(min(len(more), _MAX_DEPTH) + 1 if depth < _MAX_DEPTH else 0):
-            names = [*needed, *more[:count]]
-            yield {key: _example(root, rules.get(key, {}), key, depth + 1) for key in names}
-    yield {}
-
-
-def _lists(root: Mapping[str, Any], rule: Any, name: str, depth: int) -> Iterator[list[Any]]:
-    """Yield lists of the least number of items: the same ones, then different ones."""
-    least = json_schema.keyword(root, rule, "minItems")
-    count = min(least, _MAX_TRIED) if isinstance(least, int) and depth < _MAX_DEPTH else 0
-    if count > 0:
-        items = json_schema.keyword(root, rule, "items") or {}
-        tried = list(islice(_candidates(root, items, name, depth + 1), _MAX_TRIED))
-        fitting = list(_accepted(root, items, tried)) or tried
-        yield fitting[:1] * count
-        yield [value for index, value in enumerate(fitting) if value not in fitting[:index]][:count]
-    yield []
