@@ -9,7 +9,7 @@ many_tools          lists 10,000 tools, 100 a page
 endless             lists pages for ever
 changed             has another schema of ``echo``
 gone                has no tool ``echo``
-dies_at_start       ends before it answers anything
+dies_at_start       ends before it answers anything, and writes its key to stderr
 dies                ends in each call
 dies_once           ends in the first call, if the marker does not exist
 large               sends 50 MB in answer to a call
@@ -20,7 +20,7 @@ refuses             answers calls with an error of the protocol
 sampling            requests a model of its client, and fails without one
 elicits             requires input in its result (2026-07-28)
 stateless           speaks 2026-07-28 alone
-leaks               writes its key to stderr and a banner to stdout
+leaks               writes its key to stderr, and a banner and a log in JSON to stdout
 sse                 over HTTP: answers with a stream of events
 status_503          over HTTP: answers calls with status 503
 ==================  ==================================================================
@@ -251,9 +251,10 @@ def main(fault: str = "", marker: str = "") -> None:
 
     if fault == "leaks":
         print(f"{SECRET} {os.environ.get('HARBOUR_KEY')}", file=sys.stderr, flush=True)
-        print("harbour server, ready", flush=True)
+        print('harbour server, ready\n{"level": "info", "message": "ready"}', flush=True)
     if fault == "dies_at_start":
-        print(SECRET, file=sys.stderr, flush=True)
+        for line in ("first of six", "1", "2", "3", "4", f"no berth for {os.environ.get('HARBOUR_KEY')}"):
+            print(line, file=sys.stderr, flush=True)
         os._exit(4)
     for line in sys.stdin.buffer:
         message = json.loads(line)

@@ -138,9 +138,11 @@ def test_a_program_gets_no_variable_that_may_hold_a_secret() -> None:
         "HOME": "/root",
         "AWS_SECRET_ACCESS_KEY": "s",
         "SHELL": "() { evil; }",
-        "HTTPS_PROXY": "u:p@h",
+        "TOOLFOLD_SOURCE_X_KEY": "s",
     }
-    assert child_environment({"PLACE": "quay"}, own) == {"PATH": "/bin", "HOME": "/root", "PLACE": "quay"}
+    network = {"HTTPS_PROXY": "http://proxy:3128", "SSL_CERT_FILE": "/ca.pem", "UV_INDEX_URL": "https://mirror/simple"}
+    expected = {"PATH": "/bin", "HOME": "/root", "PLACE": "quay", **network}
+    assert child_environment({"PLACE": "quay"}, {**own, **network}) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 """A transport of the SDK's client that starts an MCP server as a child and exchanges lines with it.
 
 Ours, because the SDK's own has no limit for a line, copies what it has read of one with every chunk, passes stderr on
-and logs lines that it cannot parse: a server that prints a secret would print it into this process's log.
+and logs lines that it cannot parse: a server that prints a secret would print it into this process's log. Of stderr the
+end is kept, for the person who adds the server.
 
-The child gets an environment that is made for it (:func:`child_environment`), no stderr, and a process group of its
-own, so that it can be ended with the processes that it has started.
+The child gets an environment that is made for it (:func:`child_environment`), and a process group of its own, so that
+it can be ended with the processes that it has started.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -25,6 +26,14 @@ _INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", 
               "USER")  # fmt: skip
 """Variables that programs need and that hold no secrets."""
 
+_NETWORK = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "all_proxy", "no_proxy",
+            "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+            "UV_INDEX", "UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS",
+            "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_CERT", "NPM_CONFIG_REGISTRY", "npm_config_registry",
+            "XDG_CACHE_HOME", "UV_CACHE_DIR")  # fmt: skip
+"""Variables by which programs reach the network and install their packages, as this process does. A proxy or a mirror
+may have its password in them; a program that the operator allows is let through both."""
+
 _INHERITED_ON_WINDOWS = ("APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROGRAMDATA",
                          "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "USERNAME", "USERPROFILE", "WINDIR")  # fmt: skip
 
@@ -33,7 +42,10 @@ _GRACE_S = 1.0
 
 _POLL_S = 0.01
 _MAX_STRAY_LINES = 1_000
-"""Lines that are no JSON and are skipped: banners and logs of servers that should write them to stderr."""
+"""Lines that are no messages and are skipped: banners and logs of servers that should write them to stderr."""
+
+_MAX_LOG_BYTES, _LOG_S = 4_000, 0.2
+"""Bytes at the end of stderr that are kept, and seconds for what is left of it after the end of a child."""
 
 
 def child_environment(given: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -43,7 +55,7 @@ def child_environment(given: Mapping[str, str], environment: Mapping[str, str] =
         given: variables of the source; they come first.
         environment: of this process.
     """
-    names = _INHERITED + (_INHERITED_ON_WINDOWS if os.name == "nt" else ())
+    names = _INHERITED + _NETWORK + (_INHERITED_ON_WINDOWS if os.name == "nt" else ())
     # A value that begins so is a shell function (CVE-2014-6271).
     inherited = {name: environment[name] for name in names if name in environment}
     return {name: value for name, value in inherited.items() if not value.startswith("()")} | dict(given)
@@ -71,7 +83,7 @@ async def child_process(
         *command,
         stdin=PIPE,
         stdout=PIPE,
-        stderr=DEVNULL,
+        stderr=PIPE,
         env=dict(environment),
         cwd=cwd or None,
         start_new_session=True,
@@ -80,6 +92,7 @@ async def child_process(
     received, incoming = anyio.create_memory_object_stream[Any](0)
     outgoing, sent = anyio.create_memory_object_stream[Any](0)
     loop = asyncio.get_running_loop()
+    log = loop.create_task(_read_log(process, state))
     tasks = [
         loop.create_task(_read_lines(process, received, state)),
         loop.create_task(_write_lines(process, sent, received)),
@@ -93,6 +106,8 @@ async def child_process(
             stream.close()
         with anyio.CancelScope(shield=True):
             await _end(process)
+            await asyncio.wait([log], timeout=_LOG_S)
+            log.cancel()
 
 
 async def _read_lines(process: Process, received: Any, state: StreamState) -> None:
@@ -112,7 +127,8 @@ async def _read_lines(process: Process, received: Any, state: StreamState) -> No
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
                     stray_lines += 1
-                    if line.lstrip()[:1] not in (b"{", b"[") and stray_lines < _MAX_STRAY_LINES:
+                    # Logs in JSON are no messages either. One of a message that is cut off has the name of its version.
+                    if b'"jsonrpc"' not in line and stray_lines < _MAX_STRAY_LINES:
                         continue
                     # A message that cannot be parsed has no id, so whose answer it is cannot be known.
                     state.fault = InvalidResponse()
@@ -125,6 +141,12 @@ async def _read_lines(process: Process, received: Any, state: StreamState) -> No
         state.fault = ResponseTooLarge()
     finally:
         state.is_ended = True
+
+
+async def _read_log(process: Process, state: StreamState) -> None:
+    assert process.stderr is not None  # noqa: S101 - it was made with a pipe
+    while chunk := await process.stderr.read(_MAX_LOG_BYTES):
+        state.log = (state.log + chunk)[-_MAX_LOG_BYTES:]
 
 
 async def _read_line(stdout: asyncio.StreamReader) -> bytes:

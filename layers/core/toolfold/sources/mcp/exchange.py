@@ -75,10 +75,12 @@ class StreamState:
     Attributes:
         fault: why it cannot be read any further; None: it can.
         is_ended: whether it has ended.
+        log: the end of what a child has written to stderr. It may hold secrets of the child's own.
     """
 
     fault: TransportError | None = None
     is_ended: bool = False
+    log: bytes = b""
 
 
 current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", default=None)

@@ -71,6 +71,7 @@ class ServerFault(McpFault):
         cause: what is known of the reason.
         reason: why a program could not be started, as the system says it, or what is wrong with the answer.
         server_text: what the server answered.
+        log: the end of what a program wrote to stderr, for the person who adds it; no caller receives it.
     """
 
     def __init__(
@@ -82,11 +83,12 @@ class ServerFault(McpFault):
         cause: TransportError | None = None,
         reason: str = "",
         server_text: str = "",
+        log: bytes = b"",
     ) -> None:
         super().__init__(kind)
         self.kind, self.was_sent, self.exchange = kind, was_sent, exchange
         self.cause = cause or (None if exchange is None else exchange.fault)
-        self.reason, self.server_text = reason, server_text
+        self.reason, self.server_text, self.log = reason, server_text, log
 
 
 class ToolChanged(McpFault):

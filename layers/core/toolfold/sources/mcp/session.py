@@ -220,14 +220,16 @@ class Session:
         from mcp.shared.exceptions import MCPError
 
         if isinstance(error, asyncio.CancelledError):
-            return ServerFault("timeout", was_sent=False)
+            return ServerFault("timeout", was_sent=False, log=self._stream.log)
         fault = first_error(error, TransportError)  # of the proxy or the certificates, before anything was sent
         cause = fault or self._stream.fault
         if cause is None and (found := first_error(error, OSError)) is not None:
             return ServerFault("start", was_sent=False, reason=found.strerror or type(found).__name__)
         refusal = first_error(error, MCPError)
         reason = "" if refusal is None or is_closed(refusal) else refusal.message
-        return ServerFault("start", was_sent=False, exchange=self._start, cause=cause, server_text=reason)
+        return ServerFault(
+            "start", was_sent=False, exchange=self._start, cause=cause, server_text=reason, log=self._stream.log
+        )
 
     async def _on_notification(self, message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -49,6 +50,11 @@ TIMEOUT_S = 120.0
 
 _POST_REFUSED = (400, 404, 405)
 """How a server of 2024-11-05 answers a POST to the address of its stream, by the specification."""
+
+_MAX_LINES = 5
+"""Last lines of a program's log that a failure repeats."""
+
+_PASSWORD = re.compile(r"//[^\s/@]+@")
 
 
 def refresh(
@@ -131,7 +137,7 @@ def _ask(source: Source, settings: McpSettings, process: Settings, key: str, tim
         found = adapter.texts.to_description_error(fault, SourceCredentials(key))
         said = found.details.get("upstream_says")
         says = f" It says: {said!r}." if said else ""
-        step = " Run its command at a terminal: that shows what it writes." if settings.command else ""
+        step = _last_lines(fault, adapter, key) if settings.command else ""
         exchange = fault.exchange if isinstance(fault, ServerFault) else None
         if exchange is not None and exchange.location:
             step = " Where that is the server that you mean, make it the url in source.yaml."
@@ -140,6 +146,14 @@ def _ask(source: Source, settings: McpSettings, process: Settings, key: str, tim
         raise _failure(settings.id, f"{found.message}{says}{step}") from None
     except CallError as error:
         raise _failure(settings.id, f"{error.message} {error.suggestion}") from error
+
+
+def _last_lines(fault: McpFault, adapter: McpAdapter, key: str) -> str:
+    """Return what a program wrote last, without its key and passwords in addresses, or where that is seen."""
+    text = fault.log.decode("utf-8", "replace") if isinstance(fault, ServerFault) else ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()][-_MAX_LINES:]
+    shown = " / ".join(_PASSWORD.sub("//…@", adapter.texts.said(line, SourceCredentials(key))) for line in lines)
+    return f" It wrote: {shown}." if shown else " Run its command at a terminal: that shows what it writes."
 
 
 def _as_source(settings: McpSettings, process: Settings) -> Source:
