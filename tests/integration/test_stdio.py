@@ -162,11 +162,13 @@ def test_invalid_setting_ends_it_with_one_line_on_stderr(name: str, value: str) 
 
 def test_cached_answers_outlive_the_process(mock_api: MockApi, tmp_path: Path) -> None:
     async def steps(client: Client) -> Any:
-        arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "MSFT"}}
+        # Fresh for an hour: a quote, for 15 s, may be too old when a busy machine has started the second process.
+        arguments = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "MSFT"}}
         return (await client.call_tool("TOOL_CALL", arguments)).is_error
 
     place = {
         "TOOLFOLD_CACHE": "",
+        "TOOLFOLD_CACHE_TIMEOUT_S": "20",
         "XDG_CACHE_HOME": str(tmp_path),
         "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
         "ALPHA_VANTAGE_API_KEY": KEY,
