@@ -173,6 +173,7 @@ def test_cached_answers_outlive_the_process(mock_api: MockApi, tmp_path: Path) -
         "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
         "ALPHA_VANTAGE_API_KEY": KEY,
     }
+    mock_api.clear_requests()
     assert [play(steps, **place), play(steps, **place)] == [False, False]
     assert len([query for query in mock_api.requests if ("symbol", "MSFT") in query]) == 1
     assert KEY.encode() not in (tmp_path / "toolfold" / "responses" / "responses.sqlite").read_bytes()
