@@ -71,6 +71,11 @@ class Client:
     is_toml: bool = False
     has_inputs: bool = False
 
+    @property
+    def replaces_variables(self) -> bool:
+        """Whether the client puts a variable in the place of a reference, also in an argument of a program."""
+        return "$" in self.variable
+
     def entry(self, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
         """Return the entry of a server that is started with ``command``."""
         return {

@@ -434,6 +434,7 @@ class TestDeployment:
             (["cursor", "--access", "iam"], "--access is for an endpoint: add --endpoint URL"),
             (["cursor", "--sign", "eu-west-1"], "--sign is for an endpoint: add --endpoint URL"),
             (["claude-desktop", "--endpoint", ADDRESS, "--access", "iam", "--key-env", "K"], "passes no key"),
+            (["codex", "--endpoint", ADDRESS, "--access", "iam", "--key-env", "K"], "passes no key"),
             (["claude-desktop", "--endpoint", ADDRESS, "--access", "open", "--key-env", "NONE"], "NONE is not set"),
         ],
         ids=lambda value: value if isinstance(value, str) else "",
@@ -486,6 +487,22 @@ def test_a_table_of_toml_is_added_changed_and_removed_and_the_rest_stays(
     path.write_text('[mcp_servers.toolfold]\na = 1\n[mcp_servers.toolfold.env]\nB = "c"\n\n# c\n[z]\n')
     assert cli.main(["uninstall", "codex", "--yes"]) == 0
     assert path.read_text() == "# c\n[z]\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'env = { A = "x", TOKEN = "OTHERSECRET" }', "env.ANY = 'OTHERSECRET'", '# TOKEN = "OTHERSECRET"',
+        'api_key = """OTHERSECRET"""', '[mcp_servers.other.env]\nANY = "OTHERSECRET"',
+    ],
+)  # fmt: skip
+def test_no_key_of_another_table_is_shown(install: Install, line: str) -> None:
+    path = config("codex")
+    path.parent.mkdir()
+    path.write_text(f'[mcp_servers.other]\ncommand = "x"\n{line}\n')
+    code, out, err = install("codex", "--yes")
+    assert (code, "OTHERSECRET" in out + err, "(hidden)" in out) == (0, False, True)
+    assert "OTHERSECRET" in path.read_text()
 
 
 @pytest.mark.parametrize(

@@ -128,9 +128,8 @@ def _read(path: Path, client: Client, by_hand: str) -> AnyDocument:
     Raises:
         ToolfoldError: the file cannot be read, or neither it nor its section is an object.
     """
-    parse, form, section = (
-        (TomlDocument, "TOML", client.section) if client.is_toml else (Document, "plain JSON", client.section)
-    )
+    parse, form = (TomlDocument, "TOML") if client.is_toml else (Document, "plain JSON")
+    section = client.section
     unchanged = f"It was not changed; {by_hand}"
     if path.exists() and not path.is_file():
         raise ToolfoldError(f"{path} is not a file. Name one with --config.")
@@ -195,7 +194,10 @@ def _diff(path: Path, before: AnyDocument, after: AnyDocument) -> str:
         for place, member in _secrets(document):
             is_new = document is after and place in known and known[place] != member.value
             spans[member.value_start, member.end] = '"(hidden, new value)"' if is_new else '"(hidden)"'
-        shown.append(document.replaced(spans).splitlines())
+        text = document.text
+        for (start, end), hidden in sorted(spans.items(), reverse=True):
+            text = text[:start] + hidden + text[end:]
+        shown.append(text.splitlines())
     return "\n".join(difflib.unified_diff(shown[0], shown[1], str(path), str(path), lineterm=""))
 
 
@@ -259,9 +261,9 @@ def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]
     environment = {}
     if access == "iam" and (profile := os.environ.get("AWS_PROFILE")):  # clients start without the user's variables
         environment["AWS_PROFILE"] = profile
+    if key and access == "iam" and not client.replaces_variables:
+        raise ToolfoldError(f"{client.title} passes no key to the proxy that signs: store it in the deployment.")
     if key and not client.variable:
-        if access == "iam":
-            raise ToolfoldError(f"{client.title} passes no key to the proxy that signs: store it in the deployment.")
         environment[key] = secret_of(key)
     if access == "open" and not key:
         print(f"No API key is sent: {_KEY_VARIABLE} is not set here, and --key-env names no other.", file=sys.stderr)

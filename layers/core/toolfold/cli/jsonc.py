@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -118,13 +118,6 @@ class Document:
         rest = re.compile(r"[ \t]*(\r?\n)?").match(text, end)
         is_whole_line = rest is not None and rest[1] and text[line - 1 : line] == "\n"
         return Document(text[:line] + text[rest.end() :] if rest and is_whole_line else text[:start] + text[end:])
-
-    def replaced(self, spans: Mapping[tuple[int, int], str]) -> str:
-        """Return the text with other texts in the place of ``spans``."""
-        text = self.text
-        for (start, end), other in sorted(spans.items(), reverse=True):
-            text = text[:start] + other + text[end:]
-        return text
 
     def all_members(self, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Member]]:
         """Yield each member of the document, also of inner objects, with its path."""

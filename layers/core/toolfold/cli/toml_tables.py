@@ -16,8 +16,12 @@ from toolfold.cli.jsonc import Member
 
 _HEADER = re.compile(r"^[ \t]*\[\[?(?P<path>[^\[\]\n]+)\]\]?[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
 _TEXT = re.compile(
-    r'^[ \t]*(?P<key>[\w-]+|"[^"\n]*")[ \t]*=[ \t]*(?P<value>"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')', re.MULTILINE
+    r'(?P<key>[\w.-]+|"[^"\n]*")[ \t]*=[ \t]*'
+    r'(?P<value>"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
 )
+"""A text anywhere: also in an inline table, and in a comment, which may hold a key that is not used any more."""
+
+_INLINE = re.compile(r'[ \t#]*(?P<key>[\w.-]+|"[^"\n]*")[ \t]*=[ \t]*\{')
 _LINE = re.compile(r"^[ \t]*[^\s#][^\n]*$", re.MULTILINE)
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -79,21 +83,17 @@ class TomlDocument:
         return _checked(made, {**self.value, section: others} if others or section in made.value else
                         {key: value for key, value in self.value.items() if key != section})  # fmt: skip
 
-    def replaced(self, spans: Mapping[tuple[int, int], str]) -> str:
-        """Return the text with other texts in the place of ``spans``."""
-        text = self.text
-        for (start, end), other in sorted(spans.items(), reverse=True):
-            text = text[:start] + other + text[end:]
-        return text
-
     def all_members(self) -> Iterator[tuple[tuple[str, ...], Member]]:
         """Yield each text of the tables, with its path."""
         headers = [(header.end(), _names(header["path"])) for header in _HEADER.finditer(self.text)]
         for found in _TEXT.finditer(self.text):
             above = [names for end, names in headers if end <= found.start()]
-            key = found["key"].strip('"')
-            place = (*(above[-1] if above else ()), key)
-            yield place, Member(key, found["value"][1:-1], found.start(), found.start("value"), found.end("value"))
+            around = _INLINE.match(self.text, self.text.rfind("\n", 0, found.start()) + 1)
+            is_inline = around is not None and around.end() <= found.start()
+            keys = [*(_names(around["key"]) if around and is_inline else ()), *_names(found["key"])]
+            value = found["value"].strip("\"'")
+            place = (*(above[-1] if above else ()), *keys)
+            yield place, Member(keys[-1], value, found.start(), found.start("value"), found.end("value"))
 
 
 def _checked(made: TomlDocument, expected: Mapping[str, Any]) -> TomlDocument:
