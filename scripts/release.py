@@ -21,6 +21,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from toolfold.meta_tools.definitions import definitions
 from toolfold.version import __version__
 
 DIST, DOCS = Path("dist"), Path("docs")
@@ -60,11 +61,7 @@ def manifest(version: str = __version__) -> dict[str, Any]:
                 "env": {_KEY: "${user_config.api_key}"},
             },
         },
-        "tools": [
-            {"name": "TOOL_LIST", "description": "Finds tools, or lists all."},
-            {"name": "TOOL_GET", "description": "Describes tools in full."},
-            {"name": "TOOL_CALL", "description": "Runs a tool."},
-        ],
+        "tools": [{key: tool[key] for key in ("name", "description")} for tool in definitions(None)],
         "user_config": {
             "api_key": {
                 "type": "string",

@@ -162,7 +162,7 @@ def test_a_default_that_its_parameter_does_not_take_is_left_out_and_the_tool_sta
     assert tool is not None
     assert tool.parameters["properties"] == {
         "unit": {"enum": ["c", "f"], "examples": ["f"]}, "days": {"type": "integer", "default": 3}}  # fmt: skip
-    assert [note.partition("a: ")[2].partition(" has")[0] for note in made.notes] == [
+    assert [note.partition("a: ")[2].partition(": what")[0] for note in made.notes] == [
         "default of unit", "examples of unit", "examples of days"]  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.build import calibration, checks, emitter, search_index, semantic_index, writer
-from toolfold.build.emitter import clean_text
 from toolfold.build.loaded_source import LoadedSource, ToolDefinition
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
 from toolfold.build.relations import OriginalName, RelatedTool, assign_names, compile_relations, safe_name
@@ -286,7 +285,7 @@ def _definitions(
                 original = tool.function or tool.name
                 # A name with a hash does not say which of two tools it is.
                 if source.is_imported and own and not named.name.endswith(safe_name(original)):
-                    called = f"{named.description.rstrip('. ')}. Its source calls it {clean_text(original)}."
+                    called = f"{named.description.rstrip('. ')}. Its source calls it {emitter.clean_text(original)}."
                     named = named.model_copy(update={"description": called})
                 if name_key(named.name) in RESERVED_NAMES:
                     problems.append(f"{where(number, 'name')}: tool {named.name} has the name of a meta-tool")

@@ -130,7 +130,7 @@ def _tool(
 ) -> Tool | None:
     parameters = clean_schema({key: value for key, value in found.parameters.items() if key not in ("$schema", "$id")})
     parameters, wrong = _with_valid_values({"type": "object", **parameters})
-    notes += (f"{found.where}: {found.name}: {one} has what it does not take, which is left out" for one in wrong)
+    notes += (f"{found.where}: {found.name}: {one}: what the parameter does not take is left out" for one in wrong)
     title = overlay.title or clean_text(found.title, _MAX_TITLE) or in_words(found.name).capitalize()[:_MAX_TITLE]
     description = overlay.description or clean_text(found.description or found.summary, _MAX_DESCRIPTION)
     summary = overlay.summary or first_sentence(clean_text(found.summary) or description)

@@ -105,16 +105,6 @@ def required(root: Any, schema: Any = None) -> list[str]:
     return list(dict.fromkeys(name for rule in rules for name in _list(rule.get("required")) if isinstance(name, str)))
 
 
-def alternatives(root: Any) -> list[str]:
-    """Return the names of which ``root`` requires one: ``anyOf`` or ``oneOf`` of ``{"required": [name]}``."""
-    for rule in parts(root, root):
-        for key in ("anyOf", "oneOf"):
-            choices = [_list(choice.get("required")) for choice in _list(rule.get(key)) if isinstance(choice, Mapping)]
-            if choices and all(len(names) == 1 and isinstance(names[0], str) for names in choices):
-                return [names[0] for names in choices]
-    return []
-
-
 def keyword(root: Any, schema: Any, name: str) -> Any:
     """Return the first value of the keyword ``name`` in the :func:`parts` of ``schema``, or None."""
     return next((rule[name] for rule in parts(root, schema) if name in rule), None)
