@@ -54,6 +54,13 @@ class Process:
         found: dict[str, Any] = json.loads(self.process.stdout.readline())
         return found
 
+    def answer_to(self, id_: int) -> dict[str, Any]:
+        """Read past notifications to the answer to ``id_``."""
+        while "id" not in (message := self.read()):
+            pass
+        assert message["id"] == id_
+        return message
+
     def end(self) -> int:
         self.process.__exit__(None, None, None)  # closes its pipes
         return self.process.returncode
@@ -110,14 +117,15 @@ def test_progress_comes_before_the_answer_and_only_on_request(tmp_path: Path) ->
 def test_a_cancelled_call_is_cancelled_at_the_server_and_others_go_on(tmp_path: Path) -> None:
     marker = tmp_path / "cancelled"
     process = start(tmp_path, "none", str(marker))
-    process.call(2, "harbour__wait", seconds=60)
+    process.call(2, "harbour__wait", {"progressToken": "t"}, seconds=60)
+    assert process.read()["method"] == "notifications/progress"  # it runs at the server
     process.call(3, "harbour__picture")
-    blocks = process.read()["result"]["content"]
+    blocks = process.answer_to(3)["result"]["content"]
     assert [block["type"] for block in blocks] == ["text", "image", "audio"]
     process.send("notifications/cancelled", requestId=2)
     wait_for(marker)
     process.call(4, "harbour__echo", text="on")
-    assert process.read()["id"] == 4
+    process.answer_to(4)
     assert process.end() == 0
 
 
