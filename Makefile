@@ -134,9 +134,10 @@ measure-spelling: .venv/.dev ## measure from which similarity a known name is su
 picture: .venv/.dev ## draw the architecture from template.yaml: docs/images/architecture.svg
 	$(bin)/python -m scripts.architecture_picture
 
-release: .venv/.dev ui ## build what a release publishes into dist/; install the wheel, read its catalog and its page
+release: .venv/.dev ui build ## build what a release publishes into dist/; install the wheel, read its catalog and its page
 	rm -rf build/wheel-check
 	$(bin)/python -m scripts.release
+	$(any_region) $(venv_sam)/sam validate --lint --template dist/aws/template.yaml
 	$(bin)/uv venv --quiet --python $(bin)/python build/wheel-check
 	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --require-hashes -r requirements/package.txt
 	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --no-deps dist/*.whl

@@ -23,7 +23,7 @@ e2e_build := .aws-sam/e2e
 	$(venv_sam)/uv pip install --quiet --python .venv-lambda/bin/python --require-hashes -r requirements/runtime.txt
 	touch $@
 
-.PHONY: build build-e2e validate scan e2e deploy rollback versions logs store-key outputs publish smoke local verify-account lock-aws
+.PHONY: image build build-e2e validate scan e2e deploy rollback versions logs store-key outputs publish smoke local verify-account lock-aws
 
 # A stage of samconfig.toml, and the stack that it names; STACK is the name of another one.
 STAGE ?= default
@@ -57,7 +57,13 @@ scan: .venv-sam/.installed .venv-scan/.installed ## scan the templates for insec
 	mkdir -p .aws-sam
 	$(venv_sam)/python -m tests.support.sam_template template.yaml > .aws-sam/translated.json
 	$(venv_sam)/python -m tests.support.sam_template template.yaml all > .aws-sam/all.json
-	.venv-scan/bin/python -m scripts.scan_template .aws-sam/translated.json .aws-sam/all.json $(wildcard deploy/*.yaml)
+	.venv-scan/bin/python -m scripts.scan_template .aws-sam/translated.json .aws-sam/all.json $(wildcard deploy/*.yaml) \
+		deploy/terraform/main.tf Dockerfile
+	.venv-scan/bin/hadolint --failure-threshold warning Dockerfile
+
+PLATFORM ?=
+image: ## build the container image from the wheel of `make release`: PLATFORM=linux/arm64 (needs Docker)
+	docker build $(if $(PLATFORM),--platform $(PLATFORM)) --tag toolfold:$$(sed -n 's/.*= "\(.*\)"/\1/p' layers/core/toolfold/version.py) .
 
 e2e: .venv/.dev build build-e2e build-publisher-e2e .venv-lambda/.installed ## run the built package in the Lambda runtime client
 	RUN_E2E=1 .venv/bin/python -m pytest -m e2e tests/integration tests/support $(ARGS)
@@ -120,7 +126,8 @@ lock-aws: .venv/bin/uv ## pin the packages of the layers and of the AWS tools ag
 	$$extra -c extras-sources.txt publisher.in -o publisher.txt && \
 	$$compile --universal -c uv.txt sam.in -o sam.txt && \
 	$$compile --universal -c uv.txt scanners.in -o scanners.txt && \
-	$$compile --universal runtime.in -o runtime.txt
+	$$compile --universal runtime.in -o runtime.txt && \
+	$$compile --universal -c dev.txt -c lambda.txt -c extras-sources.txt -c runtime.txt container.in -o container.txt
 
 # The stacks of deploy/.
 include make/stacks.mk

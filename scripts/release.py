@@ -4,6 +4,7 @@
 - ``toolfold.mcpb``: a bundle that a client installs by a click; its host installs the wheel with uv
 - ``server.json``: the entry of the registry of MCP servers
 - ``llms.txt``: the pages of the documentation, for models
+- ``aws/``: the template with the zips of the function and its layers, for a bucket, and the Terraform module over them
 
 Publishing them is a person's act. Forms: github.com/modelcontextprotocol/mcpb (``MANIFEST.md``, 0.4),
 github.com/modelcontextprotocol/registry (``server.json``, 2025-12-11), llmstxt.org.
@@ -11,6 +12,8 @@ github.com/modelcontextprotocol/registry (``server.json``, 2025-12-11), llmstxt.
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import re
 import shutil
@@ -21,10 +24,12 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from toolfold.meta_tools.definitions import definitions
 from toolfold.version import __version__
 
-DIST, DOCS = Path("dist"), Path("docs")
+DIST, DOCS, SAM_BUILD, TERRAFORM = Path("dist"), Path("docs"), Path(".aws-sam/build"), Path("deploy/terraform/main.tf")
 REGISTRY_NAME = "io.github.toolfold/toolfold"
 """Its first part is whose GitHub account publishes; README.md has it too, by which the registry knows the package."""
 
@@ -140,6 +145,48 @@ def write_bundle(path: Path, wheel: Path) -> None:
         archive.write(wheel, wheel.name)
 
 
+_CODE = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
+_CODE_PARAMETERS = {
+    "CodeBucket": {"Type": "String", "Description": "Bucket of this region with the zips of this template."},
+    "CodePrefix": {"Type": "String", "Default": "", "Description": "What precedes the names of the zips in it."},
+}
+
+
+def write_aws_package(build: Path, folder: Path) -> None:
+    """Write the template that ``sam build`` made to ``folder``, with a zip for each folder of code that it names.
+
+    The name of a zip has the hash of its content, so that an update replaces exactly what is different.
+
+    Args:
+        build: The folder of the build.
+        folder: An existing folder.
+    """
+    template = yaml.safe_load((build / "template.yaml").read_text(encoding="utf-8"))
+    for name, resource in template["Resources"].items():
+        if member := _CODE.get(resource["Type"]):
+            properties = resource["Properties"]
+            archive = _zip(build / properties[member])
+            key = f"{name}-{hashlib.sha256(archive).hexdigest()[:12]}.zip"
+            (folder / key).write_bytes(archive)
+            properties[member] = {"Bucket": {"Ref": "CodeBucket"}, "Key": {"Fn::Sub": f"${{CodePrefix}}{key}"}}
+    template["Parameters"] |= _CODE_PARAMETERS
+    template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"].append(
+        {"Label": {"default": "Where the packages are"}, "Parameters": list(_CODE_PARAMETERS)}
+    )
+    (folder / "template.yaml").write_text(yaml.safe_dump(template, sort_keys=False, width=120), encoding="utf-8")
+
+
+def _zip(folder: Path) -> bytes:
+    """Return the files of a folder as a zip: the same bytes for the same files."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(path.relative_to(folder).as_posix())
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, path.stat().st_mode << 16
+            archive.writestr(entry, path.read_bytes())
+    return packed.getvalue()
+
+
 def main() -> int:
     """Build everything, print each file and its size, and return 0."""
     shutil.rmtree(DIST, ignore_errors=True)
@@ -148,7 +195,10 @@ def main() -> int:
     write_bundle(DIST / "toolfold.mcpb", wheel)
     (DIST / "server.json").write_text(json.dumps(registry_entry(), indent=2) + "\n", encoding="utf-8")
     (DIST / "llms.txt").write_text(llms_text(), encoding="utf-8")
-    for path in sorted(DIST.iterdir()):
+    (DIST / "aws").mkdir()
+    write_aws_package(SAM_BUILD, DIST / "aws")
+    shutil.copy(TERRAFORM, DIST / "aws")
+    for path in sorted(path for path in DIST.rglob("*") if path.is_file()):
         print(f"{path}: {path.stat().st_size:,} bytes")
     return 0
 

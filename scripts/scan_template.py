@@ -1,8 +1,8 @@
-"""Scan CloudFormation templates with checkov, and compare what it finds with ``scripts/accepted_findings.txt``.
+"""Scan templates, the Terraform module and the Dockerfile with checkov; ``scripts/accepted_findings.txt`` is intended.
 
 ``make scan`` runs it in an environment that has checkov, for the translated template and the others::
 
-    python -m scripts.scan_template .aws-sam/translated.json deploy/waf.yaml
+    python -m scripts.scan_template .aws-sam/translated.json deploy/waf.yaml deploy/terraform/main.tf Dockerfile
 
 It fails for a finding that is not accepted, and for an accepted one that is not found any more.
 """
@@ -21,6 +21,7 @@ from typing import Any
 ACCEPTED = Path(__file__).with_name("accepted_findings.txt")
 
 _TIMEOUT_S = 300
+_FRAMEWORKS = {".tf": "terraform", "": "dockerfile"}
 
 Finding = tuple[str, str]
 """The check, and the logical ID of the resource."""
@@ -87,7 +88,8 @@ def scan(templates: Iterable[Path]) -> set[Finding]:
     # Beside the interpreter that runs this script, so that nothing else of the same name on PATH is run.
     program = Path(sys.executable).with_name("checkov")
     for template in templates:
-        command = [program, "--file", template, "--framework", "cloudformation", "--skip-download", "--compact"]
+        framework = _FRAMEWORKS.get(template.suffix, "cloudformation")
+        command = [program, "--file", template, "--framework", framework, "--skip-download", "--compact"]
         run = subprocess.run(
             [*command, "--output", "json"], check=False, capture_output=True, text=True, timeout=_TIMEOUT_S
         )

@@ -16,7 +16,7 @@ import pytest
 from tests.integration.test_local_http_limits import calling
 from tests.support import processes
 from tests.support.processes import TOOLFOLD, announced_url
-from tests.support.raw_http import PING, answers_honestly, connect, post, read_all
+from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from toolfold.cli.environment import install_command
 from toolfold.mock_api.server import MockApi
 
@@ -170,3 +170,15 @@ def test_few_open_files_are_enough() -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
         assert process.stderr.read() == b""
+
+
+def test_every_name_is_answered_where_that_is_requested_and_others_reach_it() -> None:
+    with serving("--host", "0.0.0.0", "--any-host") as (_, url):
+        assert exchange(url, post(url, PING, "Connection: close", host="toolfold.internal")).startswith(
+            b"HTTP/1.1 200 "
+        )
+    done = subprocess.run([*COMMAND, "--any-host"], capture_output=True, text=True, timeout=20, check=False)
+    assert (done.returncode, done.stderr.splitlines()) == (
+        1,
+        ["--any-host is for a server that other machines reach. Add --host with its address."],
+    )

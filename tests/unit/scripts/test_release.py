@@ -7,6 +7,8 @@ import re
 import zipfile
 from pathlib import Path
 
+import yaml
+
 from scripts import release
 from toolfold.meta_tools.dispatcher import NAMES
 from toolfold.version import __version__
@@ -35,3 +37,36 @@ def test_a_bundle_is_a_project_of_the_wheel_beside_it(tmp_path: Path) -> None:
         manifest = json.loads(archive.read("manifest.json"))
         assert manifest["server"]["entry_point"] in archive.namelist()
     assert [tool["name"] for tool in manifest["tools"]] == list(NAMES)
+
+
+def test_a_packaged_template_names_each_zip_by_its_content(tmp_path: Path) -> None:
+    build, first, second = (tmp_path / name for name in ("build", "first", "second"))
+    for folder in (build / "Code", first, second):
+        folder.mkdir(parents=True)
+    (build / "Code/app.py").write_text("handler = print")
+    function = {"Type": "AWS::Serverless::Function", "Properties": {"CodeUri": "Code"}}
+    interface = {"AWS::CloudFormation::Interface": {"ParameterGroups": []}}
+    template = {
+        "Metadata": interface,
+        "Parameters": {},
+        "Resources": {"Code": function, "T": {"Type": "AWS::S3::Bucket"}},
+    }
+    (build / "template.yaml").write_text(yaml.safe_dump(template))
+    release.write_aws_package(build, first)
+    (build / "Code/app.py").touch()
+    release.write_aws_package(build, second)
+    names = [sorted(path.name for path in folder.iterdir()) for folder in (first, second)]
+    assert names[0] == names[1]
+    with zipfile.ZipFile(first / names[0][0]) as archive:
+        assert archive.namelist() == ["app.py"]
+    packaged = yaml.safe_load((first / "template.yaml").read_text())
+    code = packaged["Resources"]["Code"]["Properties"]["CodeUri"]
+    assert code == {"Bucket": {"Ref": "CodeBucket"}, "Key": {"Fn::Sub": f"${{CodePrefix}}{names[0][0]}"}}
+    assert {"CodeBucket", "CodePrefix"} <= set(packaged["Parameters"])
+
+
+def test_the_terraform_module_sets_what_the_packaged_template_adds() -> None:
+    module = release.TERRAFORM.read_text()
+    assert set(re.findall(r"Code[A-Z]\w+", module)) == set(release._CODE_PARAMETERS)
+    declared, used = (set(re.findall(pattern, module)) for pattern in (r'variable "(\w+)"', r"var\.(\w+)"))
+    assert declared == used

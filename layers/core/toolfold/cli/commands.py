@@ -143,6 +143,7 @@ _SERVE = Command(
     [
         option("--host", default="127.0.0.1", help=_HOST_HELP),
         option("--port", type=_PORT, default=8080, help="port to listen on (default 8080; 0: any free)"),
+        flag("--any-host", help="answer to every host name, in a container or behind a load balancer; needs --host"),
     ],
 )
 

@@ -36,8 +36,10 @@ def run_stdio(options: Options) -> int:
 
 def run(options: Options) -> int:
     """Serve until interrupted; return 0 after the requests in flight are answered."""
+    if options.any_host and is_loopback_name(options.host):
+        raise ToolfoldError("--any-host is for a server that other machines reach. Add --host with its address.")
     settings = check_settings(options.host)
-    server = start_server(settings, options.host, options.port)
+    server = start_server(settings, options.host, options.port, any_host=options.any_host)
     print(f"toolfold serves MCP at {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
     server.serve_forever()
     return 0
@@ -75,7 +77,7 @@ def listen(make_server: Callable[[], T], port: int, hint: str = "") -> T:
 
 
 def start_server(
-    settings: Settings, host: str, port: int, page: LocalPage | None = None, hint: str = ""
+    settings: Settings, host: str, port: int, page: LocalPage | None = None, hint: str = "", any_host: bool = False
 ) -> LocalServer:
     """Return a server that listens; ``hint`` says what helps where the port is taken.
 
@@ -86,7 +88,7 @@ def start_server(
 
     def start() -> LocalServer:
         try:
-            server = LocalServer(settings, host, port, page)
+            server = LocalServer(settings, host, port, page, any_host)
         except OSError as error:
             if isinstance(error, socket.gaierror) or error.errno in (errno.EADDRNOTAVAIL, errno.EINVAL):
                 raise ToolfoldError(f"{host} is not an address of this machine. Choose another with --host.") from None

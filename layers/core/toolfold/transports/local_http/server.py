@@ -125,6 +125,7 @@ class LocalServer:
         host: The address to listen on, or a name of it.
         port: The port to listen on; 0: any free one.
         page: The web explorer; None: the server has none.
+        any_host: Whether it answers under every host name; else only under its own.
 
     Attributes:
         url: The address for clients.
@@ -135,7 +136,12 @@ class LocalServer:
     """
 
     def __init__(
-        self, settings: Settings, host: str = "127.0.0.1", port: int = 0, page: LocalPage | None = None
+        self,
+        settings: Settings,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        page: LocalPage | None = None,
+        any_host: bool = False,
     ) -> None:
         self._socket = _listen(host, port)
         own_port = self._socket.getsockname()[1]
@@ -145,7 +151,7 @@ class LocalServer:
         is_public = not ip_address(self._socket.getsockname()[0].partition("%")[0]).is_loopback
         app = build_app(
             settings,
-            hosts=(*LOOPBACK_HOSTS, name),
+            hosts=() if any_host else (*LOOPBACK_HOSTS, name),
             port=own_port,
             is_public=is_public,
             logs_audit=True,
