@@ -12,6 +12,7 @@ from tests.support.mcp_requests import STATELESS, message, request, stateless
 from tests.unit.protocol.test_mcp import TOOLS
 from toolfold.protocol.http import LOOPBACK_HOSTS, MAX_BODY_BYTES, OriginPolicy, Request
 from toolfold.protocol.mcp import Server
+from toolfold.protocol.versions import TASKS
 
 META_VERSION, META_CAPABILITIES = (
     "io.modelcontextprotocol/protocolVersion",
@@ -21,7 +22,15 @@ PING = message("ping")
 FUTURE = {META_VERSION: "2030-01-01", META_CAPABILITIES: {}}
 TWICE = stateless("tools/list")
 
+OF_TASK = {"taskId": "none", "_meta": {META_VERSION: STATELESS, META_CAPABILITIES: {"extensions": {TASKS: {}}}}}
+
 REQUESTS: dict[str, Request] = {
+    "a task that is not known, or of another caller": stateless(
+        "tasks/get", OF_TASK, mcp_name="none", host="localhost"
+    ),
+    "a task without its extension declared": stateless(
+        "tasks/get", {"taskId": "none"}, mcp_name="none", host="localhost"
+    ),
     "another host name, on a laptop": request(PING, host="evil.test"),
     "an origin that is not allowed": request(PING, host="localhost", origin="https://evil.test"),
     "GET, DELETE, PUT, …": request(b"", method="GET", host="localhost"),

@@ -167,7 +167,7 @@ def test_name_that_is_no_text_is_refused(name: Any) -> None:
 def test_discover_returns_versions_capabilities_and_instructions() -> None:
     answer = result(stateless("server/discover"))
     assert answer["supportedVersions"] == [STATELESS]
-    assert answer["capabilities"] == {"tools": {}}
+    assert answer["capabilities"] == {"tools": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
     assert answer["resultType"] == "complete"
     assert answer["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "toolfold"
     assert answer["cacheScope"] == "public"

@@ -45,7 +45,7 @@ def time_budget(timeout_s: float, deadline: float | None) -> tuple[WorkBudget, f
     if deadline is None:
         return WorkBudget(now + timeout_s + MAX_RESERVE_S), now + timeout_s
     reserve_s = min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
-    return WorkBudget(min(deadline, now + timeout_s + reserve_s)), deadline - reserve_s
+    return WorkBudget(deadline), deadline - reserve_s
 
 
 class LargeAnswerTurn:

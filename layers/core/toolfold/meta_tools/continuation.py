@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.plan import Item
     from toolfold.meta_tools.result import MetaRequest
 
-__all__ = ["issue", "resume"]
+__all__ = ["caller_id", "issue", "resume"]
 
 _VERSION = 1
 _MAX_CHARS = 16_000
@@ -53,7 +53,7 @@ def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: 
         "v": _VERSION,
         "tool": tool,
         "catalog": _catalog_id(request.catalog),
-        "caller": _caller_id(request.credentials),
+        "caller": caller_id(request.credentials),
         "arguments": arguments,
     }
     if not all(item.is_read for item in items):
@@ -84,7 +84,7 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
         raise _refused(tool, f"is one of {payload['tool'] if payload['tool'] in _TOOLS else 'another tool'}")
     if payload["catalog"] != _catalog_id(request.catalog):
         raise _refused(tool, "was made with another catalog, whose tools may differ")
-    if not hmac.compare_digest(str(payload["caller"]), _caller_id(request.credentials)):
+    if not hmac.compare_digest(str(payload["caller"]), caller_id(request.credentials)):
         raise _refused(tool, "is one of another caller")
     read_only = _reads_only(request, payload["arguments"])
     once = payload.pop("once", None)
@@ -152,7 +152,7 @@ def _catalog_id(catalog: Catalog) -> str:
     return catalog.memoize("catalog id", make)
 
 
-def _caller_id(credentials: RequestCredentials) -> str:
+def caller_id(credentials: RequestCredentials) -> str:
     """Return the caller as a token names it: a hash of its principal, or of the keys in its request."""
     keys = [credentials.caller, credentials.bearer, credentials.x_api_key, credentials.query]
     text = json.dumps([*keys, sorted(credentials.named.items())])

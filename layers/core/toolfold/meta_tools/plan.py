@@ -134,7 +134,8 @@ class Plan:
         self.request, self._change_tool, self._can_continue = request, change_tool, can_continue
         self.budget, self.end = time_budget(request.executor.settings.timeout_s, request.deadline)
         self._turn = LargeAnswerTurn(request.turns, self.budget)
-        self._retained = self._count = 0
+        self._retained = self._count = self._answered = 0
+        self._may_repeat = True
         self.is_full = False
         """Whether a call was refused because there were :data:`MAX_CALLS`."""
 
@@ -153,6 +154,19 @@ class Plan:
     def count(self) -> int:
         """Requests for calls so far, each value of a list counted."""
         return self._count
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a request has no answer."""
+        return self._answered < self._count
+
+    def progress(self, *, lacks_time: bool) -> int | None:
+        """Return :attr:`Result.answered` of the request.
+
+        Args:
+            lacks_time: whether nothing but time is missing in the result.
+        """
+        return self._answered if lacks_time and self.is_over and self._may_repeat and self._count > 1 else None
 
     def open(self, id_: str, given: Any, credentials: RequestCredentials | None = None) -> Item:
         """Return a call that is not performed yet. One that cannot be read has its error.
@@ -204,6 +218,7 @@ class Plan:
         item.call = call if self._change_tool is None else replace(call, tool=self._change_tool(call.tool))
         item.parts = [sent] if item.lists is None else [part.arguments for part in item.lists.parts]
         self._take(len(item.parts))
+        self._may_repeat = self._may_repeat and item.is_read and not call.bypass_cache
         return item.call
 
     def perform(
@@ -362,6 +377,7 @@ class Plan:
         answer = complete_answer(replace(part.call, budget=budget), part.arguments, response)
         self.budget.deadline = max(self.budget.deadline, budget.deadline)  # a late response has time to be shaped
         self._retained += document_size(answer.document)
+        self._answered += 1
         part.ended = time.perf_counter()
         return answer
 

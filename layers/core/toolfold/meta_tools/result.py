@@ -44,6 +44,8 @@ class Result(NamedTuple):
         usage: figures for the log: see :func:`toolfold.meta_tools.usage.usage_of`.
         blocks: further content blocks of MCP, which follow the text.
         errors: those in the result, in order, for who words them for another reader.
+        answered: requests of a call that have their answer, where the same call again would get further: its time is
+            over, and nothing in it may not be repeated. None: the result is complete.
     """
 
     structured: Mapping[str, Any]
@@ -52,6 +54,7 @@ class Result(NamedTuple):
     usage: Mapping[str, int] = MappingProxyType({})
     blocks: Sequence[Mapping[str, Any]] = ()
     errors: Sequence[CallError] = ()
+    answered: int | None = None
 
 
 def error_result(error: CallError) -> Result:

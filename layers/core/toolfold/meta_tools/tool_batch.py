@@ -75,7 +75,8 @@ def tool_batch(request: MetaRequest) -> Result:
     structured = {**rendering.structured, "summary": _summary(items), "continue": token}
     structured["elapsed_ms"] = round((time.perf_counter() - started) * 1000, 1)
     blocks = [block for item in items if item.answer is not None for block in item.answer.blocks]
-    return Result(structured, _text(rendering, items, token), blocks=blocks)
+    answered = calls.progress(lacks_time=bool(rest) and not batch.stop_on_error)
+    return Result(structured, _text(rendering, items, token), blocks=blocks, answered=answered)
 
 
 def _read(arguments: Mapping[str, Any]) -> BatchRequest:

@@ -49,6 +49,7 @@ def tool_call(request: MetaRequest) -> Result:
                     answer.document, call.options, answer.status, plan.budget, answer.size
                 )
                 result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
+            result = result._replace(answered=plan.progress(lacks_time=plan.is_partial))
             return add_metadata(result, call, answer.use, started)
         except InvalidArguments as error:
             raise plan.with_next_call(request.arguments, error) from error.__cause__

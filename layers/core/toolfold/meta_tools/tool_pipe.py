@@ -55,6 +55,7 @@ def tool_pipe(request: MetaRequest) -> Result:
         error = run.perform()
         if error is not None:
             result = _failure(request, run, error, arguments, max_tokens)
+            result = result._replace(answered=calls.progress(lacks_time=run.items[-1].is_skipped))
         else:
             result = _success(request, run, max_tokens)
     elapsed_ms = round((time.perf_counter() - started) * 1000, 1)

@@ -62,12 +62,14 @@ def tool_script(request: MetaRequest) -> Result:
         except TooLarge:
             return _failed(limit_error("result"), printed, run, started)
         except ScriptError as error:
-            return _failed(run.with_hint(error), printed, run, started)
+            failed = _failed(run.with_hint(error), printed, run, started)
         except CallError as error:
             if error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING"):
                 error = repeated_by(error, _REPEAT_SCRIPT)
-            return _failed(error, printed, run, started)
-        return _answer(run, found, printed, _notes(script, found, printed), max_tokens, started)
+            failed = _failed(error, printed, run, started)
+        else:
+            return _answer(run, found, printed, _notes(script, found, printed), max_tokens, started)
+        return failed._replace(answered=calls.progress(lacks_time=True))
 
 
 def _read(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -19,6 +19,7 @@ from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
+    from toolfold.meta_tools.result import Result
     from toolfold.settings import Settings
 
     _Method = Callable[["Server", http.Request, Message, dict[str, str | int | float]], dict[str, Any]]
@@ -252,9 +253,11 @@ class Server:
         self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
     ) -> dict[str, Any]:
         tools = self.tools_of(request.profile)
+        capabilities = _capabilities(tools)
+        extensions = {**capabilities.get("extensions", {}), versions.TASKS: {}}
         return {
             "supportedVersions": list(versions.STATELESS),
-            "capabilities": _capabilities(tools),
+            "capabilities": {**capabilities, "extensions": extensions},
             "instructions": tools.instructions(),
             **_CACHE_HINTS,
         }
@@ -316,14 +319,21 @@ class Server:
             credentials = input_required.add_answer(message, credentials)
         reads_only = call.name == "TOOL_CALL"
         result = tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
-        if result.is_error:
-            log_fields["error"] = result.structured["error"]["code"]
-        log_fields.update(result.usage)
-        return {
-            "content": [{"type": "text", "text": result.text}, *result.blocks],
-            "structuredContent": result.structured,
-            "isError": result.is_error,
-        }
+        if result.answered is not None and versions.META_VERSION in _meta(message):
+            from toolfold.protocol import tasks  # few calls need it
+
+            if tasks.is_declared(message) and (task := tasks.create(tools, request, call.name, call.arguments, result)):
+                return task
+        return _shown(result, log_fields)
+
+    def _task(
+        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
+    ) -> dict[str, Any]:
+        from toolfold.protocol import tasks  # few clients need it
+
+        task, result = tasks.answer(self._called(request), request, message)
+        shown = {} if result is None else {"result": {"resultType": "complete", **_shown(result, log_fields)}}
+        return {**task, **shown}
 
 
 _METHODS: Mapping[bool, Mapping[str, _Method]] = {
@@ -339,9 +349,22 @@ _METHODS: Mapping[bool, Mapping[str, _Method]] = {
         "tools/list": Server._list_tools_cacheable,
         "tools/call": Server._call_tool,
         **dict.fromkeys(_EMPTY_LISTS, Server._list_nothing_cacheable),
+        **dict.fromkeys(versions.TASK_METHODS, Server._task),
     },
 }
 """Whether the version is stateless → method → its implementation."""
+
+
+def _shown(result: Result, log_fields: dict[str, str | int | float]) -> dict[str, Any]:
+    """Return the result of a call as MCP has it; its figures go to ``log_fields``."""
+    if result.is_error:
+        log_fields["error"] = result.structured["error"]["code"]
+    log_fields.update(result.usage)
+    return {
+        "content": [{"type": "text", "text": result.text}, *result.blocks],
+        "structuredContent": result.structured,
+        "isError": result.is_error,
+    }
 
 
 def _capabilities(tools: dispatcher.MetaTools) -> Mapping[str, Any]:

@@ -21,7 +21,11 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
+
+TASKS = "io.modelcontextprotocol/tasks"
+TASK_METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 
 STATELESS_STATUS = {
     PARSE_ERROR: 400,
@@ -29,6 +33,7 @@ STATELESS_STATUS = {
     METHOD_NOT_FOUND: 404,
     INVALID_PARAMS: 400,
     HEADER_MISMATCH: 400,
+    MISSING_CAPABILITY: 400,
     UNSUPPORTED_VERSION: 400,
 }
 """JSON-RPC error of a stateless request → HTTP status."""
@@ -37,7 +42,12 @@ HANDSHAKE_STATUS = {UNSUPPORTED_VERSION: 400}
 """The same for handshake versions, 200 for all other errors: their clients take any other status for a broken
 connection."""
 
-NAME_PARAMETER = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAME_PARAMETER = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    **dict.fromkeys(TASK_METHODS, "taskId"),
+}
 """Method → the parameter that its ``Mcp-Name`` header repeats."""
 
 ROUTING_HEADERS = ("mcp-protocol-version", "mcp-method", "mcp-name")
