@@ -27,16 +27,13 @@ from typing import Any
 import yaml
 
 from toolfold.meta_tools.definitions import definitions
+from toolfold.protocol.public_documents import DESCRIPTION, NAME
 from toolfold.version import __version__
 
 DIST, DOCS, SAM_BUILD, TERRAFORM = Path("dist"), Path("docs"), Path(".aws-sam/build"), Path("deploy/terraform/main.tf")
-REGISTRY_NAME = "io.github.toolfold/toolfold"
-"""Its first part is whose GitHub account publishes; README.md has it too, by which the registry knows the package."""
-
 _KEY, _KEY_URL = "ALPHA_VANTAGE_API_KEY", "https://www.alphavantage.co/support/#api-key"
 _SERVER = "from toolfold.cli import main\n\nraise SystemExit(main(['stdio']))\n"
 _SECTIONS = {"tutorial": "Tutorials", "how-to": "How-to", "reference": "Reference", "explanation": "Explanation"}
-_MAX_REGISTRY_DESCRIPTION = 100
 
 
 def project() -> dict[str, Any]:
@@ -82,13 +79,11 @@ def manifest(version: str = __version__) -> dict[str, Any]:
 
 def registry_entry(version: str = __version__) -> dict[str, Any]:
     """Return ``server.json``."""
-    description = "Hundreds of API tools behind three: TOOL_LIST, TOOL_GET and TOOL_CALL. First: Alpha Vantage."
-    assert len(description) <= _MAX_REGISTRY_DESCRIPTION
     return {
         "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
-        "name": REGISTRY_NAME,
+        "name": NAME,  # README.md has it too, by which the registry knows the package
         "title": "toolfold",
-        "description": description,
+        "description": DESCRIPTION,
         "version": version,
         "packages": [
             {

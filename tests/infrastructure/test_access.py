@@ -23,7 +23,12 @@ UNSIGNED: dict[str, dict[str, tuple[int, int]]] = {
         "GET /": (5, 10),
         "ANY /ui/{proxy+}": (5, 40),
     },
-    "open": {"GET /health": (5, 10), "GET /": (5, 10), "ANY /ui/{proxy+}": (5, 40)},
+    "open": {
+        "GET /health": (5, 10),
+        "ANY /.well-known/{proxy+}": (5, 20),
+        "GET /": (5, 10),
+        "ANY /ui/{proxy+}": (5, 40),
+    },
 }
 """Access → routes beside those of calls → rate and burst of their own."""
 

@@ -17,8 +17,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline
-from toolfold.auth.responses import json_document, unavailable
+from toolfold.auth.responses import unavailable
 from toolfold.protocol.http import REGISTER_PATH, Headers, Request, Response, error_response
+from toolfold.protocol.public_documents import json_document
 
 __all__ = ["METADATA_PATHS", "CognitoShim"]
 

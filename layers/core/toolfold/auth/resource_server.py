@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 
 from toolfold.auth.cognito_shim import CognitoShim
 from toolfold.auth.issuer_keys import IssuerDocuments, IssuerKeys, IssuerUnreachable
-from toolfold.auth.responses import json_document, unavailable
+from toolfold.auth.responses import unavailable
 from toolfold.auth.token_verifier import InvalidToken, TokenRules, TokenVerifier
 from toolfold.protocol.http import Headers, Principal, Request, Response
+from toolfold.protocol.public_documents import json_document
 
 if TYPE_CHECKING:
     from toolfold.auth.cognito_shim import CognitoShim

@@ -166,7 +166,8 @@ class Plan:
         Args:
             lacks_time: whether nothing but time is missing in the result.
         """
-        return self._answered if lacks_time and self.is_over and self._may_repeat and self._count > 1 else None
+        is_over = time.monotonic() >= self.end - _NEAR_END_S
+        return self._answered if lacks_time and is_over and self._may_repeat and self._count > 1 else None
 
     def open(self, id_: str, given: Any, credentials: RequestCredentials | None = None) -> Item:
         """Return a call that is not performed yet. One that cannot be read has its error.

@@ -109,6 +109,10 @@ class Server:
             found = self._authorization.respond_without_token(request)
             if found is not None:
                 return found
+        if request.path == http.CATALOG_PATH or (request.path.endswith(http.CARD_PATH) and request.method != "POST"):
+            from toolfold.protocol import public_documents  # no client of the tools needs it
+
+            return public_documents.describe_server(request, self.tools.executor.settings.public_url)
         if http.WELL_KNOWN in request.path or request.path == http.REGISTER_PATH:
             return http.error_response(404, "There is nothing at this path.")
         response = http.validate(request, self.origin_policy, stateless) or self._authorized(request, stateless)
@@ -225,7 +229,8 @@ class Server:
                 from toolfold.protocol import input_required  # few calls need it
 
                 result = input_required.from_result(message, result)
-            return {"resultType": "complete", **result, "_meta": {versions.META_SERVER: SERVER_INFO}}
+            info = _server_info() if message.method == "server/discover" else SERVER_INFO
+            return {"resultType": "complete", **result, "_meta": {versions.META_SERVER: info}}
         return result
 
     def _initialize(
@@ -236,7 +241,7 @@ class Server:
         return {
             "protocolVersion": requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION,
             "capabilities": _capabilities(tools),
-            "serverInfo": SERVER_INFO,
+            "serverInfo": _server_info(),
             "instructions": tools.instructions(),
         }
 
@@ -353,6 +358,13 @@ _METHODS: Mapping[bool, Mapping[str, _Method]] = {
     },
 }
 """Whether the version is stateless → method → its implementation."""
+
+
+def _server_info() -> Mapping[str, Any]:
+    """Return what clients show of the server; other results have its name alone."""
+    from toolfold.protocol import public_documents  # not for tools/list, the first request of many clients
+
+    return {**SERVER_INFO, **public_documents.ABOUT}
 
 
 def _shown(result: Result, log_fields: dict[str, str | int | float]) -> dict[str, Any]:

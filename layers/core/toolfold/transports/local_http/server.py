@@ -31,6 +31,7 @@ from uvicorn.server import Server
 
 from toolfold.app import build_app
 from toolfold.protocol.http import (
+    CATALOG_PATH,
     LOOPBACK_HOSTS,
     REGISTER_PATH,
     WELL_KNOWN,
@@ -157,7 +158,7 @@ class LocalServer:
             logs_audit=True,
             page="" if page is None else "calls",
         )
-        further = (WELL_KNOWN, REGISTER_PATH) if settings.oauth_issuer else ()
+        further = (WELL_KNOWN, REGISTER_PATH) if settings.oauth_issuer else (CATALOG_PATH,)
         router = None if page is None else page.make_router(app, self.url, own_port)
         self.page_url = "" if page is None else page.url(self.url)
         self._log = BackgroundStdout()

@@ -1,0 +1,96 @@
+"""Documents that anyone may read: the server card (SEP-2127) at ``/mcp/server-card``, and the AI catalog that names it.
+
+Clients and directories read them before they connect. What the server can do for a client is not in them: it says that
+itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from toolfold.protocol import versions
+from toolfold.protocol.http import CATALOG_PATH, Headers, Request, Response, error_response
+from toolfold.version import __version__
+
+NAME = "io.github.toolfold/toolfold"
+"""The name in the registry of MCP servers. Its first part is whose GitHub account publishes."""
+
+DESCRIPTION = "Hundreds of API tools behind three: TOOL_LIST, TOOL_GET and TOOL_CALL. First: Alpha Vantage."
+"""At most 100 characters."""
+
+_ICON = (
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='7' fill='%232f5fd0'/>"
+    "<path d='M8 9h16M8 16h11M8 23h6' stroke='%23fff' stroke-width='3.4' stroke-linecap='round'/></svg>"
+)
+ABOUT: Mapping[str, Any] = {
+    "title": "toolfold",
+    "description": DESCRIPTION,
+    "websiteUrl": "https://github.com/toolfold/toolfold",
+    "icons": [{"src": f"data:image/svg+xml,{_ICON}", "mimeType": "image/svg+xml", "sizes": ["any"]}],
+}
+"""What clients show of the server, in ``serverInfo`` as well."""
+
+_PREFLIGHT: Headers = (
+    ("access-control-allow-origin", "*"),
+    ("access-control-allow-methods", "GET, HEAD, POST, OPTIONS"),
+    ("access-control-allow-headers", "accept, content-type, if-none-match, mcp-protocol-version"),
+    ("access-control-max-age", "86400"),
+)
+"""Clients in web pages send the protocol version with requests for metadata, which makes browsers ask first."""
+
+_CARD_TYPE = "application/mcp-server-card+json"
+
+
+def json_document(request: Request, document: object, media_type: str = "application/json") -> Response:
+    """Return the response to a request for a public document, which any web page may read."""
+    if request.method == "OPTIONS":
+        return Response(204, _PREFLIGHT, b"", {"rpc": "metadata"})
+    if request.method not in ("GET", "HEAD"):
+        return error_response(405, "Send GET.", ("allow", "GET, HEAD, OPTIONS"))
+    body = json.dumps(document).encode()
+    tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
+    headers: Headers = (
+        ("content-type", media_type),
+        ("cache-control", "public, max-age=3600"),
+        ("etag", tag),
+        ("access-control-allow-origin", "*"),
+        ("access-control-expose-headers", "ETag"),
+    )
+    known = [one.strip().removeprefix("W/") for one in (request.header("if-none-match") or "").split(",")]
+    is_known = tag in known or known == ["*"]
+    sends_body = request.method == "GET" and not is_known
+    return Response(304 if is_known else 200, headers, body if sends_body else b"", {"rpc": "metadata"})
+
+
+def describe_server(request: Request, public_url: str) -> Response:
+    """Return the response to a request for the server card or the AI catalog.
+
+    Args:
+        request: the request.
+        public_url: the URL of the endpoint for clients; empty: the name in ``Host``, which a local server checks.
+    """
+    url = public_url.rstrip("/") or f"http://{request.header('host') or 'localhost'}/mcp"
+    if request.path == CATALOG_PATH:
+        entry = {
+            "identifier": f"urn:air:{urlsplit(url).hostname}:mcp:toolfold",
+            "type": _CARD_TYPE,
+            "url": f"{url}/server-card",
+        }
+        return json_document(request, {"specVersion": "1.0", "entries": [entry]}, "application/ai-catalog+json")
+    remote = {
+        "type": "streamable-http",
+        "url": url,
+        "supportedProtocolVersions": [*versions.HANDSHAKE, *versions.STATELESS],
+    }
+    card = {
+        "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        "name": NAME,
+        "version": __version__,
+        **ABOUT,
+        "remotes": [remote],
+    }
+    return json_document(request, card, _CARD_TYPE)
