@@ -67,12 +67,13 @@ explore: .venv/.dev postgresql ## run the property tests with many more examples
 	$(bin)/python -m pytest -n auto --dist worksteal -m "hypothesis and not e2e and not clients" --hypothesis-profile=long $(ARGS)
 
 # `test` runs on the oldest supported Python; the fast tests show differences of newer ones.
+TESTS ?= tests/unit tests/integration
 test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERSION=3.13
 	python="$$(scripts/find-python $(VERSION))" && $(bin)/uv venv --quiet --allow-existing --python "$$python" .venv-$(VERSION)
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --require-hashes -r requirements/dev.txt
 	VIRTUAL_ENV=.venv-$(VERSION) $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	.venv-$(VERSION)/bin/python -m pytest -n auto --dist worksteal -m "not e2e and not clients and not slow and not semantic" \
-		tests/unit tests/integration $(ARGS)
+		$(TESTS) $(ARGS)
 
 # On 3.11 coverage takes a third of the time of a test; from 3.12 on the interpreter counts lines almost for free.
 coverage: ## run the fast tests on Python 3.13, and fail below 90 % of the lines
