@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.mcp_server import PIXEL, ROWS, SECRET, HttpServer
 from tests.support.mcp_sources import Sources, child, remote
+from toolfold.client_call import traced
 from toolfold.errors import SourceError
 
 pytestmark = pytest.mark.slow
@@ -63,6 +64,15 @@ def test_images_sounds_resources_and_links_are_passed_on_unaltered(harbour: Sour
     assert [block["type"] for block in found.blocks] == ["resource", "resource", "resource_link"]
     assert found.blocks[2] == {"type": "resource_link", "uri": "note://3", "name": "third", "_meta": {"pages": 2}}
     assert "2 × resource, link to a resource" in found.text
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_the_trace_of_the_client_is_passed_on(harbour: Sources, server: str) -> None:
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    with traced(parent, "vendor=1") as trace_id:
+        assert trace_id == "0af7651916cd43dd8448eb211c80319c"
+        assert harbour.call(f"{server}__echo", {"text": "traced"}).structured["result"] == f"{parent} vendor=1"
+    assert harbour.call(f"{server}__echo", {"text": "untraced"}).structured["result"] == "untraced"
 
 
 @pytest.mark.parametrize("server", SERVERS)

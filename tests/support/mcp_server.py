@@ -52,6 +52,9 @@ def tool(name: str, description: str, properties: dict[str, Any] | None = None, 
     return {"name": name, "description": description, "inputSchema": schema, **more}
 
 
+TRACE = ("traceparent", "tracestate")
+"""What ``echo`` returns of its request, where it has them."""
+
 READ = {"readOnlyHint": True}
 TOOLS = [
     tool("echo", "Return the text that it is given.", {"text": {"type": "string", "description": "Any text."}},
@@ -152,7 +155,8 @@ class Server:
         self.calls += 1
         self._misbehave(id_, send)
         name, arguments = params["name"], params.get("arguments") or {}
-        token = (params.get("_meta") or {}).get("progressToken")
+        meta = params.get("_meta") or {}
+        token, traced = meta.get("progressToken"), " ".join(meta[key] for key in TRACE if key in meta)
         if self.fault == "sampling":
             send({"jsonrpc": "2.0", "id": "ask-1", "method": "sampling/createMessage",
                   "params": {"messages": [], "maxTokens": 5}})  # fmt: skip
@@ -172,7 +176,7 @@ class Server:
         if name == "wait":
             return self._wait(id_, float(arguments.get("seconds", 1)), token, send)
         found = {
-            "echo": lambda: {"content": [text(str(arguments.get("text", "")))]},
+            "echo": lambda: {"content": [text(traced or str(arguments.get("text", "")))]},
             "cities": lambda: {"content": [text(json.dumps({"cities": ROWS}))], "structuredContent": {"cities": ROWS}},
             "cities-as-text": lambda: {"content": [text(json.dumps(ROWS, indent=1))]},
             "picture": lambda: {

@@ -1,4 +1,4 @@
-"""What a transport knows of the call that it runs: whether it was cancelled, where its progress goes, and the time.
+"""What a transport knows of the call that it runs: whether it was cancelled, where its progress goes, its trace.
 
 A transport puts a :class:`ClientCall` around a call (:func:`running`); a source adapter that waits for a server reads
 it (:func:`current`). Threads that work for the same call take it over with ``contextvars.copy_context``.
@@ -7,12 +7,15 @@ it (:func:`current`). Threads that work for the same call take it over with ``co
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,33 @@ def is_cancelled() -> bool:
     """Return whether the client has cancelled the call that this thread works for."""
     context = _current.get()
     return context is not None and context.is_cancelled
+
+
+_TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_TRACESTATE = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,511}")
+_trace: ContextVar[Mapping[str, str]] = ContextVar("trace", default=MappingProxyType({}))
+
+
+def trace_context() -> Mapping[str, str]:
+    """Return ``traceparent`` and ``tracestate`` of the call that this thread works for; empty without them."""
+    return _trace.get()
+
+
+@contextmanager
+def traced(traceparent: Any, tracestate: Any) -> Iterator[str]:
+    """Pass on the trace of a client, of the W3C's Trace Context, inside the ``with`` statement; yield its id.
+
+    What is not of that form is treated as absent, says the specification: the id is then empty.
+    """
+    is_known = isinstance(traceparent, str) and _TRACEPARENT.fullmatch(traceparent) is not None
+    context = {"traceparent": traceparent} if is_known else {}
+    if context and isinstance(tracestate, str) and _TRACESTATE.fullmatch(tracestate):
+        context["tracestate"] = tracestate
+    token = _trace.set(context)
+    try:
+        yield traceparent.split("-")[1] if is_known else ""
+    finally:
+        _trace.reset(token)
 
 
 @contextmanager

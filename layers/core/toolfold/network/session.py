@@ -23,6 +23,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
+from toolfold.client_call import trace_context
 from toolfold.network.connection import POOL_CLASSES
 from toolfold.network.errors import (
     MAX_DECOMPRESSION_RATIO,
@@ -201,7 +202,7 @@ class HttpClient:
         Args:
             method: The HTTP method.
             url: Where to send it. A user name and a password in it are sent as ``Authorization``.
-            headers: Sent besides ``Host``, ``Accept-Encoding`` and ``Content-Length``.
+            headers: Sent besides ``Host``, ``Accept-Encoding``, ``Content-Length``, and the trace of the call.
             body: The content of the request.
             deadline: When the response must be complete, by ``time.monotonic``.
             connect_timeout_s: Seconds for a new connection, including proxy and TLS.
@@ -216,7 +217,9 @@ class HttpClient:
         failure: type[TransportError]
         try:
             prepared = self._session.prepare_request(
-                requests.Request(method, url, {**headers, "Accept-Encoding": "gzip, deflate"}, data=body)
+                requests.Request(
+                    method, url, {**trace_context(), **headers, "Accept-Encoding": "gzip, deflate"}, data=body
+                )
             )
             _check_host(url, str(prepared.url))
         except (requests.RequestException, HTTPError, ValueError, InvalidRequest):

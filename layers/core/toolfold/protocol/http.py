@@ -40,7 +40,7 @@ _JSON: Headers = (("content-type", "application/json"),)
 _TEXT: Headers = (("content-type", "text/plain; charset=utf-8"),)
 _ALLOWED_HEADERS = (
     "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, "
-    "x-api-key"
+    "traceparent, tracestate, x-api-key"
 )
 _HEADER_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _MAX_NAMED_KEYS = 20

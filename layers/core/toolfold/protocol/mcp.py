@@ -322,8 +322,15 @@ class Server:
             from toolfold.protocol import input_required  # few calls need it
 
             credentials = input_required.add_answer(message, credentials)
+        from toolfold.client_call import traced  # not for the first response
+
         reads_only = call.name == "TOOL_CALL"
-        result = tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
+        meta = _meta(message)
+        traceparent, tracestate = (meta.get(name, request.header(name)) for name in ("traceparent", "tracestate"))
+        with traced(traceparent, tracestate) as trace_id:
+            result = tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
+        if trace_id:
+            log_fields["trace_id"] = trace_id
         if result.answered is not None and versions.META_VERSION in _meta(message):
             from toolfold.protocol import tasks  # few calls need it
 

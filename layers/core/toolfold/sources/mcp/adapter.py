@@ -321,7 +321,8 @@ def _request(tool: Tool, arguments: Mapping[str, Any], context: client_call.Clie
     async def report(progress: float, total: float | None, message: str | None) -> None:
         context.report_progress(progress, total, message)
 
-    return ToolRequest(name, arguments, fingerprint, report if context.wants_progress else None)
+    on_progress = report if context.wants_progress else None
+    return ToolRequest(name, arguments, fingerprint, on_progress, client_call.trace_context())
 
 
 def import_sdk(title: str) -> None:

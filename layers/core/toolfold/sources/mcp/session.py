@@ -14,7 +14,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolfold.network.errors import TransportError
@@ -78,12 +78,14 @@ class ToolRequest:
         arguments: validated.
         fingerprint: of the tool in the snapshot; empty: it is not compared.
         on_progress: receives its progress; None: it is not wanted.
+        meta: of the request, beside what the SDK adds.
     """
 
     name: str
     arguments: Mapping[str, Any]
     fingerprint: str = ""
     on_progress: ProgressFnT | None = None
+    meta: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -266,7 +268,9 @@ class Session:
         from mcp_types import CallToolRequest, CallToolRequestParams
         from pydantic import TypeAdapter
 
-        call = CallToolRequest(params=CallToolRequestParams(name=request.name, arguments=dict(request.arguments)))
+        meta = {"_meta": dict(request.meta)} if request.meta else {}
+        params = {"name": request.name, "arguments": dict(request.arguments), **meta}
+        call = CallToolRequest(params=CallToolRequestParams.model_validate(params))
         # The result as it was sent: the models of the SDK leave out what they do not know.
         as_sent: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
         result: dict[str, Any] = await ask(
