@@ -14,7 +14,10 @@ from tests.differential.exchanges import Exchange
 from tests.support.mcp_requests import STATELESS, message, request, stateless
 from toolfold.protocol.http import Request
 from toolfold.protocol.jsonrpc import MAX_DEPTH
-from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
+from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, TASKS
+
+DECLARED = ({"tools": {}}, {"tools": {}, "extensions": {TASKS: {}}})
+"""What toolfold declares; the SDK's server has no tasks, and spells out that its list does not change."""
 
 EMPTY_LISTS = ("prompts/list", "resources/list", "resources/templates/list")
 SERVED = ("initialize", "ping", "tools/list", "tools/call", "server/discover", *EMPTY_LISTS)
@@ -95,7 +98,7 @@ def _list_changed(it: Exchange) -> bool:
     ours, theirs = it.ours.result, it.theirs.result
     if not (ours and theirs) or it.statuses != (200, 200) or it.ours.id != it.theirs.id:
         return False
-    return ours.get("capabilities") == {"tools": {}} and spelled(ours) == theirs
+    return ours.get("capabilities") in DECLARED and spelled(ours) == theirs
 
 
 def _listen_is_unknown(it: Exchange) -> bool:

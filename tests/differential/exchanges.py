@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolfold.protocol.http import Request, Response
-from toolfold.protocol.versions import HANDSHAKE, META_VERSION
+from toolfold.protocol.public_documents import ABOUT
+from toolfold.protocol.versions import HANDSHAKE, META_SERVER, META_VERSION
 
 _DATA_IS_SPECIFIED = (-32021, -32022)
 """Error codes whose ``data`` is specified; for others each server chooses its own."""
@@ -91,7 +92,17 @@ def rpc_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of ``RpcOutcome`` of the JSON-RPC response ``body``."""
     error = body.get("error") or {}
     data = error.get("data") if error.get("code") in _DATA_IS_SPECIFIED else None
-    return {"code": error.get("code"), "data": data, "result": body.get("result")}
+    return {"code": error.get("code"), "data": data, "result": _without_appearance(body.get("result"))}
+
+
+def _without_appearance(result: Any) -> Any:
+    """Return a result whose server has a name, a title and a version: toolfold says more of itself in some of them."""
+    if not isinstance(result, dict):
+        return result
+    for holder, name in ((result, "serverInfo"), (result.get("_meta", {}), META_SERVER)):
+        if isinstance(holder, dict) and isinstance(holder.get(name), dict):
+            holder[name] = {key: value for key, value in holder[name].items() if key not in ABOUT or key == "title"}
+    return result
 
 
 def member(message: Any, *names: str) -> Mapping[str, Any]:

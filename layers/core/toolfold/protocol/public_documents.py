@@ -19,7 +19,7 @@ from toolfold.version import __version__
 NAME = "io.github.toolfold/toolfold"
 """The name in the registry of MCP servers. Its first part is whose GitHub account publishes."""
 
-DESCRIPTION = "Hundreds of API tools behind three: TOOL_LIST, TOOL_GET and TOOL_CALL. First: Alpha Vantage."
+DESCRIPTION = "Hundreds of API tools behind three: TOOL_LIST, TOOL_GET and TOOL_CALL."
 """At most 100 characters."""
 
 _ICON = (
