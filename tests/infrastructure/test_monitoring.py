@@ -109,7 +109,8 @@ def emitted(mock_api: MockApi, endpoint: str) -> Emitted:
                 arguments["known"]["RSI"] = entry["hash"]
             invoke(gateway.handler, name, arguments)
         symbol = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
-        invoke(gateway.handler, "TOOL_CALL", symbol, **{"x-api-key": "key-of-a-caller"})
+        headers = {"x-api-key": "key-of-a-caller", "traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
+        invoke(gateway.handler, "TOOL_CALL", symbol, **headers)
         for code in (*FAILURES, *DEGRADATIONS):
             gateway.telemetry.record_failure(code)
         gateway.telemetry.logger.error("an error of any kind")
