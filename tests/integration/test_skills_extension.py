@@ -90,7 +90,7 @@ def lambda_function(catalog: str) -> Send:
 def test_a_client_finds_skills_and_reads_verified_files(request: pytest.FixtureRequest, transport: str) -> None:
     send: Send = request.getfixturevalue(transport)
     capabilities = send("server/discover", {})["result"]["capabilities"]
-    assert capabilities["extensions"] == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
+    assert capabilities["extensions"]["io.modelcontextprotocol/skills"] == {"directoryRead": True}
     listed = send("skills/list", {})["result"]
     assert (listed["resultType"], listed["cacheScope"]) == ("complete", "public")
     assert [entry["frontmatter"]["name"] for entry in listed["skills"]] == ["refunds", "forms"]
