@@ -44,6 +44,7 @@ def test_the_catalog_leads_to_the_card_and_the_card_to_the_endpoint() -> None:
     assert [remote["url"] for remote in card["remotes"]] == [URL]
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", card["name"])
     assert 1 <= len(card["description"]) <= 100
+    assert re.fullmatch(r"data:image/svg\+xml,[\w.~%/-]+", card["icons"][0]["src"])  # a URI: no blanks, no brackets
     served = result(stateless("server/discover"))["supportedVersions"]
     assert set(served) <= set(card["remotes"][0]["supportedProtocolVersions"])
 

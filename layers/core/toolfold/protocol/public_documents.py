@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from toolfold.protocol import versions
 from toolfold.protocol.http import CATALOG_PATH, Headers, Request, Response, error_response
@@ -23,14 +23,14 @@ DESCRIPTION = "Hundreds of API tools behind three: TOOL_LIST, TOOL_GET and TOOL_
 """At most 100 characters."""
 
 _ICON = (
-    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='7' fill='%232f5fd0'/>"
-    "<path d='M8 9h16M8 16h11M8 23h6' stroke='%23fff' stroke-width='3.4' stroke-linecap='round'/></svg>"
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='7' fill='#2f5fd0'/>"
+    "<path d='M8 9h16M8 16h11M8 23h6' stroke='#fff' stroke-width='3.4' stroke-linecap='round'/></svg>"
 )
 ABOUT: Mapping[str, Any] = {
     "title": "toolfold",
     "description": DESCRIPTION,
     "websiteUrl": "https://github.com/toolfold/toolfold",
-    "icons": [{"src": f"data:image/svg+xml,{_ICON}", "mimeType": "image/svg+xml", "sizes": ["any"]}],
+    "icons": [{"src": f"data:image/svg+xml,{quote(_ICON)}", "mimeType": "image/svg+xml", "sizes": ["any"]}],
 }
 """What clients show of the server, in ``serverInfo`` as well."""
 
