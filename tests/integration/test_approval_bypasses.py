@@ -64,8 +64,6 @@ ROADS: Mapping[str, str] = {
     "demo.py client.request": "stdio, handshake",
     "demo.py self.request": "stdio, handshake",
     "protocol/mcp.py tools.call": "http, handshake",
-    # A call that only reads; the tools with effects are refused there, as reads_only says.
-    "protocol/tasks.py tools.call": "http, handshake",
     "exposure/exposed_tools.py super().call": "group",
     # tests/unit/protocol/test_skills.py reads a skill that needs approval.
     "protocol/skills.py tools.call": "http, handshake",

@@ -38,7 +38,10 @@ def published(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
     monkeypatch.setenv("TOOLFOLD_ALLOWED_HOSTS", ALLOWED_HOST)
     client = boto3.client("s3")
     client.create_bucket(Bucket=BUCKET)
-    listed = lambda: [one["Key"] for one in client.list_objects_v2(Bucket=BUCKET).get("Contents", ())]  # noqa: E731
+
+    def listed() -> list[str]:
+        return [one["Key"] for one in client.list_objects_v2(Bucket=BUCKET).get("Contents", ())]
+
     yield listed
     for key in listed():
         client.delete_object(Bucket=BUCKET, Key=key)

@@ -173,10 +173,11 @@ def test_few_open_files_are_enough() -> None:
 
 
 def test_every_name_is_answered_where_that_is_requested_and_others_reach_it() -> None:
-    with serving("--host", "0.0.0.0", "--any-host") as (_, url):
-        assert exchange(url, post(url, PING, "Connection: close", host="toolfold.internal")).startswith(
-            b"HTTP/1.1 200 "
-        )
+    host, page = "toolfold.internal", "Origin: http://toolfold.internal"
+    with serving("--host", "0.0.0.0", "--any-host", TOOLFOLD_EXPLORER="read-only") as (_, url):
+        assert exchange(url, post(url, PING, "Connection: close", host=host)).startswith(b"HTTP/1.1 200 ")
+        # A page that has made its own name lead here (DNS rebinding) is one of this name as well.
+        assert exchange(url, post(url, PING, "Connection: close", page, host=host)).startswith(b"HTTP/1.1 403 ")
     done = subprocess.run([*COMMAND, "--any-host"], capture_output=True, text=True, timeout=20, check=False)
     assert (done.returncode, done.stderr.splitlines()) == (
         1,

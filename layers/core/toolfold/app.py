@@ -113,7 +113,7 @@ def build_app(
             opened here.
         hosts: Host names under which a local HTTP server may be called; empty: any. See
             :class:`toolfold.protocol.http.OriginPolicy`.
-        port: The port that must be named with ``hosts``.
+        port: The port of a local HTTP server, which must be named with ``hosts``; None: deployed.
         on_call: Called with the log of every finished call; None: it is a log line of its own.
         on_failure: Called with a code when something of the deployment fails without failing a call.
         is_public: Whether others than the user of this machine can send requests. Calls then use the keys of the
@@ -156,7 +156,7 @@ def build_app(
         read_file=lambda sha256: catalog_store().file(sha256),
         middleware=middleware,
     )
-    page = page or ("" if hosts or settings.explorer == "off" else settings.explorer)
+    page = page or ("" if port is not None or settings.explorer == "off" else settings.explorer)
     policy = OriginPolicy(settings.allowed_origins, hosts, port, _public_host(settings) if hosts or page else "", page)
     authorization = _authorization(settings, executor)
     on_message = None if call_log is None else call_log.record_request

@@ -13,7 +13,7 @@ from tests.unit.protocol.test_mcp import SERVER, TOOLS, result
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.protocol.http import Request, Response
+from toolfold.protocol.http import LOOPBACK_HOSTS, OriginPolicy, Request, Response
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 
@@ -77,13 +77,22 @@ def test_it_is_cached_and_any_page_may_read_it(path: str) -> None:
 
 
 def test_a_local_server_names_the_address_that_it_was_reached_by() -> None:
-    (remote,) = document(CARD, Server(TOOLS), host="127.0.0.1:8080")["remotes"]
+    local = Server(TOOLS, OriginPolicy(hosts=LOOPBACK_HOSTS, port=8080))
+    (remote,) = document(CARD, local, host="127.0.0.1:8080")["remotes"]
     assert remote["url"] == "http://127.0.0.1:8080/mcp"
+
+
+@pytest.mark.parametrize("path", [CARD, CATALOG])
+def test_a_name_that_nobody_checks_is_not_repeated(path: str) -> None:
+    response = get(path, Server(TOOLS), host="attacker.example")
+    assert response.status == 404
+    assert b"attacker" not in response.body
 
 
 def test_other_methods_and_paths_are_as_before() -> None:
     assert get(CATALOG, method="POST").status == 405
     assert get("/.well-known/other").status == 404
     assert get("/mcp").status == 405
+    assert get("/mcp/trading/server-card").status == 405
     posted = Request("POST", request(message("ping")).headers, json.dumps(message("ping")).encode(), path=CARD)
     assert SERVER.handle_http(posted).status == 404

@@ -145,6 +145,14 @@ def test_a_call_that_gets_no_further_ends_with_what_it_has(make_server: Callable
     assert task["result"]["structuredContent"]["summary"]["skipped"]
 
 
+def test_a_task_is_of_the_tool_that_was_called_by_its_own_name(make_server: Callable[..., Server]) -> None:
+    client = Client(make_server(TOOLFOLD_MODE="direct"))
+    created = client.call("GLOBAL_QUOTE", {"symbol": MANY})
+    assert created["resultType"] == "task", created
+    task = finished(iter(lambda: client, None), created["taskId"])
+    assert all(symbol in json.dumps(task["result"]["structuredContent"]) for symbol in MANY)
+
+
 def test_a_cancelled_task_stays_so_and_is_worked_at_no_more(
     make_server: Callable[..., Server], requested: list[str]
 ) -> None:

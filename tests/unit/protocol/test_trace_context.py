@@ -44,7 +44,7 @@ def call(symbol: Any = "IBM", meta: dict[str, Any] | None = None, **headers: str
     [
         call(meta={"traceparent": PARENT, "tracestate": "vendor=1"}),
         call(traceparent=PARENT, tracestate="vendor=1"),
-        call(meta={"traceparent": PARENT, "tracestate": "vendor=1"}, traceparent=OTHER),
+        call(meta={"traceparent": PARENT, "tracestate": "vendor=1"}, traceparent=OTHER, tracestate="other=1"),
     ],
     ids=["_meta", "headers", "_meta before headers"],
 )
@@ -52,6 +52,12 @@ def test_a_trace_reaches_the_log_and_the_source(server: Server, upstream: Upstre
     response = server.handle_http(sent)
     assert response.log_fields["trace_id"] == TRACE_ID
     assert [upstream.headers[0].get(name) for name in ("traceparent", "tracestate")] == [PARENT, "vendor=1"]
+
+
+def test_the_state_of_another_trace_is_not_added(server: Server, upstream: Upstream) -> None:
+    server.handle_http(call(meta={"traceparent": PARENT}, traceparent=OTHER, tracestate="other=1"))
+    assert upstream.headers[0]["traceparent"] == PARENT
+    assert "tracestate" not in upstream.headers[0]
 
 
 def test_every_request_of_a_call_with_lists_has_it(server: Server, upstream: Upstream) -> None:

@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolfold.cache.base import FailSafeStore
 from toolfold.cache.factory import create_shared_store
-from toolfold.cache.memory import MemoryStore
 from toolfold.client_call import Clock
 from toolfold.errors import LIMITS_UNAVAILABLE
 from toolfold.execution.audit import AuditLog
@@ -22,20 +20,18 @@ from toolfold.execution.source_health import SourceHealth, Trouble
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
-    from toolfold.cache.base import CacheStore
     from toolfold.catalog.entries import Tool
     from toolfold.errors import CallError
     from toolfold.execution.approval import ApprovalGate
     from toolfold.execution.call_log import CallLog
     from toolfold.execution.single_use import SingleUse
+    from toolfold.execution.task_store import TaskStore
     from toolfold.network.session import HttpClient
     from toolfold.results.offload import AnswerStore
     from toolfold.settings import Settings
     from toolfold.sources.registry import AdapterRegistry
 
 __all__ = ["CallResources"]
-
-_MAX_TASK_BYTES = 4_000_000
 
 T = TypeVar("T")
 
@@ -140,11 +136,13 @@ class CallResources:
         return ClientLimits(self.settings, shared, self.clock)
 
     @made_once
-    def task_store(self) -> FailSafeStore[CacheStore]:
-        """What keeps the calls of tasks; shared by the processes that share the cache."""
-        clock = self.clock.monotonic
-        shared = create_shared_store(self.settings, clock, self.aws, name="Tasks", on_failure=self.on_failure)
-        return shared or FailSafeStore(lambda: MemoryStore(_MAX_TASK_BYTES), 0, clock)
+    def task_store(self) -> TaskStore:
+        """What keeps the tasks of clients."""
+        from toolfold.execution.task_store import TaskStore  # few clients need it
+
+        monotonic = self.clock.monotonic
+        shared = create_shared_store(self.settings, monotonic, self.aws, name="Tasks", on_failure=self.on_failure)
+        return TaskStore(shared, self.clock)
 
     @property
     def approval_gate(self) -> ApprovalGate:

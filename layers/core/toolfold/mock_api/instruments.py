@@ -99,11 +99,6 @@ def find(kind: str, symbol: str) -> Instrument:
     return found
 
 
-def made_up_ticker(index: int) -> str:
-    """Return a ticker of the form ZZxxx, which no exchange assigns; the function LISTING_STATUS lists them."""
-    return "ZZ" + "".join(chr(ord("A") + index // 26**power % 26) for power in (2, 1, 0))
-
-
 def find_stock(symbol: str) -> Instrument:
     """Return the share or fund with this ticker.
 

@@ -17,11 +17,10 @@ MAX_BODY_BYTES = 4 * 1024 * 1024
 """Largest request body, as in the protocol's reference server. Real requests have a few hundred bytes."""
 
 WELL_KNOWN = "/.well-known/"
-CATALOG_PATH = f"{WELL_KNOWN}ai-catalog.json"
-CARD_PATH = "/server-card"
-"""Below the path of the endpoint."""
-
 """What is in the paths of metadata (RFC 8615)."""
+
+CATALOG_PATH, CARD_PATH = f"{WELL_KNOWN}ai-catalog.json", "/mcp/server-card"
+"""The AI catalog and the server card. What API Gateway has before the path is not part of them."""
 
 REGISTER_PATH = "/register"
 """Where clients register (RFC 7591): the path that clients of 2025-03-26 use without metadata."""

@@ -112,7 +112,9 @@ class Server:
         if request.path == http.CATALOG_PATH or (request.path.endswith(http.CARD_PATH) and request.method != "POST"):
             from toolfold.protocol import public_documents  # no client of the tools needs it
 
-            return public_documents.describe_server(request, self.tools.executor.settings.public_url)
+            # A name in Host that is not checked may be an attacker's, and a cache may give the answer to other clients.
+            own = f"http://{request.header('host')}/{http.ENDPOINT}" if self.origin_policy.hosts else ""
+            return public_documents.describe_server(request, self.tools.executor.settings.public_url or own)
         if http.WELL_KNOWN in request.path or request.path == http.REGISTER_PATH:
             return http.error_response(404, "There is nothing at this path.")
         response = http.validate(request, self.origin_policy, stateless) or self._authorized(request, stateless)
@@ -305,12 +307,36 @@ class Server:
             )
         if arguments is not None and not isinstance(arguments, dict):
             raise JsonRpcError(versions.INVALID_PARAMS, "arguments must be an object.")
+        result = self._perform(request, message, name, arguments or {}, log_fields)
+        if result.answered is not None and versions.META_VERSION in _meta(message):
+            from toolfold.protocol import tasks  # few calls need it
+
+            store = self.tools.executor.resources.task_store
+            if tasks.is_declared(message) and (task := tasks.create(store, request, name, arguments or {}, result)):
+                return task
+        return _shown(result, log_fields)
+
+    def _perform(
+        self,
+        request: http.Request,
+        message: Message,
+        name: str,
+        arguments: Mapping[str, Any],
+        log_fields: dict[str, str | int | float],
+        *,
+        is_repeated: bool = False,
+    ) -> Result:
+        """Return the result of one call. One that is repeated only reads, also with a newer catalog.
+
+        Raises:
+            JsonRpcError: there is no tool of this name.
+        """
         # Names that stand for several tools are no names of the catalog.
         tools = self._called(request)
-        call = tools.resolve(name, arguments or {})
+        call = tools.resolve(name, arguments)
         if call is None and not request.profile:
             tools = self.tools_of("")
-            call = tools.resolve(name, arguments or {})
+            call = tools.resolve(name, arguments)
         if call is None:
             raise JsonRpcError(versions.INVALID_PARAMS, tools.unknown_tool(name))
         log_fields["tool"] = call.name
@@ -324,26 +350,21 @@ class Server:
             credentials = input_required.add_answer(message, credentials)
         from toolfold.client_call import traced  # not for the first response
 
-        reads_only = call.name == "TOOL_CALL"
-        meta = _meta(message)
-        traceparent, tracestate = (meta.get(name, request.header(name)) for name in ("traceparent", "tracestate"))
-        with traced(traceparent, tracestate) as trace_id:
-            result = tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
-        if trace_id:
-            log_fields["trace_id"] = trace_id
-        if result.answered is not None and versions.META_VERSION in _meta(message):
-            from toolfold.protocol import tasks  # few calls need it
-
-            if tasks.is_declared(message) and (task := tasks.create(tools, request, call.name, call.arguments, result)):
-                return task
-        return _shown(result, log_fields)
+        reads_only = is_repeated or call.name == "TOOL_CALL"
+        with traced(*_trace_of(request, message)) as trace_id:
+            if trace_id:
+                log_fields["trace_id"] = trace_id
+            return tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
 
     def _task(
         self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
     ) -> dict[str, Any]:
         from toolfold.protocol import tasks  # few clients need it
 
-        task, result = tasks.answer(self._called(request), request, message)
+        def perform(name: str, arguments: Mapping[str, Any]) -> Result:
+            return self._perform(request, message, name, arguments, log_fields, is_repeated=True)
+
+        task, result = tasks.answer(self.tools.executor.resources.task_store, request, message, perform)
         shown = {} if result is None else {"result": {"resultType": "complete", **_shown(result, log_fields)}}
         return {**task, **shown}
 
@@ -435,6 +456,13 @@ def _is_loggable(name: str) -> bool:
 def _meta(message: Message) -> Mapping[str, Any]:
     meta = message.params.get("_meta")
     return meta if isinstance(meta, dict) else {}
+
+
+def _trace_of(request: http.Request, message: Message) -> tuple[Any, Any]:
+    """Return ``traceparent`` and ``tracestate``, both of the message or both of the headers."""
+    found = _meta(message)
+    get = found.get if "traceparent" in found else request.header
+    return get("traceparent"), get("tracestate")
 
 
 def _check_headers(request: http.Request, message: Message, stateless: bool) -> None:

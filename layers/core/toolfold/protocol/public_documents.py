@@ -66,14 +66,16 @@ def json_document(request: Request, document: object, media_type: str = "applica
     return Response(304 if is_known else 200, headers, body if sends_body else b"", {"rpc": "metadata"})
 
 
-def describe_server(request: Request, public_url: str) -> Response:
+def describe_server(request: Request, url: str) -> Response:
     """Return the response to a request for the server card or the AI catalog.
 
     Args:
         request: the request.
-        public_url: the URL of the endpoint for clients; empty: the name in ``Host``, which a local server checks.
+        url: the URL of the endpoint for clients; empty: not known.
     """
-    url = public_url.rstrip("/") or f"http://{request.header('host') or 'localhost'}/mcp"
+    if not url:
+        return error_response(404, "The address of this server is not known: its operator sets TOOLFOLD_PUBLIC_URL.")
+    url = url.rstrip("/")
     if request.path == CATALOG_PATH:
         entry = {
             "identifier": f"urn:air:{urlsplit(url).hostname}:mcp:toolfold",

@@ -13,7 +13,6 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -445,25 +444,6 @@ def date_column(table: Table) -> int | None:
         if cells and all(map(values.is_date, cells)):
             return index
     return None
-
-
-def as_number(cell: Any) -> Decimal | None:
-    """Return the exact number that a cell holds or spells, or None."""
-    if isinstance(cell, bool) or not isinstance(cell, int | float | str):
-        return None
-    try:
-        number = Decimal(repr(cell) if isinstance(cell, float) else cell)
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() else None
-
-
-def positions_by_date(rows: Sequence[Sequence[Any]], date_index: int) -> list[int]:
-    """Return the positions of the rows that have a date, oldest first, equal dates in the order of the table."""
-    dated = [position for position, row in enumerate(rows) if row[date_index] is not None]
-    if dated and rows[dated[0]][date_index] > rows[dated[-1]][date_index]:
-        dated.reverse()
-    return sorted(dated, key=lambda position: rows[position][date_index])
 
 
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:

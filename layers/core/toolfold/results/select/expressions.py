@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import sqlglot
@@ -372,8 +372,3 @@ def _amount(text: str) -> str:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def as_list(value: Sequence[exp.Expr] | None) -> list[exp.Expr]:
-    """Return the items of an argument of a node."""
-    return list(value or ())

@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from toolfold.dates import UNITS, parse_date
@@ -109,10 +109,6 @@ class Selection:
     def has_sql(self) -> bool:
         """Whether a step is a statement of SQL."""
         return any(step.clause.kind == "sql" for step in self.steps)
-
-    def with_steps(self, texts: list[str]) -> Selection:
-        """Return a selection of other steps."""
-        return replace(self, steps=tuple(_step(text, 0) for text in texts))
 
 
 _UNITS_OF_TIME = "year|quarter|month|week|day|hour|minute"
