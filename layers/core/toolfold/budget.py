@@ -6,6 +6,7 @@ that repeats its input. Every step after the response has arrived therefore says
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterable, Iterator
@@ -74,13 +75,11 @@ class WorkBudget:
         Raises:
             AnswerTooLarge: the deadline has passed.
         """
-        until_check = 0
-        for item in items:
-            if not until_check:
-                self.check_time()
-                until_check = _ITEMS_BETWEEN_CHECKS
-            until_check -= 1
+        iterator = iter(items)
+        for item in iterator:
+            self.check_time()
             yield item
+            yield from itertools.islice(iterator, _ITEMS_BETWEEN_CHECKS - 1)
 
     def reserve(self, size: int) -> None:
         """Reserve ``size`` bytes that are about to be allocated, and check the time.

@@ -253,7 +253,8 @@ def render_raw(
     is_as_sent = selection is None and not redactor.appears_in(body)
     with _nesting_checked():
         if kind == "csv":
-            data = body if is_as_sent else _redacted_csv(body, redactor, budget)
+            records = ([*map(redactor.redact_text, record)] for record in parsing.read_records(body, budget))
+            data = body if is_as_sent else render.write_csv(records) + "\n"
             if options.whole:
                 return RenderedResult({"result": data, **status.as_dict()}, data)
             form = _csv_form(data.replace("\r\n", "\n").strip("\n"), answer, options.max_tokens, budget)
@@ -283,11 +284,6 @@ def _reserve_text(budget: WorkBudget, size: int) -> None:
     """Reserve what the text takes; it is written in one step."""
     budget.reserve(2 * size)
     budget.check_time(3 * size)
-
-
-def _redacted_csv(body: str, redactor: Redactor, budget: WorkBudget) -> str:
-    records = ([*map(redactor.redact_text, record)] for record in parsing.read_records(body, budget))
-    return render.write_csv(records) + "\n"
 
 
 class _Form(NamedTuple):

@@ -3,8 +3,6 @@
 CSV is one table. In JSON every list of objects is a table, and so is every object whose keys are dates; its path in the
 document is its name. A parsed document has the upstream's data cell by cell. What would be a table of mostly empty
 cells stays nested JSON, as do tables deep inside a document, and those of a document with very many.
-
-Find the columns of a table and read their cells, for ``select``.
 """
 
 from __future__ import annotations
@@ -435,15 +433,6 @@ def from_value(value: Any, budget: WorkBudget) -> Document:
 
 DATE_NAMES = {"date", "time", "datetime", "day", "timestamp"}
 """Names by which a model may call the date column of an answer that it has not seen."""
-
-
-def date_column(table: Table) -> int | None:
-    """Return the index of the first column that holds only dates, or None."""
-    for index in range(len(table.columns)):
-        cells = [row[index] for row in table.rows if row[index] is not None]
-        if cells and all(map(values.is_date, cells)):
-            return index
-    return None
 
 
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:

@@ -42,6 +42,9 @@ _SIMPLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _BARE_EXPONENTS = re.compile(r"\d+[eE]\d+(?:,\d+[eE]\d+)*")
 """Digits that may be hashes, where all of a column are such."""
 
+_ENDING_IN_ZERO = re.compile(r"\.([^,.]+0)(?=,|\Z)")
+"""Decimals of numbers with a zero at their end."""
+
 _PERCENT = re.compile(r"-?\d+(\.\d+)?%")
 
 
@@ -147,16 +150,17 @@ def _numbers(cells: Sequence[Any]) -> list[Any] | None:
     JSON's own grammar decides what a number is (no leading zeros), and its parser is the fastest there is: the cells
     are joined to an array. A cell with a comma in it changes the length, one with quotes or brackets the types.
     """
-    literals = []
-    for cell in cells:
-        if isinstance(cell, str):
-            literals.append("null" if cell in MISSING else cell)
-        elif cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool)):
-            literals.append("null" if cell is None else repr(cell))
-        else:
-            return None
+    types = set(map(type, cells))
+    if not types <= {str, int, float, type(None)}:
+        return None
+    literals = cells
+    if types != {str} or not MISSING.isdisjoint(cells):
+        literals = [
+            ("null" if cell in MISSING else cell) if isinstance(cell, str) else "null" if cell is None else repr(cell)
+            for cell in cells
+        ]
     joined = ",".join(literals)
-    if _BARE_EXPONENTS.fullmatch(joined) or _are_versions(literals):
+    if _BARE_EXPONENTS.fullmatch(joined) or _are_versions(joined):
         return None
     try:
         values = json.loads(f"[{joined}]", parse_constant=_reject_constant)
@@ -172,11 +176,10 @@ def _numbers(cells: Sequence[Any]) -> list[Any] | None:
     return [int(value) if type(value) is float and value.is_integer() else value for value in values]
 
 
-def _are_versions(literals: Sequence[str]) -> bool:
+def _are_versions(joined: str) -> bool:
     """Return whether a zero at the end of a number says something: 1.10 beside 1.9 is not 1.1."""
-    decimals = [text.partition(".")[2] for text in literals]
-    zeros = min((len(text) for text in decimals if len(text) > 1 and text[-1] == "0"), default=0)
-    return any(text.strip("0") and len(text) < zeros for text in decimals)
+    zeros = min(map(len, _ENDING_IN_ZERO.findall(joined)), default=0)
+    return zeros > 1 and re.search(rf"\.(?!0*(?:,|\Z))[^,]{{1,{zeros - 1}}}(?:,|\Z)", joined) is not None
 
 
 def _reject_constant(constant: str) -> Any:

@@ -29,7 +29,7 @@ from toolfold.errors import AnswerTooLarge, InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select.coverage import Requested
 from toolfold.results.select.errors import invalid, listed
-from toolfold.results.tables import Document, date_column
+from toolfold.results.tables import Document
 
 Node = Mapping[str, Any]
 """A node of a parsed expression: ``{"type", "children", "value"}``."""
@@ -349,7 +349,7 @@ def requested_by_jmespath(expression: str, document: Document) -> Requested:
     """
     nodes = list(_nodes(parse(expression)))
     tables = {normalize(table.name.rpartition(".")[2]): table.name for table in document.tables}
-    dated = [(table, index) for table in document.tables if (index := date_column(table)) is not None]
+    dated = [(table, table.date_index) for table in document.tables if table.date_index is not None]
     dates = {normalize(table.columns[index]) for table, index in dated}
     fields = [node["value"] for node in nodes if node["type"] == "field"]
     filters = [node["children"][2] for node in nodes if node["type"] == "filter_projection"]

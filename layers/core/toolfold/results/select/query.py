@@ -21,7 +21,7 @@ from toolfold.results.select.dialect import call_of, function_of, is_aggregate
 from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.grammar import Clause, Step
 from toolfold.results.select.kinds import Adapter, column_of, is_condition, kind_of, node_of
-from toolfold.results.select.names import PARTS_OF_DATES, Column, Names
+from toolfold.results.select.names import PARTS_OF_DATES, Column, Names, written_name
 from toolfold.results.select.periods import Periods
 from toolfold.results.select.rows import Rows
 from toolfold.results.select.splitting import split_outside
@@ -168,8 +168,8 @@ class Query:
             return
         trees = self._parsed(clause.text)
         if len(trees) == 1 and is_condition(trees[0]) and not isinstance(trees[0], exp.Alias):
-            condition = self._sql(self._row(trees[0]))
-            self._append(f"SELECT * FROM {self._current} WHERE {condition}")  # noqa: S608
+            condition = dialect.sql_of(self._row(trees[0]))
+            self.ctes.append(f"SELECT * FROM {self._current} WHERE {condition}")  # noqa: S608
             return
         if any(is_condition(tree) and not isinstance(tree, exp.Alias) for tree in trees):
             parts = [text.strip() for text, _ in split_outside(clause.text, ",")]
@@ -226,7 +226,7 @@ class Query:
             )
         function = function_of(_normal(inner.copy()))
         sql, unit = self._new_name(), "%" if function == "pct_change" else ""
-        self._append(f"SELECT *, {self._sql(node)} AS {sql} FROM {self._current}")  # noqa: S608
+        self.ctes.append(f"SELECT *, {dialect.sql_of(node)} AS {sql} FROM {self._current}")  # noqa: S608
         looks_back = any(self._is_windowed(one) for one in dialect.to_sqlite(inner.copy()).walk())
         return Column(
             alias or _text(inner), sql, kind_of(node), unit=unit, written=_written(inner), looks_back=looks_back
@@ -253,7 +253,10 @@ class Query:
             return False
         inner = {id(column) for function in functions for column in function.find_all(exp.Column)}
         outside = [column for column in tree.find_all(exp.Column) if id(column) not in inner]
-        is_windowed = any(isinstance(node, exp.Window) or function_of(node) in _NEIGHBOURS for node in _top_calls(tree))
+        is_windowed = any(
+            (isinstance(node, exp.Window) or function_of(node) in _NEIGHBOURS) and not _is_inside_aggregate(node)
+            for node in tree.walk()
+        )
         return not outside and not is_windowed
 
     def _group(self, clause: Clause) -> None:
@@ -270,7 +273,7 @@ class Query:
                 raise self._invalid(f"by {unit} needs a column of dates, which there is not")
             dated = self._loaded(self.names.date)
             sql, part = self._new_name(), _SHOWN_PARTS[unit].format(dated.sql)
-            self._append(f"SELECT *, {part} AS {sql} FROM {self._current}")  # noqa: S608
+            self.ctes.append(f"SELECT *, {part} AS {sql} FROM {self._current}")  # noqa: S608
             kind = Kind.INTEGER if unit == "year" else Kind.TEXT
             return Column(text, sql, kind, is_key=True, written=f'"{unit}"'), unit
         trees = self._parsed(text)
@@ -300,20 +303,20 @@ class Query:
             if late:
                 for one in late:
                     name = self._new_name()
-                    parts.append(f"{self._sql(one.expressions[0])} AS {name}")
+                    parts.append(f"{dialect.sql_of(one.expressions[0])} AS {name}")
                     one.expressions[0].replace(node_of(Column(name, name, Kind.NUMBER)))
                 outputs.append((sql, column, node))
             else:
                 self._require_grouped(node, keys, inner)
-                parts.append(f"{self._sql(node)} AS {sql}")
+                parts.append(f"{dialect.sql_of(node)} AS {sql}")
                 outputs.append((sql, column, None))
         dated = self._dated_extreme(trees) if not by else None
         day = self._loaded(dated[0]).sql if dated is not None else ""
-        self._append(self._grouped(keys, [*parts, day] if day else parts, keeps_row=dated is not None))
+        self.ctes.append(self._grouped(keys, [*parts, day] if day else parts, keeps_row=dated is not None))
         if day:  # a maximum of no values is of no row
             columns = ", ".join(column.sql for column in [*keys, outputs[0][1]])
             dates = ", ".join(f"iif({outputs[0][1].sql} IS NULL, NULL, {one}) AS {one}" for one in ("_r", day))
-            self._append(f"SELECT _p, {dates}, _d, {columns} FROM {self._current}")  # noqa: S608
+            self.ctes.append(f"SELECT _p, {dates}, _d, {columns} FROM {self._current}")  # noqa: S608
         self.place, self.is_ordered = "_p", False
         self.is_summary = not keys
         self.groups = tuple(unit for _, unit in found) if by else None
@@ -378,8 +381,8 @@ class Query:
                 text = name.name if name is not None else column.name
                 raise self._invalid(
                     f"{quoted_name(text)} has a value for each row, and a group needs one",
-                    f"Write e.g. last({_quoted(text)}) or avg({_quoted(text)}).",
-                    [self._with_item(_text(tree), f"last({_quoted(text)})")],
+                    f"Write e.g. last({written_name(text)}) or avg({written_name(text)}).",
+                    [self._with_item(_text(tree), f"last({written_name(text)})")],
                 )
 
     def _with_item(self, item: str, other: str) -> str:
@@ -407,7 +410,7 @@ class Query:
             node = given
             for one in [one for one in node.walk() if function_of(one) in _NEIGHBOURS]:
                 node = _replaced(node, one, self._neighbour(one, window))
-            self._append(f"SELECT *, {self._sql(node)} AS {sql} FROM {self._current}")  # noqa: S608
+            self.ctes.append(f"SELECT *, {dialect.sql_of(node)} AS {sql} FROM {self._current}")  # noqa: S608
         self.notes.append("The first group has no group before it, and no change.")
 
     # Rows
@@ -416,7 +419,7 @@ class Query:
         columns = [self._computed_column(tree) for tree in self._parsed(clause.text)]
         listed_columns = ", ".join(column.sql for column in columns)
         selected = f"SELECT min({self.place}) AS _p, min(_r) AS _r, {listed_columns}"
-        self._append(f"{selected} FROM {self._current} GROUP BY {listed_columns}")
+        self.ctes.append(f"{selected} FROM {self._current} GROUP BY {listed_columns}")
         self.place = "_p"
         kept, dated = {column.sql for column in columns}, self.names.date
         self._show([replace(column, is_key=dated is not None and column.sql == dated.sql) for column in columns])
@@ -446,24 +449,24 @@ class Query:
         node = self._row(exp.Ordered(this=trees[0]))
         inner = node.this
         if kind_of(inner) is Kind.TEXT and isinstance(inner, exp.Column):
-            return f"{self._sql(inner)} COLLATE NOCASE"
-        return self._sql(inner)
+            return f"{dialect.sql_of(inner)} COLLATE NOCASE"
+        return dialect.sql_of(inner)
 
     def _sort(self, keys: Sequence[str]) -> None:
         place = self._new_name()
         order = ", ".join([*keys, self.place])
-        self._append(f"SELECT *, row_number() OVER (ORDER BY {order}) AS {place} FROM {self._current}")  # noqa: S608
+        self.ctes.append(f"SELECT *, row_number() OVER (ORDER BY {order}) AS {place} FROM {self._current}")  # noqa: S608
         self.place, self.is_ordered = place, True
 
     def _top(self, clause: Clause) -> None:
         key = f"{self._ranked(clause.by)} {'DESC' if clause.kind == 'top' else 'ASC'} NULLS LAST"
         (count,) = clause.numbers
-        self._append(f"SELECT * FROM {self._current} ORDER BY {key}, {self.place} LIMIT {count}")  # noqa: S608
+        self.ctes.append(f"SELECT * FROM {self._current} ORDER BY {key}, {self.place} LIMIT {count}")  # noqa: S608
         self._sort([key])
 
     def _limit(self, clause: Clause) -> None:
         count, offset = clause.numbers
-        self._append(f"SELECT * FROM {self._current} ORDER BY {self.place} LIMIT {count} OFFSET {offset}")  # noqa: S608
+        self.ctes.append(f"SELECT * FROM {self._current} ORDER BY {self.place} LIMIT {count} OFFSET {offset}")  # noqa: S608
 
     def _slice(self, clause: Clause) -> None:
         start, stop = clause.numbers
@@ -495,11 +498,11 @@ class Query:
             tie = self._tie(is_reversed=is_last)
             order = f"{self._loaded(dated).sql} {direction} NULLS LAST, {tie}"
         if not self.partition:
-            self._append(f"SELECT * FROM {self._current} ORDER BY {order} LIMIT {count or 0}")  # noqa: S608
+            self.ctes.append(f"SELECT * FROM {self._current} ORDER BY {order} LIMIT {count or 0}")  # noqa: S608
             return
         rank = self._new_name()
         ranked = f"SELECT *, row_number() OVER ({self._partition_by}ORDER BY {order}) AS {rank} FROM {self._current}"  # noqa: S608
-        self._append(f"SELECT * FROM ({ranked}) WHERE {rank} <= {count or 0}")  # noqa: S608
+        self.ctes.append(f"SELECT * FROM ({ranked}) WHERE {rank} <= {count or 0}")  # noqa: S608
 
     def _period(self, clause: Clause) -> None:
         if self.groups is not None and self.names.date is None:
@@ -511,9 +514,9 @@ class Query:
             rank = self._new_name()
             ranked = f"dense_rank() OVER ({self._partition_by}ORDER BY substr({dated.sql}, 1, 10) DESC) AS {rank}"
             dates = f"{dated.sql} IS NOT NULL AND {rank} <= {condition[5:]}"
-            self._append(f"SELECT * FROM (SELECT *, {ranked} FROM {self._current}) WHERE {dates}")  # noqa: S608
+            self.ctes.append(f"SELECT * FROM (SELECT *, {ranked} FROM {self._current}) WHERE {dates}")  # noqa: S608
         else:
-            self._append(f"SELECT * FROM {self._current} WHERE {condition}")  # noqa: S608
+            self.ctes.append(f"SELECT * FROM {self._current} WHERE {condition}")  # noqa: S608
         self._note(note)
 
     # Expressions
@@ -600,29 +603,29 @@ class Query:
         kind = kind_of(inner)
         if self._is_windowed(node):
             inner = self._window(inner) if isinstance(inner, exp.Window) else self._neighbour(inner, self._by_time)
-            sql = self._sql(inner)
+            sql = dialect.sql_of(inner)
         else:
             self._complete_ends(inner)
-            inner_sql = self._sql(inner)
+            inner_sql = dialect.sql_of(inner)
             if self.partition:
                 parts = ", ".join(column.sql for column in self.partition)
                 sql = f"{inner_sql} OVER (PARTITION BY {parts})"
             else:
                 sql = f"(SELECT {inner_sql} FROM {self._current})"  # noqa: S608
         name = self._new_name()
-        self._append(f"SELECT *, {sql} AS {name} FROM {self._current}")  # noqa: S608
+        self.ctes.append(f"SELECT *, {sql} AS {name} FROM {self._current}")  # noqa: S608
         return node_of(Column(name, name, kind))
 
     def _neighbour(self, node: exp.Expr, window: str) -> exp.Expr:
         """Return a value against the one before it in time."""
         arguments = list(node.expressions)
-        value = self._sql(arguments[0])
+        value = dialect.sql_of(arguments[0])
         count = 1
         given = arguments[1] if len(arguments) > 1 else None
         if isinstance(given, exp.Literal) and given.is_int:
             count = int(given.name)
         before = self._new_name()
-        self._append(f"SELECT *, lag({value}, {count}) OVER ({window}) AS {before} FROM {self._current}")  # noqa: S608
+        self.ctes.append(f"SELECT *, lag({value}, {count}) OVER ({window}) AS {before} FROM {self._current}")  # noqa: S608
         text = {
             "lag": before,
             "change": f"({value}) - {before}",
@@ -640,9 +643,9 @@ class Query:
         argument = function.this if isinstance(function.this, exp.Expr) else next(iter(function.expressions), None)
         rows = f"({self._by_time} ROWS BETWEEN {count - 1} PRECEDING AND CURRENT ROW)"
         self._complete_ends(function)
-        counted = self._sql(argument) if argument is not None and not isinstance(argument, exp.Star) else "1"
+        counted = dialect.sql_of(argument) if argument is not None and not isinstance(argument, exp.Star) else "1"
         return exp.Var(
-            this=f"(CASE WHEN count({counted}) OVER {rows} = {count} THEN {self._sql(function)} OVER {rows} END)"
+            this=f"(CASE WHEN count({counted}) OVER {rows} = {count} THEN {dialect.sql_of(function)} OVER {rows} END)"
         )
 
     def _complete_ends(self, tree: exp.Expr) -> None:
@@ -704,12 +707,6 @@ class Query:
     def _current(self) -> str:
         return f"s{len(self.ctes) - 1}" if self.ctes else "t"
 
-    def _append(self, sql: str) -> None:
-        self.ctes.append(sql)
-
-    def _sql(self, node: exp.Expr) -> str:
-        return dialect.sql_of(node)
-
     def _new_name(self) -> str:
         self._computed += 1
         return f"x{self._computed}"
@@ -731,6 +728,8 @@ class Query:
     def result(self) -> Table:
         """Return the rows at this step, with the cells of the answer where they are not computed."""
         columns = list(self.names.columns)
+        if not self.ctes and [column.index for column in columns] == list(range(len(self.rows.table.columns))):
+            return replace(self.rows.table, keys=tuple(column.name for column in columns if column.is_key))
         computed = [column for column in columns if column.index is None]
         selected = ", ".join(["_r", *(column.sql for column in computed)])
         found = self.rows.run(self.ctes, f"SELECT {selected} FROM {self._current} ORDER BY {self.place}")  # noqa: S608
@@ -750,11 +749,6 @@ def _is_inside_aggregate(node: exp.Expr) -> bool:
             return True
         parent = parent.parent
     return False
-
-
-def _top_calls(tree: exp.Expr) -> list[exp.Expr]:
-    """Return the nodes of a tree that are not inside functions of rows."""
-    return [node for node in tree.walk() if not _is_inside_aggregate(node)]
 
 
 def _normal(tree: exp.Expr) -> exp.Expr:
@@ -792,10 +786,6 @@ def _text(tree: exp.Expr) -> str:
         if identifier.name.isidentifier():
             identifier.set("quoted", False)
     return str(named.sql(normalize_functions="lower"))
-
-
-def _quoted(name: str) -> str:
-    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
 
 
 def _unique(columns: Sequence[Column]) -> list[Column]:

@@ -36,6 +36,9 @@ _MAX_RESULT_BYTES = 224 << 20
 _BYTES_AT_ONCE = 1 << 20
 """Bytes of a result that are fetched before they are reserved."""
 
+_ROWS_FETCHED = 16
+"""Rows of a result that are fetched together: each has at most a megabyte."""
+
 CALLABLE = SAFE_FUNCTIONS | FUNCTION_NAMES
 """Functions that a statement may call."""
 
@@ -162,10 +165,12 @@ class Statements:
     def _fetch(self, cursor: sqlite3.Cursor, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         cursor.execute(statement)
         names = [column[0] for column in cursor.description or ()]
-        fetched, unreserved, reserved, size_of = [], 0, 0, sys.getsizeof
-        for row in cursor:
-            fetched.append(row)
-            unreserved += size_of(row) + sum(map(size_of, row)) + 8
+        fetched: list[tuple[Any, ...]] = []
+        unreserved = reserved = 0
+        while rows := cursor.fetchmany(_ROWS_FETCHED):
+            fetched += rows
+            cells = itertools.chain(rows, itertools.chain.from_iterable(rows))
+            unreserved += sum(map(sys.getsizeof, cells)) + 8 * len(rows)
             if unreserved > _BYTES_AT_ONCE:
                 self.budget.reserve(unreserved)
                 reserved += unreserved

@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -23,14 +24,13 @@ from toolfold.results.select.names import Column, Names, find_table, unknown_col
 from toolfold.results.select.rows import Rows, rounded, row_id
 from toolfold.results.select.sandbox import Statements, explained
 from toolfold.results.tables import Table, unique_names
-from toolfold.results.types import Kind
+from toolfold.results.types import ColumnType, Kind
 from toolfold.text_safety import quoted_name
 
 __all__ = ["run"]
 
 _LISTED_ROWS = 20
 """Rows in which a column of lists or objects has one."""
-
 
 _NULLS_FIRST = re.compile(r"\bnulls\s+first\b", re.I)
 
@@ -65,8 +65,14 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         except sqlite3.Error as error:
             raise _explained(error, sources, step) from None
     titles = unique_names(shown.get(name, name) for name in names)
-    columns = [_restored(name, sources, column) for name, column in zip(names, zip(*rows, strict=True), strict=False)]
-    return Table("", titles, list(zip(*columns, strict=True)))
+    types: dict[int, ColumnType] = {}
+    columns = []
+    for index, (name, cells) in enumerate(zip(names, zip(*rows, strict=True), strict=False)):
+        read = [(source, at) for source in sources.values() for at, one in source.read.items() if one.sql == name]
+        if known := next((known for source, at in read if (known := source.type_of_all(at, cells))), None):
+            types[index] = known
+        columns.append(cells if known else _restored(cells, read))
+    return Table("", titles, list(zip(*columns, strict=True)), types=types)
 
 
 def _with_quoted_names(text: str, tables: Mapping[str, Table]) -> str:
@@ -81,16 +87,18 @@ def _with_quoted_names(text: str, tables: Mapping[str, Table]) -> str:
                   lambda match: match[1] or f'"{match[2]}"', text)  # fmt: skip
 
 
-def _restored(name: str, sources: Mapping[str, _Source], cells: Sequence[Any]) -> Sequence[Any]:
-    """Return a column as it is shown: conditions, lists and objects of the answer are stored in another form."""
-    for source in sources.values():
-        for index, column in source.read.items():
-            if column.sql != name:
-                continue
-            if column.kind is Kind.BOOLEAN:
-                return rounded(cells, Kind.BOOLEAN)
-            if any(isinstance(row[index], list | dict) for row in source.rows.table.rows[:_LISTED_ROWS]):
-                return [_parsed(cell) for cell in cells]
+def _restored(cells: Sequence[Any], read: Sequence[tuple[_Source, int]]) -> Sequence[Any]:
+    """Return a column as it is shown: conditions, lists and objects of the answer are stored in another form.
+
+    Args:
+        cells: as they are stored.
+        read: the columns of the answer that have its name.
+    """
+    for source, index in read:
+        if source.read[index].kind is Kind.BOOLEAN:
+            return rounded(cells, Kind.BOOLEAN)
+        if any(isinstance(row[index], list | dict) for row in source.rows.table.rows[:_LISTED_ROWS]):
+            return [_parsed(cell) for cell in cells]
     return rounded(cells)
 
 
@@ -141,6 +149,12 @@ class _Source:
         """Load all columns."""
         for column in self.names.columns:
             self.take(column)
+
+    def type_of_all(self, index: int, cells: Sequence[Any]) -> ColumnType | None:
+        """Return the type of cells that are all numbers or dates of a column; None: some may be computed."""
+        found = self.rows.table.type_of(index)
+        is_typed = found.kind.is_number or found.kind.is_date
+        return replace(found, values=cells) if is_typed and set(found.values).issuperset(cells) else None
 
     def load(self, name: str, statements: Statements) -> None:
         """Load what is read into the database."""
