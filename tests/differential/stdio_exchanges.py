@@ -93,7 +93,7 @@ class ServerPair:
 def run_session(server: Server, *lines: bytes) -> list[dict[str, Any]]:
     """Return our server's responses to ``lines``, in its order."""
     outgoing = BytesIO()
-    StdioSession(server, drain_timeout_s=20).serve(BytesIO(b"".join(line + b"\n" for line in lines)), outgoing)
+    StdioSession(lambda: server, drain_timeout_s=20).serve(BytesIO(b"".join(line + b"\n" for line in lines)), outgoing)
     return [json.loads(one) for one in outgoing.getvalue().split(b"\n")[:-1]]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,8 +32,12 @@ def user_cache_dir() -> str:
     return ""
 
 
-def use_settings_file(path: str = "") -> dict[str, str]:
+def use_settings_file(path: str = "", former: Iterable[str] = ()) -> dict[str, str]:
     """Set the variables that this process lacks from a settings file, by default the user's own.
+
+    Args:
+        path: the file; empty: the user's own, which need not exist.
+        former: variables that were set from the file before, and are as the file has them now.
 
     Returns:
         Variable → file, for those that were set.
@@ -40,21 +45,25 @@ def use_settings_file(path: str = "") -> dict[str, str]:
     Raises:
         SettingsError: the file has a mistake; names file and line.
     """
-    path = path or _user_settings_file()
-    if not path:
+    own = user_settings_file()
+    path = path or (own if os.path.exists(own) else "")
+    if not path and not former:
         return {}
     from toolfold.settings.file import apply_settings, read_settings
 
-    return dict.fromkeys(apply_settings(read_settings(path, os.environ.get("TOOLFOLD_STAGE", ""))), path)
+    settings = read_settings(path, os.environ.get("TOOLFOLD_STAGE", "")) if path else {}
+    for name in former:
+        os.environ.pop(name, None)
+    return dict.fromkeys(apply_settings(settings), path)
 
 
-def _user_settings_file() -> str:
-    """Return the settings file in the user's configuration folder; empty where it does not exist."""
+def user_settings_file() -> str:
+    """Return where the user's own settings file is, or would be; empty where the user has no home folder."""
     import platformdirs
 
     with contextlib.suppress(RuntimeError):
         path = os.path.join(platformdirs.user_config_dir("toolfold", appauthor=False), "settings.toml")
-        return path if os.path.isabs(path) and os.path.exists(path) else ""
+        return path if os.path.isabs(path) else ""
     return ""
 
 

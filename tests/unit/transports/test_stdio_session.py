@@ -64,7 +64,7 @@ def answers(outgoing: bytes) -> list[dict[str, Any]]:
 def piped(*lines: bytes, to: Server | None = None, end: bytes = b"\n") -> list[dict[str, Any]]:
     """What is answered to lines when the input ends right after them."""
     outgoing = BytesIO()
-    StdioSession(to or server(), drain_timeout_s=20).serve(BytesIO(b"\n".join(lines) + end), outgoing)
+    StdioSession(lambda: to or server(), drain_timeout_s=20).serve(BytesIO(b"\n".join(lines) + end), outgoing)
     return answers(outgoing.getvalue())
 
 
@@ -75,7 +75,7 @@ def conversing(to: Server) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
     def hold() -> None:
         with os.fdopen(their_in, "rb") as incoming, os.fdopen(their_out, "wb") as outgoing:
-            StdioSession(to, 20).serve(incoming, outgoing)
+            StdioSession(lambda: to, 20).serve(incoming, outgoing)
 
     held = threading.Thread(target=hold)
     held.start()
@@ -202,7 +202,7 @@ def test_line_over_the_limit_is_a_parse_error(
 def test_client_that_does_not_read_is_not_read_from(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio_session, "MAX_UNSENT_BYTES", 100_000)
     (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
-    session = StdioSession(server(), 20)
+    session = StdioSession(server, 20)
     requests = 2_000
 
     def hold() -> None:
@@ -275,7 +275,7 @@ def test_only_the_first_skipped_lines_are_logged(caplog: pytest.LogCaptureFixtur
 
 def test_stopped_session_answers_what_it_has_received() -> None:
     gate = Gate()
-    session = StdioSession(server(gate), 20)
+    session = StdioSession(lambda: server(gate), 20)
     (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
     with os.fdopen(their_in, "rb") as incoming, os.fdopen(our_out, "wb", 0) as write, os.fdopen(our_in, "rb") as read:
         with os.fdopen(their_out, "wb", 0) as outgoing:
@@ -295,7 +295,7 @@ def test_stopped_session_answers_what_it_has_received() -> None:
 def test_end_of_input_waits_at_most_the_drain_timeout() -> None:
     gate, outgoing = Gate(), BytesIO()
     started = time.monotonic()
-    StdioSession(server(gate), drain_timeout_s=0.2).serve(BytesIO(call(1) + b"\n" + line("ping", 2)), outgoing)
+    StdioSession(lambda: server(gate), drain_timeout_s=0.2).serve(BytesIO(call(1) + b"\n" + line("ping", 2)), outgoing)
     assert 0.2 <= time.monotonic() - started < 5
     assert [answer["id"] for answer in answers(outgoing.getvalue())] == [2]
     gate.open()
@@ -316,7 +316,7 @@ def test_an_input_that_cannot_be_read_has_ended(monkeypatch: pytest.MonkeyPatch)
     closed, gone, outgoing = BytesIO(), Hangup(line("ping", 1) + b"\n"), BytesIO()
     closed.close()
     for incoming in (closed, gone):
-        StdioSession(server(), drain_timeout_s=20).serve(incoming, outgoing)
+        StdioSession(server, drain_timeout_s=20).serve(incoming, outgoing)
     assert [answer["id"] for answer in answers(outgoing.getvalue())] == [1]
     assert not raised
 
@@ -335,7 +335,7 @@ def test_closed_stdout_ends_the_session() -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(os.dup(write), "wb", 0) as outgoing, pytest.raises(BrokenPipeError):
-        StdioSession(server(), 20).serve(BytesIO(line("ping", 1)), outgoing)
+        StdioSession(server, 20).serve(BytesIO(line("ping", 1)), outgoing)
     os.close(write)
 
 

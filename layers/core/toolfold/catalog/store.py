@@ -79,7 +79,12 @@ def open_store(settings: Settings, aws: AwsClients | None = None) -> FileStore |
         return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, aws, allow_list, embedded)
     if "://" in location:
         raise SettingsError(f"TOOLFOLD_CATALOG must be empty, a path or s3://bucket/prefix, not {location!r}.")
-    return FileStore(os.path.expanduser(location) if location else _bundled(), allow_list)
+    return FileStore(catalog_path(settings), allow_list)
+
+
+def catalog_path(settings: Settings) -> str:
+    """Return the path of the catalog of ``settings``, as it is where that is an address."""
+    return os.path.expanduser(settings.catalog) if settings.catalog else _bundled()
 
 
 def bundled_path() -> Path:

@@ -149,8 +149,7 @@ def _command(arguments: list[str]) -> Callable[[], int]:
 def _serve_stdio(profile: str) -> int:
     from toolfold.transports import stdio
 
-    use_settings_file()
-    return stdio.main(profile)
+    return stdio.run(profile, from_file=use_settings_file())
 
 
 def _parse_and_run(arguments: Sequence[str]) -> int:

@@ -21,7 +21,7 @@ def run(options: Options) -> int:
     settings = check_settings(options.host)
     _check_log(options.log)
     page = LocalPage(options.log)
-    server = start_server(settings, options.host, options.port, page, _IN_USE)
+    server = start_server(settings, options, page, _IN_USE)
     print(f"toolfold explorer: {server.page_url}", file=sys.stderr)
     if not is_loopback_name(options.host):
         print("Other machines can read its traffic, and with it the token: prefer a tunnel (SSH).", file=sys.stderr)

@@ -68,7 +68,12 @@ class Server:
         authorization: which tokens they need; None: none.
         on_message: called for each answered message that came without HTTP, with the fields of its log line.
         profile: the profile of messages that come without HTTP; empty: ``default``.
+
+    Attributes:
+        reports_changes: whether the transport informs clients when the tools have changed.
     """
+
+    reports_changes = False
 
     def __init__(
         self,
@@ -242,10 +247,14 @@ class Server:
         tools = self.tools_of(request.profile)
         return {
             "protocolVersion": requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION,
-            "capabilities": _capabilities(tools),
+            "capabilities": self._capabilities(tools),
             "serverInfo": _server_info(),
             "instructions": tools.instructions(),
         }
+
+    def _capabilities(self, tools: dispatcher.MetaTools) -> dict[str, Any]:
+        capabilities = _SKILL_CAPABILITIES if tools.has_skills() else _CAPABILITIES
+        return {**capabilities, "tools": {"listChanged": True} if self.reports_changes else {}}
 
     def _called(self, request: http.Request) -> dispatcher.MetaTools:
         """Return the meta-tools of a call, which need no look-up for the path without a profile."""
@@ -260,7 +269,7 @@ class Server:
         self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
     ) -> dict[str, Any]:
         tools = self.tools_of(request.profile)
-        capabilities = _capabilities(tools)
+        capabilities = self._capabilities(tools)
         extensions = {**capabilities.get("extensions", {}), versions.TASKS: {}}
         return {
             "supportedVersions": list(versions.STATELESS),
@@ -405,10 +414,6 @@ def _shown(result: Result, log_fields: dict[str, str | int | float]) -> dict[str
         "structuredContent": result.structured,
         "isError": result.is_error,
     }
-
-
-def _capabilities(tools: dispatcher.MetaTools) -> Mapping[str, Any]:
-    return _SKILL_CAPABILITIES if tools.has_skills() else _CAPABILITIES
 
 
 def is_plain(catalog: Catalog, settings: Settings) -> bool:

@@ -12,6 +12,7 @@ FALLBACK_VERSION = HANDSHAKE[-1]
 """The version that ``initialize`` offers when the requested one is not supported."""
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
+META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META_SERVER = "io.modelcontextprotocol/serverInfo"
 

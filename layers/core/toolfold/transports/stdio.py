@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import signal
 import sys
 import threading
+import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolfold.app import build_app
 from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import Settings
+from toolfold.transports.reloading import LOOK_S, Reloading, SettingsSource
 from toolfold.transports.stdio_session import StdioSession
 
 if TYPE_CHECKING:
-    from toolfold.settings import Settings
+    from toolfold.app import App
 
-__all__ = ["main", "redirect_stdio", "run"]
+__all__ = ["redirect_stdio", "run"]
 
 
-def main(profile: str = "") -> int:
-    """Serve stdin and stdout with the settings of the environment, and return the exit code.
+def run(profile: str = "", path: str = "", from_file: Iterable[str] = ()) -> int:
+    """Serve stdin and stdout until stdin ends, or until SIGINT or SIGTERM. A second signal ends the process at once.
 
     Args:
         profile: The profile whose tools are exposed; empty: ``default``.
-    """
-    run(Settings.from_environment(), profile)
-    return 0
+        path: The settings file; empty: the user's own.
+        from_file: The variables that were set from it.
 
-
-def run(settings: Settings, profile: str = "") -> None:
-    """Serve stdin and stdout until stdin ends, or until SIGINT or SIGTERM. A second signal ends the process at once.
+    Returns:
+        The exit code.
 
     Raises:
         SettingsError: the settings name a catalog that cannot be used, or a cache file that is not toolfold's.
@@ -39,6 +41,24 @@ def run(settings: Settings, profile: str = "") -> None:
         BrokenPipeError: stdout was closed by its reader.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
+    settings, make = _read_settings(), functools.partial(_make_app, profile)
+    current = Reloading(make, settings, SettingsSource(_read_settings, path, from_file))
+    _greet()
+    # A call ends within its own time-outs; a call that runs longer is not waited for.
+    session = StdioSession(lambda: current().server, drain_timeout_s=settings.connect_timeout_s + settings.timeout_s)
+    _stop_at_signals(session)
+    threading.Thread(target=_report_changes, args=(current, session), name="changes", daemon=True).start()
+    incoming, outgoing = redirect_stdio()
+    try:
+        session.serve(incoming, outgoing)
+    except OSError:
+        _close_quietly(outgoing)
+        raise
+    return 0
+
+
+def _read_settings() -> Settings:
+    settings = Settings.from_environment()
     if settings.cache:
         from toolfold.cache.factory import check_cache_file
 
@@ -47,7 +67,10 @@ def run(settings: Settings, profile: str = "") -> None:
         from toolfold.execution.audit import check_audit_setting
 
         check_audit_setting(settings)
-    settings = with_local_defaults(settings)
+    return with_local_defaults(settings)
+
+
+def _make_app(profile: str, settings: Settings) -> App:
     app = build_app(settings, profile=profile)
     if settings.catalog or settings.source_urls or settings.keyed_sources:
         from toolfold.catalog.start_check import check_catalog
@@ -55,17 +78,18 @@ def run(settings: Settings, profile: str = "") -> None:
         check_catalog(settings, app.catalog_store)
     if profile and not settings.catalog.startswith("s3://"):
         app.server.tools_of(profile)
-    _greet()
-    server = app.server
-    # A call ends within its own time-outs; a call that runs longer is not waited for.
-    session = StdioSession(server, drain_timeout_s=settings.connect_timeout_s + settings.timeout_s)
-    _stop_at_signals(session)
-    incoming, outgoing = redirect_stdio()
-    try:
-        session.serve(incoming, outgoing)
-    except OSError:
-        _close_quietly(outgoing)
-        raise
+    app.server.reports_changes = True
+    return app
+
+
+def _report_changes(current: Reloading[App], session: StdioSession) -> None:
+    """Tell the client when the App is another one. Ends with the process."""
+    known = current()
+    while True:
+        time.sleep(LOOK_S)
+        before, known = known, current()
+        if known is not before:
+            session.report_change()
 
 
 def _greet() -> None:

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from toolfold.protocol import jsonrpc
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
-from toolfold.protocol.versions import INTERNAL_ERROR, PARSE_ERROR
+from toolfold.protocol.versions import INTERNAL_ERROR, META_SUBSCRIPTION, META_VERSION, PARSE_ERROR, STATELESS
 
 if TYPE_CHECKING:
     from toolfold.client_call import ClientCall, SendProgress
@@ -66,13 +66,13 @@ class StdioSession:
     """The requests of one client and the answers to them.
 
     Args:
-        server: answers the messages.
+        current: returns the server that answers a message.
         drain_timeout_s: after the end of the input, the longest wait for the next answer that is still due, and for
             the client to read; after :meth:`stop`, the longest wait in all.
     """
 
-    def __init__(self, server: Server, drain_timeout_s: float) -> None:
-        self._server, self._drain_timeout_s = server, drain_timeout_s
+    def __init__(self, current: Callable[[], Server], drain_timeout_s: float) -> None:
+        self._current, self._drain_timeout_s = current, drain_timeout_s
         self._pool: WorkerPool | None = None
         self._answers: SimpleQueue[bytes | None] = SimpleQueue()
         # Its items: None at the end of the input, an exception when the output is broken, a text at a signal.
@@ -85,6 +85,8 @@ class StdioSession:
         self._pending: dict[tuple[type, jsonrpc.Id], dict[int, _Call]] = {}  # clients may use a JSON-RPC id twice
         self._queued_calls = self._queued_bytes = self._unsent_bytes = self._skipped_lines = 0
         self._error: OSError | None = None
+        self._is_initialized = False
+        self._subscriptions: list[jsonrpc.Id] = []
 
     def serve(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
         """Answer messages until the input has ended and every answer that is due was written.
@@ -192,8 +194,26 @@ class StdioSession:
             self._handle_notification(message)
         elif message.method in ("tools/call", "resources/read"):
             self._queue_call(_Call(message, len(line)))
+        elif message.method == "subscriptions/listen" and _version_of(message) in STATELESS:
+            self._subscribe(message.id, message.params.get("notifications"))
         else:
+            self._is_initialized = self._is_initialized or message.method == "initialize"
             self._send(self._answer(message))
+
+    def _subscribe(self, id_: jsonrpc.Id, requested: Any) -> None:
+        """Open a channel for the changes that a client requests, as long as it does not cancel its request."""
+        is_wanted = isinstance(requested, dict) and requested.get("toolsListChanged") is True
+        with self._lock:
+            self._subscriptions += [id_] if is_wanted else []
+        params = {"notifications": {"toolsListChanged": True} if is_wanted else {}, "_meta": {META_SUBSCRIPTION: id_}}
+        self._send(jsonrpc.encode_notification("notifications/subscriptions/acknowledged", params))
+
+    def report_change(self) -> None:
+        """Tell the client that its list of tools has changed: by its session, or by each of its subscriptions."""
+        with self._lock:
+            channels = [{"_meta": {META_SUBSCRIPTION: id_}} for id_ in self._subscriptions]
+        for params in [*channels, *([{}] if self._is_initialized else [])]:
+            self._send(jsonrpc.encode_notification("notifications/tools/list_changed", params))
 
     def _skip(self, reason: str) -> None:
         self._skipped_lines += 1
@@ -210,6 +230,7 @@ class StdioSession:
             return
         with self._lock:
             cancelled = self._pending.pop((type(id_), id_), {}).values()
+            self._subscriptions = [one for one in self._subscriptions if (type(one), one) != (type(id_), id_)]
             for call in cancelled:
                 call.is_cancelled = True
             self._has_finished.notify()
@@ -282,12 +303,18 @@ class StdioSession:
 
     def _answer(self, request: Message) -> bytes:
         try:
-            return self._server.handle_message(request)
+            return self._current().handle_message(request)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server
             logger.error("defect in %s: %s", request.method[:64], type(error).__name__)
             return jsonrpc.encode_error(
                 JsonRpcError(INTERNAL_ERROR, "toolfold failed on this request.", id_=request.id)
             )
+
+
+def _version_of(message: Message) -> Any:
+    """Return the version that a request of a stateless client names."""
+    meta = message.params.get("_meta")
+    return meta.get(META_VERSION) if isinstance(meta, dict) else None
 
 
 def _key(call: _Call) -> tuple[type, jsonrpc.Id]:

@@ -43,15 +43,15 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 
 class AsgiApp:
-    """Answer requests with ``handler``.
+    """Answer requests with a handler.
 
     Args:
-        handler: The handler.
+        current: Returns the handler of a request.
         timeout_s: Seconds in which it must answer, including the time in the queue.
     """
 
-    def __init__(self, handler: LambdaHandler, timeout_s: float) -> None:
-        self._handler, self._timeout_s = handler, timeout_s
+    def __init__(self, current: Callable[[], LambdaHandler], timeout_s: float) -> None:
+        self._current, self._timeout_s = current, timeout_s
         self._calls = WorkerPool("call", MAX_CALLS, MAX_QUEUED)
         self._others = WorkerPool("request", MAX_OTHERS, MAX_QUEUED)
 
@@ -60,7 +60,7 @@ class AsgiApp:
         body = await _read_body(receive)
         if body is None:
             return
-        answer = functools.partial(self._handler, _event(scope, body))
+        answer = functools.partial(self._current(), _event(scope, body))
         context = ClientCall()
         # Before 2026-07-28 a closed connection does not cancel a request.
         watcher = (
@@ -113,7 +113,7 @@ class AsgiApp:
         return response or _encode(error_response(500, "toolfold failed on this request."))
 
     def _log_and_encode(self, response: Response, elapsed_s: float) -> dict[str, Any]:
-        self._handler.log_request(response, elapsed_s)
+        self._current().log_request(response, elapsed_s)
         return _encode(response)
 
 

@@ -49,6 +49,7 @@ from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.local_http.asgi import AsgiApp
 from toolfold.transports.local_http.connection import ConnectionLimits, allowed_connections
 from toolfold.transports.local_http.protocol import LimitedProtocol
+from toolfold.transports.reloading import Reloading, SettingsSource
 
 if TYPE_CHECKING:
     from toolfold.explorer.local_page import LocalPage
@@ -127,6 +128,8 @@ class LocalServer:
         port: The port to listen on; 0: any free one.
         page: The web explorer; None: the server has none.
         any_host: Whether it answers under every host name; else only under its own.
+        source: Where the settings come from, to use them where they change; None: they stay. Those of the port, the
+            host names and the time-outs are those of the start.
 
     Attributes:
         url: The address for clients.
@@ -143,6 +146,7 @@ class LocalServer:
         port: int = 0,
         page: LocalPage | None = None,
         any_host: bool = False,
+        source: SettingsSource | None = None,
     ) -> None:
         self._socket = _listen(host, port)
         own_port = self._socket.getsockname()[1]
@@ -150,32 +154,43 @@ class LocalServer:
         name = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host.lower()  # noqa: S104
         self.url = f"http://{name}:{own_port}{PATH}"
         is_public = not ip_address(self._socket.getsockname()[0].partition("%")[0]).is_loopback
-        app = build_app(
-            settings,
-            hosts=() if any_host else (*LOOPBACK_HOSTS, name),
-            port=own_port,
-            is_public=is_public,
-            logs_audit=True,
-            page="" if page is None else "calls",
-        )
-        further = (WELL_KNOWN, REGISTER_PATH) if settings.oauth_issuer else (CATALOG_PATH,)
-        router = None if page is None else page.make_router(app, self.url, own_port)
-        self.page_url = "" if page is None else page.url(self.url)
         self._log = BackgroundStdout()
-        self.lambda_handler = LambdaHandler(app, configure(settings, self._log), page=router)
+        telemetry = configure(settings, self._log)
+
+        def make(settings: Settings) -> LambdaHandler:
+            app = build_app(
+                settings,
+                hosts=() if any_host else (*LOOPBACK_HOSTS, name),
+                port=own_port,
+                is_public=is_public,
+                logs_audit=True,
+                page="" if page is None else "calls",
+            )
+            router = None if page is None else page.make_router(app, self.url, own_port)
+            return LambdaHandler(app, telemetry, page=router)
+
+        self._current = Reloading(make, settings, source)
+        policy = self.lambda_handler.server.origin_policy
+        further = (WELL_KNOWN, REGISTER_PATH) if settings.oauth_issuer else (CATALOG_PATH,)
+        self.page_url = "" if page is None else page.url(self.url)
         # A call ends within the time-outs of the settings; one that takes longer is not waited for.
         timeout_s = (
             settings.connect_timeout_s + settings.timeout_s + settings.max_queue_wait_s + settings.deadline_margin_s
         )
         protocol = functools.partial(
             LimitedProtocol,
-            check_head=functools.partial(_check_head, app.server.origin_policy, further, page is not None),
+            check_head=functools.partial(_check_head, policy, further, page is not None),
             limits=ConnectionLimits(allowed_connections()),
             on_refused=lambda response: self.lambda_handler.log_request(response, 0.0),
             refusal_headers=() if page is None else page.headers,
         )
-        self._server = _Server(_configuration(AsgiApp(self.lambda_handler, timeout_s), protocol, timeout_s))
+        self._server = _Server(_configuration(AsgiApp(self._current, timeout_s), protocol, timeout_s))
         self._thread: threading.Thread | None = None
+
+    @property
+    def lambda_handler(self) -> LambdaHandler:
+        """What answers requests now."""
+        return self._current()
 
     def serve_forever(self) -> None:
         """Serve until SIGINT or SIGTERM, then finish the requests that have arrived. A second signal ends at once."""

@@ -1,0 +1,153 @@
+"""Sources and settings that change while a server of one user runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import anyio
+import pytest
+import requests
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from tests.support import processes
+from tests.support.processes import TOOLFOLD
+from toolfold.settings import Settings
+from toolfold.transports.reloading import Reloading, SettingsSource
+
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("notes")
+
+@server.tool()
+def find_note(text: str) -> str:
+    "Find a note by its words."
+    return text
+
+server.run()
+"""
+PATIENCE_S = 20
+"""Far longer than a change takes to be seen; only a failing test waits so long."""
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "config" / "toolfold" / "settings.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def add_source(tmp_path: Path) -> None:
+    """Add a source by the command that a user types in another terminal."""
+    script = tmp_path / "notes.py"
+    script.write_text(SERVER)
+    command = [*TOOLFOLD, "source", "add", "mcp", "own", "--yes", "--", sys.executable, str(script)]
+    added = subprocess.run(
+        command, env=environment(tmp_path), cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert added.returncode == 0, added.stdout + added.stderr
+
+
+async def next_change(client: Client, seen: list[str], change: Callable[[], None], *, is_stateless: bool) -> None:
+    """Change something, and wait for what the server sends about it."""
+    with anyio.fail_after(PATIENCE_S):
+        if is_stateless:
+            async with client.listen(tools_list_changed=True) as subscription:
+                assert subscription.honored.tools_list_changed
+                await anyio.to_thread.run_sync(change)
+                await anext(aiter(subscription))
+            return
+        await anyio.to_thread.run_sync(change)
+        while "notifications/tools/list_changed" not in "".join(seen):
+            await anyio.sleep(0.05)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_client_over_stdio_is_told_of_a_source_that_is_added(tmp_path: Path, mode: Literal["legacy", "auto"]) -> None:
+    seen: list[str] = []
+
+    async def on_message(message: Any) -> None:
+        seen.append(str(message))
+
+    async def played() -> str:
+        server = StdioServerParameters(command=TOOLFOLD[0], args=[*TOOLFOLD[1:], "stdio"], env=environment(tmp_path))
+        async with Client(stdio_client(server), mode=mode, message_handler=on_message) as client:
+            await next_change(client, seen, lambda: add_source(tmp_path), is_stateless=mode == "auto")
+            listed = await client.call_tool("TOOL_LIST", {})
+            return str(listed.content[0].text)  # type: ignore[union-attr]
+
+    assert "own__" in anyio.run(played)
+
+
+def tools_at(url: str) -> list[str]:
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    headers = {"accept": "application/json, text/event-stream"}
+    listed = requests.post(url, json=request, headers=headers, timeout=PATIENCE_S).json()
+    return [tool["name"] for tool in listed["result"]["tools"]]
+
+
+def test_serve_answers_by_the_settings_of_now(tmp_path: Path) -> None:
+    file = write(tmp_path, "")
+    with processes.serving("serve", **environment(tmp_path)) as (_, url):
+        before = tools_at(url)
+        file.write_text('mode = "lazy"\n')
+        end = time.monotonic() + PATIENCE_S
+        while tools_at(url) == before:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+
+def reloaded(path: Path, made: list[str]) -> Reloading[str]:
+    def make(settings: Settings) -> str:
+        made.append(settings.mode)
+        return settings.mode
+
+    source = SettingsSource(Settings.from_environment, str(path), ["TOOLFOLD_MODE"])
+    return Reloading(make, Settings.from_environment(), source)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('mode = "lazy"\n', "lazy"),
+        ("", ""),
+        ('mode = "cod\n', "direct"),
+        ('mode = "unknown"\n', "direct"),
+    ],
+    ids=["another value", "no value", "not TOML", "a wrong value"],
+)
+def test_settings_that_cannot_be_used_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
+) -> None:
+    monkeypatch.setattr("toolfold.transports.reloading.LOOK_S", 0.0)
+    monkeypatch.setenv("TOOLFOLD_MODE", "direct")
+    path = tmp_path / "settings.toml"
+    path.write_text('mode = "direct"\n')
+    made: list[str] = []
+    current = reloaded(path, made)
+    assert current() == current() == "direct"
+    path.write_text(text)
+    assert current() == current() == expected
+    assert len(made) == 1 + (expected != "direct")
+
+
+def test_a_variable_of_the_environment_stays_before_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolfold.transports.reloading.LOOK_S", 0.0)
+    monkeypatch.setenv("TOOLFOLD_MODE", "direct")
+    path = tmp_path / "settings.toml"
+    path.write_text("")
+    current = Reloading(lambda settings: settings.mode, Settings.from_environment(),
+                        SettingsSource(Settings.from_environment, str(path)))  # fmt: skip
+    path.write_text('mode = "lazy"\n')
+    assert current() == "direct"
