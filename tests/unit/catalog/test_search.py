@@ -119,6 +119,23 @@ def test_a_query_that_no_tool_fits_has_no_hits(catalog: Catalog, query: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("query", "fit"),
+    [
+        ("inflation in Germany", Fit.WEAK),
+        ("unemployment rate in france", Fit.WEAK),
+        ("US and German bond yields", Fit.WEAK),
+        ("top gainers in India", Fit.WEAK),
+        ("inflation", Fit.SURE),
+        ("us unemployment rate", Fit.SURE),
+        ("japanese yen exchange rate", Fit.SURE),
+        ("Volkswagen balance sheet in Germany", Fit.SURE),
+    ],
+)
+def test_a_tool_of_one_country_fits_requests_for_another_weakly(catalog: Catalog, query: str, fit: Fit) -> None:
+    assert search(catalog, query).fit is fit
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "translate this letter into french",

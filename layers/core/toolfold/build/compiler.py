@@ -106,6 +106,7 @@ def without_queries(
 
 def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
     category, tool, names = entry.category, entry.tool, vocabulary.names.items()
+    matching = [(kind, known) for kind, known in names if known.matches_tool(category.category, tool.name)]
     # Written requests say better what a tool is for than its parameters, which similar tools share.
     parameters = {} if tool.example_queries else _parameters(tool)
     return {
@@ -113,7 +114,8 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
         "example_queries": tool.example_queries,
         "aliases": tool.aliases,
         "redirected_queries": redirected,
-        "kinds": [f"@{kind}" for kind, known in names if known.matches_tool(category.category, tool.name)],
+        "kinds": [known.term(kind) for kind, known in matching if not known.outside],
+        "outside": [known.term(kind) for kind, known in matching if known.outside],
         "preferred": [f"@{kind}" for kind, known in names if tool.name in known.preferred],
     }
 

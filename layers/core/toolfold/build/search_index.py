@@ -56,7 +56,7 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
     for vocabulary in vocabularies:
         for kind, names in vocabulary.names.items():
             for word in [*words(names.words), *([UNKNOWN_NAME] if names.unknown else [])]:
-                found.setdefault(word, {})[f"@{kind}"] = None
+                found.setdefault(word, {})[names.term(kind)] = None
         ignored = set(words(vocabulary.ignored))
         phrases = [
             ([word for word in words(phrase) if word not in ignored], _terms_of(meaning))

@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog import english
-from toolfold.catalog.query import is_kind
+from toolfold.catalog.query import OUTSIDE, is_kind
 from toolfold.catalog.tokenizer import stem
 
 if TYPE_CHECKING:
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 # catalog does not serve. Only their proportions matter: the thresholds are found with them.
 _MATCHED, _UNKNOWN, _OTHER_LANGUAGE = 3.7, 2.4, 2.3
 
-_CORRECTED, _KIND = 0.8, 0.1
+_CORRECTED, _KIND, _OUTSIDE = 0.8, 0.1, 0.4
 """Share of its weight that a word has as another word of similar spelling, and as the name of something that a tool
-takes: tools of other sources take Apple and Paris as well."""
+takes: tools of other sources take Apple and Paris as well. And what it counts as unknown where it names something that
+only some tools of the source do not serve."""
 
 
 class Fit(IntEnum):
@@ -76,7 +77,11 @@ def measure(
             terms.setdefault(term.source_word, []).append(term.term)
     matched, having = [0.0] * len(best), [0] * len(best)
     unknown = {word for word in parsed.unknown if english.is_english(word)}
+    outside: set[str] = set()
     for word, found in terms.items():
+        if any(term.startswith(OUTSIDE) for term in found):
+            outside.add(word)  # of which other tools of the source may know
+            continue
         if not any(position in positions for term in found for position in weights[term]):
             unknown.update([word] if english.is_english(word) else [])
             continue
@@ -88,7 +93,8 @@ def measure(
             if any(tool in weights[term] for term in found):
                 matched[at] += share * english.weight(word)
                 having[at] += 1
-    most, lacking = max(matched, default=0.0), sum(map(english.weight, unknown))
+    lacking = sum(map(english.weight, unknown)) + _OUTSIDE * sum(map(english.weight, outside))
+    most = max(matched, default=0.0)
     value = _MATCHED * math.log1p(most) - _UNKNOWN * math.log1p(lacking)
     least = Fit.NOTHING
     if terms and not unknown and not parsed.unknown and max(having, default=0) == len(terms):

@@ -28,6 +28,9 @@ _NAME_LIKE = 0.5
 UNKNOWN_NAME = "@"
 """Entry of the synonyms with the kinds of names that an unknown capitalised word may be."""
 
+OUTSIDE = "@!"
+"""Beginning of the term of names whose tools do not serve what they name."""
+
 _SHORTEST_PART, _LONGEST_UNSPACED = 4, 8
 """Minimum letters of a part of a compound; maximum characters of a word in a script without spaces."""
 

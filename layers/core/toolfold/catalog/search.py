@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.entries import name_key
 from toolfold.catalog.fit import Fit, measure
-from toolfold.catalog.query import ParsedQuery, Words, is_kind, parse_query, split_query
+from toolfold.catalog.query import OUTSIDE, ParsedQuery, Words, is_kind, parse_query, split_query
 from toolfold.catalog.spelling import distance
 from toolfold.catalog.tokenizer import in_words
 
@@ -207,22 +207,26 @@ def _fitting(
         return hits, _fit_by_score(scored.parsed, hits, has_known_words=has_known_words)
     members = catalog.memoize("positions by source", lambda: _members(catalog))
     found: defaultdict[Fit, list[Hit]] = defaultdict(list)
+    terms = {term.term for term in scored.parsed.terms if term.term.startswith(OUTSIDE)}
+    outside = {position for term in terms for position in catalog.postings(term)[::2]}
     for id_, positions in members.items():
         own = hits if len(members) == 1 else [hit for hit in hits if hit.position in positions]
         if not own:
             continue
         thresholds = sources[id_]
         if not thresholds:
-            found[_fit_by_score(scored.parsed, own, has_known_words=has_known_words)] += own
+            fit = _fit_by_score(scored.parsed, own, has_known_words=has_known_words)
         elif not scored.parsed.named.keys().isdisjoint(positions):
-            found[Fit.SURE] += own
+            fit = Fit.SURE
         else:
             best = [hit.position for hit in own[:MEASURED_TOOLS]]
             measured = measure(catalog, scored.parsed, scored.weights, best, positions)
             fit = measured.fit(**thresholds)
             if fit is Fit.WEAK and measured.least:  # one word, which says enough where few tools have it
                 fit = _fit_by_score(scored.parsed, own, has_known_words=has_known_words)
-            found[fit] += own if fit is Fit.SURE else own[:most_weak]
+        if own[0].position in outside:
+            fit = min(fit, Fit.WEAK)
+        found[fit] += own if fit is Fit.SURE or not thresholds else own[:most_weak]
     for kept in found.values():
         kept.sort(key=lambda hit: (-hit.score, hit.position))
     ranked = found[Fit.SURE] + found[Fit.WEAK]
@@ -295,7 +299,8 @@ def term_weights(parsed: ParsedQuery) -> dict[str, float]:
     """Return term → weight. A term that occurs n times has twice its weight at most: 2n/(n+1) of it."""
     found: defaultdict[str, list[float]] = defaultdict(list)
     for term in parsed.terms:
-        found[term.term].append(term.weight)
+        if not term.term.startswith(OUTSIDE):
+            found[term.term].append(term.weight)
     return {term: 2 * sum(weights) / (len(weights) + 1) for term, weights in found.items()}
 
 

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from toolfold.catalog.bounded_pattern import pattern_steps
 from toolfold.catalog.head_checks import MAX_TEXT, host_of, text_problem
+from toolfold.catalog.query import OUTSIDE
 
 TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
 """Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""
@@ -103,7 +104,13 @@ class Names(Model):
     """Tools that are preferred for a query with nothing but such a name."""
     unknown: bool = False
     """Whether a capitalised word that nothing knows is most likely such a name."""
+    outside: bool = False
+    """Whether the tools do not serve what has such a name: data of one country has nothing on the others."""
     words: str
+
+    def term(self, kind: str) -> str:
+        """Return the term of the index for names of ``kind``, which is the kind of these."""
+        return f"{OUTSIDE if self.outside else '@'}{kind}"
 
     def matches_tool(self, category: str, tool: str) -> bool:
         """Return whether a name of this kind can refer to ``tool`` of ``category``."""
