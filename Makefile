@@ -152,7 +152,7 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 	compile="../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11" && \
 	$$compile uv.in -o uv.txt && \
 	$$compile -c uv.txt ../pyproject.toml -o package.txt && \
-	$$compile -c package.txt ../pyproject.toml --extra aws --extra build --extra mcp --extra oauth --extra scripts --extra serve --extra sql --extra tracer dev.in -o dev.txt && \
+	$$compile -c package.txt ../pyproject.toml --extra aws --extra build --extra mcp --extra oauth --extra otel --extra scripts --extra serve --extra sql --extra tracer dev.in -o dev.txt && \
 	$$compile -c dev.txt scripts.in -o scripts.txt && \
 	$$compile clients.in -o clients.txt && \
 	$$compile --no-deps postgresql.in -o postgresql.txt && \

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -37,6 +38,10 @@ _HOW_TO_OPEN = (
     "intended; or unset the key, so that callers send their own."
 )
 """What an operator does about a key that would be open to all callers."""
+
+
+_SPANS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+"""Variables of OpenTelemetry that say where spans go."""
 
 
 class App:
@@ -146,6 +151,8 @@ def build_app(
         from toolfold.execution.pipeline import load_middleware
 
         middleware = load_middleware(settings.middleware)
+    if any(os.environ.get(name) for name in _SPANS) and os.environ.get("OTEL_TRACES_EXPORTER", "otlp") == "otlp":
+        middleware = [*_spans(), *middleware]
     executor = ToolExecutor(
         settings,
         aws=aws,
@@ -164,6 +171,16 @@ def build_app(
     tools = MetaTools(exposed, executor, exposes_all=exposes_all)
     server = Server(tools, policy, authorization, on_message, profile)
     return App(settings, catalog_store, executor, server, aws, authorization, call_log)
+
+
+def _spans() -> list[Middleware]:
+    """Return what exports a span of each call; nothing where the packages for it are missing."""
+    try:
+        from toolfold.otel import Spans
+    except ModuleNotFoundError as error:
+        logger.warning("no spans are exported, because %s is missing: install toolfold[otel]", error.name)
+        return []
+    return [Spans()]
 
 
 def _exposed_catalog(catalog_store: Callable[[], Catalog], settings: Settings) -> Catalog:

@@ -31,6 +31,7 @@ EXTRAS = {
     "botocore": "aws",
     "obstore": "aws",
     "aws_xray_sdk": "tracer",
+    "opentelemetry": "otel",
     "uvicorn": "serve",
     "h11": "serve",
     "joserfc": "oauth",
