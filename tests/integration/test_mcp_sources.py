@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.mcp_server import PIXEL, ROWS, SECRET, HttpServer
 from tests.support.mcp_sources import Sources, child, remote
+from toolfold.build.importers import mcp_fetch
 from toolfold.client_call import traced
 from toolfold.errors import SourceError
 
@@ -269,14 +270,17 @@ REFUSED_AT_REFRESH: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("fault", REFUSED_AT_REFRESH)
-def test_a_refresh_that_fails_writes_nothing(fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_refresh_that_fails_writes_nothing(
+    fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     sources = Sources(tmp_path)
     folder = sources.write("harbour", child())
     sources.refresh("harbour")
     before = (folder / "snapshot.json").read_bytes()
     sources.write("harbour", child(fault))
+    monkeypatch.setattr(mcp_fetch, "TIMEOUT_S", 5)
     with pytest.raises(SourceError, match=REFUSED_AT_REFRESH[fault][1]) as caught:
-        sources.refresh("harbour", timeout_s=5)
+        sources.refresh("harbour")
     assert (folder / "snapshot.json").read_bytes() == before
     assert sorted(os.listdir(folder)) == ["snapshot.json", "source.yaml"]
     out, err = capfd.readouterr()

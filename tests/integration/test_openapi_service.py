@@ -13,8 +13,8 @@ from tests.support.meta_tools import call, error
 from tests.support.running_app import running_app
 from toolfold.build import yaml_loader
 from toolfold.build.compiler import compile_sources
-from toolfold.build.importers.openapi.refresh import refresh
 from toolfold.build.importers.openapi.settings import OpenApiSettings
+from toolfold.build.refreshes import refresh
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.cli import main
@@ -135,7 +135,7 @@ def test_a_document_that_changed_is_reported_and_written(folder: Path, settings:
     document["paths"]["/pets"]["get"]["summary"] = "Other"
     (source / "openapi.json").write_text(json.dumps(document))
     report = refresh(source, own, settings, check=True)
-    assert (report.added, report.removed, report.changed) == (["upload_photo"], [], ["list_pets"])
+    assert (report.added, report.removed, report.changed) == (("upload_photo",), (), ("list_pets",))
     assert json.loads((source / "openapi.json").read_text()) == document
     refresh(source, own, settings)
     assert (source / "openapi.json").read_text() == before

@@ -27,8 +27,8 @@ from tests.support.sql_databases import postgresql_statements
 from toolfold import client_call
 from toolfold.aws.clients import AwsClients
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.importers.sql.importer import SqlSourceSettings
-from toolfold.build.importers.sql.refresh import refresh
+from toolfold.build.importers.sql import SqlSourceSettings
+from toolfold.build.refreshes import refresh
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import AuthRequired, CallError, SourceError
 from toolfold.execution.api_keys import resolve_api_key

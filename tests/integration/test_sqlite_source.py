@@ -15,8 +15,8 @@ import pytest
 from tests.support.sql_databases import create_sqlite
 from toolfold import client_call
 from toolfold.build.compiler import compile_folder
-from toolfold.build.importers.sql.importer import SqlSourceSettings
-from toolfold.build.importers.sql.refresh import refresh
+from toolfold.build.importers.sql import SqlSourceSettings
+from toolfold.build.refreshes import refresh
 from toolfold.catalog.entries import Source
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog

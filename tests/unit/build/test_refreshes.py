@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,7 +11,8 @@ import yaml
 
 from tests.unit.build.importers.test_skills import skill
 from toolfold.build import refreshes
-from toolfold.build.importers.base import RefreshReport
+from toolfold.build.importers.base import Fetched, RefreshReport
+from toolfold.build.importers.skills import SkillsImporter
 from toolfold.build.source_folders import find_source
 from toolfold.errors import SourceError, ToolfoldError
 from toolfold.settings import Settings
@@ -30,22 +29,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         given = {"kind": "skills", "copied_from": ["y"]}
         (tmp_path / name / "source.yaml").write_text(yaml.safe_dump(given))
 
-    def refresh(source: Path, *_: Any, check: bool, progress: Any) -> RefreshReport:
-        (source / "x/SKILL.md").write_text(skill("x") + "More.\n")
+    def fetch(_: SkillsImporter, source: Path, *__: Any) -> Fetched:
         if source.name == "broken":
             raise SourceError(["its service is down"])
-        return RefreshReport(changed=["x"])
+        text = f"{skill('x')}More.\n".encode()
+        return Fetched(RefreshReport(changed=("x",)), folders={"x": {Path("SKILL.md"): text}})
 
-    module = ModuleType("refresh_of_tests")
-    module.refresh = refresh  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "refresh_of_tests", module)
-    monkeypatch.setattr(refreshes, "REFRESHERS", {"skills": "refresh_of_tests"})
+    monkeypatch.setattr(SkillsImporter, "fetch", fetch)
     return tmp_path
 
 
 def run(folder: Path, *, is_attended: bool, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said: list[str] = []
-    monkeypatch.setattr(refreshes, "_LOCAL_KINDS", frozenset())
+    monkeypatch.setattr(SkillsImporter, "is_local", False)
     for refresh in refreshes.refreshes_of(folder, SETTINGS, said.append, is_attended=is_attended):
         refresh(folder)
     return said
@@ -73,11 +69,8 @@ def test_skills_are_not_copied_by_a_publication(folder: Path) -> None:
 
 
 def test_what_was_read_and_does_not_compile_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refresh(source: Path, *_: Any, **__: Any) -> RefreshReport:
-        (source / "x/SKILL.md").write_text("broken")
-        return RefreshReport(changed=["x"])
-
-    monkeypatch.setattr(sys.modules["refresh_of_tests"], "refresh", refresh)
+    broken = Fetched(RefreshReport(changed=("x",)), folders={"x": {Path("SKILL.md"): b"broken"}})
+    monkeypatch.setattr(SkillsImporter, "fetch", lambda *_: broken)
     with pytest.raises(SourceError, match="does not begin with front matter"):
         refreshes.refresh_source(find_source(folder, "team"), SETTINGS)
     assert (folder / "team/x/SKILL.md").read_text() == skill("x")

@@ -15,8 +15,8 @@ from tests.support.sql_databases import create_sqlite
 from toolfold.build import yaml_loader
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.importers.sql.importer import Snapshot, SqlSourceSettings
-from toolfold.build.importers.sql.refresh import refresh
+from toolfold.build.importers.sql import Snapshot, SqlSourceSettings
+from toolfold.build.refreshes import refresh
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError
@@ -104,7 +104,7 @@ def test_a_snapshot_has_a_line_for_each_column(folder: Path, database: Path) -> 
     run_refresh(folder)
     text = (folder / "snapshot.json").read_text()
     assert '    { "name": "total", "type": "NUMERIC(12, 2)", "nullable": true, "key": "", "description": "" },' in text
-    assert Snapshot.read(folder / "snapshot.json").to_json() == text
+    assert Snapshot.parse((folder / "snapshot.json").read_text()).to_json() == text
 
 
 def test_a_refresh_does_not_write_through_a_symbolic_link(folder: Path, database: Path, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_database_has_three_tools_that_name_its_tables(folder: Path, database:
 
 
 def test_a_database_without_a_snapshot_names_the_command(folder: Path) -> None:
-    with pytest.raises(SourceError, match=r"source.yaml:1: there is no snapshot.json yet; .*source refresh shop"):
+    with pytest.raises(SourceError, match=r"json:1: there is no snapshot yet; run: toolfold source refresh shop"):
         compiled(folder)
 
 

@@ -23,7 +23,7 @@ HARMFUL = {
     "complex keys": ("? " * DEEP, ":1: has values nested more than 200 levels deep"),
     "indentation": ("\n".join(" " * level + "a:" for level in range(1_000)), ":201: has values nested"),
     "aliases of aliases": (_LAUGHS, "has aliases that add more than 100,000 values"),
-    "an alias of itself": ("a: &a\n  b: *a\n", ":1: has an alias inside the value that it refers to"),
+    "an alias of itself": ("a: &a\n  b: *a\n", ":2: has an alias inside the value that it refers to"),
 }
 
 

@@ -12,8 +12,8 @@ import yaml
 
 from tests.unit.build.importers.test_skills import skill
 from tests.unit.cli.conftest import Run, runner
-from toolfold.build.importers.base import RefreshReport
-from toolfold.build.importers.skills import refresh as skills_refresh
+from toolfold.build.importers.base import Fetched
+from toolfold.build.importers.skills import SkillsImporter
 from toolfold.cli.settings_file import write_settings
 from toolfold.cli.source_kinds import tool_of
 from toolfold.errors import SourceError, ToolfoldError
@@ -192,13 +192,13 @@ def test_a_refresh_that_fails_writes_nothing_and_the_others_continue(
 def test_what_a_refresh_wrote_before_it_failed_is_undone(
     run: Run, handbook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refresh(folder: Path, *_: Any, **__: Any) -> RefreshReport:
+    def fetch(_: SkillsImporter, folder: Path, *__: Any) -> Fetched:
         (folder / "mine/forms/SKILL.md").write_text("half")
         (folder / "more.json").write_text("{}")
         raise SourceError(["it broke"])
 
     before = content(handbook)
-    monkeypatch.setattr(skills_refresh, "refresh", refresh)
+    monkeypatch.setattr(SkillsImporter, "fetch", fetch)
     code, _, err = run("source", "refresh")
 
     assert code == 1

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from toolfold.build.compiler import compile_folder
-from toolfold.build.importers.http_api.models import HttpParameter, HttpTool
+from toolfold.build.importers.http_models import HttpParameter, HttpTool
 from toolfold.build.schema.sources import Auth, OAuth2
 
 PAGE = Path("docs/reference/http-api.md").read_text(encoding="utf-8")

@@ -260,7 +260,7 @@ def find_secrets(folder: Path) -> list[Finding]:
 
 
 def _secrets(documents: Iterable[yaml_loader.Document]) -> list[Finding]:
-    sources = [document for document in documents if document.path.name == "source.yaml"]
+    sources = [document for document in documents if Path(document.path).name == "source.yaml"]
     return [finding for document in sources for finding in check_secrets(document)]
 
 
@@ -300,7 +300,7 @@ def _tools(catalog: Catalog, documents: Iterable[yaml_loader.Document]) -> Itera
         for number, yaml_entry in enumerate(listed if isinstance(listed, list) else ()):
             compiled = catalog.get(yaml_entry["name"])
             if compiled is None:  # a source whose tools are named after it
-                compiled = catalog.get(f"{document.path.parent.name}__{yaml_entry['name']}")
+                compiled = catalog.get(f"{Path(document.path).parent.name}__{yaml_entry['name']}")
             assert compiled is not None, "what compiles is in the catalog"  # noqa: S101
             yield _Tool(compiled, yaml_entry, document, ("tools", number))
 

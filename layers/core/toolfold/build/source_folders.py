@@ -1,7 +1,4 @@
-"""Find the sources in a folder, without compiling them: each has a folder with ``source.yaml``.
-
-Read and check each source of a folder alone, with the loader of its kind.
-"""
+"""Find the sources in a folder, each in a folder of its own with ``source.yaml``, and read each alone."""
 
 from __future__ import annotations
 
@@ -16,6 +13,9 @@ from toolfold.build.loaded_source import LoadedSource
 from toolfold.build.yaml_source import load_yaml_source
 from toolfold.errors import SourceError, ToolfoldError
 from toolfold.fuzzy import did_you_mean
+
+REMOVED = ".removed"
+"""Hidden folder beside the sources, for those that were removed. ``glob`` of the compiler does not look into it."""
 
 
 def load_sources(
@@ -45,43 +45,37 @@ def load_sources(
     for path in paths:
         progress(f"Reading {path.parent.name} …")
         own: list[str] = []
-        source = None
-        try:
-            document = yaml_loader.load(path)
-            source = _load_source(path.parent, document, adapters, own)
-        except SourceError as error:
-            own += error.problems
+        source = _load(path, own, adapters)
         if source is None:
             left_out += (f"{problem}; the source {path.parent.name} is left out" for problem in own)
             continue
         problems += own
         if found.setdefault(source.settings.id, source) is not source:
-            problems.append(f"{document.where(('id',))}: another source has the id {source.settings.id!r}")
+            where = yaml_loader.load(path).where(("id",))
+            problems.append(f"{where}: another source has the id {source.settings.id!r}")
     if not found:
         raise SourceError([*problems, *left_out])
     return list(found.values())
 
 
-def _load_source(
-    folder: Path, document: yaml_loader.Document, adapters: Collection[str], problems: list[str]
-) -> LoadedSource | None:
-    """Return the source whose ``source.yaml`` is ``document``; None where ``problems`` gets its errors."""
-    kind = document.data.get("kind", "http_api") if isinstance(document.data, dict) else "http_api"
-    if kind not in adapters:
-        problem = f"no adapter for the kind {kind!r} is installed; known are {', '.join(adapters)}"
-        problems.append(f"{document.where(('kind',))}: {problem}. {did_you_mean(str(kind), adapters)}".rstrip(". "))
+def _load(path: Path, problems: list[str], adapters: Collection[str] | None = None) -> LoadedSource | None:
+    """Return the source of a ``source.yaml``; None where ``problems`` gets its errors."""
+    try:
+        document = yaml_loader.load(path)
+        data = document.data if isinstance(document.data, dict) else {}
+        kind = data.get("kind", "http_api")
+        if adapters is not None and kind not in adapters:
+            problem = f"no adapter for the kind {kind!r} is installed; known are {', '.join(adapters)}"
+            problems.append(f"{document.where(('kind',))}: {problem}. {did_you_mean(str(kind), adapters)}".rstrip(". "))
+            return None
+        # The tools of an HTTP API are functions of one URL: see ``build.schema.sources.Source``.
+        importer = None if "function_key" in data else find_importer(str(kind))
+        if importer is None:
+            return load_yaml_source(path.parent, document, problems)
+        return load_imported_source(importer, path.parent, document, problems)
+    except SourceError as error:
+        problems += error.problems
         return None
-    # The tools of an HTTP API are functions of one URL: see ``build.schema.sources.Source``.
-    has_functions = isinstance(document.data, dict) and "function_key" in document.data
-    importer = None if has_functions else find_importer(kind)
-    if importer is None:
-        return load_yaml_source(folder, document, problems)
-
-    return load_imported_source(importer, folder, document, problems)
-
-
-REMOVED = ".removed"
-"""Hidden folder beside the sources, for those that were removed. ``glob`` of the compiler does not look into it."""
 
 
 class SourceFolder(NamedTuple):
@@ -110,7 +104,17 @@ def list_sources(folder: Path) -> list[SourceFolder]:
     """
     if not folder.is_dir():
         raise ToolfoldError(f"{folder} is not a folder. Add a source first: toolfold source add --help")
-    return [_read(path) for path in sorted(folder.glob("*/source.yaml"))]
+    found = []
+    for path in sorted(folder.glob("*/source.yaml")):
+        try:
+            data = yaml_loader.load(path).data
+        except SourceError as error:
+            found.append(SourceFolder(path.parent.name, "?", path.parent, {}, str(error)))
+            continue
+        data = data if isinstance(data, dict) else {}
+        id_, kind = str(data.get("id", path.parent.name)), str(data.get("kind", "http_api"))
+        found.append(SourceFolder(id_, kind, path.parent, data))
+    return found
 
 
 def find_source(folder: Path, source_id: str) -> SourceFolder:
@@ -128,31 +132,9 @@ def find_source(folder: Path, source_id: str) -> SourceFolder:
     raise ToolfoldError(f"{folder} has no source {source_id!r}. {hint}")
 
 
-def _read(path: Path) -> SourceFolder:
-    try:
-        data = yaml_loader.load(path).data
-    except SourceError as error:
-        return SourceFolder(path.parent.name, "?", path.parent, {}, str(error))
-    data = data if isinstance(data, dict) else {}
-    return SourceFolder(str(data.get("id", path.parent.name)), str(data.get("kind", "http_api")), path.parent, data)
-
-
 def load_source(source: SourceFolder, problems: list[str]) -> LoadedSource | None:
-    """Read one source as the compiler does; None where it cannot be read.
-
-    Args:
-        source: The folder.
-        problems: Receives what is wrong, each as ``file:line: problem``.
-    """
-    try:
-        document = yaml_loader.load(source.folder / "source.yaml")
-        importer = find_importer(source.kind)
-        if importer is None:
-            return load_yaml_source(source.folder, document, problems)
-        return load_imported_source(importer, source.folder, document, problems)
-    except SourceError as error:
-        problems += error.problems
-        return None
+    """Read one source as the compiler does; None where it cannot be read, for reasons in ``problems``."""
+    return _load(source.folder / "source.yaml", problems)
 
 
 class Inspection(NamedTuple):
@@ -175,7 +157,6 @@ def inspect_source(source: SourceFolder) -> Inspection:
     """Read one source as the compiler does, and return what is found."""
     if source.problem:
         return Inspection(0, "", "", [source.problem])
-
     problems: list[str] = []
     if (loaded := load_source(source, problems)) is None:
         return Inspection(0, "", str(source.data.get("title", "")), problems)

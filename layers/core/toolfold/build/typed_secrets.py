@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -89,7 +90,7 @@ def check_secrets(document: yaml_loader.Document) -> Iterator[Finding]:
     """Yield a warning for each value in a ``source.yaml`` that looks like a secret."""
     if not isinstance(document.data, dict):
         return
-    for at, name, advice in find_typed_secrets({"id": document.path.parent.name, **document.data}):
+    for at, name, advice in find_typed_secrets({"id": Path(document.path).parent.name, **document.data}):
         file, _, line = document.where(at).rpartition(":")
         yield Finding(file, int(line), RULE, f"{name}: {PROBLEM}", advice, is_warning=True)
 

@@ -60,12 +60,12 @@ def replace_catalog_file(path: Path, text: str) -> None:
     if current and not current.startswith(_BEGINNING):
         raise ToolfoldError(f"{path} is not a compiled catalog. It was not changed; delete it, or name another file.")
     try:
-        replace_file(path, text)
+        replace_file(path, text.encode())
     except OSError as error:
         raise ToolfoldError(f"{path} cannot be written: {error.strerror}. It is as it was.") from None
 
 
-def replace_file(path: Path, text: str) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Replace the file at ``path`` in one step, with the permissions of the old one.
 
     Raises:
@@ -77,7 +77,7 @@ def replace_file(path: Path, text: str) -> None:
         with open(os.open(temporary, flags, 0o666), "wb") as file:
             if path.exists() and os.name != "nt":
                 os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
-            file.write(text.encode())
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -1,152 +1,100 @@
-"""Load YAML with the line of every value, for error messages.
+"""Load YAML with the line of every value, for error messages, and within limits.
 
-Limits of YAML, checked before a value is made of it: levels of nesting, and values that aliases add.
+PyYAML follows YAML 1.1, in which the country code ``NO`` is false and ``12:30`` a number. Here only ``true``,
+``false``, ``null`` and numbers are not text, as in YAML 1.2 and JSON, and keys are always text.
 
 PyYAML composes nodes by recursion in C, without a limit: a file with 100,000 brackets ends the process.
 """
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from toolfold.errors import SourceError
 
-MAX_DEPTH = 200
-"""Levels of nesting. Real documents have up to 40."""
-
-_BRACKETS = re.compile(r"[\[\]{}]")
-_INDENTATION = re.compile(r"^[ ?:-]+", re.MULTILINE)
+MAX_BYTES = 8 << 20
+"""Of one file. The largest that was written by hand has 130 kB."""
 
 
-class UnreadableYaml(Exception):
-    """The text is not YAML, or not a document that can be expressed as JSON."""
+class Limits(NamedTuple):
+    """Levels of nesting, and values that aliases may add: nested aliases reach any number in ten lines."""
 
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(problem)
-        self.line, self.problem = line, problem
-
-
-def check_depth(text: str, loader: Any) -> None:
-    """Check the depth of nesting, by brackets and indentation, and from events where those could be too many.
-
-    Args:
-        text: the YAML.
-        loader: the class of PyYAML that reads it.
-
-    Raises:
-        UnreadableYaml: there are more than :data:`MAX_DEPTH` levels.
-        yaml.YAMLError: it is not YAML.
-    """
-    if not _may_be_deep(text):
-        return
-    depth = 0
-    for event in yaml.parse(text, Loader=loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > MAX_DEPTH:
-            line = 1 if event.start_mark is None else event.start_mark.line + 1
-            raise UnreadableYaml(line, f"has values nested more than {MAX_DEPTH} levels deep")
+    depth: int = 200
+    aliased: int = 100_000
 
 
-def _may_be_deep(text: str) -> bool:
-    """Return whether ``text`` can have more than :data:`MAX_DEPTH` levels."""
-    depth = most = 0
-    for bracket in _BRACKETS.findall(text):
-        depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
-        most = max(most, depth)
-    indentation = max((len(found) for found in _INDENTATION.findall(text)), default=0)
-    return most + indentation > MAX_DEPTH
-
-
-def check_aliases(root: yaml.Node, max_aliased: int) -> None:
-    """Count the values below ``root`` with aliases expanded, without expanding them.
-
-    Args:
-        root: what was composed.
-        max_aliased: values that aliases may add. Nested aliases reach any number in ten lines.
-
-    Raises:
-        UnreadableYaml: there are more, or an alias is inside the value that it refers to.
-    """
-    sizes: dict[int, int] = {}
-    open_: list[tuple[yaml.Node, int, bool]] = [(root, 0, False)]
-    active: set[int] = set()
-    while open_:
-        node, depth, is_done = open_.pop()
-        key = id(node)
-        if is_done:
-            active.discard(key)
-            sizes[key] = 1 + sum(sizes[id(child)] for child in _children(node))
-            if sizes[key] > max_aliased + 2 * len(sizes):
-                raise UnreadableYaml(_line(node), f"has aliases that add more than {max_aliased:,} values")
-        elif key in active:
-            raise UnreadableYaml(_line(node), "has an alias inside the value that it refers to")
-        elif key not in sizes:
-            if depth > MAX_DEPTH:
-                raise UnreadableYaml(_line(node), f"has values nested more than {MAX_DEPTH} levels deep")
-            if isinstance(node, yaml.ScalarNode):
-                sizes[key] = 1
-                continue
-            active.add(key)
-            open_.append((node, depth, True))
-            open_ += [(child, depth + 1, False) for child in _children(node)]
-
-
-def _children(node: yaml.Node) -> list[yaml.Node]:
-    if isinstance(node, yaml.MappingNode):
-        return [child for pair in node.value for child in pair]
-    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
-
-
-def _line(node: yaml.Node) -> int:
-    return int(node.start_mark.line) + 1
-
+LIMITS = Limits()
+"""Real documents have up to 40 levels."""
 
 Location = tuple[str | int, ...]
 """Keys and indexes from the root of a document to a value, like the locations of pydantic."""
 
-MAX_BYTES = 8 << 20
-"""Of one file. The largest that was written by hand has 130 kB."""
+Lines = Callable[[Iterable[Location]], Mapping[Location, int]]
 
-MAX_ALIASED = 100_000
-"""Values that the aliases of one file may add."""
+_MAX_DIGITS = 300
+_BRACKETS = re.compile(r"[\[\]{}]")
+_INDENTATION = re.compile(r"^[ ?:-]+", re.MULTILINE)
+_TAG = "tag:yaml.org,2002:"
+_MERGE = f"{_TAG}merge"
 
 # libyaml is ten times as fast; not every build of PyYAML has it.
 _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+_RESOLVERS: tuple[tuple[str, str, str], ...] = (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    ("float", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
+    ("null", r"~|null|Null|NULL|", "~nN"),
+    ("merge", r"<<", "<"),
+)
+
 
 class _Loader(_Safe):  # type: ignore[misc]  # which of the two is known at run time
-    """A loader that leaves dates as text: 2024-01-31 is a string in JSON as well."""
+    """A loader with the implicit types of YAML 1.2 (section 10.3, core schema), and merge keys."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - as PyYAML has it
 
 
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, regex) for tag, regex in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+for _kind, _pattern, _first in _RESOLVERS:
+    for _letter in (*_first, *([""] if _kind == "null" else [])):
+        _entries = _Loader.yaml_implicit_resolvers.setdefault(_letter, [])
+        _entries.append((f"{_TAG}{_kind}", re.compile(f"(?:{_pattern})\\Z")))
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One YAML file: its data, and the line of every value."""
+    """One file: its path, or name, its data, and what returns the lines of those of given locations that exist."""
 
-    path: Path
+    path: Path | str
     data: Any
-    lines: dict[Location, int] = field(repr=False)
+    scan_lines: Lines = field(repr=False)
+    first_line: int = 1
+
+    def lines(self, locations: Iterable[Location]) -> dict[Location, int]:
+        """Return the line of each of ``locations``, or of the closest enclosing value that exists."""
+        wanted = set(locations)
+        found = self.scan_lines({at[:length] for at in wanted for length in range(len(at) + 1)})
+        lengths = {at: next((length for length in range(len(at), -1, -1) if at[:length] in found), 0) for at in wanted}
+        return {at: found.get(at[:length], self.first_line) for at, length in lengths.items()}
 
     def where(self, location: Location) -> str:
         """Return ``file:line`` of ``location``, or of the closest enclosing value that exists."""
-        for length in range(len(location), -1, -1):
-            line = self.lines.get(location[:length])
-            if line is not None:
-                return f"{self.path}:{line}"
-        return str(self.path)
+        return f"{self.path}:{self.lines([location])[location]}"
+
+
+class _Unreadable(Exception):
+    """The text is not YAML, or has what JSON does not have. ``line`` is counted from the first of the text, as 1."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
 
 
 def load(path: Path) -> Document:
@@ -158,81 +106,184 @@ def load(path: Path) -> Document:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise SourceError([f"{path}:1: is larger than {MAX_BYTES >> 20} MB"])
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     except OSError as error:
         raise SourceError([f"{path}:1: cannot be read: {error.strerror}"]) from None
+    return parse(path, decode(path, content))
+
+
+def decode(path: Path | str, content: bytes) -> str:
+    """Return the content of a file as text.
+
+    Raises:
+        SourceError: It is not UTF-8.
+    """
+    try:
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
+        line = content[: error.start].count(b"\n") + 1
         raise SourceError([f"{path}:{line}: is not UTF-8"]) from None
-    return parse(path, text)
 
 
-def parse(path: Path, text: str, first_line: int = 1) -> Document:
+def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIMITS) -> Document:
     """Parse YAML that is a file, or a part of one.
 
     Args:
         path: The file.
         text: The YAML.
         first_line: The line of the file at which it begins.
+        limits: What it may have.
 
     Raises:
-        SourceError: It is not YAML, is nested too deeply, or repeats a key in one mapping.
+        SourceError: It is not YAML, exceeds the limits, or repeats a key in one mapping.
     """
     try:
-        _check_depth(path, text, first_line)
+        root = _compose(text, limits)
+        data = None if root is None else _construct(root, {})
+    except _Unreadable as error:
+        raise SourceError([f"{path}:{error.line - 1 + first_line}: {error}"]) from None
+    return Document(path, data, functools.partial(_lines, root, first_line), first_line)
+
+
+def _compose(text: str, limits: Limits) -> yaml.Node | None:
+    loader = None
+    try:
+        # Both are rare, and reading the events of a large document takes as long as composing it.
+        if "*" in text or _depth_at_most(text) > limits.depth:
+            _check_events(text, limits)
         loader = _Loader(text)
-    except yaml.reader.ReaderError as error:  # PyYAML's own reader checks the text here, libyaml's below
-        raise _not_printable(path, text, error, first_line) from None
-    lines: dict[Location, int] = {}
-    try:
-        root = loader.get_single_node()
-        if root is not None:
-            check_aliases(root, MAX_ALIASED)
-        data = None if root is None else _build(loader, root, (), lines, path, first_line)
+        root: yaml.Node | None = loader.get_single_node()
+        return root
     except yaml.MarkedYAMLError as error:
-        line = first_line if error.problem_mark is None else error.problem_mark.line + first_line
-        raise SourceError([f"{path}:{line}: is not valid YAML: {error.problem or error.context}"]) from None
-    except UnreadableYaml as error:
-        raise SourceError([f"{path}:{error.line - 1 + first_line}: {error.problem}"]) from None
+        line = 1 if error.problem_mark is None else error.problem_mark.line + 1
+        hint = "; put the text in quotes" if "mapping values" in str(error.problem) else ""
+        raise _Unreadable(line, f"is not valid YAML: {error.problem or error.context}{hint}") from None
     except yaml.reader.ReaderError as error:
-        raise _not_printable(path, text, error, first_line) from None
+        position = error.position if isinstance(error.position, int) else 0
+        line = text.encode(errors="replace")[:position].count(b"\n") + 1
+        raise _Unreadable(line, "contains a character that YAML does not allow") from None
     finally:
-        loader.dispose()
-    return Document(path, data, lines)
+        if loader is not None:
+            loader.dispose()
 
 
-def _check_depth(path: Path, text: str, first_line: int) -> None:
-    """Raise an error for YAML that is nested too deeply to be composed; what is not YAML is found later."""
+def _depth_at_most(text: str) -> int:
+    """Return levels that ``text`` does not exceed, by its brackets and its indentation."""
+    depth = most = 0
+    for bracket in _BRACKETS.findall(text):
+        depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
+        most = max(most, depth)
+    return most + max((len(found) for found in _INDENTATION.findall(text)), default=0)
+
+
+def _check_events(text: str, limits: Limits) -> None:
+    """Check the levels of nesting, and count the values with aliases expanded, without expanding them."""
+    sizes: dict[str, int] = {}
+    open_: list[tuple[str | None, int]] = [(None, 0)]
+    values = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        line = 1 if event.start_mark is None else event.start_mark.line + 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            values += 1
+            open_.append((event.anchor, 1))
+            if len(open_) - 1 > limits.depth:
+                raise _Unreadable(line, f"has values nested more than {limits.depth} levels deep")
+            continue
+        anchor, size = None, 0
+        if isinstance(event, yaml.AliasEvent):
+            if any(name == event.anchor for name, _ in open_):
+                raise _Unreadable(line, "has an alias inside the value that it refers to")
+            size = sizes.get(event.anchor or "", 0)
+        elif isinstance(event, yaml.ScalarEvent):
+            anchor, size, values = event.anchor, 1, values + 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = open_.pop()
+        if anchor is not None:
+            sizes[anchor] = size
+        open_[-1] = (open_[-1][0], open_[-1][1] + size)
+        if sum(inner for _, inner in open_) > limits.aliased + values:
+            more = f"aliases that add more than {limits.aliased:,} values" if limits.aliased else "an alias"
+            raise _Unreadable(line, f"has {more}; write the values again")
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _construct(node: yaml.Node, known: dict[int, Any]) -> Any:
+    """Return the value of ``node``. Aliases share one value, which nothing changes."""
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node)
+    if id(node) not in known:
+        is_list = isinstance(node, yaml.SequenceNode)
+        known[id(node)] = [_construct(child, known) for child in node.value] if is_list else _mapping(node, known)
+    return known[id(node)]
+
+
+def _mapping(node: yaml.Node, known: dict[int, Any]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise _Unreadable(_line(key_node), "a key must be text")
+        if key_node.tag == _MERGE:
+            value = _construct(value_node, known)
+            for part in value if isinstance(value, list) else [value]:
+                if not isinstance(part, dict):
+                    raise _Unreadable(_line(value_node), "has a merge key (<<) whose value is not a mapping")
+                merged = {**part, **merged}
+        elif key_node.value in own:
+            raise _Unreadable(_line(key_node), f"key {key_node.value!r} is given twice")
+        else:
+            own[key_node.value] = _construct(value_node, known)
+    return {**merged, **own}
+
+
+def _scalar(node: yaml.ScalarNode) -> Any:
+    kind, text = node.tag.removeprefix(_TAG), node.value
+    if kind in ("str", "merge"):
+        return text
+    if kind == "null":
+        return None
+    if kind == "bool":
+        return text.lower() == "true"
+    if kind not in ("int", "float"):
+        raise _Unreadable(_line(node), f"is not valid YAML: it has the tag {node.tag[:60]!r}, which is not read")
+    if len(text) > _MAX_DIGITS:
+        raise _Unreadable(_line(node), "has a number that is too large")
     try:
-        check_depth(text, _Loader)
-    except UnreadableYaml as error:
-        raise SourceError([f"{path}:{error.line - 1 + first_line}: {error.problem}"]) from None
-    except yaml.MarkedYAMLError:
-        pass
+        if kind == "int":
+            return int(text, 0 if text[:2] in ("0o", "0x") else 10)
+        return float(text)
+    except ValueError:
+        raise _Unreadable(_line(node), f"{text[:40]!r} is not of the type {kind}") from None
 
 
-def _not_printable(path: Path, text: str, error: yaml.reader.ReaderError, first_line: int) -> SourceError:
-    position = error.position if isinstance(error.position, int) else 0
-    line = text.encode()[:position].count(b"\n") + first_line
-    return SourceError([f"{path}:{line}: contains a character that YAML does not allow"])
+def _lines(root: yaml.Node | None, first_line: int, wanted: Iterable[Location]) -> dict[Location, int]:
+    """Return the lines of the ``wanted`` locations that exist below ``root``."""
+    if root is None:
+        return {}
+    found: dict[Location, int] = {}
+    members: dict[int, dict[str | int, tuple[int, yaml.Node]]] = {}
+    for at in wanted:
+        node, line = root, _line(root)
+        for key in at:
+            if id(node) not in members:
+                members[id(node)] = dict(_members(node))
+            if key not in members[id(node)]:
+                break
+            line, node = members[id(node)][key]
+        else:
+            found[at] = line - 1 + first_line
+    return found
 
 
-def _build(
-    loader: _Loader, node: yaml.Node, at: Location, lines: dict[Location, int], path: Path, first_line: int
-) -> Any:
-    lines.setdefault(at, node.start_mark.line + first_line)
-    if isinstance(node, yaml.SequenceNode):
-        return [_build(loader, child, (*at, index), lines, path, first_line) for index, child in enumerate(node.value)]
+def _members(node: yaml.Node) -> Iterator[tuple[str | int, tuple[int, yaml.Node]]]:
     if isinstance(node, yaml.MappingNode):
-        mapping: dict[Any, Any] = {}
         for key_node, value_node in node.value:
-            key: Any = loader.construct_object(key_node, deep=True)
-            line = key_node.start_mark.line + first_line
-            if isinstance(key, list | dict | set):
-                raise SourceError([f"{path}:{line}: a key must be text"])
-            if key in mapping:
-                raise SourceError([f"{path}:{line}: key {key!r} is given twice"])
-            lines[(*at, key)] = line
-            mapping[key] = _build(loader, value_node, (*at, key), lines, path, first_line)
-        return mapping
-    return loader.construct_object(node, deep=True)
+            if key_node.tag == _MERGE:
+                for part in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
+                    yield from _members(part)
+        yield from ((key.value, (_line(key), value)) for key, value in node.value if key.tag != _MERGE)
+    elif isinstance(node, yaml.SequenceNode):
+        yield from ((number, (_line(child), child)) for number, child in enumerate(node.value))

@@ -12,8 +12,9 @@ import pytest
 import yaml
 
 from toolfold.build.compiler import compile_folder
-from toolfold.build.importers.skills import files, importer
-from toolfold.build.importers.skills.importer import media_type, parse_skill
+from toolfold.build.importers import skills as importer
+from toolfold.build.importers.skill_files import Limits
+from toolfold.build.importers.skills import media_type, parse_skill
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.skills import Skill, skill_of
 from toolfold.catalog.store import parse_catalog
@@ -233,10 +234,10 @@ FRONT_MATTER = [
     ("---\nname: x\nname: x\ndescription: y\n---\n", "SKILL.md:3: key 'name' is given twice"),
     ("---\n- x\n---\n", "SKILL.md:2: the front matter must be keys and values"),
     ("---\nname: x\ndescription: y\n? [a]\n: b\n---\n", "SKILL.md:4: a key must be text"),
-    ("---\nname: x\ndescription: &d y\na: *d\n---\n", "SKILL.md:4: the front matter has an alias"),
-    (f"---\nname: x\ndescription: y\na: {'[' * 100}\n---\n", "SKILL.md:4: the front matter is nested too deeply"),
+    ("---\nname: x\ndescription: &d y\na: *d\n---\n", "SKILL.md:4: has an alias"),
+    (f"---\nname: x\ndescription: y\na: {'[' * 100}\n---\n", "SKILL.md:4: has values nested more than 20 levels deep"),
     (
-        "---\nname: x\ndescription: y\na: .inf\n---\n",
+        "---\nname: x\ndescription: y\na: 1e999\n---\n",
         "SKILL.md:2: the front matter has a value that JSON does not have",
     ),
     ("---\nname: x\ndescription: y\na: !!python/name:os.system x\n---\n", "SKILL.md:4: is not valid YAML"),
@@ -266,10 +267,10 @@ def test_front_matter_is_kept_as_it_was_written() -> None:
 
 def test_a_skill_has_a_limit_of_files_and_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = written(tmp_path, {"x/SKILL.md": skill("x"), "x/a.md": "a" * 200, "x/b.md": "b"})
-    for limits in (files.Limits(max_files=2), files.Limits(max_skill_bytes=250)):
+    for limits in (Limits(max_files=2), Limits(max_skill_bytes=250)):
         monkeypatch.setattr(importer, "LIMITS", limits)
         assert "team/x/SKILL.md:1: is of a skill with too many files" in problems(folder)
-    monkeypatch.setattr(importer, "LIMITS", files.Limits(max_source_bytes=250))
+    monkeypatch.setattr(importer, "LIMITS", Limits(max_source_bytes=250))
     assert "team/source.yaml:1: the skills have" in problems(folder)
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from toolfold.build.importers.mcp.importer import McpSettings, effect_of
-from toolfold.build.importers.mcp.snapshot import parse_snapshot
+from toolfold.build.importers.mcp import McpSettings, Snapshot, effect_of
 from toolfold.build.preparation import check_allowed
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Source
@@ -63,7 +62,7 @@ def test_a_damaged_or_hostile_connection_is_refused(connection: dict[str, Any]) 
         (
             "{format: 1, fetched_at: '', protocol_version: '2024-11-05', transport: sse, server: {}, "
             "instructions: '', tools: []}",
-            lambda data: parse_snapshot(json.dumps(data)),
+            lambda data: Snapshot.parse(json.dumps(data)),
         ),
     ],
 )

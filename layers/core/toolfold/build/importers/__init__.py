@@ -1,8 +1,8 @@
-"""Importers: read the tools of sources that describe themselves, one folder for each kind.
+"""Importers: read the tools of sources that describe themselves, a module for each kind.
 
-``base`` is their interface, and :func:`find_importer` returns the one of a kind. An importer reads the files in the
-folder of its source and nothing else: what reaches the network is ``refresh``, a command of its own. May import
-``build.schema``, ``build.yaml_loader`` and ``catalog``.
+``base`` is their interface, and :func:`find_importer` returns the one of a kind. ``Importer.read`` reads the files in
+the folder of its source and nothing else; ``Importer.fetch`` is what reaches a service. May import ``build.schema``,
+``build.yaml_loader``, ``catalog`` and ``sources``; ``fetch`` also ``network``, ``aws`` and ``execution``.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from toolfold.build.importers.base import Importer
 
-__all__ = ["IMPORTERS", "base", "find_importer"]
-
 IMPORTERS: Mapping[str, str] = {
-    "http_api": "toolfold.build.importers.http_api.importer:HttpApiImporter",
-    "mcp": "toolfold.build.importers.mcp.importer:McpImporter",
+    "http_api": "toolfold.build.importers.http_api:HttpApiImporter",
+    "mcp": "toolfold.build.importers.mcp:McpImporter",
     "openapi": "toolfold.build.importers.openapi.importer:OpenApiImporter",
-    "skills": "toolfold.build.importers.skills.importer:SkillsImporter",
-    "sql": "toolfold.build.importers.sql.importer:SqlImporter",
+    "skills": "toolfold.build.importers.skills:SkillsImporter",
+    "sql": "toolfold.build.importers.sql:SqlImporter",
 }
 """Kind of source → module and class. A kind without an importer is written by hand, in files of categories."""
 

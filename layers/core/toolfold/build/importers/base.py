@@ -5,23 +5,29 @@ Corrections of imported tools: ``overlay.yaml`` in the folder of their source.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from toolfold.build import yaml_loader
 from toolfold.build.relations import Relation
 from toolfold.build.schema.field_types import Model, Phrase, Prose, Summary, Tag
 from toolfold.build.schema.sources import Auth, SourceSettings
-from toolfold.build.validation_errors import located
+from toolfold.build.validation_errors import parse
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.entries import Effect
 from toolfold.fuzzy import did_you_mean
 
+if TYPE_CHECKING:
+    from toolfold.settings import Settings
+
 OVERLAY = "overlay.yaml"
+SNAPSHOT = "snapshot.json"
 
 
 class ToolOverlay(Model):
@@ -69,11 +75,7 @@ def read_overlay(folder: Path, names: list[str], problems: list[str]) -> Overlay
     if not path.exists():
         return Overlay()
     document = yaml_loader.load(path)
-    try:
-        overlay = Overlay.model_validate(document.data or {})
-    except ValidationError as error:
-        problems += located(error, document, ())
-        return Overlay()
+    overlay = parse(Overlay, document, document.data or {}, problems) or Overlay()
     for name in overlay.tools:
         if name not in names:
             problem = f"{document.where(('tools', name))}: the source has no tool {name!r}"
@@ -203,38 +205,108 @@ class RefreshReport:
         notes: What a person may have expected and the source does not have, a sentence each.
     """
 
-    added: Sequence[str] = ()
-    removed: Sequence[str] = ()
-    changed: Sequence[str] = ()
-    notes: Sequence[str] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)
+
+    @classmethod
+    def between(cls, before: Mapping[str, Any], after: Mapping[str, Any], notes: Iterable[str] = ()) -> RefreshReport:
+        """Return how ``after`` differs from ``before``: name → what the source says of it."""
+        return cls(
+            tuple(sorted(after.keys() - before.keys())),
+            tuple(sorted(before.keys() - after.keys())),
+            tuple(sorted(name for name in before.keys() & after.keys() if before[name] != after[name])),
+            tuple(notes),
+        )
+
+
+class Fetched(NamedTuple):
+    """What was read from a service: the new content of the file, or of the folders, with what it describes."""
+
+    report: RefreshReport
+    content: bytes = b""
+    folders: Mapping[str, Mapping[Path, bytes]] = MappingProxyType({})
 
 
 SettingsT = TypeVar("SettingsT", bound=ImporterSettings)
 
 
-class Importer(Protocol, Generic[SettingsT]):
+class Importer(Generic[SettingsT]):
     """Read sources of one kind.
 
-    A kind that reads from a service has a function ``refresh(folder, settings, process_settings, *, check, progress)``
-    in ``refresh`` of its package beside this: it returns a :class:`RefreshReport`, and raises ``SourceError``.
+    Attributes:
+        settings_model: The model of ``source.yaml``.
+        is_refreshed: Whether the kind can be read again; :meth:`fetch` does it.
+        needed_key: The key of ``source.yaml`` without which a source has nothing to read again; empty: none.
+        is_local: Whether it is read from files of the machine on which the source is written.
     """
 
-    @property
-    def settings_model(self) -> type[SettingsT]:
-        """The model of ``source.yaml``."""
+    settings_model: type[SettingsT]
+    is_refreshed = True
+    needed_key = ""
+    is_local = False
 
     def read(self, folder: Path, settings: SettingsT, document: Document, problems: list[str]) -> ImportedSource | None:
-        """Return the source in ``folder``, from its files alone.
+        """Return the source in ``folder``, from its files alone; None where nothing can be read.
 
         Args:
             folder: The folder with ``source.yaml``.
             settings: The checked content of ``source.yaml``.
             document: The same with line numbers: ``document.where(("tools",))``.
             problems: Receives what is wrong, each as ``file:line: problem``; the catalog does not compile then.
-
-        Returns:
-            None where nothing can be read.
         """
+        raise NotImplementedError
+
+    def file_name(self, settings: SettingsT) -> str:
+        """Return the name of the file that a refresh replaces; empty for a kind that replaces folders."""
+        return SNAPSHOT
+
+    def fetch(
+        self, folder: Path, settings: SettingsT, process_settings: Settings, progress: Callable[[str], None]
+    ) -> Fetched:
+        """Read the source from its service, and compare it with what is in ``folder``. Nothing is written.
+
+        Raises:
+            SourceError: It cannot be read, or what was read cannot be used.
+        """
+        raise NotImplementedError
+
+
+_MAX_SNAPSHOT_BYTES = 50_000_000
+
+SnapshotT = TypeVar("SnapshotT")
+
+
+def read_snapshot(
+    folder: Path, source_id: str, parse: Callable[[str], SnapshotT], problems: list[str]
+) -> SnapshotT | None:
+    """Return the snapshot in ``folder``, which a refresh wrote and a person reviewed; None where there is none.
+
+    Args:
+        folder: The folder of the source.
+        source_id: Its id.
+        parse: Returns the snapshot in a text; raises ``ValueError`` with the reason where it is none.
+        problems: Receives what is wrong.
+    """
+    path = folder / SNAPSHOT
+    line, problem = 1, ""
+    try:
+        if path.stat().st_size <= _MAX_SNAPSHOT_BYTES:
+            return parse(path.read_text(encoding="utf-8"))
+        problem = f"is larger than {_MAX_SNAPSHOT_BYTES:,} bytes"
+    except FileNotFoundError:
+        problem = "there is no snapshot yet"
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    except RecursionError:
+        problem = "is nested too deeply"
+    except json.JSONDecodeError as error:
+        line, problem = error.lineno, f"is not JSON: {error.msg}"
+    except ValueError as error:
+        problem = str(error)
+    problems.append(f"{path}:{line}: {problem}; run: toolfold source refresh {source_id}")
+    return None

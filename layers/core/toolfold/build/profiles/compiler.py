@@ -183,7 +183,7 @@ def compile_profiles(folder: Path, parts: CatalogParts, problems: list[str]) -> 
         problems: Receives what is wrong, each as ``file:line: problem``.
     """
     path = folder / FILE
-    document = yaml_loader.load(path) if path.exists() else yaml_loader.Document(path, None, {})
+    document = yaml_loader.load(path) if path.exists() else yaml_loader.parse(path, "")
     try:
         file = ProfilesFile.model_validate(without_empty(document.data))
     except ValidationError as error:

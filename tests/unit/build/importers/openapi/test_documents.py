@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tests.support.openapi_documents import OK, body, document, operation, read
 from toolfold.build import yaml_loader
-from toolfold.build.importers.openapi.document import UnreadableYaml, json_lines, load_yaml, parse_document
+from toolfold.build.importers.openapi.document import json_lines, parse_document
 from toolfold.build.importers.openapi.importer import OpenApiImporter
 from toolfold.build.importers.openapi.settings import OpenApiSettings
 from toolfold.errors import SourceError
@@ -46,31 +46,31 @@ def test_a_document_that_cannot_be_read_is_one_error(tmp_path: Path, text: str, 
         ("a: 1\nb: 2\na: 3", 3, "key 'a' is given twice"),
         ("[" * 100_000, 1, "nested more than 200 levels deep"),
         ("- " * 50_000 + "x", 1, "nested more than 200 levels deep"),
-        ("a: &a\n  b: *a", 1, "has an alias inside the value that it refers to"),
+        ("a: &a\n  b: *a", 2, "has an alias inside the value that it refers to"),
         ("a: !!python/name:os.system", 1, "has the tag"),
         ("a: 1" + "0" * 400, 1, "has a number that is too large"),
-        ("? [a]\n: 1", 1, "has a key that is not text"),
+        ("? [a]\n: 1", 1, "a key must be text"),
         ("a: \x00", 1, "contains a character that YAML does not allow"),
         ("\n".join(["a: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))]), 7,
          "has aliases that add more than 500,000 values"),
     ],
 )  # fmt: skip
 def test_yaml_that_is_not_a_document_is_an_error_with_its_line(text: str, line: int, problem: str) -> None:
-    with pytest.raises(UnreadableYaml, match=problem) as caught:
-        load_yaml(text)
-    assert caught.value.line == line
+    with pytest.raises(SourceError, match=rf"^a\.yaml:{line}: .*{problem}"):
+        parse_document(text.encode(), "a.yaml")
 
 
 def test_yaml_is_read_as_version_1_2_means_it() -> None:
-    data, lines = load_yaml(
-        "x: &m {a: 1}\ny:\n  <<: *m\n  enum: [NO, on, 12:30, 2024-01-01, 1.5, null, true]\n200: ok\n"
+    found = yaml_loader.parse(
+        "a.yaml", "x: &m {a: 1}\ny:\n  <<: *m\n  enum: [NO, on, 12:30, 2024-01-01, 1.5, null, true]\n200: ok\n"
     )
-    assert data == {
+    assert found.data == {
         "x": {"a": 1},
         "y": {"a": 1, "enum": ["NO", "on", "12:30", "2024-01-01", 1.5, None, True]},
         "200": "ok",
     }
-    assert lines([("y", "enum", 2), ("y", "a"), ("200",), ("z",)]) == {("y", "enum", 2): 4, ("y", "a"): 1, ("200",): 5}
+    wanted = [("y", "enum", 2), ("y", "a"), ("200",), ("z",)]
+    assert found.lines(wanted) == dict(zip(wanted, (4, 1, 5, 1), strict=True))
 
 
 def test_lines_of_json_are_found_without_reading_all_of_it() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.http_service import HttpService, Received, Reply, as_json
 from tests.support.openapi_documents import OK, document
-from toolfold.build.importers.openapi import refresh as refresh_module
-from toolfold.build.importers.openapi.refresh import refresh
+from toolfold.build.importers.openapi import fetch
 from toolfold.build.importers.openapi.settings import OpenApiSettings
+from toolfold.build.refreshes import refresh
 from toolfold.errors import SourceError
 from toolfold.settings import Settings
 
@@ -48,7 +48,7 @@ def refused(folder: Path, service: HttpService, settings: Settings) -> str:
 def test_a_document_is_written_with_one_value_a_line(tmp_path: Path, service: HttpService, settings: Settings) -> None:
     steps: list[str] = []
     report = refresh(tmp_path, of(service), settings, progress=steps.append)
-    assert report.added == ["list"]
+    assert report.added == ("list",)
     assert json.loads((tmp_path / "openapi.json").read_text()) == PETS
     assert '\n  "openapi": "3.1.0",\n' in (tmp_path / "openapi.json").read_text()
     assert [step.split()[0] for step in steps] == ["Fetching", "Wrote"]
@@ -56,21 +56,21 @@ def test_a_document_is_written_with_one_value_a_line(tmp_path: Path, service: Ht
 
 
 def test_checking_writes_nothing(tmp_path: Path, service: HttpService, settings: Settings) -> None:
-    assert refresh(tmp_path, of(service), settings, check=True).added == ["list"]
+    assert refresh(tmp_path, of(service), settings, check=True).added == ("list",)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_yaml_is_written_as_it_is(tmp_path: Path, service: HttpService, settings: Settings) -> None:
     text = b"openapi: 3.1.0  # a comment\npaths: {/pets: {get: {}}}\n"
     service.answer = (200, {"content-type": "application/yaml"}, text)
-    assert refresh(tmp_path, of(service, "openapi.yaml"), settings).added == ["get_pets"]
+    assert refresh(tmp_path, of(service, "openapi.yaml"), settings).added == ("get_pets",)
     assert (tmp_path / "openapi.yaml").read_bytes() == text
 
 
 def test_a_change_of_a_definition_is_reported(tmp_path: Path, service: HttpService, settings: Settings) -> None:
     refresh(tmp_path, of(service), settings)
     service.answer = as_json({**PETS, "components": {"schemas": {"Pet": {}}}})
-    assert refresh(tmp_path, of(service), settings).changed == ["components"]
+    assert refresh(tmp_path, of(service), settings).changed == ("components",)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_an_allowed_name_with_a_private_address_is_refused(
 def test_a_document_that_is_too_large_is_refused(
     tmp_path: Path, service: HttpService, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refresh_module, "MAX_BYTES", 1000)
+    monkeypatch.setattr(fetch, "MAX_BYTES", 1000)
     service.answer = (200, {}, b"{" + b" " * 2000 + b"}")
     assert "the document cannot be fetched: 127.0.0.1: " in refused(tmp_path, service, settings)
 
@@ -120,7 +120,7 @@ def test_a_redirect_on_the_same_host_is_followed(tmp_path: Path, service: HttpSe
         return as_json(PETS) if request.path == "/v2.json" else (301, {"location": "/v2.json"}, b"")
 
     service.answer = answer
-    assert refresh(tmp_path, of(service), settings).added == ["list"]
+    assert refresh(tmp_path, of(service), settings).added == ("list",)
 
 
 def test_a_host_that_is_not_allowed_is_not_reached(tmp_path: Path, service: HttpService) -> None:

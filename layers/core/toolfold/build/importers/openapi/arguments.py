@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolfold.build.importers.openapi.document import DocumentError, Location
+from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.schema_parts import Schema, without_null
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.security import Credentials
+from toolfold.build.yaml_loader import Location
 from toolfold.fuzzy import spell_comparisons
 
 __all__ = ["Arguments", "add_parameters", "argument_name"]

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from toolfold.build.importers.openapi.arguments import Arguments, argument_name
-from toolfold.build.importers.openapi.document import DocumentError, Location
+from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.security import Credentials
+from toolfold.build.yaml_loader import Location
 
 __all__ = ["add_body"]
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from toolfold.build import yaml_loader
-from toolfold.build.importers.base import ImportedCategory, ImportedSource, ImportedTool
-from toolfold.build.importers.openapi import security, swagger
+from toolfold.build.importers.base import Fetched, ImportedCategory, ImportedSource, ImportedTool, Importer
+from toolfold.build.importers.openapi import fetch, security, swagger
 from toolfold.build.importers.openapi.document import (
-    Document,
     DocumentError,
     Findings,
-    Location,
     check_version,
+    parse_document,
     read_document,
 )
 from toolfold.build.importers.openapi.operations import (
@@ -36,9 +35,11 @@ from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.servers import check_variables, choose_server, common_base
 from toolfold.build.importers.openapi.settings import OpenApiSettings, is_selected, unused_entries
 from toolfold.build.schema.sources import Auth
+from toolfold.build.yaml_loader import Document, Location
 from toolfold.errors import SourceError
 
-__all__ = ["OpenApiImporter"]
+if TYPE_CHECKING:
+    from toolfold.settings import Settings
 
 MAX_OPERATIONS = 20_000
 """Operations of one document. The largest public one, of Microsoft Graph, has 17,000."""
@@ -64,10 +65,15 @@ class _Tool(NamedTuple):
     need: str
 
 
-class OpenApiImporter:
-    """Compile an OpenAPI document. See :class:`toolfold.build.importers.base.Importer`."""
+class OpenApiImporter(Importer[OpenApiSettings]):
+    """Compile an OpenAPI document."""
 
     settings_model = OpenApiSettings
+    needed_key = "url"
+
+    def file_name(self, settings: OpenApiSettings) -> str:
+        """Return the name of the document."""
+        return settings.document
 
     def read(
         self, folder: Path, settings: OpenApiSettings, document: yaml_loader.Document, problems: list[str]
@@ -85,6 +91,21 @@ class OpenApiImporter:
         except SourceError as error:
             problems += error.problems
             return None
+
+    def fetch(
+        self, folder: Path, settings: OpenApiSettings, process_settings: Settings, progress: Callable[[str], None]
+    ) -> Fetched:
+        """Fetch the document that the service publishes."""
+        where = f"{folder / 'source.yaml'}:1"
+        if settings.url is None:
+            raise SourceError([f"{where}: has no url; the document is a file that you replace yourself"])
+        progress(f"Fetching {settings.url}")
+        content = fetch.fetch_document(settings.url, settings.id, process_settings, where)
+        content = fetch.formatted(content, settings.document)
+        fetched = parse_document(content, settings.url)
+        check_version(fetched)
+        path = folder / settings.document
+        return Fetched(fetch.compare(read_document(path) if path.is_file() else None, fetched), content)
 
 
 class _Reader:
@@ -113,7 +134,7 @@ class _Reader:
         ]
         left_out = self._located(self._findings.left_out)
         if not tools:
-            problems += left_out or [f"{self._api.name}:1: has no operation that is included"]
+            problems += left_out or [f"{self._api.path}:1: has no operation that is included"]
             return None
         base_url = common_base([tool.server for tool in tools])
         info = self._data["info"] if isinstance(self._data.get("info"), dict) else {}
@@ -249,7 +270,7 @@ class _Reader:
 
     def _imported(self, tools: Sequence[_Tool], base_url: str) -> list[ImportedTool]:
         lines = self._api.lines([tool.operation.at for tool in tools])
-        return [self._imported_tool(tool, base_url, f"{self._api.name}:{lines[tool.operation.at]}") for tool in tools]
+        return [self._imported_tool(tool, base_url, f"{self._api.path}:{lines[tool.operation.at]}") for tool in tools]
 
     def _imported_tool(self, tool: _Tool, base_url: str, where: str) -> ImportedTool:
         operation, binding = tool.operation, tool.binding
@@ -303,7 +324,7 @@ class _Reader:
     def _located(self, errors: Sequence[DocumentError]) -> list[str]:
         """Return each finding as ``file:line: problem``, once."""
         lines = self._api.lines([error.at for error in errors])
-        return list(dict.fromkeys(f"{self._api.name}:{lines[error.at]}: {error.problem}" for error in errors))
+        return list(dict.fromkeys(f"{self._api.path}:{lines[error.at]}: {error.problem}" for error in errors))
 
 
 def _own_servers(operation: Operation) -> tuple[list[Any] | None, Location]:

@@ -15,13 +15,14 @@ from urllib.parse import parse_qsl
 from toolfold.build.importers.openapi import swagger
 from toolfold.build.importers.openapi.arguments import add_parameters
 from toolfold.build.importers.openapi.bodies import add_body
-from toolfold.build.importers.openapi.document import DocumentError, Findings, Location
+from toolfold.build.importers.openapi.document import DocumentError, Findings
 from toolfold.build.importers.openapi.pruning import complete_schema
 from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.security import Credentials
 from toolfold.build.importers.openapi.settings import Candidate
+from toolfold.build.yaml_loader import Location
 from toolfold.catalog.entries import Effect
 from toolfold.results.values import clean_names
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding

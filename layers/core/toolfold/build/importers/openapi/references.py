@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from toolfold.build.importers.openapi.document import DocumentError, Location
+from toolfold.build.importers.openapi.document import DocumentError
+from toolfold.build.yaml_loader import Location
 
 __all__ = ["References"]
 

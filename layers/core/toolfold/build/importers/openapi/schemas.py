@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from toolfold.build.importers.openapi.document import DocumentError, Location
+from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.schema_parts import (
     DEFINITIONS,
@@ -34,6 +34,7 @@ from toolfold.build.importers.openapi.schema_parts import (
     unwrapped,
     without_instructions,
 )
+from toolfold.build.yaml_loader import Location
 from toolfold.catalog.json_schema import TYPES
 
 __all__ = ["SchemaConverter"]

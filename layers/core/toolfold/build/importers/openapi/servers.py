@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from toolfold.build.importers.openapi.document import DocumentError, Location
+from toolfold.build.importers.openapi.document import DocumentError
+from toolfold.build.yaml_loader import Location
 from toolfold.catalog.head_checks import host_of
 
 __all__ = ["check_variables", "choose_server", "common_base"]

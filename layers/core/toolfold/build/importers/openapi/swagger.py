@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolfold.build.importers.openapi.document import DocumentError, Location
+from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.importers.openapi.references import References
+from toolfold.build.yaml_loader import Location
 
 __all__ = ["body_of", "parameters_of", "responses_of", "security_schemes", "servers_of"]
 

@@ -1,8 +1,4 @@
-"""Ask an MCP server what it lists, and write it to the snapshot.
-
-This is the only code of the build side that starts a server or connects to one. Nothing is written unless everything
-was read: an error leaves the old snapshot as it is.
-"""
+"""Ask an MCP server what it lists: the only code of the build side that starts a server or connects to one."""
 
 from __future__ import annotations
 
@@ -11,25 +7,11 @@ import os
 import re
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolfold.aws.clients import AwsClients
-from toolfold.build.importers.base import RefreshReport
-from toolfold.build.importers.mcp.importer import McpSettings, connection_of
-from toolfold.build.importers.mcp.snapshot import (
-    MAX_BYTES,
-    MAX_TOOLS,
-    SNAPSHOT,
-    Snapshot,
-    compare,
-    encode_snapshot,
-    keep_fields,
-    parse_snapshot,
-)
-from toolfold.build.writer import replace_file
+from toolfold.build.importers.mcp import MAX_BYTES, MAX_TOOLS, McpSettings, Snapshot
 from toolfold.catalog.allow_list import AllowList, own_variable
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import CallError, SourceError
@@ -57,82 +39,58 @@ _MAX_LINES = 5
 _PASSWORD = re.compile(r"//[^\s/@]+@")
 
 
-def refresh(
-    folder: Path,
-    settings: McpSettings,
-    process_settings: Settings,
-    *,
-    check: bool = False,
-    progress: Callable[[str], None] = lambda _: None,
-    timeout_s: float = TIMEOUT_S,
-) -> RefreshReport:
-    """Read what the server of a source lists, and write the snapshot in ``folder`` if it differs.
+def ask(settings: McpSettings, process_settings: Settings, progress: Callable[[str], None]) -> Snapshot:
+    """Return what the server of a source lists.
 
     Args:
-        folder: the folder of the source.
-        settings: its ``source.yaml``.
-        process_settings: the settings of this process, which say what a source may start or reach.
-        check: whether to report differences and write nothing.
-        progress: called with each step.
-        timeout_s: seconds for all of it.
+        settings: Its ``source.yaml``.
+        process_settings: The settings of this process, which say what a source may start or reach.
+        progress: Called with each step.
 
     Raises:
-        SourceError: the server cannot be reached, or its answer cannot be used. Nothing was written.
+        SourceError: The server cannot be reached, or its answer cannot be used.
     """
     source = _as_source(settings, process_settings)
-    _check_allowed(source, process_settings)
+    refusal = AllowList.from_settings(process_settings).first_refusal([source])
+    if refusal is not None:
+        allow = f"To allow it, set {refusal.setting}='{refusal.entry}'."
+        raise _failure(source.id, f"{refusal.what} is not allowed here: {refusal.name}. {allow}")
     key = _key(source, process_settings)
-    place = process_settings.source_urls.get(settings.id, settings.url) or " ".join(
-        (settings.command or "", *settings.args)
-    )
-    progress(f"Asking {place} …")
-    found = _ask(source, settings, process_settings, key, timeout_s)
+    command = " ".join((settings.command or "", *settings.args))
+    progress(f"Asking {process_settings.source_urls.get(settings.id, settings.url) or command} …")
+    found = _ask(source, settings, process_settings, key)
     new = Snapshot(
         fetched_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         protocol_version=found.protocol_version,
         server=found.server,
         instructions=found.instructions,
-        tools=[keep_fields(tool) for tool in found.tools],
+        tools=found.tools,
     )
     if not new.tools:
         raise _failure(settings.id, "the server lists no tool that is included.")
-    text = encode_snapshot(new)
-    if len(text) > MAX_BYTES or len(text.encode("utf-8", "replace")) > MAX_BYTES:
-        raise _failure(
-            settings.id,
-            f"the descriptions of {len(new.tools)} tools are larger than {MAX_BYTES >> 20} MB; name the tools that are "
-            "needed under include.",
-        )
+    text = new.to_json()
     try:
-        text.encode()
+        is_too_large = len(text) > MAX_BYTES or len(text.encode()) > MAX_BYTES
     except UnicodeEncodeError:
         raise _failure(settings.id, "a text of the server has half of a surrogate pair.") from None
-    path, old = folder / SNAPSHOT, None
-    with suppress(OSError, ValueError):  # there is no file, or it is replaced
-        old = parse_snapshot(path.read_text(encoding="utf-8"))
-    report = compare(old, new)
-    if check or (old is not None and not report):
-        return report
-    try:
-        replace_file(path, text)
-    except OSError as error:
-        raise SourceError([f"{path} cannot be written: {error.strerror}. It is as it was."]) from None
-    progress(f"Wrote {path}: {len(new.tools)} tools.")
-    return report
+    if is_too_large:
+        problem = f"the descriptions of {len(new.tools)} tools are larger than {MAX_BYTES >> 20} MB"
+        raise _failure(settings.id, f"{problem}; name the tools that are needed under include.")
+    return new
 
 
-def _ask(source: Source, settings: McpSettings, process: Settings, key: str, timeout_s: float) -> Description:
+def _ask(source: Source, settings: McpSettings, process: Settings, key: str) -> Description:
     from toolfold.network.session import HttpClient
 
     try:
         adapter = McpAdapter(source, AdapterContext(process, HttpClient))
         import_sdk(source.title)
-        key = adapter.sent_key(key, time.monotonic() + timeout_s) if key else ""
-        return asyncio.run(asyncio.wait_for(adapter.describe(key, settings.includes, MAX_TOOLS), timeout_s))
+        key = adapter.sent_key(key, time.monotonic() + TIMEOUT_S) if key else ""
+        return asyncio.run(asyncio.wait_for(adapter.describe(key, settings.includes, MAX_TOOLS), TIMEOUT_S))
     except TooManyTools as error:
         raise _failure(settings.id, f"{error}; name those that are needed under include in source.yaml.") from None
     except TimeoutError:
-        raise _failure(settings.id, f"the server did not answer in {timeout_s:g} s.") from None
+        raise _failure(settings.id, f"the server did not answer in {TIMEOUT_S:g} s.") from None
     except McpFault as fault:
         found = adapter.texts.to_description_error(fault, SourceCredentials(key))
         said = found.details.get("upstream_says")
@@ -174,18 +132,8 @@ def _as_source(settings: McpSettings, process: Settings) -> Source:
         faults=(),
         no_data="",
         unknown_notice=(),
-        connection={**connection_of(settings, ""), "max_response_bytes": max_bytes},
+        connection={**settings.connection(""), "max_response_bytes": max_bytes},
     )
-
-
-def _check_allowed(source: Source, process: Settings) -> None:
-    refusal = AllowList.from_settings(process).first_refusal([source])
-    if refusal is not None:
-        raise _failure(
-            source.id,
-            f"{refusal.what} is not allowed here: {refusal.name}. To allow it, set "
-            f"{refusal.setting}='{refusal.entry}'.",
-        )
 
 
 def _key(source: Source, process: Settings) -> str:

@@ -1,7 +1,4 @@
-"""Read an HTTP API that is described by hand.
-
-Make the JSON Schema and the HTTP binding of a tool that is described by hand.
-"""
+"""HTTP APIs that a person describes by hand, in ``source.yaml`` and a YAML file for each further category."""
 
 from __future__ import annotations
 
@@ -10,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.build import yaml_loader
-from toolfold.build.importers.base import OVERLAY, ImportedCategory, ImportedSource, ImportedTool
-from toolfold.build.importers.http_api.models import (
+from toolfold.build.importers.base import OVERLAY, ImportedCategory, ImportedSource, ImportedTool, Importer
+from toolfold.build.importers.http_models import (
     BODY_TYPES,
     SCHEMA_KEYS,
     HttpApiSettings,
@@ -148,15 +145,16 @@ _OTHER_FILES = frozenset({"source.yaml", OVERLAY})
 Where = Callable[..., str]
 
 
-class HttpApiImporter:
+class HttpApiImporter(Importer[HttpApiSettings]):
     """Read ``source.yaml`` and the files of further categories."""
 
     settings_model = HttpApiSettings
+    is_refreshed = False
 
     def read(
         self, folder: Path, settings: HttpApiSettings, document: yaml_loader.Document, problems: list[str]
     ) -> ImportedSource | None:
-        """Return the source in ``folder``. See :class:`toolfold.build.importers.base.Importer`."""
+        """Return the source in ``folder``."""
         for name, value in settings.headers.items():
             try:
                 check_header(name, value)

@@ -1,55 +1,55 @@
-"""Make the tools of a database from its snapshot: list its tables, describe one, query them.
-
-The ``source.yaml`` of a database.
-
-The reviewed snapshot of a database: its tables, in ``snapshot.json`` in the folder of its source.
-"""
+"""SQL databases: three tools made of a snapshot of the tables, which a refresh reads from the database."""
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from toolfold.build.importers.base import ImportedSource, ImportedTool, ImporterSettings
+from toolfold.aws.clients import AwsClients
+from toolfold.build.importers.base import (
+    SNAPSHOT,
+    Fetched,
+    ImportedSource,
+    ImportedTool,
+    Importer,
+    ImporterSettings,
+    RefreshReport,
+    read_snapshot,
+)
 from toolfold.build.schema.field_types import Model
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.allow_list import own_variable
+from toolfold.catalog.entries import Auth, Source
+from toolfold.errors import CallError, SourceError
+from toolfold.execution.api_keys import resolve_api_key
+from toolfold.execution.credentials import NO_CREDENTIALS
+from toolfold.execution.secrets import SecretProvider
 from toolfold.sources.sql import source_settings
 from toolfold.sources.sql.adapter import DEFAULT_LIMIT
+from toolfold.sources.sql.database_reader import open_database
+from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.schema import DatabaseSchema, Table
 
-SNAPSHOT = "snapshot.json"
+if TYPE_CHECKING:
+    from toolfold.settings import Settings
+
 _FORMAT = 1
 _COLUMN = re.compile(r"^    \{\n(?:     [^\n]*\n)+    \}", re.MULTILINE)
 """A column with its indentation. A line break in a value is an escape in JSON."""
 
-_MAX_BYTES = 50_000_000
-
-
-class UnreadableSnapshot(ValueError):
-    """A file is not a snapshot of a database. The text says why, and in which line."""
-
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(problem)
-        self.line = line
-
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The tables of a database when it was read.
-
-    Attributes:
-        dialect: ``sqlite`` or ``postgresql``.
-        fetched_at: when, in ISO 8601.
-        schema: its tables.
-    """
+    """The tables of a database when it was read, in ISO 8601 ``fetched_at``; ``dialect`` as in ``source.yaml``."""
 
     dialect: str
     fetched_at: str
@@ -68,41 +68,26 @@ class Snapshot:
         return _COLUMN.sub(lambda column: " ".join(column[0].split("\n     ")).replace("\n    }", " }"), text) + "\n"
 
     @classmethod
-    def read(cls, path: Path) -> Snapshot:
-        """Read the file at ``path``.
+    def parse(cls, text: str) -> Snapshot:
+        """Return the snapshot in the text of a file.
 
         Raises:
-            OSError: it cannot be read.
-            UnreadableSnapshot: it is not a snapshot.
+            ValueError: it is not a snapshot.
         """
-        if path.stat().st_size > _MAX_BYTES:
-            raise UnreadableSnapshot(1, f"is larger than {_MAX_BYTES:,} bytes")
+        data = json.loads(text)
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
-            raise UnreadableSnapshot(error.lineno, "is not JSON") from None
-        except (UnicodeDecodeError, RecursionError):
-            raise UnreadableSnapshot(1, "is not JSON") from None
-        try:
-            return cls._from_data(data)
+            if data["format"] != _FORMAT:
+                raise ValueError("format")
+            tables = tuple(Table.from_dict(entry) for entry in data["tables"])
+            texts = [data["dialect"], data["fetched_at"], *data["schemas"]]
+            for table in tables:
+                texts += (table.schema, table.name, table.kind, table.description)
+                for column in table.columns:
+                    texts += (column.name, column.type, column.key, column.description)
+            if not all(isinstance(text, str) for text in texts):
+                raise TypeError("text")
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise UnreadableSnapshot(1, "is not a snapshot of a database; refresh the source") from None
-
-    @classmethod
-    def _from_data(cls, data: Mapping[str, Any]) -> Snapshot:
-        if data["format"] != _FORMAT:
-            raise ValueError("format")
-        tables = tuple(Table.from_dict(entry) for entry in data["tables"])
-        texts = [data["dialect"], data["fetched_at"], *data["schemas"]]
-        texts += [text for table in tables for text in (table.schema, table.name, table.kind, table.description)]
-        texts += [
-            text
-            for table in tables
-            for column in table.columns
-            for text in (column.name, column.type, column.key, column.description)
-        ]
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError("text")
+            raise ValueError("is not a snapshot of a database") from None
         return cls(data["dialect"], data["fetched_at"], DatabaseSchema(tables, frozenset(), tuple(data["schemas"])))
 
 
@@ -153,15 +138,8 @@ class SqlSourceSettings(ImporterSettings):
 
     def connection(self) -> dict[str, Any]:
         """Return what the adapter reads; see :class:`toolfold.sources.sql.source_settings.SqlSettings`."""
-        return {
-            "dialect": self.dialect,
-            "schemas": self.schemas,
-            "include": self.tables.include,
-            "exclude": self.tables.exclude,
-            "statement_timeout_s": self.statement_timeout_s,
-            "max_rows": self.max_rows,
-            "max_bytes": self.max_bytes,
-        }
+        limits = self.model_dump(include={"statement_timeout_s", "max_rows", "max_bytes"})
+        return {"dialect": self.dialect, "schemas": self.schemas, **self.tables.model_dump(), **limits}
 
 
 _DIALECTS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
@@ -174,14 +152,20 @@ _NOW = {"postgresql": "CURRENT_DATE and now() are", "sqlite": "CURRENT_DATE is"}
 _MAX_SUMMARY = 70
 """Characters of the tables and the title in the summary of ``query``, beside 30 of its own words."""
 
+_MAX_SCHEMAS = 10
+"""Names of schemas in a sentence."""
+
+_TIMEOUT_S = 60.0
+"""Seconds for connecting and for reading all tables."""
+
 _MAX_COLUMNS = 12
 _MAX_ALIASES = 60
 _REFERENCE = re.compile(r"references (.+?)(?:\(|,|$)")
 _NOT_IN_ALIAS = re.compile(r"[^a-z0-9]+")
 
 
-class SqlImporter:
-    """Read sources of kind ``sql``. See :class:`toolfold.build.importers.base.Importer`."""
+class SqlImporter(Importer[SqlSourceSettings]):
+    """Read sources of kind ``sql``."""
 
     settings_model = SqlSourceSettings
 
@@ -189,39 +173,99 @@ class SqlImporter:
         self, folder: Path, settings: SqlSourceSettings, document: Document, problems: list[str]
     ) -> ImportedSource | None:
         """Return the tools of the database whose snapshot is in ``folder``."""
-        path = folder / SNAPSHOT
-        try:
-            snapshot = Snapshot.read(path)
-        except FileNotFoundError:
-            problems.append(
-                f"{document.where(())}: there is no {SNAPSHOT} yet; read the database with"
-                f" `toolfold source refresh {settings.id}`"
-            )
-            return None
-        except OSError as error:
-            problems.append(f"{path}:1: cannot be read: {error.strerror}")
-            return None
-        except UnreadableSnapshot as error:
-            problems.append(f"{path}:{error.line}: {error}")
+        snapshot = read_snapshot(folder, settings.id, Snapshot.parse, problems)
+        if snapshot is None:
             return None
         if snapshot.dialect != settings.dialect:
-            problems.append(
-                f"{document.where(('dialect',))}: the snapshot is of {snapshot.dialect}; refresh the source again"
-            )
+            where = document.where(("dialect",))
+            problems.append(f"{where}: the snapshot is of {snapshot.dialect}; refresh the source again")
             return None
-        if not snapshot.schema.tables:
+        schema = snapshot.schema
+        if not schema.tables:
             problems.append(f"{document.where(('tables',))}: no table of the database is included")
             return None
-        names = _listed([snapshot.schema.display_name(table) for table in main_tables(snapshot.schema)], 300)
+        names = [schema.display_name(table) for table in _main_tables(schema)]
         return ImportedSource(
-            list(_tools(settings, snapshot.schema, f"{path}:1")),
+            _tools(settings, schema, names, f"{folder / SNAPSHOT}:1"),
             connection=settings.connection(),
-            description=f"{_DIALECTS[settings.dialect]} database with the tables {names}",
+            description=f"{_DIALECTS[settings.dialect]} database with the tables {_listed(names, 300)}",
             fetched_at=snapshot.fetched_at,
         )
 
+    def fetch(
+        self, folder: Path, settings: SqlSourceSettings, process_settings: Settings, progress: Callable[[str], None]
+    ) -> Fetched:
+        """Read the tables of the database."""
+        environment = (settings.auth and settings.auth.environment) or own_variable(settings.id)
+        title = settings.title or settings.id
+        source = Source(
+            settings.id, title, "sql", "", "", Auth(environment), {}, "", (), (), connection=settings.connection()
+        )
+        secrets = SecretProvider(
+            AwsClients(),
+            process_settings.secret_ttl_s,
+            process_settings.secret_timeout_s,
+            source_keys=process_settings.source_keys,
+        )
+        try:
+            connection_string = resolve_api_key(source, NO_CREDENTIALS, secrets)
+        except CallError as error:
+            raise _error(folder, f"{error.message} {error.suggestion}") from error
+        progress(f"Reading the tables of {title} …")
+        schema = _read_schema(folder, source, settings.max_bytes, connection_string)
+        notes = _notes(schema)
+        if not schema.tables:
+            problem = "the role may read no table that tables.include and schemas name; grant SELECT, or correct them"
+            raise _error(folder, ". ".join([problem, *notes]))
+        columns = sum(len(table.columns) for table in schema.tables)
+        progress(f"{len(schema.tables):,} tables and views, {columns:,} columns")
+        old = read_snapshot(folder, settings.id, Snapshot.parse, [])
+        before = {} if old is None or old.dialect != settings.dialect else _by_name(old.schema)
+        fetched_at = datetime.now(UTC).replace(microsecond=0).isoformat()
+        snapshot = Snapshot(settings.dialect, fetched_at, schema)
+        return Fetched(RefreshReport.between(before, _by_name(schema), notes), snapshot.to_json().encode())
 
-def main_tables(schema: DatabaseSchema) -> list[Table]:
+
+def _read_schema(folder: Path, source: Source, max_bytes: int, connection_string: str) -> DatabaseSchema:
+    settings = source_settings.SqlSettings.from_source(source)
+    deadline = time.monotonic() + _TIMEOUT_S
+    try:
+        database = open_database(settings, connection_string, max_bytes, deadline)
+        try:
+            return database.read_schema(deadline)
+        finally:
+            database.close()
+    except DatabaseFailure as failure:
+        if failure.kind is FailureKind.ROLE:
+            raise _error(folder, failure.detail) from None
+        error = to_call_error(
+            failure, title=source.title, dialect=settings.dialect, max_bytes=max_bytes, statement="", schema=None
+        )
+        raise _error(folder, f"{error.message} {error.suggestion}") from error
+
+
+def _by_name(schema: DatabaseSchema) -> dict[str, Table]:
+    return {".".join(filter(None, (table.schema, table.name))): table for table in schema.tables}
+
+
+def _notes(schema: DatabaseSchema) -> list[str]:
+    """Return what there is to say about schemas that the source does not have, and views that it cannot read."""
+    notes = []
+    if schema.other_schemas:
+        listed = ", ".join(ascii(name) for name in schema.other_schemas[:_MAX_SCHEMAS])
+        more = ", …" if len(schema.other_schemas) > _MAX_SCHEMAS else ""
+        advice = "Add to schemas in source.yaml what is needed"
+        notes.append(f"The role may read tables of other schemas too: {listed}{more}. {advice}")
+    if unusable := schema.skipped_note():
+        notes.append(f"{unusable[0].upper()}{unusable[1:]}")
+    return notes
+
+
+def _error(folder: Path, problem: str) -> SourceError:
+    return SourceError([f"{folder / 'source.yaml'}:1: {problem}"])
+
+
+def _main_tables(schema: DatabaseSchema) -> list[Table]:
     """Return the tables, the main ones first: those that others refer to, and those with a comment."""
     referred = Counter(
         found
@@ -238,26 +282,38 @@ def main_tables(schema: DatabaseSchema) -> list[Table]:
     return sorted(schema.tables, key=rank)
 
 
-def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, where: str) -> list[ImportedTool]:
-    title = settings.title or settings.id
-    names = _listed([schema.display_name(table) for table in main_tables(schema)], 400)
-    return [
-        _query_tool(settings, schema, title, where),
-        _list_tables_tool(settings, title, names, where),
-        _describe_table_tool(title, names, schema.display_name(main_tables(schema)[0]), where),
-    ]
-
-
-def _query_tool(settings: SqlSourceSettings, schema: DatabaseSchema, title: str, where: str) -> ImportedTool:
-    dialect, tables = _DIALECTS[settings.dialect], main_tables(schema)
-    shown = [schema.display_name(table) for table in tables]
-    return ImportedTool(
+def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str], where: str) -> list[ImportedTool]:
+    title, dialect, mark = settings.title or settings.id, _DIALECTS[settings.dialect], _PARAMETERS[settings.dialect]
+    first, listed = names[0], _listed(names, 400)
+    example = f"SELECT * FROM {first} LIMIT 5"  # noqa: S608 - an example for a model
+    tables = _main_tables(schema)
+    query = ImportedTool(
         "query",
         where,
-        _query_parameters(settings, dialect, shown[0]),
+        {
+            "properties": {
+                "sql": {
+                    "type": "string",
+                    "description": f"One SELECT, WITH or VALUES of {dialect}. Values go into params, as {mark}.",
+                    "examples": [example],
+                },
+                "params": {
+                    "type": ["array", "object"],
+                    "description": f"Values of {mark} in their order, or by name for :name.",
+                },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": settings.max_rows,
+                    "default": min(DEFAULT_LIMIT, settings.max_rows),
+                    "description": "Rows of the answer at most.",
+                },
+            },
+            "required": ["sql"],
+        },
         "read",
         title=f"Query {title} with SQL",
-        summary=f"Rows of one SQL SELECT over {title}: {_listed(shown, _MAX_SUMMARY - len(title))}",
+        summary=f"Rows of one SQL SELECT over {title}: {_listed(names, _MAX_SUMMARY - len(title))}",
         description=f"Runs one SELECT of {dialect} on {title}, read-only, and returns its rows. "
         f"{_NOW[settings.dialect]} in UTC. "
         f"Tables: {_outlines(tables, schema)}",
@@ -265,23 +321,19 @@ def _query_tool(settings: SqlSourceSettings, schema: DatabaseSchema, title: str,
         returns="rows[]: the columns of the statement; more_rows: says when the answer lacks rows",
         typed_rows="rows",
         tags=("sql", "query"),
-        example={"sql": _first_rows(shown[0])},
+        example={"sql": example},
         aliases=_aliases(tables),
         example_queries=["query the database with sql", "count rows in a table", "join tables"],
     )
-
-
-def _list_tables_tool(settings: SqlSourceSettings, title: str, names: str, where: str) -> ImportedTool:
-    contains = {"type": "string", "description": "Only tables with this word in their entry."}
-    return ImportedTool(
+    list_tables = ImportedTool(
         "list_tables",
         where,
-        {"properties": {"contains": contains}},
+        {"properties": {"contains": {"type": "string", "description": "Only tables with this word in their entry."}}},
         "read",
         title=f"List the tables of {title}",
         summary=f"Tables and views of {title}, with descriptions and columns",
-        description=f"Lists the tables and views of {title} ({_DIALECTS[settings.dialect]}) with their descriptions "
-        f"and columns, as they are now: {names}",
+        description=f"Lists the tables and views of {title} ({dialect}) with their descriptions and columns, as they "
+        f"are now: {listed}",
         call={"action": "list_tables"},
         returns="tables[]: name,kind,description,rows,columns; more_tables: says when some are left out",
         typed_rows="tables",
@@ -289,11 +341,8 @@ def _list_tables_tool(settings: SqlSourceSettings, title: str, names: str, where
         example={},
         example_queries=["list the tables of the database", "what data is in the database"],
     )
-
-
-def _describe_table_tool(title: str, names: str, first: str, where: str) -> ImportedTool:
     table = {"type": "string", "description": "Name of a table as in list_tables.", "examples": [first]}
-    return ImportedTool(
+    describe_table = ImportedTool(
         "describe_table",
         where,
         {"properties": {"table": table}, "required": ["table"]},
@@ -301,7 +350,7 @@ def _describe_table_tool(title: str, names: str, first: str, where: str) -> Impo
         title=f"Describe a table of {title}",
         summary=f"Columns of one table of {title}: type, nullable, key, description",
         description=f"Returns the columns of one table of {title}: name, type, whether it may be NULL, keys and"
-        f" foreign keys, description. Tables: {names}",
+        f" foreign keys, description. Tables: {listed}",
         call={"action": "describe_table"},
         returns="name,kind,description,rows; columns[]: name,type,nullable,key,description",
         typed_rows="columns",
@@ -309,38 +358,10 @@ def _describe_table_tool(title: str, names: str, first: str, where: str) -> Impo
         example={"table": first},
         example_queries=["columns of a table", "schema of a table", "foreign keys of a table"],
     )
+    return [query, list_tables, describe_table]
 
 
-def _query_parameters(settings: SqlSourceSettings, dialect: str, table: str) -> Mapping[str, Any]:
-    mark = _PARAMETERS[settings.dialect]
-    return {
-        "properties": {
-            "sql": {
-                "type": "string",
-                "description": f"One SELECT, WITH or VALUES of {dialect}. Values go into params, as {mark}.",
-                "examples": [_first_rows(table)],
-            },
-            "params": {
-                "type": ["array", "object"],
-                "description": f"Values of {mark} in their order, or by name for :name.",
-            },
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": settings.max_rows,
-                "default": min(DEFAULT_LIMIT, settings.max_rows),
-                "description": "Rows of the answer at most.",
-            },
-        },
-        "required": ["sql"],
-    }
-
-
-def _first_rows(table: str) -> str:
-    return f"SELECT * FROM {table} LIMIT 5"  # noqa: S608 - an example for a model
-
-
-def _outlines(tables: list[Table], schema: DatabaseSchema) -> str:
+def _outlines(tables: Sequence[Table], schema: DatabaseSchema) -> str:
     """Return tables with their columns, as many as fit, then names alone."""
     outlines = []
     for table in tables:

@@ -6,37 +6,24 @@ The URL is in ``source.yaml``, and what a catalog may reach is the operator's to
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.importers.openapi.document import (
-    MAX_BYTES,
-    Document,
-    Findings,
-    check_version,
-    parse_document,
-    read_document,
-)
+from toolfold.build.importers.openapi.document import MAX_BYTES, Findings
 from toolfold.build.importers.openapi.operations import find_operations
 from toolfold.build.importers.openapi.references import References
+from toolfold.build.yaml_loader import Document
 from toolfold.catalog.head_checks import host_of
 from toolfold.errors import SourceError
 from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import address_check
 
 if TYPE_CHECKING:
-    from toolfold.build.importers.openapi.settings import OpenApiSettings
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
-
-__all__ = ["refresh"]
 
 MAX_REDIRECTS = 3
 TIMEOUT_S = 60.0
@@ -46,49 +33,18 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.5"
 
 
-def refresh(
-    folder: Path,
-    settings: OpenApiSettings,
-    process_settings: Settings,
-    *,
-    check: bool = False,
-    progress: Callable[[str], None] = lambda _: None,
-) -> RefreshReport:
-    """Fetch the document of a source, and write it in ``folder`` if it differs and is an OpenAPI document.
+def fetch_document(url: str, source_id: str, process_settings: Settings, where: str) -> bytes:
+    """Return the body of the response to a GET of ``url``, after redirects to hosts that are allowed.
 
     Args:
-        folder: The folder of the source.
-        settings: Its ``source.yaml``.
+        url: Where the document is.
+        source_id: The id of the source.
         process_settings: The settings of this process, which state what may be reached.
-        check: Whether only to compare.
-        progress: Called with a sentence for each step.
-
-    Returns:
-        The operations that differ.
+        where: ``file:line`` of the URL.
 
     Raises:
-        SourceError: The document cannot be fetched, or is not an OpenAPI document; nothing was written then.
+        SourceError: The document cannot be fetched.
     """
-    source_yaml = folder / "source.yaml"
-    if settings.url is None:
-        raise SourceError([f"{source_yaml}:1: has no url; the document is a file that you replace yourself"])
-    path = folder / settings.document
-    if path.is_symlink():
-        raise SourceError([f"{path}:1: is a symbolic link, which is not replaced"])
-    progress(f"Fetching {settings.url}")
-    content = _fetch(settings.url, settings.id, process_settings, f"{source_yaml}:1")
-    text = _formatted(content, settings.document)
-    fetched = parse_document(text, f"{settings.url}")
-    check_version(fetched)
-    report = _compare(read_document(path) if path.is_file() else None, fetched)
-    if not check and (not path.is_file() or path.read_bytes() != text):
-        _write(path, text)
-        progress(f"Wrote {path}: {len(text):,} bytes")
-    return report
-
-
-def _fetch(url: str, source_id: str, process_settings: Settings, where: str) -> bytes:
-    """Return the body of the response to a GET of ``url``, after redirects to hosts that are allowed."""
     from toolfold.network.session import HttpClient
 
     client = HttpClient()
@@ -139,7 +95,7 @@ def _check_host(url: str, source_id: str, process_settings: Settings, where: str
         )
 
 
-def _formatted(content: bytes, name: str) -> bytes:
+def formatted(content: bytes, name: str) -> bytes:
     """Return JSON with one value a line, so that errors name useful lines, and changes can be read in a review."""
     if not name.endswith(".json"):
         return content
@@ -150,31 +106,15 @@ def _formatted(content: bytes, name: str) -> bytes:
     return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
-def _compare(old: Document | None, new: Document) -> RefreshReport:
+def compare(old: Document | None, new: Document) -> RefreshReport:
+    """Return which operations differ; ``components`` where only definitions that they refer to do."""
     before, after = ({} if one is None else _operations(one) for one in (old, new))
-    is_same = old is not None and old.data == new.data
-    changed = [name for name in after if name in before and before[name] != after[name]]
-    if not is_same and old is not None and not changed and before.keys() == after.keys():
-        changed = ["components"]  # definitions that operations refer to
-    return RefreshReport(
-        [name for name in after if name not in before], [name for name in before if name not in after], changed
-    )
+    report = RefreshReport.between(before, after)
+    if not report and old is not None and old.data != new.data:
+        return RefreshReport(changed=("components",))
+    return report
 
 
 def _operations(document: Document) -> dict[str, Any]:
     references = References(document.data)
     return {one.name: (one.title, one.value) for one in find_operations(document.data, references, Findings())}
-
-
-def _write(path: Path, text: bytes) -> None:
-    """Replace the file at ``path`` in one step."""
-    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
-    try:
-        try:
-            temporary.write_bytes(text)
-            os.replace(temporary, path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                temporary.unlink()
-    except OSError as error:
-        raise SourceError([f"{path}:1: cannot be written: {error.strerror}"]) from None

@@ -13,8 +13,6 @@ from toolfold.build.schema.sources import Fault
 from toolfold.catalog.entries import Effect
 from toolfold.sources.http_api.styles import check_template
 
-__all__ = ["BODY_TYPES", "SCHEMA_KEYS", "HttpApiSettings", "HttpCategory", "HttpParameter", "HttpTool"]
-
 Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 Location = Literal["path", "query", "header", "cookie", "body"]
 Style = Literal["form", "simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "deepObject"]
@@ -179,9 +177,9 @@ class HttpTool(Model):
     example_queries: list[Phrase] = Field(default=[])
     """Requests of users who need the tool, in their words."""
     aliases: list[Phrase] = Field(default=[])
+    """Other words for what is returned."""
     relations: list[Relation] = Field(default=[], max_length=20)
     """Tools that are called before this one, instead of it, or after it."""
-    """Other words for what is returned."""
 
 
 class HttpCategory(Model):

@@ -1,11 +1,10 @@
-"""Compile skills: each folder with a SKILL.md becomes a tool whose answer is its text, or one of its files.
+"""Skills: folders with a SKILL.md, in the format of https://agentskills.io/specification.
 
-Media types by the end of a file's name: the same on every machine, which those of Python are not.
+Each becomes a tool whose answer is its text, or one of its files. What its author wrote is kept as it is, because the
+skills extension of MCP repeats it verbatim; the front matter is checked for what a program can rely on.
 
-Read the front matter of a SKILL.md: YAML between two lines of ``---``.
-
-The format is that of https://agentskills.io/specification. What its author wrote is kept as it is, because the skills
-extension of MCP repeats it verbatim; it is checked for what a program can rely on.
+A catalog compiles from its own folder alone, so that it can be reviewed and moved; ``copied_from`` in ``source.yaml``
+says where a refresh copies the skills from.
 """
 
 from __future__ import annotations
@@ -14,25 +13,35 @@ import fnmatch
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from toolfold.build import yaml_loader
-from toolfold.build.importers.base import ImportedSource, ImportedTool, ImporterSettings
-from toolfold.build.importers.skills.files import SKILL_FILE, Limits, UnsafeFile, find_skills, list_files, read_file
+from toolfold.build.importers.base import (
+    Fetched,
+    ImportedSource,
+    ImportedTool,
+    Importer,
+    ImporterSettings,
+    RefreshReport,
+)
+from toolfold.build.importers.skill_files import Limits, UnsafeFile, find_skills, list_files, read_file
 from toolfold.build.yaml_loader import Document
-from toolfold.catalog.skills import root_uri
+from toolfold.catalog.skills import SKILL_FILE, root_uri
 from toolfold.errors import SourceError
+
+if TYPE_CHECKING:
+    from toolfold.settings import Settings
 
 MAX_FRONT_MATTER_BYTES = 64 << 10
 """Several times the longest front matter that the format allows without unknown keys."""
 
-_MAX_DEPTH, _MAX_VALUES = 20, 2000
+_FRONT_MATTER = yaml_loader.Limits(depth=20, aliased=0)
 
 _NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 """Lower-case letters, digits and single hyphens, which neither begin nor end the name."""
@@ -68,8 +77,7 @@ def parse_skill(path: Path, text: str) -> SkillText:
         SourceError: it is missing, or not valid; each problem with its file and line.
     """
     block = _block(path, text.removeprefix("\ufeff"))
-    _check_events(path, block)
-    document = yaml_loader.parse(path, block, first_line=2)
+    document = yaml_loader.parse(path, block, first_line=2, limits=_FRONT_MATTER)
     if not isinstance(document.data, dict):
         raise SourceError([f"{path}:2: the front matter must be keys and values, such as name: and description:"])
     try:
@@ -98,31 +106,6 @@ def _block(path: Path, text: str) -> str:
     if len(block.encode()) > MAX_FRONT_MATTER_BYTES:
         raise SourceError([f"{path}:1: the front matter is longer than {MAX_FRONT_MATTER_BYTES:,} bytes"])
     return block
-
-
-def _check_events(path: Path, block: str) -> None:
-    """Refuse aliases and deep nesting before anything is built: a few lines of them could take all memory."""
-    depth = count = 0
-    try:
-        for event in yaml.parse(block, Loader=yaml.SafeLoader):
-            count += 1
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            line = 2 if event.start_mark is None else event.start_mark.line + 2
-            if isinstance(event, yaml.AliasEvent):
-                raise SourceError(
-                    [f"{path}:{line}: the front matter has an alias (*{event.anchor}); write the value again"]
-                )
-            if depth > _MAX_DEPTH or count > _MAX_VALUES:
-                raise SourceError([f"{path}:{line}: the front matter is nested too deeply, or too long"])
-    except yaml.MarkedYAMLError as error:
-        line = 2 if error.problem_mark is None else error.problem_mark.line + 2
-        hint = "; put the text in quotes" if "mapping values" in str(error.problem) else ""
-        raise SourceError([f"{path}:{line}: is not valid YAML: {error.problem or error.context}{hint}"]) from None
-    except yaml.YAMLError:
-        raise SourceError([f"{path}:2: the front matter has a character that YAML does not allow"]) from None
 
 
 _MESSAGES = {
@@ -230,10 +213,16 @@ class _Reading:
     size: int = 0
 
 
-class SkillsImporter:
-    """Read skills. See :class:`toolfold.build.importers.base.Importer`."""
+class SkillsImporter(Importer[SkillsSettings]):
+    """Read skills."""
 
     settings_model = SkillsSettings
+    needed_key = "copied_from"
+    is_local = True
+
+    def file_name(self, settings: SkillsSettings) -> str:
+        """Return no name: a refresh replaces folders."""
+        return ""
 
     def read(
         self, folder: Path, settings: SkillsSettings, document: Document, problems: list[str]
@@ -269,6 +258,24 @@ class SkillsImporter:
             return None
         described = f"Skills, instructions and files for work of a kind: {', '.join(sorted(seen))[:300]}"
         return ImportedSource(tools=tools, description=described, files=reading.files)
+
+    def fetch(
+        self, folder: Path, settings: SkillsSettings, process_settings: Settings, progress: Callable[[str], None]
+    ) -> Fetched:
+        """Read the folders that the skills are copied from."""
+        if len(settings.copied_from) != len(settings.folders):
+            raise SourceError(
+                [f"{folder / 'source.yaml'}:1: copied_from must have a folder for each of folders, to be copied again"]
+            )
+        before: dict[str, str] = {}
+        after: dict[str, str] = {}
+        folders: dict[str, Mapping[Path, bytes]] = {}
+        for name, origin in zip(settings.folders, settings.copied_from, strict=True):
+            progress(f"Reading {origin} …")
+            folders[name] = read_skills(folder / Path(origin).expanduser())
+            before |= _digests(read_skills(folder / name) if (folder / name).is_dir() else {})
+            after |= _digests(folders[name])
+        return Fetched(RefreshReport.between(before, after), folders=folders)
 
 
 def _skills(top: Path, root: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
@@ -351,3 +358,72 @@ def _text_of(content: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return text if len(json.dumps(text, ensure_ascii=False).encode()) <= _MAX_LINE_BYTES else None
+
+
+def copy_skills(origin: Path, target: Path) -> None:
+    """Copy the skills in ``origin`` to ``target``, which does not exist.
+
+    Raises:
+        SourceError: there is no skill, or a file cannot be copied.
+    """
+    write_skills(target, read_skills(origin))
+
+
+def read_skills(folder: Path) -> dict[Path, bytes]:
+    """Return the files of all skills in ``folder``: path in it → content.
+
+    Raises:
+        SourceError: there are no skills, or a file cannot be read.
+    """
+    if not folder.is_dir():
+        raise SourceError([f"{folder}:1: is not a folder"])
+    found: dict[Path, bytes] = {}
+    size = 0
+    try:
+        for skill in find_skills(folder, folder):
+            for file in list_files(skill, folder):
+                path = file.relative_to(folder)
+                if path not in found:
+                    found[path] = read_file(file, folder, LIMITS.max_file_bytes)
+                    size += len(found[path])
+                if size > LIMITS.max_source_bytes:
+                    raise UnsafeFile(
+                        file, f"is one too many: {LIMITS.max_source_bytes:,} bytes are allowed for a source"
+                    )
+    except UnsafeFile as error:
+        raise SourceError([f"{error.path}:1: {error}"]) from None
+    if not found:
+        raise SourceError([f"{folder}:1: has no folder with a {SKILL_FILE}"])
+    return found
+
+
+def write_skills(target: Path, files: Mapping[Path, bytes]) -> None:
+    """Replace the folder ``target`` by one with ``files``. What is executable is not executable there."""
+    if target.is_symlink():
+        raise SourceError([f"{target}:1: is a symbolic link; remove it first"])
+    fresh = target.with_name(f".{target.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        for path, content in files.items():
+            (fresh / path).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / path).write_bytes(content)
+        if target.exists():
+            shutil.rmtree(target)
+        fresh.rename(target)
+    except OSError as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise SourceError([f"{target}:1: cannot be written: {error.strerror}"]) from None
+
+
+def _digests(files: Mapping[Path, bytes]) -> dict[str, str]:
+    """Return the path of each skill → a digest of all its files."""
+    roots = [path.parent for path in files if path.name == SKILL_FILE]
+    found = {}
+    for root in roots:
+        digest = hashlib.sha256()
+        for path, content in files.items():
+            if path.is_relative_to(root):
+                digest.update(f"{path.as_posix()}\0{len(content)}\0".encode())
+                digest.update(content)
+        found[root.as_posix()] = digest.hexdigest()
+    return found

@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["SKILL_FILE", "Limits", "UnsafeFile", "find_skills", "list_files", "read_file"]
-
-SKILL_FILE = "SKILL.md"
+from toolfold.catalog.skills import SKILL_FILE
 
 _MAX_DEPTH = 12
 """Folders inside each other, from the folder of skills to a file."""
@@ -55,9 +53,7 @@ class UnsafeFile(Exception):
 def find_skills(folder: Path, root: Path) -> Iterator[Path]:
     """Yield every folder in ``folder``, itself included, that has a SKILL.md; in order, nested ones after theirs.
 
-    Args:
-        folder: where to look.
-        root: the folder that no symbolic link may leave.
+    No symbolic link may leave ``root``.
 
     Raises:
         UnsafeFile: a symbolic link leaves ``root``, or leads back to a folder that it is in.
@@ -69,10 +65,6 @@ def find_skills(folder: Path, root: Path) -> Iterator[Path]:
 
 def list_files(skill: Path, root: Path) -> list[Path]:
     """Return all files below ``skill`` in order, those of nested skills included.
-
-    Args:
-        skill: a folder with a SKILL.md.
-        root: as for :func:`find_skills`.
 
     Raises:
         UnsafeFile: as for :func:`find_skills`.

@@ -1,26 +1,38 @@
-"""Read an MCP server's tools from its snapshot.
+"""MCP servers: ``source.yaml`` says how one is reached, ``snapshot.json`` what it lists.
 
-Convert what earlier drafts of JSON Schema wrote otherwise: the SDK of TypeScript sends draft 7.
-
-``source.yaml`` of an MCP server.
+A refresh writes the snapshot, which a person reviews before it is compiled. Older schemas are converted.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from toolfold.build.importers.base import ImportedSource, ImportedTool, ImporterSettings
-from toolfold.build.importers.mcp.snapshot import MAX_BYTES, SNAPSHOT, Snapshot, parse_snapshot
+from toolfold.build.importers.base import (
+    SNAPSHOT,
+    Fetched,
+    ImportedSource,
+    ImportedTool,
+    Importer,
+    ImporterSettings,
+    RefreshReport,
+    read_snapshot,
+)
 from toolfold.build.yaml_loader import Document
+from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Effect
 from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_forbidden_variable, is_usable_url
 from toolfold.sources.mcp.listing import tool_fingerprint
+
+if TYPE_CHECKING:
+    from toolfold.settings import Settings
 
 _Word = Annotated[str, StringConstraints(min_length=1, max_length=4000, pattern=r"^[^\x00]*$")]
 _Argument = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
@@ -95,6 +107,21 @@ class McpSettings(ImporterSettings):
             raise ValueError("key_variable needs auth, which says where the key comes from")
         return self
 
+    def connection(self, protocol_version: str) -> dict[str, Any]:
+        """Return what the adapter needs beside the address; see ``sources.mcp.connection.read_connection``.
+
+        Args:
+            protocol_version: What the server spoke when the snapshot was written; empty: unknown.
+        """
+        fields = {
+            "command": [self.command, *self.args] if self.command else [],
+            "env": dict(self.env),
+            "cwd": self.cwd,
+            "key_variable": self.key_variable,
+            "protocol_version": protocol_version,
+        }
+        return {name: value for name, value in fields.items() if value}
+
     def includes(self, name: str) -> bool:
         """Return whether the tool that the server calls ``name`` belongs to the source."""
         return (not self.include or _matches(name, self.include)) and not _matches(name, self.exclude)
@@ -104,10 +131,6 @@ def _matches(name: str, patterns: list[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-_VALUES = ("const", "default", "enum", "examples")
-"""Keywords with values, in which nothing is a schema."""
-
-_BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 
 
@@ -124,9 +147,9 @@ def to_2020_12(schema: Any) -> Any:
         return schema
     made: dict[str, Any] = {}
     for key, value in schema.items():
-        if key in _VALUES:
+        if key in json_schema.DATA_KEYWORDS:
             made[key] = value
-        elif key in _BY_NAME and isinstance(value, Mapping):
+        elif key in json_schema.NAMED and isinstance(value, Mapping):
             made[key] = {name: to_2020_12(part) for name, part in value.items()}
         elif key == "items" and isinstance(value, list):
             made["prefixItems"] = to_2020_12(value)
@@ -151,6 +174,114 @@ def _add_dependencies(given: Mapping[str, Any], made: dict[str, Any]) -> None:
     made |= {"dependentSchemas": schemas} if schemas else {}
 
 
+_FORMAT = 1
+
+MAX_TOOLS = 2_000
+"""Tools of one server. A catalog of thousands of tools is still searched in milliseconds; more cannot be reviewed."""
+
+MAX_BYTES = 8 << 20
+"""Of a snapshot: four kilobytes for each tool of the largest server."""
+
+_KEPT = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+"""Fields of a tool that the catalog uses. The others, such as icons, are left out."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The description that a server gave of itself and its tools, as a person has reviewed it.
+
+    Attributes:
+        fetched_at: When, in ISO 8601.
+        protocol_version: The version of MCP that was spoken.
+        server: ``name``, ``title`` and ``version``, as far as it says them.
+        instructions: For the use of its tools.
+        tools: Entries of ``tools/list``, with the fields that the catalog uses.
+        lines: Name of a tool → line of the file with it.
+    """
+
+    fetched_at: str
+    protocol_version: str
+    server: Mapping[str, str]
+    instructions: str
+    tools: Sequence[Mapping[str, Any]]
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Snapshot:
+        """Return the snapshot in the text of a file.
+
+        Raises:
+            ValueError: It is not a snapshot; names the reason.
+        """
+        data = json.loads(text)
+        fields: dict[str, type] = {
+            "format": int,
+            "fetched_at": str,
+            "protocol_version": str,
+            "server": dict,
+            "instructions": str,
+            "tools": list,
+        }
+        if not isinstance(data, dict) or not all(isinstance(data.get(key), kind) for key, kind in fields.items()):
+            raise ValueError("it has not the fields of a snapshot")
+        if data.get("transport"):  # of a version that spoke HTTP+SSE
+            raise ValueError(NO_HTTP_SSE)
+        if data["format"] != _FORMAT:
+            raise ValueError(f"it was written by another version (format {data['format']}, not {_FORMAT})")
+        if not all(isinstance(value, str) for value in data["server"].values()):
+            raise ValueError("server must have texts")
+        for position, tool in enumerate(data["tools"]):
+            if not (isinstance(tool, dict) and isinstance(tool.get("name"), str) and tool["name"].strip()):
+                raise ValueError(f"tools[{position}] has no name")
+            if not isinstance(tool.get("inputSchema"), dict):
+                raise ValueError(f"tool {tool['name']!r} has no inputSchema")
+        return cls(**{key: data[key] for key in fields if key != "format"}, lines=_lines_of_tools(text))
+
+    def to_json(self) -> str:
+        """Return the text of the file: a line for each value, so that a change shows in a review as what it is."""
+        fields = {
+            "format": _FORMAT,
+            "fetched_at": self.fetched_at,
+            "protocol_version": self.protocol_version,
+            "server": dict(self.server),
+            "instructions": self.instructions,
+            "tools": self._kept(),
+        }
+        # The order of a schema's members is for people: properties stay as the server lists them.
+        return json.dumps(fields, ensure_ascii=False, indent=1) + "\n"
+
+    def compared_with(self, old: Snapshot | None) -> RefreshReport:
+        """Return the names of the tools that differ, and in ``changed`` also what else of the server differs."""
+        if old is None:
+            return RefreshReport.between({}, self._by_name())
+        before, after = (
+            {
+                **one._by_name(),
+                "(instructions)": one.instructions,
+                "(server)": dict(one.server),
+                "(protocol version)": one.protocol_version,
+            }
+            for one in (old, self)
+        )
+        return RefreshReport.between(before, after)
+
+    def _by_name(self) -> dict[str, Any]:
+        return {str(tool["name"]): tool for tool in self._kept()}
+
+    def _kept(self) -> list[dict[str, Any]]:
+        tools = sorted(self.tools, key=lambda tool: str(tool["name"]))
+        return [{key: tool[key] for key in _KEPT if tool.get(key) is not None} for tool in tools]
+
+
+def _lines_of_tools(text: str) -> dict[str, int]:
+    lines: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith('   "name": '):
+            with suppress(ValueError):
+                lines.setdefault(json.loads(line.partition(": ")[2].rstrip(",")), number)
+    return lines
+
+
 _MAX_INSTRUCTIONS = 2_000
 
 _ROWS = "result"
@@ -158,76 +289,59 @@ _ROWS = "result"
 remains a text."""
 
 
-class McpImporter:
-    """Read sources of the kind ``mcp``. See :class:`toolfold.build.importers.base.Importer`."""
+class McpImporter(Importer[McpSettings]):
+    """Read sources of the kind ``mcp``. Reading starts and calls no server."""
 
-    @property
-    def settings_model(self) -> type[McpSettings]:
-        """The model of ``source.yaml``."""
-        return McpSettings
+    settings_model = McpSettings
 
     def read(
         self, folder: Path, settings: McpSettings, document: Document, problems: list[str]
     ) -> ImportedSource | None:
-        """Return the source in ``folder``: what its snapshot says. No server is started or called."""
-        found = _read_snapshot(folder / SNAPSHOT, settings.id, problems)
-        if found is None:
+        """Return what the snapshot in ``folder`` says."""
+        snapshot = read_snapshot(folder, settings.id, Snapshot.parse, problems)
+        if snapshot is None:
             return None
-        snapshot, text = found
-        lines = _lines_of_tools(text)
-        tools = []
-        for tool in snapshot.tools:
-            name = str(tool["name"])
-            if settings.includes(name):
-                where = f"{folder / SNAPSHOT}:{lines.get(name, 1)}"
-                tools.append(_to_tool(tool, where, settings))
+        names = [str(tool["name"]) for tool in snapshot.tools]
+        tools = [
+            _to_tool(tool, f"{folder / SNAPSHOT}:{snapshot.lines.get(name, 1)}", settings)
+            for name, tool in zip(names, snapshot.tools, strict=True)
+            if settings.includes(name)
+        ]
+        where = document.where(("include",))
         if not tools:
-            problems.append(f"{document.where(('include',))}: no tool of the snapshot is included")
-        for pattern in settings.include:
-            if not any(fnmatch.fnmatchcase(str(tool["name"]), pattern) for tool in snapshot.tools):
-                problems.append(f"{document.where(('include',))}: the server has no tool {pattern!r}")
+            problems.append(f"{where}: no tool of the snapshot is included")
+        unused = [pattern for pattern in settings.include if not any(_matches(name, [pattern]) for name in names)]
+        problems += (f"{where}: the server has no tool {pattern!r}" for pattern in unused)
         title = snapshot.server.get("title") or snapshot.server.get("name", "")
         return ImportedSource(
             tools=tools,
             base_url=settings.url,
-            connection=connection_of(settings, snapshot.protocol_version),
+            connection=settings.connection(snapshot.protocol_version),
             description=f"Tools of the MCP server {title}." if title else "",
             version=snapshot.server.get("version", ""),
             instructions=snapshot.instructions[:_MAX_INSTRUCTIONS],
             fetched_at=snapshot.fetched_at,
         )
 
+    def fetch(
+        self, folder: Path, settings: McpSettings, process_settings: Settings, progress: Callable[[str], None]
+    ) -> Fetched:
+        """Ask the server what it lists."""
+        from toolfold.build.importers import mcp_fetch  # the client of MCP, which compiling does not need
+
+        old = read_snapshot(folder, settings.id, Snapshot.parse, [])
+        new = mcp_fetch.ask(settings, process_settings, progress)
+        return Fetched(new.compared_with(old), new.to_json().encode())
+
 
 def effect_of(tool: Mapping[str, Any], *, trusted: bool) -> Effect:
-    """Return what a call of a tool changes, by its annotations: unknown is destructive.
-
-    Args:
-        tool: an entry of ``tools/list``.
-        trusted: whether the annotations are believed.
-    """
+    """Return what a call of a tool of ``tools/list`` changes: unknown, or not ``trusted``, is destructive."""
     annotations = tool.get("annotations")
     if not trusted or not isinstance(annotations, dict):
         return "destructive"
     if annotations.get("readOnlyHint") is True:
         return "read"
     return "write" if annotations.get("destructiveHint") is False else "destructive"
-
-
-def _read_snapshot(path: Path, source_id: str, problems: list[str]) -> tuple[Snapshot, str] | None:
-    step = f"toolfold source refresh {source_id}"
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            problems.append(f"{path}:1: the snapshot is larger than {MAX_BYTES} bytes")
-            return None
-        text = path.read_text(encoding="utf-8")
-        return parse_snapshot(text), text
-    except FileNotFoundError:
-        problems.append(f"{path}:1: there is no snapshot yet; run: {step}")
-    except json.JSONDecodeError as error:
-        problems.append(f"{path}:{error.lineno}: it is not JSON ({error.msg}); run: {step}")
-    except (OSError, ValueError) as error:
-        problems.append(f"{path}:1: {error}; run: {step}")
-    return None
 
 
 def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> ImportedTool:
@@ -252,32 +366,3 @@ def _returns(schema: Any) -> str:
     if not isinstance(properties, dict) or not 0 < len(properties) <= 30:
         return "text or data"
     return ", ".join(str(name) for name in properties)
-
-
-def connection_of(settings: McpSettings, protocol_version: str) -> dict[str, Any]:
-    """Return what the adapter needs beside the address; see :func:`toolfold.sources.mcp.connection.read_connection`.
-
-    Args:
-        settings: of the source.
-        protocol_version: what the server spoke when the snapshot was written; empty: unknown.
-    """
-    fields = {
-        "command": [settings.command, *settings.args] if settings.command else [],
-        "env": dict(settings.env),
-        "cwd": settings.cwd,
-        "key_variable": settings.key_variable,
-        "protocol_version": protocol_version,
-    }
-    return {name: value for name, value in fields.items() if value}
-
-
-def _lines_of_tools(text: str) -> dict[str, int]:
-    """Return name of a tool → line of the snapshot with it."""
-    lines: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith('   "name": '):
-            try:
-                lines.setdefault(json.loads(line.partition(": ")[2].rstrip(",")), number)
-            except ValueError:
-                continue
-    return lines
