@@ -147,7 +147,7 @@ def test_similar_tools_pass_when_use_instead_refers_to_the_other(check: Check) -
 def test_the_same_summary_twice_is_refused(check: Check) -> None:
     found = check(FORECAST, {**TIDES, "summary": "Hour by hour, for ten days: wind and rain expected in the city"})
     assert rules(found) == ["same-summary"]
-    assert "TIDES's" in found[0].problem
+    assert found[0].problem.startswith("TIDES: the summary has the same words as RAIN_FORECAST's (")
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,7 @@ Fields = Mapping[str, Sequence[str]]
 
 
 def thresholds(tools: Sequence[Fields], vocabulary: Vocabulary) -> dict[str, float]:
-    """Return ``{"nothing", "sure"}`` for a source; empty where it has too few example queries.
-
-    Args:
-        tools: Field → texts, for each tool of the source.
-        vocabulary: Its further meanings of words.
-    """
+    """Return ``{"nothing", "sure"}`` for a source; empty where it has too few example queries."""
     if sum(len(fields["example_queries"]) for fields in tools) < _MIN_QUERIES:
         return {}
     measures = sorted(value for fold in range(_FOLDS) for value in _measures(tools, vocabulary, fold))

@@ -10,8 +10,6 @@ from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Source, Tool
 from toolfold.catalog.model import Catalog
 
-__all__ = ["CatalogDiff", "compare"]
-
 _UNCOMPARED = {"name", "hash", "parameters"}
 """Fields of a tool that are not compared: its hash follows from the others, parameters are compared one by one."""
 

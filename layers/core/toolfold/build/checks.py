@@ -27,14 +27,7 @@ _MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 def check_tool(
     freshness: Collection[str], tool_model: Tool, entry: Mapping[str, Any], where: Callable[..., str]
 ) -> Iterator[str]:
-    """Yield problems of a tool: its freshness class, its schemas, and the defaults and examples of its parameters.
-
-    Args:
-        freshness: The freshness classes of its source.
-        tool_model: The tool in YAML.
-        entry: The compiled tool; defaults and examples are validated by its schema.
-        where: Returns ``file:line`` of a key of the tool.
-    """
+    """Yield problems of a tool: its freshness class, its schemas, and the defaults and examples of its parameters."""
     if tool_model.freshness not in freshness:
         yield f"{where('freshness')}: freshness {tool_model.freshness!r} is not one of {', '.join(freshness)}"
     if problems := list(_schemas(tool_model, entry["parameters"], where)):

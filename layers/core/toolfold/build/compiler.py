@@ -37,12 +37,7 @@ from toolfold.sources.registry import adapter_names
 
 
 def renamed(tool: Tool, names: Mapping[str, str]) -> Tool:
-    """Return a tool under its name in the catalog, with references to tools of the same source.
-
-    Args:
-        tool: The tool.
-        names: The name that the source has for a tool → its name in the catalog.
-    """
+    """Return a tool under its name in the catalog, with references to tools of the same source."""
 
     def name(old: str) -> str:
         return names.get(old, old)

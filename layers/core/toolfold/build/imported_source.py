@@ -29,8 +29,6 @@ from toolfold.build.validation_errors import parse
 from toolfold.catalog.tokenizer import in_words
 from toolfold.execution.validation import SchemaError, compile_schema
 
-__all__ = ["load_imported_source", "parse_settings"]
-
 _MAX_TITLE, _MAX_DESCRIPTION = 150, 2000
 _MIN_SUMMARY = 10
 _MAX_TAGS, _MAX_NAME = 6, 64
@@ -40,15 +38,7 @@ _NOT_IN_TAG = re.compile(r"[^a-z0-9]+")
 def load_imported_source(
     importer: Importer[Any], folder: Path, document: yaml_loader.Document, problems: list[str]
 ) -> LoadedSource | None:
-    """Return the source in ``folder``, or None where it cannot be read.
-
-    Args:
-        importer: Reads sources of its kind.
-        folder: The folder of the source.
-        document: Its ``source.yaml``.
-        problems: Receives what is wrong, each as ``file:line: problem``. What is wrong with one tool is in ``left_out``
-            of the result: the others compile.
-    """
+    """Return the source in ``folder``, or None where it cannot be read."""
     settings = parse_settings(importer, folder, document, problems)
     if settings is None:
         return None

@@ -4,130 +4,35 @@
 model, and excessive length. :data:`RULES` lists the rules; ``docs/reference/catalog-format.md`` explains them. The
 thresholds were chosen so that the 129 tools of Alpha Vantage pass, and a reworded copy of one of them does not.
 
-Check the texts of imported tools: others wrote them, so that all findings are warnings.
-
-The thresholds are wider than those of :mod:`toolfold.build.lint`, and every rule takes one pass over the tools of a
-source: a document of GitHub has a thousand. ``overlay.yaml`` is where a text is corrected.
+Others wrote the texts of imported tools, so that their findings are warnings, with wider thresholds. Every rule for
+them takes one pass over the tools: a document of GitHub has a thousand.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolfold.build import prompt_injection, yaml_loader
 from toolfold.build.compiler import compile_sources
-from toolfold.build.typed_secrets import check_secrets
+from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.build.validation_errors import Finding
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Tool
-from toolfold.catalog.entries import Tool as Compiled
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.errors import SourceError
 from toolfold.results import tokens
-
-MIN_IMPORTED_WORDS = 3
-"""Specific words of summary and description. Below it a tool is found by its name alone."""
-
-MAX_IMPORTED_LINE_TOKENS = 60
-"""Of ``NAME: summary``: twice what a hand-written tool may have. Names of operations are long."""
-
-MAX_IMPORTED_SCHEMA_TOKENS = 1_500
-"""Of name, description and parameters: what TOOL_GET returns for one tool."""
-
-MAX_SHOWN = 20
-"""Findings of one rule and source that are listed; the last says how many more there are."""
-
-_OVERLAY = "write {} in overlay.yaml"
-
-GENERIC = frozenset(
-    stems(
-        "api data dataset endpoint feature function information info item method object operation output query record "
-        "request response result service tool utility value various thing return fetch retrieve provide allow enable "
-        "use useful helper general generic main new"
-    )
-)
-"""Terms that apply to every tool."""
-
-
-def check_imported(catalog: Catalog, locations: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield warnings about the texts of imported tools.
-
-    Args:
-        catalog: the compiled catalog.
-        locations: name of each imported tool → ``file:line`` of its description.
-    """
-    counts: Counter[tuple[str, str]] = Counter()
-    last: dict[tuple[str, str], Finding] = {}
-    for source, finding in _findings(catalog, locations):
-        key = (source, finding.rule)
-        counts[key] += 1
-        if counts[key] <= MAX_SHOWN:
-            yield finding
-        else:
-            last[key] = finding
-    for (source, rule), found in last.items():
-        problem = f"{counts[source, rule] - MAX_SHOWN} more tools of {source} have the same problem"
-        yield Finding(found.file, found.line, rule, problem, found.advice, is_warning=True)
-
-
-def _findings(catalog: Catalog, locations: Mapping[str, str]) -> Iterator[tuple[str, Finding]]:
-    summaries: dict[tuple[str, frozenset[str]], str] = {}
-    texts: dict[tuple[str, frozenset[str]], str] = {}
-    for name, where in locations.items():
-        tool = catalog.get(name)
-        if tool is None:
-            continue
-        summary, text = frozenset(stems(tool.summary)), frozenset(stems(f"{tool.summary} {tool.description}"))
-        for rule, problem, advice in (*_wording(tool, summary, text), *_sizes(tool)):
-            yield tool.source, _imported_finding(name, where, rule, problem, advice)
-        alike = texts.setdefault((tool.source, text), name)
-        same = summaries.setdefault((tool.source, summary), name)
-        if alike != name:
-            problem = f"summary and description have the same words as those of {alike}"
-            yield tool.source, _imported_finding(name, where, "too-alike", problem, _OVERLAY.format("the difference"))
-        elif same != name:
-            problem = f"the summary has the same words as that of {same}"
-            yield (
-                tool.source,
-                _imported_finding(name, where, "same-summary", problem, _OVERLAY.format("the difference")),
-            )
-
-
-def _wording(tool: Tool, summary: frozenset[str], text: frozenset[str]) -> Iterator[tuple[str, str, str]]:
-    named = set(stems(f"{in_words(tool.name)} {tool.title}"))
-    if len(text - GENERIC) < MIN_IMPORTED_WORDS:
-        problem = f"summary and description have {len(text - GENERIC)} specific words"
-        yield "too-short", problem, _OVERLAY.format("a description")
-    elif not summary - named - GENERIC:
-        yield "says-the-name", "the summary only repeats the name", _OVERLAY.format("a summary")
-
-
-def _sizes(tool: Tool) -> Iterator[tuple[str, str, str]]:
-    if (cost := tokens.count(f"{tool.name}: {tool.summary}")) > MAX_IMPORTED_LINE_TOKENS:
-        yield "line-tokens", f"name and summary have about {cost} tokens", _OVERLAY.format("a shorter summary")
-    schema = {"description": f"{tool.summary}. {tool.description}", "parameters": tool.parameters}
-    text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-    if (cost := tokens.count(text)) > MAX_IMPORTED_SCHEMA_TOKENS:
-        properties = json_schema.properties(tool.parameters)
-        longest = max(properties, key=lambda name: len(json.dumps(properties[name])), default="no parameter")
-        problem = f"its schema has about {cost:,} tokens, most of them in {longest}"
-        yield "schema-tokens", problem, "leave the tool out with exclude where it is not needed"
-
-
-def _imported_finding(name: str, where: str, rule: str, problem: str, advice: str) -> Finding:
-    file, _, line = where.rpartition(":")
-    return Finding(file, int(line), rule, f"{name}: {problem}", advice, is_warning=True)
-
 
 RULES = {
     "source": "the YAML compiles",
@@ -155,20 +60,74 @@ MAX_SIMILARITY = 0.6
 0.57; a copy with one word in four changed has 0.7."""
 
 MIN_WORDS = 10
-"""Minimum number of different, specific words in summary and description. The minimum of Alpha Vantage is 14."""
-
 MAX_LINE_TOKENS = 30
-"""Maximum tokens of ``NAME: summary``. Alpha Vantage has 18 on average; every listing of the tools contains them."""
-
 MAX_SCHEMA_TOKENS = 350
-"""Maximum tokens of name, description and parameters as compact JSON, for up to :data:`USUAL_PARAMETERS`."""
-
 USUAL_PARAMETERS = 6
 PARAMETER_TOKENS = 50
 """Tokens that each further parameter may add. A parameter has 25 (a flag) to 60 (a month with its pattern)."""
 
+
+class _Limits(NamedTuple):
+    """Thresholds of the texts of one tool, and what to do about a finding: rule → advice.
+
+    Attributes:
+        words: Minimum number of different, specific words in summary and description. Below that of imported tools, a
+            tool is found by its name alone; the minimum of Alpha Vantage is 14.
+        line_tokens: Maximum tokens of ``NAME: summary``, which every listing has. Alpha Vantage has 18 on average.
+        schema_tokens: Maximum tokens of name, description and parameters as compact JSON, for up to
+            :data:`USUAL_PARAMETERS`: what TOOL_GET returns for one tool.
+        parameter_tokens: What each further parameter may add.
+    """
+
+    words: int
+    line_tokens: int
+    schema_tokens: int
+    parameter_tokens: int
+    advice: Mapping[str, str]
+
+
+_WRITTEN = _Limits(
+    MIN_WORDS,
+    MAX_LINE_TOKENS,
+    MAX_SCHEMA_TOKENS,
+    PARAMETER_TOKENS,
+    {
+        "says-the-name": "state what the tool returns, for what, and how often or how far back",
+        "too-short": f"write at least {MIN_WORDS}: units, limits, the difference from similar tools",
+        "line-tokens": f"shorten the summary to {MAX_LINE_TOKENS}",
+        "schema-tokens": "shorten descriptions to {most}",
+        "same-summary": "state in each what the other does not have",
+    },
+)
+_IMPORTED = _Limits(
+    3,
+    60,
+    1_500,
+    0,
+    {
+        "says-the-name": "write a summary in overlay.yaml",
+        "too-short": "write a description in overlay.yaml",
+        "line-tokens": "write a shorter summary in overlay.yaml",
+        "schema-tokens": "leave the tool out with exclude where it is not needed",
+        "same-summary": "write the difference in overlay.yaml",
+    },
+)
+
+MAX_SHOWN = 20
+"""Findings of one rule and imported source that are listed; the last says how many more there are."""
+
 _CORRECT = "correct it first; the other rules need a compiled catalog"
 _EXCLUDE = "correct the document, or accept it with exclude in source.yaml"
+
+GENERIC = frozenset(
+    stems(
+        "api data dataset endpoint feature function information info item method object operation output query record "
+        "request response result service tool utility value various thing return fetch retrieve provide allow enable "
+        "use useful helper general generic main new"
+    )
+)
+"""Terms that apply to every tool."""
+
 
 WAIVER = re.compile(r"#\s*lint: allow ([a-z-]+): \S+")
 """A comment that suppresses a finding on its line: ``# lint: allow schema-tokens: reason``."""
@@ -187,47 +146,47 @@ _EMPTY = re.compile(
 """Phrases without information: references to the tool, praise, placeholders, and open-ended lists."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Tool:
-    """A tool, compiled and in YAML, with the sets of words that the rules compare."""
+    """A compiled tool, where it is described, and the sets of words that the rules compare.
 
-    compiled: Compiled
-    yaml_entry: Mapping[str, Any]
-    document: yaml_loader.Document
-    at: yaml_loader.Location
-    named: set[str] = field(init=False)
-    summary: set[str] = field(init=False)
-    text: set[str] = field(init=False)
-    shape: set[str] = field(init=False)
+    ``yaml_entry`` is empty for an imported tool.
+    """
 
-    def __post_init__(self) -> None:
-        tool = self.compiled
-        for name, value in (
-            ("named", set(stems(f"{in_words(tool.name)} {tool.title}"))),
-            ("summary", set(stems(tool.summary))),
-            ("text", set(stems(f"{tool.summary} {tool.description}"))),
-            (
-                "shape",
-                {
-                    f"{key} {' '.join(json_schema.type_words(tool.parameters, rule))} {rule.get('enum')}"
-                    for key, rule in json_schema.properties(tool.parameters).items()
-                },
-            ),
-        ):
-            object.__setattr__(self, name, value)
+    compiled: Tool
+    where: Callable[..., str]
+    limits: _Limits
+    yaml_entry: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return self.compiled.name
 
-    def written(self, key: str) -> str:
-        """Return a text of the YAML, or what the compiler made in its place."""
-        return str(self.yaml_entry.get(key) or getattr(self.compiled, key))
+    @cached_property
+    def named(self) -> frozenset[str]:
+        return frozenset(stems(f"{in_words(self.name)} {self.compiled.title}"))
 
-    def finding(self, rule: str, problem: str, advice: str, *at: str | int) -> Finding:
-        found = _finding(self.document, (*self.at, *at), rule, f"{self.name}: {problem}", advice)
+    @cached_property
+    def summary(self) -> frozenset[str]:
+        return frozenset(stems(self.compiled.summary))
+
+    @cached_property
+    def text(self) -> frozenset[str]:
+        return frozenset(stems(f"{self.compiled.summary} {self.compiled.description}"))
+
+    @cached_property
+    def shape(self) -> frozenset[str]:
+        parameters = self.compiled.parameters
+        return frozenset(
+            f"{key} {' '.join(json_schema.type_words(parameters, rule))} {rule.get('enum')}"
+            for key, rule in json_schema.properties(parameters).items()
+        )
+
+    def finding(self, rule: str, problem: str, at: str, *more: str | int, advice: str = "") -> Finding:
         # Of a tool with a request of its own, no text is required.
-        return replace(found, is_warning="path" in self.yaml_entry)
+        is_warning = self.limits is _IMPORTED or "path" in self.yaml_entry
+        advice = advice or self.limits.advice[rule]
+        return _finding(self.where(at, *more), rule, f"{self.name}: {problem}", advice, is_warning=is_warning)
 
 
 def check(folder: Path) -> list[Finding]:
@@ -240,48 +199,61 @@ def check(folder: Path) -> list[Finding]:
     except SourceError as error:
         return [_from_compiler(problem) for problem in error.problems]
     catalog = parse_catalog(compiled.text.encode())
-    documents = [yaml_loader.load(path) for path in sorted(folder.glob("*/*.yaml")) if _is_written(path)]
-    tools = list(_tools(catalog, documents))
+    documents = list(_documents(path for path in sorted(folder.glob("*/*.yaml")) if _is_written(path)))
+    tools = list(_written_tools(catalog, documents))
     found = [finding for document in documents for finding in _check_injection(document)]
     found += _secrets(documents)
     for tool in tools:
-        found += [*_check_wording(tool), *_check_tokens(tool)]
-    found += [*_check_similarity(tools), *_check_shared_phrases(tools)]
+        found += [*_check_texts(tool), *_check_wording(tool)]
+    found += [*_check_same_texts(tools), *_check_similarity(tools), *_check_shared_phrases(tools)]
     kept = _without_waived(found)
     kept += [_from_compiler(problem, "left-out", _EXCLUDE) for problem in compiled.left_out]
     written = {tool.name for tool in tools}
-    kept += check_imported(catalog, {name: where for name, where in compiled.imported.items() if name not in written})
+    kept += _check_imported(catalog, {name: at for name, at in compiled.imported.items() if name not in written})
     return sorted(kept, key=lambda finding: (finding.file, finding.line, finding.rule))
 
 
 def find_secrets(folder: Path) -> list[Finding]:
     """Return a warning for each secret that is typed into a ``source.yaml`` below ``folder``."""
-    return _without_waived(_secrets(yaml_loader.load(path) for path in sorted(folder.glob("*/source.yaml"))))
+    return _without_waived(_secrets(_documents(sorted(folder.glob("*/source.yaml")))))
+
+
+def _documents(paths: Iterable[Path]) -> Iterator[yaml_loader.Document]:
+    for path in paths:
+        try:
+            yield yaml_loader.load(path)
+        except SourceError:  # which the compiler reports
+            continue
+
+
+def _is_written(path: Path) -> bool:
+    """Return whether a file was written for this catalog, as the document of an OpenAPI service was not."""
+    for source in _documents([path.with_name("source.yaml")]):
+        if isinstance(source.data, dict) and source.data.get("kind") == "openapi":
+            return path.name not in (source.data.get("document"), "openapi.yaml")
+    return True
 
 
 def _secrets(documents: Iterable[yaml_loader.Document]) -> list[Finding]:
-    sources = [document for document in documents if Path(document.path).name == "source.yaml"]
-    return [finding for document in sources for finding in check_secrets(document)]
+    found = []
+    for document in documents:
+        path = Path(document.path)
+        if path.name == "source.yaml" and isinstance(document.data, dict):
+            for at, name, advice in find_typed_secrets({"id": path.parent.name, **document.data}):
+                where = document.where(at)
+                found.append(_finding(where, "typed-secret", f"{name}: {PROBLEM}", advice, is_warning=True))
+    return found
 
 
 def _without_waived(findings: list[Finding]) -> list[Finding]:
     """Return the findings whose lines do not accept them."""
     lines = {file: Path(file).read_text(encoding="utf-8").splitlines() for file in {one.file for one in findings}}
-    return [finding for finding in findings if not _is_waived(finding, lines[finding.file][finding.line - 1])]
 
+    def is_waived(finding: Finding) -> bool:
+        waiver = WAIVER.search(lines[finding.file][finding.line - 1])
+        return waiver is not None and waiver[1] == finding.rule
 
-def _is_waived(finding: Finding, line: str) -> bool:
-    waiver = WAIVER.search(line)
-    return waiver is not None and waiver[1] == finding.rule
-
-
-def _is_written(path: Path) -> bool:
-    """Return whether a file was written for this catalog, as the document of an OpenAPI service was not."""
-    source = path.with_name("source.yaml")
-    data = yaml_loader.load(source).data if source.exists() else None
-    if not isinstance(data, dict) or data.get("kind") != "openapi":
-        return True
-    return path.name not in (data.get("document"), "openapi.yaml")
+    return [finding for finding in findings if not is_waived(finding)]
 
 
 def _from_compiler(problem: str, rule: str = "source", advice: str = _CORRECT) -> Finding:
@@ -289,27 +261,55 @@ def _from_compiler(problem: str, rule: str = "source", advice: str = _CORRECT) -
     return Finding(file, int(line or 1), rule, text, advice)
 
 
-def _finding(document: yaml_loader.Document, at: yaml_loader.Location, rule: str, problem: str, advice: str) -> Finding:
-    file, _, line = document.where(at).rpartition(":")
-    return Finding(file, int(line), rule, problem, advice)
+def _finding(where: str, rule: str, problem: str, advice: str, *, is_warning: bool = False) -> Finding:
+    file, _, line = where.rpartition(":")
+    return Finding(file, int(line), rule, problem, advice, is_warning)
 
 
-def _tools(catalog: Catalog, documents: Iterable[yaml_loader.Document]) -> Iterator[_Tool]:
+def _written_tools(catalog: Catalog, documents: Iterable[yaml_loader.Document]) -> Iterator[_Tool]:
     for document in documents:
         listed = document.data.get("tools", ()) if isinstance(document.data, dict) else ()
         for number, yaml_entry in enumerate(listed if isinstance(listed, list) else ()):
             compiled = catalog.get(yaml_entry["name"])
             if compiled is None:  # a source whose tools are named after it
                 compiled = catalog.get(f"{Path(document.path).parent.name}__{yaml_entry['name']}")
-            assert compiled is not None, "what compiles is in the catalog"  # noqa: S101
-            yield _Tool(compiled, yaml_entry, document, ("tools", number))
+            if compiled is not None:  # it was left out otherwise
+                yield _Tool(compiled, _locator(document, number), _WRITTEN, yaml_entry)
+
+
+def _locator(document: yaml_loader.Document, number: int) -> Callable[..., str]:
+    return lambda *at: document.where(("tools", number, *at))
+
+
+def _check_imported(catalog: Catalog, locations: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield the first warnings of each rule about each source, and how many more there are."""
+    counts: Counter[tuple[str, str]] = Counter()
+    last: dict[tuple[str, str], Finding] = {}
+    tools = [
+        _Tool(tool, lambda *_, at=where: at, _IMPORTED)
+        for name, where in locations.items()
+        if (tool := catalog.get(name)) is not None
+    ]
+    for source, group in itertools.groupby(tools, key=lambda tool: tool.compiled.source):
+        members = list(group)
+        found = [finding for tool in members for finding in _check_texts(tool)] + list(_check_same_texts(members))
+        for finding in sorted(found, key=lambda finding: finding.line):
+            counts[source, finding.rule] += 1
+            if counts[source, finding.rule] <= MAX_SHOWN:
+                yield finding
+            else:
+                last[source, finding.rule] = finding
+    for (source, rule), finding in last.items():
+        problem = f"{counts[source, rule] - MAX_SHOWN} more tools of {source} have the same problem"
+        yield dataclasses.replace(finding, problem=problem)
 
 
 def _check_injection(document: yaml_loader.Document) -> Iterator[Finding]:
     for at, text in _texts(document.data):
         for what, words in prompt_injection.find_prompt_injection(text):
             advice = "describe what the tool returns, in visible characters"
-            yield _finding(document, at, "speaks-to-model", f"{_path(at)} {what}: {words}", advice)
+            path = ".".join(part for part in at if isinstance(part, str)) or "the file"
+            yield _finding(document.where(at), "speaks-to-model", f"{path} {what}: {words}", advice)
 
 
 def _texts(value: Any, at: yaml_loader.Location = ()) -> Iterator[tuple[yaml_loader.Location, str]]:
@@ -317,58 +317,62 @@ def _texts(value: Any, at: yaml_loader.Location = ()) -> Iterator[tuple[yaml_loa
         yield at, value
     elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from _texts(str(key), (*at, key))
+            yield (*at, key), key
             yield from _texts(inner, (*at, key))
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from _texts(inner, (*at, number))
 
 
-def _path(at: yaml_loader.Location) -> str:
-    return ".".join(str(part) for part in at if isinstance(part, str)) or "the file"
+def _check_texts(tool: _Tool) -> Iterator[Finding]:
+    """Yield findings about the words and the length of summary, description and parameters."""
+    limits, compiled = tool.limits, tool.compiled
+    count = len(tool.text - GENERIC)
+    if count < limits.words:
+        yield tool.finding("too-short", f"summary and description have {count} different specific words", "description")
+    if not tool.summary - tool.named - GENERIC and (limits is _WRITTEN or count >= limits.words):
+        yield tool.finding("says-the-name", "the summary only repeats the name", "summary")
+    if (cost := tokens.count(f"{tool.name}: {compiled.summary}")) > limits.line_tokens:
+        yield tool.finding("line-tokens", f"name and summary have about {cost} tokens", "summary")
+    properties = json_schema.properties(compiled.parameters)
+    most = limits.schema_tokens + max(0, len(properties) - USUAL_PARAMETERS) * limits.parameter_tokens
+    description = f"{compiled.summary}. {compiled.description}"
+    schema = {"name": tool.name, "description": description, "parameters": compiled.parameters}
+    if (cost := tokens.count(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))) > most:
+        longest = max(properties, key=lambda name: len(json.dumps(properties[name])), default="no parameter")
+        advice = limits.advice["schema-tokens"].format(most=most)
+        problem = f"its schema has about {cost:,} tokens, most of them in {longest}"
+        yield tool.finding("schema-tokens", problem, "parameters", advice=advice)
 
 
 def _check_wording(tool: _Tool) -> Iterator[Finding]:
-    """Yield findings about the wording of summary, description and example queries."""
-    if not tool.summary - tool.named - GENERIC:
-        advice = "state what the tool returns, for what, and how often or how far back"
-        yield tool.finding("says-the-name", "the summary only repeats the name", advice, "summary")
-    if (count := len(tool.text - GENERIC)) < MIN_WORDS:
-        problem = f"summary and description have {count} different specific words"
-        advice = f"write at least {MIN_WORDS}: units, limits, the difference from similar tools"
-        yield tool.finding("too-short", problem, advice, "description")
+    """Yield findings about what only a person writes."""
     for key in ("summary", "description"):
-        if found := _EMPTY.search(tool.written(key)):
-            advice = "remove it, or state what only this tool does"
-            yield tool.finding("empty-words", f"the {key} contains {found.group()!r}", advice, key)
+        text = str(tool.yaml_entry.get(key) or getattr(tool.compiled, key))
+        if found := _EMPTY.search(text):
+            problem, advice = f"the {key} contains {found.group()!r}", "remove it, or state what only this tool does"
+            yield tool.finding("empty-words", problem, key, advice=advice)
     if (count := len(tool.yaml_entry.get("example_queries", ()))) not in EXAMPLE_QUERIES:
         advice = f"write {EXAMPLE_QUERIES.start} to {EXAMPLE_QUERIES.stop - 1}, each in other words"
-        yield tool.finding("example-queries", f"has {count} example queries", advice, "example_queries")
+        yield tool.finding("example-queries", f"has {count} example queries", "example_queries", advice=advice)
 
 
-def _check_tokens(tool: _Tool) -> Iterator[Finding]:
-    compiled = tool.compiled
-    if (cost := tokens.count(f"{tool.name}: {compiled.summary}")) > MAX_LINE_TOKENS:
-        problem = f"name and summary have about {cost} tokens"
-        yield tool.finding("line-tokens", problem, f"shorten the summary to {MAX_LINE_TOKENS}", "summary")
-    description = f"{compiled.summary}. {compiled.description}"
-    schema = {"name": tool.name, "description": description, "parameters": compiled.parameters}
-    properties = json_schema.properties(compiled.parameters)
-    more = max(0, len(properties) - USUAL_PARAMETERS)
-    max_tokens = MAX_SCHEMA_TOKENS + more * PARAMETER_TOKENS
-    if (cost := tokens.count(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))) > max_tokens:
-        longest = max(properties, key=lambda name: tokens.count(json.dumps(properties[name])), default="no parameter")
-        problem = f"its schema has about {cost} tokens, most of them in {longest}"
-        yield tool.finding("schema-tokens", problem, f"shorten descriptions to {max_tokens}", "parameters")
+def _check_same_texts(tools: Iterable[_Tool]) -> Iterator[Finding]:
+    """Yield the tools whose texts have the words of an earlier one's."""
+    summaries: dict[frozenset[str], _Tool] = {}
+    texts: dict[frozenset[str], _Tool] = {}
+    for tool in tools:
+        alike, same = texts.setdefault(tool.text, tool), summaries.setdefault(tool.summary, tool)
+        if alike is not tool and tool.limits is _IMPORTED:  # the similarity of others is measured
+            problem, advice = f"summary and description have the same words as those of {alike.name}", "same-summary"
+            yield tool.finding("too-alike", problem, "summary", advice=tool.limits.advice[advice])
+        elif same is not tool:
+            problem = f"the summary has the same words as {same.name}'s ({same.where('summary')})"
+            yield tool.finding("same-summary", problem, "summary")
 
 
 def _check_similarity(tools: list[_Tool]) -> Iterator[Finding]:
     for tool, other in itertools.combinations(tools, 2):
-        if tool.summary == other.summary:
-            location = other.document.where((*other.at, "summary"))
-            advice = "state in each what the other does not have"
-            problem = f"the summary has the same words as {other.name}'s ({location})"
-            yield tool.finding("same-summary", problem, advice, "summary")
         if _is_distinguished(tool, other):
             continue
         parts = {
@@ -382,12 +386,12 @@ def _check_similarity(tools: list[_Tool]) -> Iterator[Finding]:
         parts["name"] = difflib.SequenceMatcher(None, tool.name, other.name, autojunk=False).ratio()
         if _similarity(parts) >= MAX_SIMILARITY:
             shown = ", ".join(f"{part} {100 * share:.0f} %" for part, share in parts.items())
-            problem = f"is too similar to {other.name} ({other.document.where(other.at)}): {shown}"
+            problem = f"is too similar to {other.name} ({other.where('name')}): {shown}"
             advice = (
                 "merge them, or state the difference in both summaries, or list in use_instead which requests belong "
                 "to the other"
             )
-            yield tool.finding("too-alike", problem, advice, "name")
+            yield tool.finding("too-alike", problem, "name", advice=advice)
 
 
 def _is_distinguished(tool: _Tool, other: _Tool) -> bool:
@@ -405,23 +409,23 @@ def _similarity(parts: Mapping[str, float]) -> float:
     return sum(SIMILARITY_WEIGHTS[part] * share for part, share in parts.items())
 
 
-def _overlap(one: set[str], other: set[str]) -> float:
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one or other else 1.0
 
 
 def _check_shared_phrases(tools: list[_Tool]) -> Iterator[Finding]:
     """Yield aliases and example queries of one tool that are a name, an alias or an example query of another."""
-    named = {_normalized(in_words(tool.name)): (tool.name, "names") for tool in tools}
+
+    def normalized(phrase: str) -> str:
+        return " ".join(phrase.lower().split())
+
+    named = {normalized(in_words(tool.name)): (tool.name, "names") for tool in tools}
     queried: dict[str, tuple[str, str]] = {}
     for tool in tools:
         for key, owners in (("aliases", named), ("example_queries", queried)):
             for number, phrase in enumerate(tool.yaml_entry.get(key, ())):
-                name, what = owners.setdefault(_normalized(phrase), (tool.name, key))
+                name, what = owners.setdefault(normalized(phrase), (tool.name, key))
                 if name != tool.name:
                     problem = f"{phrase!r} is also in the {what} of {name}"
                     advice = "keep it only in the tool that serves it"
-                    yield tool.finding("shared-words", problem, advice, key, number)
-
-
-def _normalized(phrase: str) -> str:
-    return " ".join(phrase.lower().split())
+                    yield tool.finding("shared-words", problem, key, number, advice=advice)

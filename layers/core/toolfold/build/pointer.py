@@ -28,8 +28,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["MAX_HISTORY", "Pointer", "Version", "Writer", "parse_pointer", "point_to"]
-
 MAX_HISTORY = 20
 """Earlier versions that a pointer lists. Gateways read the pointer every minute, so it stays below 8 kB."""
 
@@ -127,18 +125,7 @@ def point_to(
     withdraw: bool = False,
     automatic: bool = False,
 ) -> Pointer:
-    """Return the pointer that makes ``content`` current after ``former``.
-
-    Args:
-        content: The compiled catalog.
-        tools: How many tools it has.
-        writer: What publishes it.
-        published_by: Who.
-        now: When.
-        former: The pointer that is replaced; None: no pointer can be read.
-        withdraw: Mark the catalog that is replaced as withdrawn, as a rollback does.
-        automatic: Whether a deployment and the schedule may replace it although ``writer`` is a person.
-    """
+    """Return the pointer that makes ``content`` current after ``former``."""
     head_line = content[: content.find(b"\n") + 1]
     time = format_time(now)
     sha256 = hashlib.sha256(content).hexdigest()

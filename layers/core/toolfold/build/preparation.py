@@ -18,8 +18,6 @@ from toolfold.catalog.allow_list import AllowList, command_of
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CatalogRejected
 
-__all__ = ["Refresh", "check_allowed", "prepare_catalog", "refreshed"]
-
 Refresh = Callable[[Path], None]
 """Updates the YAML of its source in a folder of sources, for example from a document that the source publishes. What
 it raises ends the publication. The sources that are YAML alone need none."""

@@ -21,19 +21,6 @@ from toolfold.catalog.reader import CachedBlockReader, parse_head
 from toolfold.catalog.store import POINTER, object_name
 from toolfold.errors import CatalogRejected, CatalogUnavailable, PublishConflict, SettingsError, VersionNotFound
 
-__all__ = [
-    "Author",
-    "Outcome",
-    "Publication",
-    "check_catalog",
-    "choose_earlier",
-    "find_version",
-    "publish",
-    "publish_catalog",
-    "read_current",
-    "roll_back",
-]
-
 MIN_HASH_DIGITS = 4
 """Shortest beginning of a hash that names a version."""
 

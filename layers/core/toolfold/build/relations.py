@@ -130,13 +130,7 @@ class RelatedTool(NamedTuple):
 def compile_relations(
     related: Sequence[RelatedTool], names: Sequence[str], problems: list[str]
 ) -> dict[str, list[list[str]]]:
-    """Return the entry ``relations`` of each tool: ``[to, kind]``, and ``via`` where it is given.
-
-    Args:
-        related: the tools that have relations.
-        names: the names of all tools.
-        problems: receives unknown tools, repeated relations, and cycles of ``needs_output_of``, with file and line.
-    """
+    """Return the entry ``relations`` of each tool: ``[to, kind]``, and ``via`` where it is given."""
     known = {name_key(name): name for name in names}
     compiled: dict[str, list[list[str]]] = {}
     needs: dict[str, dict[str, _Place]] = {}

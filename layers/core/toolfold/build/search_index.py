@@ -107,13 +107,7 @@ def _postings(found: Mapping[int, float], tools: int) -> list[int]:
 
 
 class MemoryIndex:
-    """What a search reads of a catalog, for tools that are not compiled yet.
-
-    Args:
-        tools: field → texts, for each tool.
-        vocabularies: further meanings of words.
-        semantic: term → positions and weights, as ``catalog.semantic.decode`` returns them.
-    """
+    """What a search reads of a catalog, for tools that are not compiled yet."""
 
     semantic_share = 0.0
 

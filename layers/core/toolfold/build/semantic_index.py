@@ -67,9 +67,6 @@ def build(tools: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[dict[str, s
     """Return term → encoded postings of the nearest tools, and their share (:func:`_share`).
 
     Returns nothing without the vectors of words, and for fewer than two tools.
-
-    Args:
-        tools: Position → field → texts, the fields as for ``search_index.build``.
     """
     if len(tools) < 2 or not is_available():
         return {}, 0.0
@@ -123,11 +120,7 @@ def vectors(texts: Sequence[str]) -> Array:
 
 
 def encode(postings: Sequence[tuple[int, int]]) -> str:
-    """Return the text of pairs of position and weight, which ``catalog.semantic.decode`` reads.
-
-    Args:
-        postings: In ascending order of the positions.
-    """
+    """Return the text of pairs of position and weight, which ``catalog.semantic.decode`` reads."""
     characters = []
     before = 0
     for position, weight in postings:

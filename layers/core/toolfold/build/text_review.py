@@ -60,14 +60,7 @@ class UnreadText(NamedTuple):
 def unread_texts(
     settings: ImporterSettings, document: Document, found: ImportedSource, overlay: Overlay
 ) -> Iterator[UnreadText]:
-    """Yield the texts of a source that look like instructions to a model and that no person has read yet.
-
-    Args:
-        settings: The content of ``source.yaml``.
-        document: The same with line numbers.
-        found: What the importer found.
-        overlay: The content of ``overlay.yaml``: what it replaces, a person has written.
-    """
+    """Yield the texts of a source that look like instructions to a model and that no person has read yet."""
     texts: list[tuple[str, str, str, str]] = []
     for tool in found.tools:
         own = overlay.tools.get(tool.name, ToolOverlay())

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from toolfold.build import yaml_loader
-from toolfold.build.validation_errors import Finding
 from toolfold.catalog.allow_list import own_variable
 
-__all__ = ["PROBLEM", "SECRET_NAME", "check_secrets", "find_typed_secrets"]
-
-RULE = "typed-secret"
 PROBLEM = "its value looks like a secret, and the catalog shows it to all who read it"
 
 SECRET_NAME = re.compile(
@@ -84,15 +79,6 @@ def find_typed_secrets(settings: Mapping[str, Any]) -> list[tuple[yaml_loader.Lo
         if name := _in_url(str(settings.get(key) or "")):
             found.append(((key,), name, f"leave it out, add auth: {{query_key: {name}}}, and set {variable}"))
     return found
-
-
-def check_secrets(document: yaml_loader.Document) -> Iterator[Finding]:
-    """Yield a warning for each value in a ``source.yaml`` that looks like a secret."""
-    if not isinstance(document.data, dict):
-        return
-    for at, name, advice in find_typed_secrets({"id": Path(document.path).parent.name, **document.data}):
-        file, _, line = document.where(at).rpartition(":")
-        yield Finding(file, int(line), RULE, f"{name}: {PROBLEM}", advice, is_warning=True)
 
 
 def _in_arguments(arguments: Sequence[Any]) -> Iterator[tuple[int, str]]:

@@ -60,14 +60,7 @@ def located(
     at: yaml_loader.Location,
     model: type[BaseModel] | None = None,
 ) -> list[str]:
-    """Return each error once, as ``file:line: key: problem``.
-
-    Args:
-        error: What pydantic found.
-        document: The file.
-        at: Where in the file the validated value is.
-        model: What it was validated as; an unknown key is then reported with the nearest known one.
-    """
+    """Return each error once, as ``file:line: key: problem``."""
     found: dict[str, None] = {}
     for item in error.errors():
         location, message = (*at, *item["loc"]), item["msg"].removeprefix("Value error, ")

@@ -16,17 +16,9 @@ from toolfold.build.schema.sources import Source
 from toolfold.build.schema.tools import Category, Parameter
 from toolfold.build.validation_errors import located, parse
 
-__all__ = ["load_yaml_source"]
-
 
 def load_yaml_source(folder: Path, document: yaml_loader.Document, problems: list[str]) -> LoadedSource | None:
-    """Return the source in ``folder``, or None where ``source.yaml`` has errors.
-
-    Args:
-        folder: The folder of the source.
-        document: Its ``source.yaml``.
-        problems: Receives what is wrong, each as ``file:line: problem``.
-    """
+    """Return the source in ``folder``, or None where ``source.yaml`` has errors."""
     source = parse(Source, document, document.data, problems)
     if source is None:
         return None

@@ -64,13 +64,7 @@ def overlay_line(folder: Path, *at: str | int) -> str:
 
 
 def read_overlay(folder: Path, names: list[str], problems: list[str]) -> Overlay:
-    """Return the overlay in ``folder``; empty without that file.
-
-    Args:
-        folder: The folder of a source.
-        names: The names that the source has for its tools.
-        problems: Receives what is wrong, each as ``file:line: problem``.
-    """
+    """Return the overlay in ``folder``; empty without that file."""
     path = folder / OVERLAY
     if not path.exists():
         return Overlay()
@@ -284,12 +278,12 @@ SnapshotT = TypeVar("SnapshotT")
 def read_snapshot(
     folder: Path, source_id: str, parse: Callable[[str], SnapshotT], problems: list[str]
 ) -> SnapshotT | None:
-    """Return the snapshot in ``folder``, which a refresh wrote and a person reviewed; None where there is none.
+    """Return the snapshot in ``folder``, which a refresh wrote and a person reviewed; None without one.
 
     Args:
         folder: The folder of the source.
         source_id: Its id.
-        parse: Returns the snapshot in a text; raises ``ValueError`` with the reason where it is none.
+        parse: Returns the snapshot in a text; raises ``ValueError`` with the reason where it is not a snapshot.
         problems: Receives what is wrong.
     """
     path = folder / SNAPSHOT

@@ -42,11 +42,6 @@ _PASSWORD = re.compile(r"//[^\s/@]+@")
 def ask(settings: McpSettings, process_settings: Settings, progress: Callable[[str], None]) -> Snapshot:
     """Return what the server of a source lists.
 
-    Args:
-        settings: Its ``source.yaml``.
-        process_settings: The settings of this process, which say what a source may start or reach.
-        progress: Called with each step.
-
     Raises:
         SourceError: The server cannot be reached, or its answer cannot be used.
     """

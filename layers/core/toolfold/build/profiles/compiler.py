@@ -86,13 +86,7 @@ class Known(NamedTuple):
 
 
 def unknown_values(selection: Selection | None, known: Known, where: Where) -> Iterator[str]:
-    """Yield a problem for each value that the catalog does not have, with the closest one.
-
-    Args:
-        selection: The conditions.
-        known: What there is.
-        where: Returns ``file:line`` of a key of the conditions.
-    """
+    """Yield a problem for each value that the catalog does not have, with the closest one."""
     for field, values in (selection.model_dump(exclude_none=True) if selection else {}).items():
         for value in values:
             if not known.find(field, value):
@@ -175,13 +169,7 @@ class CompiledProfiles(NamedTuple):
 
 
 def compile_profiles(folder: Path, parts: CatalogParts, problems: list[str]) -> CompiledProfiles:
-    """Compile ``profiles.yaml`` in ``folder``, or, without one, the profile ``default``.
-
-    Args:
-        folder: The folder of the sources.
-        parts: What is compiled already.
-        problems: Receives what is wrong, each as ``file:line: problem``.
-    """
+    """Compile ``profiles.yaml`` in ``folder``, or, without one, the profile ``default``."""
     path = folder / FILE
     document = yaml_loader.load(path) if path.exists() else yaml_loader.parse(path, "")
     try:

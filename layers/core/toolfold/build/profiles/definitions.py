@@ -42,14 +42,7 @@ against the whole schema, and its error has what was left out."""
 
 
 def definition_of(name: str, entry: Mapping[str, Any], requests: Sequence[str], left_out: str) -> dict[str, Any]:
-    """Return the definition of one tool, with ``select`` where its answers are data.
-
-    Args:
-        name: Its name.
-        entry: Its compiled entry.
-        requests: Example requests that need it.
-        left_out: A parameter that is not listed; empty: none. A call may have it.
-    """
+    """Return the definition of one tool, with ``select`` where its answers are data."""
     schema, premium = entry["parameters"], entry["hints"].get("premium", {})
     properties = {
         key: rule
@@ -152,15 +145,7 @@ def make_groups(
     formats: Mapping[str, str],
     taken: Collection[str],
 ) -> list[Group]:
-    """Return the groups of ``tools``, in the order of ``categories``.
-
-    Args:
-        categories: Those of the catalog.
-        tools: The tools that are listed.
-        kinds: Source → its kind; see ``catalog.profiles.kind_of``.
-        formats: Source → its parameter for the form of an answer, which is left out.
-        taken: Names that a group cannot have, in upper case.
-    """
+    """Return the groups of ``tools``, in the order of ``categories``."""
     names = _Names(taken)
     groups: list[Group] = []
     for category in categories:
@@ -309,13 +294,7 @@ _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 
 
 def make_kinds(sources: Mapping[str, Any], tools: Sequence[Member], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the definitions of the kinds of which there are tools, and that of ``request_tools``.
-
-    Args:
-        sources: Id → compiled entry.
-        tools: The tools that are listed.
-        kinds: Source → its kind; see ``catalog.profiles.kind_of``.
-    """
+    """Return the definitions of the kinds of which there are tools, and that of ``request_tools``."""
     made: list[dict[str, Any]] = []
     for kind, define in _DEFINE.items():
         members = [member for member in tools if kinds[member[1]["source"]] == kind]

@@ -19,15 +19,6 @@ from toolfold.build.schema.field_types import (
 from toolfold.build.schema.tools import ArgumentForms
 from toolfold.catalog.head_checks import FAULT_CODES
 
-__all__ = [
-    "MAX_PREFIX",
-    "Auth",
-    "Fault",
-    "OAuth2",
-    "Source",
-    "SourceSettings",
-]
-
 MAX_PREFIX = 32
 """Characters of the id of a source that is part of the names of its tools: half of a name."""
 

@@ -19,20 +19,6 @@ from toolfold.build.schema.field_types import (
     Tag,
 )
 
-__all__ = [
-    "HINTS",
-    "ArgumentForms",
-    "Category",
-    "FoundBy",
-    "FreeInstead",
-    "JsonShape",
-    "Parameter",
-    "Returns",
-    "Tickers",
-    "Tool",
-    "UseInstead",
-]
-
 HINTS = ("complete", "finest", "selects_month", "premium", "free_items", "found_by", "repeated_as")
 """Keys of a parameter that say what answers lack, and what to call instead of a call that failed."""
 

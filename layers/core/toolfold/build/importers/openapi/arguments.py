@@ -15,8 +15,6 @@ from toolfold.build.importers.openapi.security import Credentials
 from toolfold.build.yaml_loader import Location
 from toolfold.fuzzy import spell_comparisons
 
-__all__ = ["Arguments", "add_parameters", "argument_name"]
-
 MAX_ARGUMENTS = 300
 """Parameters and fields of one operation. The largest of Stripe has 60."""
 
@@ -98,14 +96,6 @@ def add_parameters(
     credentials: Credentials,
 ) -> Arguments:
     """Return the arguments for the parameters of an operation.
-
-    Args:
-        path: The path, with placeholders.
-        operation_at: The location of the operation.
-        listed: The parameters of the path, then those of the operation, which replace them, each with its location.
-        references: The references of the document.
-        converter: Converts schemas of requests.
-        credentials: What authentication sends. It is not an argument.
 
     Raises:
         DocumentError: A parameter cannot be sent.

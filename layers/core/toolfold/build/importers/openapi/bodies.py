@@ -14,8 +14,6 @@ from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.security import Credentials
 from toolfold.build.yaml_loader import Location
 
-__all__ = ["add_body"]
-
 MAX_FIELDS = 60
 """Fields of an object that become arguments. Stripe has 53 in a body; a body with more stays one argument."""
 

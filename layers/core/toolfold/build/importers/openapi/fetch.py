@@ -36,12 +36,6 @@ _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.5"
 def fetch_document(url: str, source_id: str, process_settings: Settings, where: str) -> bytes:
     """Return the body of the response to a GET of ``url``, after redirects to hosts that are allowed.
 
-    Args:
-        url: Where the document is.
-        source_id: The id of the source.
-        process_settings: The settings of this process, which state what may be reached.
-        where: ``file:line`` of the URL.
-
     Raises:
         SourceError: The document cannot be fetched.
     """

@@ -272,14 +272,6 @@ def bind_operation(
 ) -> Binding:
     """Return what a call of ``operation`` takes, sends and returns.
 
-    Args:
-        operation: The operation.
-        data: The document.
-        references: Its references.
-        requests: Converts schemas of requests.
-        responses: Converts schemas of responses.
-        credentials: What authentication sends.
-
     Raises:
         DocumentError: The operation cannot be expressed.
     """

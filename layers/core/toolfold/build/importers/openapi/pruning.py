@@ -21,8 +21,6 @@ from toolfold.build.importers.openapi.schema_parts import (
 )
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 
-__all__ = ["MAX_SCHEMA_CHARS", "complete_schema"]
-
 MAX_SCHEMA_CHARS = 16_000
 """Characters of the schema of one tool as compact JSON, about 4,000 tokens."""
 
@@ -66,10 +64,6 @@ _STEPS = (
 
 def complete_schema(root: Schema, converter: SchemaConverter) -> tuple[Schema, bool]:
     """Return ``root`` with the ``$defs`` that it needs, and whether parts were left out.
-
-    Args:
-        root: The schema of the arguments, converted.
-        converter: What converted it.
 
     Raises:
         DocumentError: A definition has a reference that cannot be resolved.

@@ -12,8 +12,6 @@ from urllib.parse import unquote
 from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.yaml_loader import Location
 
-__all__ = ["References"]
-
 _MAX_CHAIN = 50
 """References that may lead to each other. A chain that is longer is a circle."""
 

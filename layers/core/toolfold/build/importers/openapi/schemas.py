@@ -37,8 +37,6 @@ from toolfold.build.importers.openapi.schema_parts import (
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog.json_schema import TYPES
 
-__all__ = ["SchemaConverter"]
-
 MAX_DEPTH = 24
 """Levels of a schema between two references. A catalog allows 32 in the schema of a tool, with its ``$defs``."""
 
@@ -113,10 +111,6 @@ class SchemaConverter:
 
     def definitions(self, schema: Any, max_chars: int) -> dict[str, Schema]:
         """Return the definitions that ``schema`` needs, in the order of the first reference to each.
-
-        Args:
-            schema: A converted schema.
-            max_chars: Size of all definitions together from which further ones are left out.
 
         Raises:
             DocumentError: One of them has a reference that cannot be resolved.

@@ -14,21 +14,6 @@ from urllib.parse import urljoin
 from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.importers.openapi.references import References
 
-__all__ = [
-    "Credentials",
-    "Requirements",
-    "Scheme",
-    "choose_scheme",
-    "credentials_of",
-    "need_of",
-    "places_of",
-    "read_schemes",
-    "requirements_of",
-    "scheme_like",
-    "scopes_of",
-    "unmet_schemes",
-]
-
 Requirements = tuple[frozenset[str], ...]
 """Alternatives, each the names of the schemes that are needed together. An empty one: no credential is needed."""
 

@@ -11,8 +11,6 @@ from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog.head_checks import host_of
 
-__all__ = ["check_variables", "choose_server", "common_base"]
-
 _VARIABLE = re.compile(r"\{([^{}]{1,100})\}")
 _MAX_SERVERS = 50
 _SET_BASE_URL = "set base_url in source.yaml"

@@ -12,8 +12,6 @@ from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.importers.openapi.references import References
 from toolfold.build.yaml_loader import Location
 
-__all__ = ["body_of", "parameters_of", "responses_of", "security_schemes", "servers_of"]
-
 Located = tuple[Location, Any]
 
 _SCHEMA_KEYS = (
@@ -56,11 +54,6 @@ def _parameter(parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
 
 def body_of(listed: list[Located], consumes: Any, references: References) -> Located | None:
     """Return the request body of an operation, or None.
-
-    Args:
-        listed: The parameters of the path and of the operation.
-        consumes: Content types of the operation, or of the document.
-        references: The references of the document.
 
     Raises:
         DocumentError: A reference is broken.
