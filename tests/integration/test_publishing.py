@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.catalogs import sha256_of, small_catalog
 from toolfold.build.catalog_bucket import CatalogBucket, open_client
-from toolfold.build.pointer import Writer, parse_pointer
-from toolfold.build.publisher import Author, Outcome, Publication, publish_catalog, read_current, roll_back
+from toolfold.build.pointer import Author, Writer, parse_pointer
+from toolfold.build.publisher import Outcome, Publication, publish_catalog, read_current, roll_back
 from toolfold.catalog.store import POINTER, S3Store, object_name
 from toolfold.errors import CatalogDamaged, CatalogRejected, PublishConflict, PublishError, VersionNotFound
 

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.catalogs import ALLOWED_HOST, sha256_of, small_catalog, write_sources
 from toolfold.build.catalog_bucket import CatalogBucket, open_client
-from toolfold.build.pointer import Writer
+from toolfold.build.pointer import Author, Writer
 from toolfold.build.publisher import publish, read_current, roll_back
 from toolfold.build.unattended import Run, UnattendedPublisher
 from toolfold.catalog.allow_list import AllowList
@@ -127,7 +127,6 @@ def test_the_age_grows_while_the_catalog_of_a_person_is_kept(make: Unattended, b
 
 
 def author() -> Any:
-    from toolfold.build.publisher import Author
 
     return Author(Writer.TERMINAL, "anna")
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from tests.support.catalogs import sha256_of, small_catalog
-from toolfold.build.pointer import MAX_HISTORY, Pointer, Writer, parse_pointer, point_to
+from toolfold.build.pointer import MAX_HISTORY, Author, Pointer, Writer, parse_pointer, point_to
 from toolfold.catalog.store import _MAX_POINTER_BYTES
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -18,7 +18,8 @@ A, B, C = (small_catalog(title) for title in "ABC")
 
 def pointer(content: bytes, former: Pointer | None = None, **options: object) -> Pointer:
     given = {"writer": Writer.TERMINAL, "published_by": "anna", "now": NOW} | options
-    return point_to(content, 1, former=former, **given)  # type: ignore[arg-type]
+    author = Author(given.pop("writer"), given.pop("published_by"))  # type: ignore[arg-type]
+    return point_to(content, 1, author, former=former, **given)  # type: ignore[arg-type]
 
 
 def test_it_records_who_when_how_many_tools_and_what_was_before() -> None:

@@ -15,7 +15,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from botocore.exceptions import BotoCoreError, ClientError
 
 from toolfold.aws.clients import error_code
-from toolfold.build.pointer import Pointer, parse_pointer
+from toolfold.build.pointer import Pointer, Writer, parse_pointer
 from toolfold.catalog.store import POINTER, object_name
 from toolfold.errors import BucketUnavailable, CatalogDamaged, PublishConflict, SettingsError, VersionNotFound
 
@@ -35,47 +35,53 @@ _PERMISSIONS = (
     "The credentials need s3:GetObject and s3:PutObject on the prefix, and s3:ListBucket on the bucket{owner}."
 )
 
-_CAUSES: Mapping[str, tuple[str, str]] = {
-    "NoSuchBucket": ("there is no bucket of that name", "The stack prints it as CatalogBucketName."),
-    "AccessDenied": ("access was denied", _PERMISSIONS),
-    "403": ("access was denied", _PERMISSIONS),
-    "AllAccessDisabled": ("access was denied", _PERMISSIONS),
-    "ExpiredToken": ("the AWS credentials are expired", _SIGN_IN),
-    "ExpiredTokenException": ("the AWS credentials are expired", _SIGN_IN),
-    "RequestExpired": ("the AWS credentials are expired", _SIGN_IN),
-    "TokenRefreshRequired": ("the AWS credentials are expired", _SIGN_IN),
-    "UnauthorizedSSOTokenError": ("the AWS sign-in is expired", _SIGN_IN),
-    "SSOTokenLoadError": ("nobody is signed in to AWS", _SIGN_IN),
-    "TokenRetrievalError": ("the AWS sign-in is expired", _SIGN_IN),
-    "InvalidToken": ("AWS does not know the session token", _SIGN_IN),
-    "InvalidClientTokenId": ("AWS does not know the access key", _CREDENTIALS),
-    "InvalidAccessKeyId": ("AWS does not know the access key", _CREDENTIALS),
-    "SignatureDoesNotMatch": ("the secret access key is wrong", _CREDENTIALS),
-    "NoCredentialsError": ("there are no AWS credentials", _CREDENTIALS),
-    "PartialCredentialsError": ("the AWS credentials are incomplete", _CREDENTIALS),
-    "CredentialRetrievalError": ("the AWS credentials cannot be read", _CREDENTIALS),
-    "ProfileNotFound": (
-        "the profile in AWS_PROFILE does not exist",
-        "`aws configure list-profiles` lists those that do.",
-    ),
-    "ConfigParseError": ("the AWS configuration file cannot be read", "Correct ~/.aws/config or AWS_CONFIG_FILE."),
-    "NoRegionError": ("no AWS region is set", "Set AWS_REGION to the region of the bucket."),
-    "RequestTimeTooSkewed": ("the clock of this machine is wrong", "Set the clock."),
-    "EndpointConnectionError": ("AWS cannot be reached", "Check the network, and AWS_ENDPOINT_URL if it is set."),
-    "ConnectTimeoutError": ("AWS cannot be reached in time", "Check the network, and AWS_ENDPOINT_URL if it is set."),
-    "ReadTimeoutError": ("AWS did not answer in time", "Try again."),
-    "ConnectionClosedError": (
-        "the connection to AWS was closed",
-        "Check the network, and AWS_ENDPOINT_URL if it is set.",
-    ),
-    "HTTPClientError": ("the request to AWS failed", "Check the network, and AWS_ENDPOINT_URL if it is set."),
-    "ProxyConnectionError": ("the proxy cannot be reached", "Check HTTPS_PROXY."),
-    "SSLError": ("the certificate of AWS was not accepted", "Behind a proxy that inspects TLS, set AWS_CA_BUNDLE."),
-    **dict.fromkeys(
-        ("PermanentRedirect", "301", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"),
-        ("the bucket is in another region", "Set AWS_REGION to the region of the bucket{region}."),
-    ),
-    **dict.fromkeys(("SlowDown", "ServiceUnavailable", "503", "InternalError", "500"), ("S3 is busy", "Try again.")),
+_NETWORK = "Check the network, and AWS_ENDPOINT_URL if it is set."
+
+_CAUSES = {
+    code: (cause, step)
+    for codes, cause, step in (
+        ("NoSuchBucket", "there is no bucket of that name", "The stack prints it as CatalogBucketName."),
+        ("AccessDenied 403 AllAccessDisabled", "access was denied", _PERMISSIONS),
+        (
+            "ExpiredToken ExpiredTokenException RequestExpired TokenRefreshRequired",
+            "the AWS credentials are expired",
+            _SIGN_IN,
+        ),
+        ("UnauthorizedSSOTokenError TokenRetrievalError", "the AWS sign-in is expired", _SIGN_IN),
+        ("SSOTokenLoadError", "nobody is signed in to AWS", _SIGN_IN),
+        ("InvalidToken", "AWS does not know the session token", _SIGN_IN),
+        ("InvalidClientTokenId InvalidAccessKeyId", "AWS does not know the access key", _CREDENTIALS),
+        ("SignatureDoesNotMatch", "the secret access key is wrong", _CREDENTIALS),
+        ("NoCredentialsError", "there are no AWS credentials", _CREDENTIALS),
+        ("PartialCredentialsError", "the AWS credentials are incomplete", _CREDENTIALS),
+        ("CredentialRetrievalError", "the AWS credentials cannot be read", _CREDENTIALS),
+        (
+            "ProfileNotFound",
+            "the profile in AWS_PROFILE does not exist",
+            "`aws configure list-profiles` lists those that do.",
+        ),
+        (
+            "ConfigParseError",
+            "the AWS configuration file cannot be read",
+            "Correct ~/.aws/config or AWS_CONFIG_FILE.",
+        ),
+        ("NoRegionError", "no AWS region is set", "Set AWS_REGION to the region of the bucket."),
+        ("RequestTimeTooSkewed", "the clock of this machine is wrong", "Set the clock."),
+        ("EndpointConnectionError", "AWS cannot be reached", _NETWORK),
+        ("ConnectTimeoutError", "AWS cannot be reached in time", _NETWORK),
+        ("ReadTimeoutError", "AWS did not answer in time", "Try again."),
+        ("ConnectionClosedError", "the connection to AWS was closed", _NETWORK),
+        ("HTTPClientError", "the request to AWS failed", _NETWORK),
+        ("ProxyConnectionError", "the proxy cannot be reached", "Check HTTPS_PROXY."),
+        ("SSLError", "the certificate of AWS was not accepted", "Behind a proxy that inspects TLS, set AWS_CA_BUNDLE."),
+        (
+            "PermanentRedirect 301 AuthorizationHeaderMalformed IllegalLocationConstraintException",
+            "the bucket is in another region",
+            "Set AWS_REGION to the region of the bucket{region}.",
+        ),
+        ("SlowDown ServiceUnavailable 503 InternalError 500", "S3 is busy", "Try again."),
+    )
+    for code in codes.split()
 }
 """Error code of AWS, or class of an exception of botocore → what is wrong, and the next step."""
 
@@ -96,22 +102,16 @@ def explained(what: str, owner: str = "") -> Iterator[None]:
     try:
         yield
     except (BotoCoreError, ClientError) as error:
-        raise _explain(error, what, owner) from None
-
-
-def _explain(error: Exception, what: str, owner: str) -> BucketUnavailable:
-    code = error_code(error)
-    names = (code, *(base.__name__ for base in type(error).__mro__))
-    cause, step = next(
-        (_CAUSES[name] for name in names if name in _CAUSES),
-        (f"AWS answered {code}", "Check the bucket, the region and the credentials."),
-    )
-    response: Any = getattr(error, "response", None) or {}
-    region = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("x-amz-bucket-region", "")
-    known = region if re.fullmatch(r"[a-z0-9-]{4,30}", str(region)) else ""
-    step = step.replace("{region}", f", {known}" if known else "")
-    step = step.replace("{owner}", f", which must belong to account {owner} (else --bucket-owner)" if owner else "")
-    return BucketUnavailable(f"{what}: {cause} ({code}).", step, code)
+        code = error_code(error)
+        names = (code, *(base.__name__ for base in type(error).__mro__))
+        unknown = (f"AWS answered {code}", "Check the bucket, the region and the credentials.")
+        cause, step = next((_CAUSES[name] for name in names if name in _CAUSES), unknown)
+        response: Any = getattr(error, "response", None) or {}
+        region = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("x-amz-bucket-region", "")
+        known = region if re.fullmatch(r"[a-z0-9-]{4,30}", str(region)) else ""
+        step = step.replace("{region}", f", {known}" if known else "")
+        step = step.replace("{owner}", f", which must belong to account {owner} (else --bucket-owner)" if owner else "")
+        raise BucketUnavailable(f"{what}: {cause} ({code}).", step, code) from None
 
 
 _ATTEMPTS = 3
@@ -139,6 +139,12 @@ class StoredPointer(NamedTuple):
     def is_malformed(self) -> bool:
         """Whether there is a pointer that cannot be read."""
         return self.pointer is None and self.etag is not None
+
+    def may_be_replaced_by(self, writer: Writer) -> bool:
+        """Return whether ``writer`` may replace the pointer. The writer of a malformed one is unknown."""
+        if self.pointer is None:
+            return writer is Writer.TERMINAL or not self.is_malformed
+        return self.pointer.may_be_replaced_by(writer)
 
 
 class CatalogBucket:

@@ -132,11 +132,8 @@ def _parameters(tool: Tool) -> dict[str, str]:
 class CompiledFolder(NamedTuple):
     """A compiled catalog, and what there is to say about its imported tools.
 
-    Attributes:
-        text: The compiled catalog as JSON text, ending in a line feed.
-        left_out: What imported sources describe and no tool can express, each as ``file:line: problem``.
-        notes: What imported tools lack without harm, each as ``file:line: sentence``.
-        imported: Name of each imported tool → ``file:line`` of its description.
+    ``left_out`` and ``notes`` are as in :class:`ImportedSource`; ``imported`` is name → ``file:line`` of each imported
+    tool.
     """
 
     text: str

@@ -27,11 +27,7 @@ class LoadedSource(NamedTuple):
     """A source with its tools, under the names that the source has for them.
 
     Attributes:
-        settings: The content of ``source.yaml``.
-        entry: The source in the compiled catalog.
         freshness: Freshness class → seconds.
-        categories: Its categories, in the order of the listing.
-        vocabulary: Further meanings of words.
         left_out: What the source describes and no tool can express, each as ``file:line: problem``.
         notes: What tools lack without harm, each as ``file:line: sentence``.
         is_imported: Whether the texts were written for other readers; fewer rules are checked then.
@@ -57,14 +53,9 @@ class LoadedSource(NamedTuple):
 
 
 class ToolDefinition(NamedTuple):
-    """A tool with the source and the category that it belongs to.
+    """A tool under its name in the catalog, with its source and its category, which is called ``label`` in the catalog.
 
-    Attributes:
-        source: Its source.
-        category: Its category, as the source has it.
-        label: The name of the category in the catalog.
-        tool: The tool, under its name in the catalog.
-        where: Returns ``file:line`` of a key of the tool.
+    ``where`` returns ``file:line`` of a key of the tool.
     """
 
     source: LoadedSource

@@ -26,7 +26,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_HISTORY = 20
 """Earlier versions that a pointer lists. Gateways read the pointer every minute, so it stays below 8 kB."""
@@ -43,6 +43,13 @@ class Writer(enum.StrEnum):
     SCHEDULE = "schedule"
     TERMINAL = "terminal"
     UNKNOWN = "unknown"
+
+
+class Author(NamedTuple):
+    """What publishes, and who. ``name`` is the ARN of a person's credentials, or the name of a stack."""
+
+    writer: Writer
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +124,8 @@ class Pointer:
 def point_to(
     content: bytes,
     tools: int,
+    author: Author,
     *,
-    writer: Writer,
-    published_by: str,
     now: datetime,
     former: Pointer | None = None,
     withdraw: bool = False,
@@ -129,9 +135,9 @@ def point_to(
     head_line = content[: content.find(b"\n") + 1]
     time = format_time(now)
     sha256 = hashlib.sha256(content).hexdigest()
-    version = Version(sha256, len(content), tools, time, _one_line(published_by), writer)
+    version = Version(sha256, len(content), tools, time, _one_line(author.name), author.writer)
     history: tuple[Version, ...] = ()
-    checked_at = time if writer is Writer.SCHEDULE else ""
+    checked_at = time if author.writer is Writer.SCHEDULE else ""
     if former is not None:
         left = dataclasses.replace(former.current, withdrawn=withdraw or former.current.withdrawn)
         history = tuple(entry for entry in (left, *former.history) if entry.sha256 != sha256)[:MAX_HISTORY]

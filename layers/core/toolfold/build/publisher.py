@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from toolfold.build.catalog_bucket import CatalogBucket, StoredPointer, open_client
-from toolfold.build.pointer import Pointer, Writer, format_time, point_to
+from toolfold.build.pointer import Author, Pointer, Writer, format_time, point_to
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import CachedBlockReader, parse_head
 from toolfold.catalog.store import POINTER, object_name
@@ -25,13 +25,6 @@ MIN_HASH_DIGITS = 4
 """Shortest beginning of a hash that names a version."""
 
 OnStep = Callable[[str], None]
-
-
-class Author(NamedTuple):
-    """What publishes, and who. ``name`` is the ARN of a person's credentials, or the name of a stack."""
-
-    writer: Writer
-    name: str = ""
 
 
 class Outcome(enum.StrEnum):
@@ -98,30 +91,15 @@ def publish_catalog(
     """
     tools, moment, tell = len(check_catalog(content)), now or datetime.now(UTC), on_step or (lambda _: None)
     stored = bucket.read_pointer()
-    if not _may_replace(stored, author):
+    if not stored.may_be_replaced_by(author.writer):
         return Publication(Outcome.KEPT, stored.pointer)
-    pointer = point_to(
-        content,
-        tools,
-        writer=author.writer,
-        published_by=author.name,
-        now=moment,
-        former=stored.pointer,
-        automatic=automatic,
-    )
+    pointer = point_to(content, tools, author, now=moment, former=stored.pointer, automatic=automatic)
     tell(f"Uploading {len(content):,} bytes to {bucket.url(object_name(pointer.current.sha256))} …")
     bucket.store_catalog(content)
     if stored.pointer is not None and stored.pointer.current.sha256 == pointer.current.sha256:
         return _confirm(bucket, stored, stored.pointer, author, automatic, moment)
     tell(f"Making it the current one: {bucket.url(POINTER)} …")
     return _replace(bucket, pointer, stored)
-
-
-def _may_replace(stored: StoredPointer, author: Author) -> bool:
-    """Return whether ``author`` may replace the pointer. The writer of a malformed one is unknown."""
-    if stored.pointer is None:
-        return author.writer is Writer.TERMINAL or not stored.is_malformed
-    return stored.pointer.may_be_replaced_by(author.writer)
 
 
 def _replace(bucket: CatalogBucket, pointer: Pointer, stored: StoredPointer) -> Publication:
@@ -229,15 +207,7 @@ def roll_back(
         ) from None
     if check is not None:
         check(catalog)
-    earlier = point_to(
-        content,
-        len(catalog),
-        writer=author.writer,
-        published_by=author.name,
-        now=now or datetime.now(UTC),
-        former=pointer,
-        withdraw=True,
-    )
+    earlier = point_to(content, len(catalog), author, now=now or datetime.now(UTC), former=pointer, withdraw=True)
     tell(f"Making it the current one: {bucket.url(POINTER)} …")
     return _replace(bucket, earlier, stored)
 

@@ -112,13 +112,9 @@ class Relation(BaseModel):
 
 
 class RelatedTool(NamedTuple):
-    """A tool with relations.
+    """A tool with relations; ``own`` is the name that its source has for a tool → its name in the catalog.
 
-    Attributes:
-        name: its name in the catalog.
-        relations: in the order of the file.
-        own: name that its source has for a tool → its name in the catalog.
-        where: returns ``file:line`` of the relation at a position.
+    ``where`` returns ``file:line`` of the relation at a position.
     """
 
     name: str

@@ -79,14 +79,9 @@ def _load(path: Path, problems: list[str], adapters: Collection[str] | None = No
 
 
 class SourceFolder(NamedTuple):
-    """The folder of a source.
+    """The folder of a source, with the content of ``source.yaml``; ``problem`` says why it cannot be read.
 
-    Attributes:
-        id: The id in ``source.yaml``; the name of the folder where it has none.
-        kind: The kind in it.
-        folder: Where it is.
-        data: The content of ``source.yaml``; empty where it cannot be read.
-        problem: Why it cannot be read; empty otherwise.
+    The id is the name of the folder where the file has none.
     """
 
     id: str
@@ -138,14 +133,7 @@ def load_source(source: SourceFolder, problems: list[str]) -> LoadedSource | Non
 
 
 class Inspection(NamedTuple):
-    """What is in the folder of a source.
-
-    Attributes:
-        tools: How many tools it has; 0 where they cannot be read.
-        fetched_at: When it was read from its service; may be empty.
-        title: Its name for people.
-        problems: What is wrong, each as ``file:line: problem``.
-    """
+    """What is in the folder of a source: the number of tools, 0 where they cannot be read, and what is wrong."""
 
     tools: int
     fetched_at: str

@@ -30,13 +30,8 @@ _HASH_DIGITS = 12
 class UnreadText(NamedTuple):
     """A text that a person has to read before a model does; ``str()`` is the line about it.
 
-    Attributes:
-        source: The id of the source.
-        tool: The name that the source has for the tool; empty for a text of the source itself.
-        field: ``description`` or ``instructions`` of the source; empty for a text of a tool.
-        where: ``file:line`` of what describes it.
-        finding: What it looks like, as a verb, and an excerpt; joined, where it is more.
-        text: The text.
+    ``tool`` is empty for a text of the source itself, whose ``field`` is ``description`` or ``instructions``.
+    ``finding`` is what it looks like, as a verb, and an excerpt; joined, where it is more.
     """
 
     source: str

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.build.catalog_bucket import CatalogBucket, explained
-from toolfold.build.pointer import Pointer, Writer
+from toolfold.build.pointer import Author, Pointer, Writer
 from toolfold.build.preparation import Refresh, prepare_catalog
-from toolfold.build.publisher import Author, OnStep, Outcome, publish_catalog
+from toolfold.build.publisher import OnStep, Outcome, publish_catalog
 from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import BucketUnavailable, CatalogDamaged, PublishConflict, PublishError, ToolfoldError
 
@@ -139,13 +139,8 @@ _DENIED_PAUSES_S = 5.0, 10.0, 20.0
 class Run(NamedTuple):
     """What one run did.
 
-    Attributes:
-        trigger: ``deployment`` or ``schedule``.
-        outcome: ``published``, ``unchanged``, ``kept``, ``conflict`` or ``failed``.
-        code: The code of the error, or empty.
-        sha256: The catalog that is current, if known.
-        tools: How many tools it has.
-        age_s: Seconds since the current catalog was published or last found up to date; None: unknown.
+    ``outcome`` is ``published``, ``unchanged``, ``kept``, ``conflict`` or ``failed``; ``age_s`` the seconds since the
+    current catalog was published or last found up to date, None: unknown.
     """
 
     trigger: str

@@ -17,9 +17,8 @@ from typing import Any
 from toolfold.build import catalog_bucket
 from toolfold.build.catalog_bucket import CatalogBucket, explained
 from toolfold.build.catalog_diff import CatalogDiff, compare
-from toolfold.build.pointer import Pointer, Version, Writer
+from toolfold.build.pointer import Author, Pointer, Version, Writer
 from toolfold.build.publisher import (
-    Author,
     Outcome,
     check_catalog,
     choose_earlier,

@@ -114,20 +114,14 @@ class ImportedTool:
         where: ``file:line`` of what describes it, for problems.
         parameters: The complete JSON Schema (2020-12) of its arguments: an object.
         effect: What a call changes at the source; unknown is ``destructive``.
-        title: Its name for people.
         summary: One line; empty: the first sentence of ``description``.
-        description: What a model reads.
         call: Input of the adapter. ``function``, the source's name, is added.
         typed_rows: Path of the rows of an answer whose values have their types already; empty: types are inferred.
         returns: The fields of an answer, as in ``catalog.model.Tool``; may be empty.
         rows: Paths of the lists of rows in an answer in JSON; "" for an answer that is a list.
         category: Name of its category; empty: the id of the source.
-        tags: Words for filters.
         example: Arguments of a valid call; None: made from ``parameters``.
-        example_queries: Requests that need the tool.
-        aliases: Other words for it.
         confirm: What a person reads before each call, which then needs approval; true for a text without details.
-        relations: Tools that are called before it, instead of it, or after it.
     """
 
     name: str

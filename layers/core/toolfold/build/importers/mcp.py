@@ -190,13 +190,7 @@ _KEPT = ("name", "title", "description", "inputSchema", "outputSchema", "annotat
 class Snapshot:
     """The description that a server gave of itself and its tools, as a person has reviewed it.
 
-    Attributes:
-        fetched_at: When, in ISO 8601.
-        protocol_version: The version of MCP that was spoken.
-        server: ``name``, ``title`` and ``version``, as far as it says them.
-        instructions: For the use of its tools.
-        tools: Entries of ``tools/list``, with the fields that the catalog uses.
-        lines: Name of a tool → line of the file with it.
+    ``tools`` are entries of ``tools/list``, ``lines`` name of a tool → line of the file with it.
     """
 
     fetched_at: str

@@ -27,14 +27,7 @@ _LEFT_OUT = frozenset({"__pycache__", "node_modules", "Thumbs.db"})
 
 @dataclass(frozen=True)
 class Limits:
-    """What a skill may have. The defaults are those that every host of the skills extension accepts (SEP-2640).
-
-    Attributes:
-        max_file_bytes: size of one file.
-        max_files: files of one skill.
-        max_skill_bytes: all files of one skill.
-        max_source_bytes: all files of all skills of the source.
-    """
+    """What a skill may have. The defaults are those that every host of the skills extension accepts (SEP-2640)."""
 
     max_file_bytes: int = 1 << 20
     max_files: int = 512

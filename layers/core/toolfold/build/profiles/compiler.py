@@ -38,13 +38,9 @@ Where = Callable[..., str]
 
 
 class Known(NamedTuple):
-    """What the conditions of a file may name: the values of each field, by their normalized spelling.
+    """What the conditions of a file may name: normalized ids, titles and names → the values of a field.
 
-    Attributes:
-        source: Ids and titles of the sources → id.
-        category: Names and titles of the categories → names; two sources may have a category of the same name.
-        tag: Tags.
-        tool: Names of the tools.
+    Two sources may have a category of the same name.
     """
 
     source: Mapping[str, Sequence[str]]
@@ -139,14 +135,9 @@ _META_NAMES = frozenset({*RESERVED_NAMES, "CONNECTOR", "DATABASE", "MCP", "READ_
 
 
 class CatalogParts(NamedTuple):
-    """What is compiled already.
+    """What is compiled already: the tools are in the order of the listing.
 
-    Attributes:
-        sources: Id → compiled entry.
-        categories: Those of the catalog.
-        tools: Name → compiled entry, in the order of the listing.
-        unexposed: Names of the tools with ``expose: false``.
-        requests: Name → example requests that need the tool.
+    ``unexposed`` are the names of the tools with ``expose: false``, ``requests`` the example requests that need a tool.
     """
 
     sources: Mapping[str, Any]
@@ -157,12 +148,7 @@ class CatalogParts(NamedTuple):
 
 
 class CompiledProfiles(NamedTuple):
-    """What the compiler adds to a catalog.
-
-    Attributes:
-        names: The profiles that the head names, so that a request for another needs no section.
-        sections: Name of a section → its values.
-    """
+    """The profiles that the head names, so that a request for another needs no section, and the sections."""
 
     names: list[str]
     sections: dict[str, dict[str, Any]]

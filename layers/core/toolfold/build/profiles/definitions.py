@@ -1,13 +1,8 @@
-"""Make the definition of a tool for ``tools/list``.
+"""Make the definitions of ``tools/list``: of single tools, of categories, and of kinds of sources.
 
-Make one tool for each category: ``action`` names the tool of the category, beside the parameters of all of them.
-
-Tools that only read and tools that change something are in groups of their own, so that a client that allows a group
-that only reads allows nothing else.
-
-Make one tool for each kind of source: ``connector``, ``database``, ``mcp``, ``read_skill``, and ``request_tools``.
-
-Each lists what there is by name; its calls return the schemas, and run a tool.
+The tool of a category takes the name of one of its tools as ``action``. Tools that only read and tools that change
+something are in groups of their own, so that a client that allows a group that only reads allows nothing else.
+The tools of kinds list what there is by name; their calls return the schemas, and run a tool.
 """
 
 from __future__ import annotations
@@ -15,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from toolfold.catalog import json_schema
 from toolfold.results import tokens
@@ -293,106 +288,86 @@ _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 """Makes clients that defer tools show these from the start: without them nothing behind them is found."""
 
 
-def make_kinds(sources: Mapping[str, Any], tools: Sequence[Member], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the definitions of the kinds of which there are tools, and that of ``request_tools``."""
-    made: list[dict[str, Any]] = []
-    for kind, define in _DEFINE.items():
-        members = [member for member in tools if kinds[member[1]["source"]] == kind]
-        if members:
-            present = dict.fromkeys(entry["source"] for _, entry in members)
-            definition = define({id_: sources[id_] for id_ in present}, members)
-            definition |= {
-                "annotations": annotations_of({entry["effect"] for _, entry in members}),
-                "_meta": _ALWAYS_LOAD,
-            }
-            made.append({"kind": kind, "definition": definition})
-    return [*made, {"kind": "request", "definition": _REQUEST}] if made else []
+class _Kind(NamedTuple):
+    """The tool that stands for the sources of one kind: its name, and what its definition says before and after them.
+
+    ``source`` and ``tool`` are the arguments that name a source and a tool; empty: none does.
+    """
+
+    name: str
+    title: str
+    before: str
+    after: str
+    required: tuple[str, ...]
+    source: str
+    tool: str
+    properties: Mapping[str, Any]
 
 
-def _connector(sources: Mapping[str, Any], members: Sequence[Member]) -> dict[str, Any]:
-    actions = _enum([name for name, _ in members])
-    return {
-        "name": "connector",
-        "title": "API connectors",
-        "description": f"Calls APIs: {_lines(sources, members, named=not actions)} discover returns the actions of a "
-        "connector with their parameters, execute runs one.",
-        "inputSchema": _schema(
-            {
-                "subcommand": {"type": "string", "enum": ["discover", "execute"]},
-                "connector": {"type": "string", "enum": list(sources)},
-                "action": {"type": "string", **actions},
-                "parameters": {"type": "object", "description": "Of the action"},
-            },
-            "subcommand",
-            "connector",
-        ),
-    }
+def _one_of(*words: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(words)}
 
 
-def _database(sources: Mapping[str, Any], members: Sequence[Member]) -> dict[str, Any]:
-    return {
-        "name": "database",
-        "title": "Databases",
-        "description": f"Reads databases: {_lines(sources, members, named=False)} list_tables, then discover returns "
-        "the columns of a table, query runs SQL.",
-        "inputSchema": _schema(
-            {
-                "subcommand": {"type": "string", "enum": ["list_tables", "discover", "query"]},
-                "database": {"type": "string", "enum": list(sources)},
-                "table": {"type": "string", "description": "For discover"},
-                "sql": {"type": "string", "description": "For query: one SELECT"},
-                "params": {"type": "array", "items": {}, "description": "Values of its placeholders"},
-                "limit": {"type": "integer", "description": "Rows"},
-            },
-            "subcommand",
-            "database",
-        ),
-    }
-
-
-def _mcp(sources: Mapping[str, Any], members: Sequence[Member]) -> dict[str, Any]:
-    names = _enum([name for name, _ in members])
-    return {
-        "name": "mcp",
-        "title": "MCP servers",
-        "description": f"Calls MCP servers: {_lines(sources, members, named=not names)} discover returns the tools of "
-        "a server with their parameters, call runs one.",
-        "inputSchema": _schema(
-            {
-                "subcommand": {"type": "string", "enum": ["discover", "call"]},
-                "server": {"type": "string", "enum": list(sources)},
-                "tool": {"type": "string", **names},
-                "arguments": {"type": "object", "description": "Of the tool"},
-            },
-            "subcommand",
-            "server",
-        ),
-    }
-
-
-def _skill(_sources: Mapping[str, Any], members: Sequence[Member]) -> dict[str, Any]:
-    names = [name for name, _ in members]
-    listed = _joined([f"{name}: {_stub(entry['summary'])}" for name, entry in members])
-    return {
-        "name": "read_skill",
-        "title": "Skills",
-        "description": f"Returns the instructions of a skill; read it before such work. {listed}",
-        "inputSchema": _schema(
-            {
-                "name": {"type": "string", **_enum(names)},
-                "file": {"type": "string", "description": "One of its files instead"},
-            },
-            "name",
-        ),
-    }
-
-
-_DEFINE: Mapping[str, Callable[[Mapping[str, Any], Sequence[Member]], dict[str, Any]]] = {
-    "connector": _connector,
-    "database": _database,
-    "mcp": _mcp,
-    "skill": _skill,
+_KINDS = {
+    "connector": _Kind(
+        "connector",
+        "API connectors",
+        "Calls APIs: ",
+        " discover returns the actions of a connector with their parameters, execute runs one.",
+        ("subcommand", "connector"),
+        "connector",
+        "action",
+        {
+            "subcommand": _one_of("discover", "execute"),
+            "connector": {},
+            "action": {},
+            "parameters": {"type": "object", "description": "Of the action"},
+        },
+    ),
+    "database": _Kind(
+        "database",
+        "Databases",
+        "Reads databases: ",
+        " list_tables, then discover returns the columns of a table, query runs SQL.",
+        ("subcommand", "database"),
+        "database",
+        "",
+        {
+            "subcommand": _one_of("list_tables", "discover", "query"),
+            "database": {},
+            "table": {"type": "string", "description": "For discover"},
+            "sql": {"type": "string", "description": "For query: one SELECT"},
+            "params": {"type": "array", "items": {}, "description": "Values of its placeholders"},
+            "limit": {"type": "integer", "description": "Rows"},
+        },
+    ),
+    "mcp": _Kind(
+        "mcp",
+        "MCP servers",
+        "Calls MCP servers: ",
+        " discover returns the tools of a server with their parameters, call runs one.",
+        ("subcommand", "server"),
+        "server",
+        "tool",
+        {
+            "subcommand": _one_of("discover", "call"),
+            "server": {},
+            "tool": {},
+            "arguments": {"type": "object", "description": "Of the tool"},
+        },
+    ),
+    "skill": _Kind(
+        "read_skill",
+        "Skills",
+        "Returns the instructions of a skill; read it before such work. ",
+        "",
+        ("name",),
+        "",
+        "name",
+        {"name": {}, "file": {"type": "string", "description": "One of its files instead"}},
+    ),
 }
+"""Kind of the sources → the tool that stands for them."""
 
 _REQUEST: dict[str, Any] = {
     "name": REQUEST,
@@ -410,8 +385,37 @@ _REQUEST: dict[str, Any] = {
 }
 
 
-def _schema(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
-    return {"type": "object", "properties": dict(properties), "required": list(required)}
+def make_kinds(sources: Mapping[str, Any], tools: Sequence[Member], kinds: Mapping[str, str]) -> list[Group]:
+    """Return the definitions of the kinds of which there are ``tools``, and that of ``request_tools``.
+
+    ``kinds`` are those of the sources; see ``catalog.profiles.kind_of``.
+    """
+    made: list[Group] = []
+    for kind, entry in _KINDS.items():
+        members = [member for member in tools if kinds[member[1]["source"]] == kind]
+        if not members:
+            continue
+        own = {id_: sources[id_] for id_ in dict.fromkeys(tool["source"] for _, tool in members)}
+        names = _enum([member for member, _ in members])
+        if entry.source:
+            listed = _lines(own, members, named=bool(entry.tool) and not names)
+        else:
+            listed = _joined([f"{member}: {_stub(tool['summary'])}" for member, tool in members])
+        named = {entry.source: _one_of(*own), entry.tool: {"type": "string", **names}}
+        definition = {
+            "name": entry.name,
+            "title": entry.title,
+            "description": f"{entry.before}{listed}{entry.after}",
+            "inputSchema": {
+                "type": "object",
+                "properties": {key: named.get(key, rule) for key, rule in entry.properties.items()},
+                "required": list(entry.required),
+            },
+            "annotations": annotations_of({tool["effect"] for _, tool in members}),
+            "_meta": _ALWAYS_LOAD,
+        }
+        made.append({"kind": kind, "definition": definition})
+    return [*made, {"kind": "request", "definition": _REQUEST}] if made else []
 
 
 def _enum(names: Sequence[str]) -> dict[str, Any]:

@@ -45,14 +45,7 @@ _MAX_NAME = 64
 
 @dataclass
 class Arguments:
-    """The arguments of one tool, and what is sent for them.
-
-    Attributes:
-        properties: Argument → its schema.
-        required: Names of the required arguments.
-        parameters: Argument → location, name and style of the parameter, as in ``call``.
-        body: What is sent as the body, as in ``call``; None: nothing.
-    """
+    """The arguments of one tool, and what is sent for them: ``parameters`` and ``body`` are as in ``call``."""
 
     properties: dict[str, Any] = field(default_factory=dict)
     required: list[str] = field(default_factory=list)

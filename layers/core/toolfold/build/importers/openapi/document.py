@@ -28,12 +28,7 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 
 
 class DocumentError(Exception):
-    """One operation, or the whole document, cannot be expressed as tools.
-
-    Args:
-        at: Where in the document.
-        problem: What is wrong and what to do, in one sentence without a full stop.
-    """
+    """One operation, or the whole document, cannot be expressed as tools; ``problem`` has no full stop."""
 
     def __init__(self, at: Location, problem: str) -> None:
         super().__init__(problem)
@@ -43,12 +38,7 @@ class DocumentError(Exception):
 
 @dataclass
 class Findings:
-    """What was found in a document beside its tools.
-
-    Attributes:
-        left_out: Operations that cannot be expressed, each with the reason.
-        notes: Parts that are left out of tools without harm, and corrections.
-    """
+    """Operations that cannot be expressed, and parts that are left out of tools without harm, each with the reason."""
 
     left_out: list[DocumentError] = field(default_factory=list)
     notes: list[DocumentError] = field(default_factory=list)

@@ -53,9 +53,8 @@ _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 class _Tool(NamedTuple):
     """An operation that can be expressed, and where its calls are sent.
 
-    Attributes:
-        lacks: Names of security schemes that it needs and that are not sent.
-        need: Whether it needs the credentials of the source; see :func:`security.need_of`.
+    ``lacks`` are the names of security schemes that it needs and that are not sent; ``need`` as of
+    :func:`security.need_of`.
     """
 
     operation: Operation

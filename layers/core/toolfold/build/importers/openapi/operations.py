@@ -142,17 +142,10 @@ _WITHOUT_BODY = ("get", "head")
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation of a document.
+    """One operation of a document; ``item`` is its path item, whose parameters and servers it shares.
 
-    Attributes:
-        name: Its operationId, or method and path where that is missing or not unique; of one that FastAPI made the
-            name of the function.
-        method: In lower case.
-        path: As in the document.
-        at: Its location.
-        value: The operation object.
-        item: The path item, whose parameters and servers it shares.
-        item_at: The location of the path item.
+    The name is its operationId, or method and path where that is missing or not unique; of one that FastAPI made, the
+    name of the function.
     """
 
     name: str
@@ -183,14 +176,7 @@ class Operation:
 
 
 class Binding(NamedTuple):
-    """What a call of an operation takes, sends and returns.
-
-    Attributes:
-        parameters: JSON Schema of the arguments.
-        call: The HTTP binding, without the path of the server.
-        answer: What the response has.
-        is_shortened: Whether inner parts of the schema were left out.
-    """
+    """The JSON Schema of the arguments, the HTTP binding without the path of the server, and what the answer has."""
 
     parameters: Mapping[str, Any]
     call: dict[str, Any]

@@ -17,12 +17,7 @@ _MAX_CHAIN = 50
 
 
 class References:
-    """The references of one document.
-
-    Args:
-        data: The document.
-        file_name: Its name without folders. Some documents name themselves in their references.
-    """
+    """The references of one document. Some documents name their own file in them."""
 
     def __init__(self, data: Mapping[str, Any], file_name: str = "") -> None:
         self._data = data

@@ -58,13 +58,9 @@ _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class SchemaConverter:
-    """Convert schemas for requests or for responses.
+    """Convert schemas for requests, without ``readOnly`` properties, or for responses, without ``writeOnly`` ones.
 
-    Args:
-        references: The references of the document.
-        purpose: For requests, properties that are ``readOnly`` are left out; for responses, those that are
-            ``writeOnly``.
-        note: Called with a location and a sentence for what is left out of a schema without harm to the tool.
+    ``note`` is called with a location and a sentence for what is left out of a schema without harm to the tool.
     """
 
     def __init__(

@@ -62,11 +62,9 @@ def places_of(auth: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Credentials(NamedTuple):
-    """What authentication sends: no parameter that is one of them is an argument.
+    """What authentication sends: no parameter that is one of ``places``, location and name, is an argument.
 
-    Attributes:
-        places: Location and name, in lower case for a header.
-        is_token: Whether a token is sent in ``Authorization``. Some services describe it as a parameter as well.
+    Some services describe the token in ``Authorization`` as a parameter as well.
     """
 
     places: frozenset[tuple[str, str]]
