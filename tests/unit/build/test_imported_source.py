@@ -202,7 +202,7 @@ def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path) -> None:
 
 
 def test_a_key_that_the_kind_does_not_have_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"source.yaml:1: ur: Extra inputs are not permitted"):
+    with pytest.raises(SourceError, match=r"source.yaml:1: ur: there is no such key"):
         compiled(tmp_path, [], ur="https://toy.test")
 
 

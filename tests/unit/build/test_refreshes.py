@@ -82,7 +82,7 @@ def test_what_was_read_and_does_not_compile_is_not_kept(folder: Path, monkeypatc
         ("id: [", "is not valid YAML"),
         ("id: team\nkind: http_api\n", "is written by hand"),
         ("id: team\nkind: skills\n", "has no copied_from"),
-        ("id: team\nkind: skills\ncopied_from: [y]\nfolder: x\n", "folder: Extra inputs are not permitted"),
+        ("id: team\nkind: skills\ncopied_from: [y]\nfolder: x\n", "folder: there is no such key"),
     ],
 )
 def test_a_source_that_cannot_be_refreshed_says_why(folder: Path, text: str, expected: str) -> None:

@@ -223,8 +223,8 @@ def test_tool_with_expose_false_is_described_and_not_called(tmp_path: Path) -> N
         ("profiles: {health: {}}", "health is part of another path"),
         ("most_used: [CPPI]", "there is no tool 'CPPI'. Did you mean CPI?"),
         (f"profiles: {{a: {{pinned: [{', '.join(['SMA'] * 21)}]}}}}", "profiles.a.pinned: has 21 items; at most 20"),
-        ("profiles: 7", "profiles: must have keys with values, not 7"),
-        ("- a", "profiles.yaml: must have keys with values, not a list"),
+        ("profiles: 7", "profiles: must be keys and values"),
+        ("- a", "profiles.yaml:1: file: must be keys and values, such as contexts, most_used"),
     ],
 )
 def test_mistakes_in_the_file_are_named_with_their_line(tmp_path: Path, text: str, problem: str) -> None:

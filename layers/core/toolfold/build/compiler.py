@@ -17,14 +17,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from toolfold.build import calibration, checks, emitter, search_index, semantic_index, writer
 from toolfold.build.loaded_source import LoadedSource, ToolDefinition
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
 from toolfold.build.relations import OriginalName, RelatedTool, assign_names, compile_relations, safe_name
 from toolfold.build.schema.field_types import Vocabulary
-from toolfold.build.schema.tools import Tool
+from toolfold.build.schema.tools import FoundBy, FreeInstead, Tool, UseInstead
 from toolfold.build.source_folders import load_sources
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
@@ -35,6 +35,8 @@ from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names
 
+ReferenceT = TypeVar("ReferenceT", UseInstead, FoundBy | None, FreeInstead | None)
+
 
 def renamed(tool: Tool, names: Mapping[str, str]) -> Tool:
     """Return a tool under its name in the catalog, with references to tools of the same source."""
@@ -42,24 +44,19 @@ def renamed(tool: Tool, names: Mapping[str, str]) -> Tool:
     def name(old: str) -> str:
         return names.get(old, old)
 
+    def to(reference: ReferenceT) -> ReferenceT:
+        return reference.model_copy(update={"tool": name(reference.tool)}) if reference is not None else reference
+
+    original = tool.function or tool.name
     changes: dict[str, Any] = {
-        "name": name(tool.function or tool.name) if tool.binding is not None else name(tool.name)
+        "name": name(tool.name if tool.binding is None else original),
+        "use_instead": [to(other) for other in tool.use_instead],
+        "parameters": [one.model_copy(update={"found_by": to(one.found_by)}) for one in tool.parameters],
+        "free_instead": to(tool.free_instead),
+        "adjusted_by": tool.adjusted_by and name(tool.adjusted_by),
     }
     if tool.binding is None:
-        changes["function"] = tool.function or tool.name
-    changes["use_instead"] = [other.model_copy(update={"tool": name(other.tool)}) for other in tool.use_instead]
-    changes["parameters"] = [
-        parameter
-        if parameter.found_by is None
-        else parameter.model_copy(
-            update={"found_by": parameter.found_by.model_copy(update={"tool": name(parameter.found_by.tool)})}
-        )
-        for parameter in tool.parameters
-    ]
-    if tool.free_instead is not None:
-        changes["free_instead"] = tool.free_instead.model_copy(update={"tool": name(tool.free_instead.tool)})
-    if tool.adjusted_by is not None:
-        changes["adjusted_by"] = name(tool.adjusted_by)
+        changes["function"] = original
     return tool.model_copy(update=changes)
 
 
@@ -179,8 +176,17 @@ def compile_sources(
     vocabularies = {
         source.settings.id: renamed_vocabulary(source.vocabulary, _own_names(names, source)) for source in loaded
     }
-    problems += _check_references(definitions, tools, locations, vocabularies)
-    for name, relations in compile_relations(_related(definitions, names), list(tools), problems).items():
+    written = {entry.tool.name: tools[entry.tool.name] for entry in definitions if not entry.source.is_imported}
+    problems += checks.check_mentions(written, tools, locations)
+    problems += checks.check_use_instead([entry.tool for entry in definitions], locations)
+    problems += checks.check_hints(tools, locations)
+    problems += checks.check_vocabulary(vocabularies.values(), tools)
+    related = [
+        RelatedTool(tool.name, tool.relations, _own_names(names, source), functools.partial(where, "relations"))
+        for source, _, _, tool, where in definitions
+        if tool.relations
+    ]
+    for name, relations in compile_relations(related, list(tools), problems).items():
         tools[name]["relations"] = relations
     if problems:
         raise SourceError(problems)
@@ -198,6 +204,9 @@ def compile_sources(
         own = [texts for texts, of in zip(searchable, definitions, strict=True) if of.source.settings.id == id_]
         if fit := calibration.thresholds(own, vocabularies[id_]):
             sources[id_] = {**entry, "fit": fit}
+    semantic, share = semantic_index.build(without_queries(definitions, searchable))
+    skills = {name: tool["call"]["root"] for name, tool in tools.items() if "front_matter" in tool["call"]}
+    files = {digest: file for source in loaded for digest, file in source.files.items()}
     compiled = {
         "sources": sources,
         "categories": categories,
@@ -205,63 +214,23 @@ def compile_sources(
         "definition_tokens": _definition_tokens(tools),
         "common": _common(definitions, list(tools)),
         "tools": tools,
-        **_search_sections(definitions, searchable, vocabularies),
+        "index": search_index.build(searchable),
+        "spellings": search_index.spellings(searchable, vocabularies.values()),
+        "synonyms": search_index.synonyms(vocabularies.values()),
+        "semantic": semantic,
+        "semantic_share": share,
         "related": sum("relations" in tool for tool in tools.values()),
-        "skills": {f"{root}/{SKILL_FILE}": name for name, tool in tools.items() if (root := _skill_root(tool))},
-        "files": {digest: _content(file) for source in loaded for digest, file in source.files.items()},
+        "skills": {f"{root}/{SKILL_FILE}": name for name, root in skills.items()},
+        "files": {
+            digest: {"text": file} if isinstance(file, str) else {"blob": base64.b64encode(file).decode()}
+            for digest, file in files.items()
+        },
         "profile_names": profiles.names,
         **profiles.sections,
     }
     notes = [note for source in loaded for note in source.notes]
     imported = {entry.tool.name: locations[entry.tool.name] for entry in definitions if entry.source.is_imported}
     return CompiledFolder(writer.dumps(compiled), left_out, notes, imported)
-
-
-def _check_references(
-    definitions: Sequence[ToolDefinition],
-    tools: Mapping[str, Mapping[str, Any]],
-    locations: Mapping[str, str],
-    vocabularies: Mapping[str, Vocabulary],
-) -> Iterator[str]:
-    """Yield what is wrong where texts and vocabularies refer to tools and parameters."""
-    written = {entry.tool.name: tools[entry.tool.name] for entry in definitions if not entry.source.is_imported}
-    yield from checks.check_mentions(written, tools, locations)
-    yield from checks.check_use_instead([entry.tool for entry in definitions], locations)
-    yield from checks.check_hints(tools, locations)
-    yield from checks.check_vocabulary(vocabularies.values(), tools)
-
-
-def _search_sections(
-    definitions: Sequence[ToolDefinition],
-    searchable: Sequence[dict[str, list[str]]],
-    vocabularies: Mapping[str, Vocabulary],
-) -> dict[str, Any]:
-    semantic, share = semantic_index.build(without_queries(definitions, searchable))
-    return {
-        "index": search_index.build(searchable),
-        "spellings": search_index.spellings(searchable, vocabularies.values()),
-        "synonyms": search_index.synonyms(vocabularies.values()),
-        "semantic": semantic,
-        "semantic_share": share,
-    }
-
-
-def _related(definitions: Sequence[ToolDefinition], names: Mapping[OriginalName, str]) -> list[RelatedTool]:
-    return [
-        RelatedTool(tool.name, tool.relations, _own_names(names, source), functools.partial(where, "relations"))
-        for source, _, _, tool, where in definitions
-        if tool.relations
-    ]
-
-
-def _skill_root(tool: Mapping[str, Any]) -> str:
-    """Return the URI of the folder of a skill; empty for any other tool."""
-    return str(tool["call"].get("root", "")) if "front_matter" in tool["call"] else ""
-
-
-def _content(file: str | bytes) -> dict[str, str]:
-    """Return the content of a file as ``resources/read`` has it."""
-    return {"text": file} if isinstance(file, str) else {"blob": base64.b64encode(file).decode()}
 
 
 def _definitions(

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import itertools
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -162,19 +162,19 @@ class _Tool:
     def name(self) -> str:
         return self.compiled.name
 
-    @cached_property
+    @functools.cached_property
     def named(self) -> frozenset[str]:
         return frozenset(stems(f"{in_words(self.name)} {self.compiled.title}"))
 
-    @cached_property
+    @functools.cached_property
     def summary(self) -> frozenset[str]:
         return frozenset(stems(self.compiled.summary))
 
-    @cached_property
+    @functools.cached_property
     def text(self) -> frozenset[str]:
         return frozenset(stems(f"{self.compiled.summary} {self.compiled.description}"))
 
-    @cached_property
+    @functools.cached_property
     def shape(self) -> frozenset[str]:
         parameters = self.compiled.parameters
         return frozenset(
@@ -274,11 +274,7 @@ def _written_tools(catalog: Catalog, documents: Iterable[yaml_loader.Document]) 
             if compiled is None:  # a source whose tools are named after it
                 compiled = catalog.get(f"{Path(document.path).parent.name}__{yaml_entry['name']}")
             if compiled is not None:  # it was left out otherwise
-                yield _Tool(compiled, _locator(document, number), _WRITTEN, yaml_entry)
-
-
-def _locator(document: yaml_loader.Document, number: int) -> Callable[..., str]:
-    return lambda *at: document.where(("tools", number, *at))
+                yield _Tool(compiled, functools.partial(document.in_tool, number), _WRITTEN, yaml_entry)
 
 
 def _check_imported(catalog: Catalog, locations: Mapping[str, str]) -> Iterator[Finding]:

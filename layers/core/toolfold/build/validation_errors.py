@@ -5,6 +5,7 @@ What the rules of ``toolfold catalog lint`` report.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
@@ -40,6 +41,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 _UNION_MEMBERS = {"str", "bool", "int", "float", "list[str]"}
 """Names that pydantic appends to a location when a value matches no type of a union."""
 
+_MADE_BY_PYDANTIC = {*_UNION_MEMBERS, "[key]"}
 
 _MAX_SHOWN = 4
 """Keys that a message names as examples."""
@@ -63,16 +65,30 @@ def located(
     """Return each error once, as ``file:line: key: problem``."""
     found: dict[str, None] = {}
     for item in error.errors():
-        location, message = (*at, *item["loc"]), item["msg"].removeprefix("Value error, ")
-        if location[-1:] and location[-1] in _UNION_MEMBERS:
-            location, message = location[:-1], "Input should be a string, a number, true or false"
-        if item["type"] == "model_type":
-            fields = ", ".join(keys_at(model, item["loc"])[:_MAX_SHOWN]) if model is not None else ""
-            message = f"must be keys and values{f', such as {fields}' if fields else ''}"
-        if model is not None and item["type"] == "extra_forbidden" and isinstance(item["loc"][-1], str):
-            message = f"{message}. {did_you_mean(item['loc'][-1], keys_at(model, item['loc'][:-1]))}".rstrip(". ")
-        found[f"{document.where(location)}: {'.'.join(map(str, location)) or 'file'}: {message}"] = None
+        inner = tuple(part for part in item["loc"] if part not in _MADE_BY_PYDANTIC)
+        location = (*at, *inner)
+        problem = _problem(item, inner, model)
+        found[f"{document.where(location)}: {'.'.join(map(str, location)) or 'file'}: {problem}"] = None
     return list(found)
+
+
+def _problem(item: Any, location: tuple[str | int, ...], model: type[BaseModel] | None) -> str:
+    kind, given, context = item["type"], item["input"], item.get("ctx", {})
+    if item["loc"][-1:] and item["loc"][-1] in _UNION_MEMBERS:
+        return "Input should be a string, a number, true or false"
+    if kind in ("model_type", "dict_type"):
+        fields = ", ".join(keys_at(model, location)[:_MAX_SHOWN]) if model is not None and kind == "model_type" else ""
+        return f"must be keys and values{f', such as {fields}' if fields else ''}"
+    if kind == "extra_forbidden":
+        hint = did_you_mean(str(location[-1]), keys_at(model, location[:-1])) if model is not None else ""
+        return f"there is no such key. {hint}".rstrip(". ")
+    if kind == "literal_error":
+        allowed = re.findall(r"'([^']*)'", context["expected"])
+        hint = did_you_mean(given, allowed) if isinstance(given, str) else ""
+        return f"must be {context['expected']}, not {given!r}. {hint}".rstrip(". ")
+    if kind == "too_long":
+        return f"has {context['actual_length']} items; at most {context['max_length']} are allowed"
+    return str(item["msg"]).removeprefix("Value error, ")
 
 
 def keys_at(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:

@@ -150,7 +150,7 @@ def write(
     derived: dict[str, Lines] = {
         "names": sort_lines({name_key(line[0]): position for position, line in enumerate(lines)}),
         "lines": ((line_key(position), line) for position, line in enumerate(lines)),
-        "members": sort_lines({member_key(*member): _runs(found) for member, found in members.items()}),
+        "members": sort_lines({member_key(*member): runs(found) for member, found in members.items()}),
     }
     table = {}
     for name, content in (derived | dict(sections)).items():
@@ -208,15 +208,15 @@ def _collect(
     return lines, members
 
 
-def _runs(positions: Sequence[int]) -> list[int]:
+def runs(positions: Sequence[int]) -> list[int]:
     """Return ``[start, stop, start, stop, …]`` of consecutive positions: a category of any size is one run."""
-    runs: list[int] = []
+    found: list[int] = []
     for position in positions:
-        if runs and runs[-1] == position:
-            runs[-1] += 1
+        if found and found[-1] == position:
+            found[-1] += 1
         else:
-            runs += [position, position + 1]
-    return runs
+            found += [position, position + 1]
+    return found
 
 
 def _limit_postings(terms: Lines) -> Iterator[tuple[str, list[int]]]:

@@ -88,6 +88,10 @@ class Document:
         """Return ``file:line`` of ``location``, or of the closest enclosing value that exists."""
         return f"{self.path}:{self.lines([location])[location]}"
 
+    def in_tool(self, number: int, *at: str | int) -> str:
+        """Return ``file:line`` of a key of a tool in the list ``tools``."""
+        return self.where(("tools", number, *at))
+
 
 class _Unreadable(Exception):
     """The text is not YAML, or has what JSON does not have. ``line`` is counted from the first of the text, as 1."""

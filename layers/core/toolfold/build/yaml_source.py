@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,25 +21,14 @@ def load_yaml_source(folder: Path, document: yaml_loader.Document, problems: lis
     source = parse(Source, document, document.data, problems)
     if source is None:
         return None
-    _check_shared(source, document, problems)
-    vocabulary = _vocabulary(source, folder, problems)
-    categories = [
-        LoadedCategory(category, functools.partial(_where, file))
-        for file, category in _categories(source, folder, problems)
-    ]
-    return LoadedSource(source, emitter.source_entry(source), source.freshness, categories, vocabulary)
-
-
-def _where(document: yaml_loader.Document, number: int, *at: str | int) -> str:
-    return document.where(("tools", number, *at))
-
-
-def _check_shared(source: Source, document: yaml_loader.Document, problems: list[str]) -> None:
     for key, fields in source.parameters.items():
         try:
             Parameter.model_validate({"name": key, **fields})
         except ValidationError as error:
             problems += located(error, document, ("parameters", key))
+    vocabulary = _vocabulary(source, folder, problems)
+    categories = [LoadedCategory(category, file.in_tool) for file, category in _categories(source, folder, problems)]
+    return LoadedSource(source, emitter.source_entry(source), source.freshness, categories, vocabulary)
 
 
 def _vocabulary(source: Source, folder: Path, problems: list[str]) -> Vocabulary:

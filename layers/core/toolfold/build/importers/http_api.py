@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -163,12 +164,12 @@ class HttpApiImporter(Importer[HttpApiSettings]):
         tools: list[ImportedTool] = []
         categories: list[ImportedCategory] = []
         for number, tool in enumerate(settings.tools):
-            tools.append(_tool(settings, tool, "", _locator(document, number), problems))
+            tools.append(_tool(settings, tool, "", functools.partial(document.in_tool, number), problems))
         for name, file, category in _categories(folder, settings, document, problems):
             title = category.title or in_words(name).capitalize()
             categories.append(ImportedCategory(name, title, category.description))
             for number, tool in enumerate(category.tools):
-                tools.append(_tool(settings, tool, name, _locator(file, number), problems))
+                tools.append(_tool(settings, tool, name, functools.partial(file.in_tool, number), problems))
         if not tools:
             problems.append(f"{document.where(())}: the source has no tools: add some as `tools:`")
         connection = {"headers": settings.headers} if settings.headers else {}
@@ -176,10 +177,6 @@ class HttpApiImporter(Importer[HttpApiSettings]):
         return ImportedSource(
             tools, categories, settings.base_url, connection, faults=faults, unknown_notice=settings.unknown_notice
         )
-
-
-def _locator(document: yaml_loader.Document, number: int) -> Where:
-    return lambda *at: document.where(("tools", number, *at))
 
 
 def _categories(

@@ -6,12 +6,9 @@ Decide which tools the conditions of a profile or of a context match.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from pydantic import ValidationError
 
 from toolfold.build import yaml_loader
 from toolfold.build.profiles.definitions import REQUEST, definition_of, make_groups, make_kinds
@@ -25,7 +22,8 @@ from toolfold.build.profiles.schema import (
     Selection,
     without_empty,
 )
-from toolfold.build.validation_errors import keys_at
+from toolfold.build.validation_errors import parse
+from toolfold.build.writer import runs
 from toolfold.catalog.entries import EFFECTS, RESERVED_NAMES, name_key
 from toolfold.catalog.profiles import DEFAULT, kind_of
 from toolfold.catalog.reader import line_key
@@ -158,41 +156,13 @@ def compile_profiles(folder: Path, parts: CatalogParts, problems: list[str]) -> 
     """Compile ``profiles.yaml`` in ``folder``, or, without one, the profile ``default``."""
     path = folder / FILE
     document = yaml_loader.load(path) if path.exists() else yaml_loader.parse(path, "")
-    try:
-        file = ProfilesFile.model_validate(without_empty(document.data))
-    except ValidationError as error:
-        problems += _located(error, document)
+    file = parse(ProfilesFile, document, without_empty(document.data), problems)
+    if file is None:
         return CompiledProfiles([], {})
     compiler = _Compiler(document, file, parts)
     found = list(compiler.problems())
     problems += found
     return CompiledProfiles([], {}) if found else compiler.compile()
-
-
-def _located(error: ValidationError, document: yaml_loader.Document) -> list[str]:
-    """Return each error once, as ``file:line: key: problem``, with what there is instead."""
-    found: dict[str, None] = {}
-    for item in error.errors():
-        location = tuple(part for part in item["loc"] if part != "[key]")
-        found[f"{document.where(location)}: {'.'.join(map(str, location)) or FILE}: {_problem(item)}"] = None
-    return list(found)
-
-
-def _problem(item: Any) -> str:
-    kind, given, context = item["type"], item["input"], item.get("ctx", {})
-    if kind == "extra_forbidden":
-        return f"there is no such key.{closest(str(item['loc'][-1]), keys_at(ProfilesFile, item['loc'][:-1]))}"
-    if kind == "literal_error":
-        allowed = re.findall(r"'([^']*)'", context["expected"])
-        hint = closest(given, allowed) if isinstance(given, str) else ""
-        return f"must be {context['expected']}, not {given!r}.{hint}"
-    if kind == "too_long":
-        return f"has {context['actual_length']} items; at most {context['max_length']} are allowed"
-    if kind in ("model_type", "dict_type"):
-        return f"must have keys with values, not {'a list' if isinstance(given, list) else repr(given)[:40]}"
-    if kind == "string_pattern_mismatch":
-        return "names have small letters, digits, _ and -, and begin with a letter"
-    return str(item["msg"]).removeprefix("Value error, ")
 
 
 class _Compiler:
@@ -272,7 +242,7 @@ class _Compiler:
         """Return the compiled profile, without what has its default."""
         listed = self._listed(profile)
         included = self._passing(profile)
-        unexposed = {at for at in included if not self._is_exposed(at)}
+        unexposed = {at for at in included if self._names[at] in self._unexposed}
         most_used = [self._positions[name_key(tool)] for tool in self._file.most_used]
         entry = {
             "title": profile.title or "",
@@ -310,7 +280,7 @@ class _Compiler:
 
     def _listed(self, profile: ProfileSettings) -> set[int]:
         """Return the positions of the tools that a profile lists."""
-        included = {at for at in self._passing(profile) if self._is_exposed(at)}
+        included = {at for at in self._passing(profile) if self._names[at] not in self._unexposed}
         if profile.context is None:
             return included
         own = self._contexts.get(profile.context, set())
@@ -321,23 +291,9 @@ class _Compiler:
         passes = matches(conditions.include, conditions.exclude, self._known)
         return {at for at, (name, entry) in enumerate(self._tools.items()) if passes(name, entry)}
 
-    def _is_exposed(self, position: int) -> bool:
-        return self._names[position] not in self._unexposed
-
     def _unknown_tool(self, name: str, where: str) -> Iterator[str]:
         if name_key(name) not in self._positions:
             yield f"{where}: there is no tool {name!r}.{closest(name, self._names)}"
 
     def _where(self, *at: str | int) -> str:
         return self._document.where(at)
-
-
-def runs(positions: Sequence[int]) -> list[int]:
-    """Return ``[start, stop, start, stop, …]`` of ascending positions."""
-    found: list[int] = []
-    for position in positions:
-        if found and found[-1] == position:
-            found[-1] += 1
-        else:
-            found += [position, position + 1]
-    return found

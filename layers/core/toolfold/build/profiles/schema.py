@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from toolfold.build.schema.field_types import Model, Prose
 from toolfold.settings.parsers import KIND_MODE_SYNONYMS, MODE_SYNONYMS
@@ -20,8 +21,11 @@ MAX_PROFILES = 100
 RESERVED = ("health", "mcp")
 """Names that would be read as another path."""
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
-"""Part of a URL, and the value of an option."""
+
+def _name(given: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,63}", given):
+        raise ValueError("names have small letters, digits, _ and -, and begin with a letter")
+    return given
 
 
 def _as_list(given: object) -> object:
@@ -32,13 +36,8 @@ def _renamed(synonyms: dict[str, str]) -> BeforeValidator:
     return BeforeValidator(lambda given: synonyms.get(given, given) if isinstance(given, str) else given)
 
 
-def _kind_modes(given: object) -> object:
-    """Return the modes of the kinds; YAML reads ``off`` as false."""
-    if not isinstance(given, dict):
-        return given
-    return {kind: "off" if mode is False else mode for kind, mode in given.items()}
-
-
+Name = Annotated[str, AfterValidator(_name)]
+"""Part of a URL, and the value of an option."""
 Values = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
 Mode = Annotated[Literal["progressive", "lazy", "grouped", "direct", "kinds", "auto"], _renamed(dict(MODE_SYNONYMS))]
 KindMode = Annotated[Literal["progressive", "inline", "off"], _renamed(dict(KIND_MODE_SYNONYMS))]
@@ -77,7 +76,7 @@ class ProfileSettings(Model):
     title: Prose | None = None
     description: Prose | None = None
     mode: Mode | None = None
-    kinds: Annotated[dict[Kind, KindMode], BeforeValidator(_kind_modes)] = Field(default_factory=dict)
+    kinds: dict[Kind, KindMode] = Field(default_factory=dict)
     scripts: bool | None = None
     batch: bool | None = None
     pipe: bool | None = None
