@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolfold.build.importers.openapi.document import DocumentError
-from toolfold.build.importers.openapi.references import References
+from toolfold.build.importers.openapi.document import DocumentError, References
 from toolfold.build.importers.openapi.schema_parts import Schema, without_null
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.security import Credentials
@@ -122,7 +121,7 @@ def _kind(parameter: Any, at: Location) -> tuple[str, str]:
     location, name = parameter.get("in"), parameter.get("name")
     if not isinstance(location, str) or location not in _STYLES:
         raise DocumentError(
-            at, f"parameter {str(name)[:60]!r} is in {location!r}, which is not one of {_listed(_STYLES)}"
+            at, f"parameter {str(name)[:60]!r} is in {location!r}, which is not one of {', '.join(_STYLES)}"
         )
     if not isinstance(name, str) or not name or not name.isprintable() or len(name) > 200:
         raise DocumentError(at, "has a parameter without a usable name")
@@ -152,8 +151,10 @@ def _add(
         sent |= _style(location, name, parameter, at)
     if parameter.get("allowReserved") is True and location == "query":
         sent["reserved"] = True
-    if location == "path" and (slashes := _slashes(parameter)):
-        sent["slashes"] = slashes
+    if location == "path" and parameter.get("x-multi-segment") is True:  # GitHub's, for a branch or a path of a file
+        sent["slashes"] = "plain"
+    elif location == "path" and _ENCODED.search(str(parameter.get("description"))):
+        sent["slashes"] = "encoded"
     argument = _free_name(arguments, name, location)
     is_required = location == "path" or parameter.get("required") is True
     described = _described(made, parameter, at, converter)
@@ -163,19 +164,11 @@ def _add(
     arguments.parameters[argument] = sent
 
 
-def _slashes(parameter: Mapping[str, Any]) -> str:
-    """Return how slashes are sent in a value of the path; "" where it has none."""
-    # GitHub's extension for a branch or the path of a file.
-    if parameter.get("x-multi-segment") is True:
-        return "plain"
-    return "encoded" if _ENCODED.search(str(parameter.get("description"))) else ""
-
-
 def _style(location: str, name: str, parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
     default, *_ = known = _STYLES[location]
     style = parameter.get("style", default)
     if style not in known:
-        raise DocumentError(at, f"parameter {name!r} has the style {style!r}; in {location} it is {_listed(known)}")
+        raise DocumentError(at, f"parameter {name!r} has the style {style!r}; in {location} it is {', '.join(known)}")
     made = {} if style == default else {"style": style}
     explode = parameter.get("explode")
     if isinstance(explode, bool) and explode != (style == "form"):
@@ -184,18 +177,10 @@ def _style(location: str, name: str, parameter: Mapping[str, Any], at: Location)
 
 
 def _free_name(arguments: Arguments, name: str, location: str) -> str:
-    made = argument_name(name) or location
-    for candidate in _candidates(made, location):
-        if candidate.lower() not in {known.lower() for known in arguments.properties}:
-            return candidate
-    raise AssertionError("there is always a free number")
-
-
-def _candidates(name: str, location: str) -> Iterator[str]:
-    yield name
-    yield f"{name[: _MAX_NAME - 8]}_{location}"
-    for number in range(2, MAX_ARGUMENTS + 3):
-        yield f"{name[: _MAX_NAME - 8]}_{number}"
+    made, taken = argument_name(name) or location, {known.lower() for known in arguments.properties}
+    suffixes = ("", f"_{location}", *(f"_{number}" for number in range(2, MAX_ARGUMENTS + 3)))
+    candidates = (f"{made[: _MAX_NAME - 8]}{suffix}" if suffix else made for suffix in suffixes)
+    return next(candidate for candidate in candidates if candidate.lower() not in taken)
 
 
 def _described(schema: Any, parameter: Mapping[str, Any], at: Location, converter: SchemaConverter) -> Any:
@@ -212,7 +197,3 @@ def _described(schema: Any, parameter: Mapping[str, Any], at: Location, converte
     if is_short and not {"examples", "default", "enum"} & made.keys():
         made["examples"] = [example]
     return made
-
-
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(names)

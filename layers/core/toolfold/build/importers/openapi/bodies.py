@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from toolfold.build.importers.openapi.arguments import Arguments, argument_name
-from toolfold.build.importers.openapi.document import DocumentError
-from toolfold.build.importers.openapi.references import References
-from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
+from toolfold.build.importers.openapi.document import DocumentError, References
+from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, given_value
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.security import Credentials
 from toolfold.build.yaml_loader import Location
@@ -70,7 +69,15 @@ def add_body(
     schema = media.value.get("schema", {} if media.kind == "json" else {"type": "string"})
     converted = converter.convert(schema, (*media.at, "schema"))
     if media.kind in ("json", "form"):
-        as_object = _without(credentials, _as_object(converted, converter))
+        as_object = _as_object(converted, converter)
+        if as_object is not None:
+            sent = {
+                name
+                for name, part in as_object.properties.items()
+                if isinstance(part, dict) and credentials.include("body", name, part.get("description"))
+            }
+            kept = {name: part for name, part in as_object.properties.items() if name not in sent}
+            as_object = _Object(kept, as_object.required - sent)
         fields = _fields(as_object, arguments, is_required=is_required or media.kind == "form")
         if fields is not None and as_object is not None:
             arguments.body = {"content_type": media.content_type, "fields": fields}
@@ -95,9 +102,12 @@ def add_body(
         arguments.body["encoding"] = encoding
     target = converter.definition(made["$ref"].removeprefix(DEFINITIONS)) if "$ref" in made else made
     described = [converter.text(body.get("description"), (*at, "description"))]
-    if media.kind == "text" and not media.content_type.endswith("yaml") and not _is_text(target):
+    is_text = target.get("type") in ("string", "number", "integer", "boolean")
+    if media.kind == "text" and not media.content_type.endswith("yaml") and not is_text:
+        # An object for XML would be sent as JSON; only its schema says what the text has.
         made = {"type": "string"}
-        described.append(_text_of(media.content_type, target))
+        members = ", ".join(list(target.get("properties", ()))[:MAX_FIELDS])
+        described.append(f"The body as text of the type {media.content_type}{', with ' if members else ''}{members}.")
     elif "$ref" in made:  # a description beside a reference replaces that of its target
         described.append(target.get("description", ""))
     made.setdefault("description", " ".join(filter(None, described)) or "Body of the request")
@@ -171,16 +181,6 @@ def _as_object(schema: Any, converter: SchemaConverter, depth: int = 0) -> _Obje
     return _Object(properties, frozenset(required)) if properties or "type" in schema or depth else None
 
 
-def _without(credentials: Credentials, found: _Object | None) -> _Object | None:
-    """Return the properties that authentication does not send."""
-    if found is None:
-        return None
-    described = {name: part.get("description") for name, part in found.properties.items() if isinstance(part, dict)}
-    sent = {name for name, text in described.items() if credentials.include("body", name, text)}
-    kept = {name: part for name, part in found.properties.items() if name not in sent}
-    return _Object(kept, found.required - sent)
-
-
 def _fields(found: _Object | None, arguments: Arguments, *, is_required: bool) -> dict[str, str] | None:
     """Return argument → property, or None where the properties cannot be arguments."""
     if found is None or not found.properties or len(found.properties) > MAX_FIELDS:
@@ -196,17 +196,6 @@ def _fields(found: _Object | None, arguments: Arguments, *, is_required: bool) -
         taken.add(name.lower())
         fields[name] = wire_name
     return fields
-
-
-def _is_text(schema: Mapping[str, Any]) -> bool:
-    """Return whether a value is text as it is. An object for XML would be sent as JSON."""
-    return schema.get("type") in ("string", "number", "integer", "boolean")
-
-
-def _text_of(content_type: str, schema: Mapping[str, Any]) -> str:
-    """Return what the text of a body is, whose structure only the schema says."""
-    names = list(schema.get("properties", ()))[:MAX_FIELDS]
-    return f"The body as text of the type {content_type}{', with ' if names else ''}{', '.join(names)}."
 
 
 def _encoding(media: _Media, properties: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -230,7 +219,7 @@ def _encoding(media: _Media, properties: Mapping[str, Any]) -> dict[str, dict[st
             made[name] = one
     if media.content_type.startswith("multipart/"):
         for name, optional in properties.items():
-            part = _without_null(optional)
+            part = given_value(optional)
             if _is_binary(part) or (isinstance(part, dict) and _is_binary(part.get("items"))):
                 made.setdefault(name, {})["base64"] = True
     return made
@@ -245,19 +234,9 @@ def _is_binary(schema: Any) -> bool:
     return schema.get("format") == "binary" or (is_bytes and "contentEncoding" not in schema)
 
 
-def _without_null(schema: Any) -> Any:
-    """Return what a value is where it is given: frameworks write an optional file as a file or null."""
-    choices = schema.get("anyOf") if isinstance(schema, dict) else None
-    if not isinstance(choices, list) or len(choices) != 2:
-        return schema
-    given = [choice for choice in choices if isinstance(choice, dict) and choice.get("type") != "null"]
-    others = {key: value for key, value in schema.items() if key in ("title", "description")}
-    return {**given[0], **others} if len(given) == 1 else schema
-
-
 def _file(optional: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of an argument with the bytes of a file, or of a list of them."""
-    schema = _without_null(optional)
+    schema = given_value(optional)
     if isinstance(schema.get("items"), dict):
         return {**schema, "items": _file(schema["items"])}
     description = schema.get("description", "")

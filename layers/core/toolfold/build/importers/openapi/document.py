@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from toolfold.build import yaml_loader
 from toolfold.build.yaml_loader import Document, Location
@@ -46,6 +47,84 @@ class Findings:
     def note(self, at: Location, sentence: str) -> None:
         """Add a note."""
         self.notes.append(DocumentError(at, sentence))
+
+
+_MAX_CHAIN = 50
+"""References that may lead to each other. A chain that is longer is a circle."""
+
+
+class References:
+    """The references within one document. Some documents name their own file in them.
+
+    Those to other files and to web addresses are refused: what a document may make this process read is the document.
+    """
+
+    def __init__(self, data: Mapping[str, Any], file_name: str = "") -> None:
+        self._data = data
+        self._own_names = {"", file_name, f"./{file_name}"}
+
+    def locate(self, reference: Any, at: Location) -> tuple[Location, Any]:
+        """Return the location and the value that ``reference``, which is at ``at``, points to.
+
+        Raises:
+            DocumentError: It is not a reference within the document, or points to nothing.
+        """
+        if not isinstance(reference, str):
+            raise DocumentError(at, "$ref is not text")
+        shown = repr(reference[:120])
+        file, _, fragment = reference.partition("#")
+        if file not in self._own_names:
+            raise DocumentError(at, f"$ref {shown} refers to another document; bundle the documents into one")
+        is_anchor = fragment != "" and not fragment.startswith("/")
+        found = self._anchors.get(fragment) if is_anchor else self._find(fragment)
+        if found is None:
+            raise DocumentError(at, f"$ref {shown} points to nothing in the document")
+        return found
+
+    def follow(self, value: Any, at: Location) -> tuple[Location, Any]:
+        """Return the location and the value behind ``value``, which may be a reference object.
+
+        Raises:
+            DocumentError: A reference is broken, or refers to itself.
+        """
+        start = at
+        for _ in range(_MAX_CHAIN):
+            if not isinstance(value, dict) or not isinstance(value.get("$ref"), str):
+                return at, value
+            at, value = self.locate(value["$ref"], (*at, "$ref"))
+        raise DocumentError(start, "$ref refers to itself without an end")
+
+    def _find(self, fragment: str) -> tuple[Location, Any] | None:
+        value: Any = self._data
+        at: list[str | int] = []
+        for token in fragment.split("/")[1:]:
+            key = unquote(token).replace("~1", "/").replace("~0", "~")
+            if isinstance(value, dict) and key in value:
+                value = value[key]
+                at.append(key)
+            elif isinstance(value, list) and key.isdecimal() and len(key) < 10 and int(key) < len(value):
+                value = value[int(key)]
+                at.append(int(key))
+            else:
+                return None
+        return tuple(at), value
+
+    @functools.cached_property
+    def _anchors(self) -> dict[str, tuple[Location, Any]]:
+        found: dict[str, tuple[Location, Any]] = {}
+        components = self._data.get("components")
+        schemas = components.get("schemas") if isinstance(components, dict) else None
+        open_: list[tuple[Location, Any]] = [(("components", "schemas"), schemas)]
+        while open_:
+            at, value = open_.pop()
+            if isinstance(value, dict):
+                for key in ("$anchor", "$dynamicAnchor"):
+                    if isinstance(value.get(key), str):
+                        found.setdefault(value[key], (at, value))
+                open_ += [((*at, key), inner) for key, inner in value.items()]
+            elif isinstance(value, list):
+                open_ += [((*at, index), inner) for index, inner in enumerate(value)]
+        return found
 
 
 def read_document(path: Path) -> Document:

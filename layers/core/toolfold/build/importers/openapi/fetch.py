@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.importers.openapi.document import MAX_BYTES, Findings
+from toolfold.build.importers.openapi.document import MAX_BYTES, Findings, References
 from toolfold.build.importers.openapi.operations import find_operations
-from toolfold.build.importers.openapi.references import References
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.head_checks import host_of
 from toolfold.errors import SourceError

@@ -18,6 +18,7 @@ from toolfold.build.importers.openapi import fetch, security, swagger
 from toolfold.build.importers.openapi.document import (
     DocumentError,
     Findings,
+    References,
     check_version,
     parse_document,
     read_document,
@@ -29,11 +30,10 @@ from toolfold.build.importers.openapi.operations import (
     bind_operation,
     find_operations,
 )
-from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.schema_parts import first_sentence, one_paragraph
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.servers import check_variables, choose_server, common_base
-from toolfold.build.importers.openapi.settings import OpenApiSettings, is_selected, unused_entries
+from toolfold.build.importers.openapi.settings import OpenApiSettings
 from toolfold.build.schema.sources import Auth
 from toolfold.build.yaml_loader import Document, Location
 from toolfold.errors import SourceError
@@ -137,18 +137,14 @@ class _Reader:
             return None
         base_url = common_base([tool.server for tool in tools])
         info = self._data["info"] if isinstance(self._data.get("info"), dict) else {}
-        imported, categories, description = (
-            self._imported(tools, base_url),
-            self._categories(operations),
-            self._description(info),
-        )
+        lines = self._api.lines([tool.operation.at for tool in tools])
         return ImportedSource(
-            tools=imported,
-            categories=categories,
+            tools=[self._imported(tool, base_url, f"{self._api.path}:{lines[tool.operation.at]}") for tool in tools],
+            categories=self._categories(operations),
             base_url=base_url,
             auth=auth,
             connection={"headers": self._settings.headers} if self._settings.headers else {},
-            description=description,
+            description=self._description(info),
             version=str(info.get("version", ""))[:50],
             left_out=left_out,
             notes=self._located(self._findings.notes),
@@ -156,20 +152,21 @@ class _Reader:
 
     def _select(self, operations: list[Operation], problems: list[str]) -> list[Operation]:
         candidates = [operation.candidate for operation in operations]
-        for key, selection in (("include", self._settings.include), ("exclude", self._settings.exclude)):
-            for at, sentence in unused_entries(selection, candidates):
+        include, exclude = self._settings.include, self._settings.exclude
+        for key, selection in (("include", include), ("exclude", exclude)):
+            for at, sentence in selection.unused_entries(candidates):
                 problems.append(f"{self._yaml.where((key, *at))}: {key}: {sentence}")
         selected = [
             operation
             for operation, candidate in zip(operations, candidates, strict=True)
-            if is_selected(candidate, self._settings.include, self._settings.exclude)
+            if (not include or include.matches(candidate)) and not exclude.matches(candidate)
         ]
         if len(selected) > MAX_OPERATIONS:
             where = self._yaml.where(("document",))
             raise SourceError([f"{where}: has {len(selected):,} operations; {MAX_OPERATIONS:,} are read: use include"])
         return selected
 
-    def _schemes(self) -> dict[str, security.Scheme | None]:
+    def _schemes(self) -> security.Schemes:
         components = self._data.get("components")
         given = components.get("securitySchemes") if isinstance(components, dict) else None
         if "swagger" in self._data:
@@ -177,7 +174,7 @@ class _Reader:
         return security.read_schemes(given, self._references, self._settings.url or "")
 
     def _authentication(
-        self, operations: Sequence[Operation], schemes: Mapping[str, security.Scheme | None]
+        self, operations: Sequence[Operation], schemes: security.Schemes
     ) -> tuple[str | None, Auth | None, security.Credentials]:
         """Return the scheme, ``auth`` of the source, and what is sent of it."""
         common, own = self._data.get("security"), self._settings.auth
@@ -189,7 +186,7 @@ class _Reader:
         scheme = schemes[chosen] if chosen is not None else None
         if chosen is None or scheme is None:
             return None, own, _NO_CREDENTIALS
-        fields = dict(scheme.auth)
+        fields = dict(scheme)
         if "oauth2" in fields:
             listed = [security.scopes_of(one.value.get("security"), common, chosen) for one in operations]
             scopes = dict.fromkeys(scope for scopes in listed for scope in scopes)
@@ -267,11 +264,7 @@ class _Reader:
         except DocumentError as error:
             raise SourceError(self._located([error])) from None
 
-    def _imported(self, tools: Sequence[_Tool], base_url: str) -> list[ImportedTool]:
-        lines = self._api.lines([tool.operation.at for tool in tools])
-        return [self._imported_tool(tool, base_url, f"{self._api.path}:{lines[tool.operation.at]}") for tool in tools]
-
-    def _imported_tool(self, tool: _Tool, base_url: str, where: str) -> ImportedTool:
+    def _imported(self, tool: _Tool, base_url: str, where: str) -> ImportedTool:
         operation, binding = tool.operation, tool.binding
         value = operation.value
         summary = self._requests.text(value.get("summary"), (*operation.at, "summary"), MAX_SUMMARY).rstrip(".")

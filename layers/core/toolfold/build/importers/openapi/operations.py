@@ -15,9 +15,8 @@ from urllib.parse import parse_qsl
 from toolfold.build.importers.openapi import swagger
 from toolfold.build.importers.openapi.arguments import add_parameters
 from toolfold.build.importers.openapi.bodies import add_body
-from toolfold.build.importers.openapi.document import DocumentError, Findings
+from toolfold.build.importers.openapi.document import DocumentError, Findings, References
 from toolfold.build.importers.openapi.pruning import complete_schema
-from toolfold.build.importers.openapi.references import References
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.security import Credentials
@@ -167,7 +166,7 @@ class Operation:
         """What selections look at."""
         own = self.value.get("operationId")
         names = dict.fromkeys(name for name in (own, self.name, self.title) if isinstance(name, str))
-        return Candidate(self.path, tuple(names), self.tags)
+        return {"paths": (self.path,), "operations": tuple(names), "tags": self.tags}
 
     @property
     def title(self) -> str:
@@ -187,8 +186,13 @@ class Binding(NamedTuple):
 def find_operations(data: Mapping[str, Any], references: References, findings: Findings) -> list[Operation]:
     """Return the operations of a document, in its order. Paths that cannot be read are added to ``findings``."""
     found = list(_operations(data, references, findings))
-    given = [_operation_id(operation) for operation in found]
-    short = [_function_name(name, operation) for name, operation in zip(given, found, strict=True)]
+    given, short = [], []
+    for operation in found:
+        own = operation.value.get("operationId")
+        is_usable = isinstance(own, str) and own.isprintable() and len(own) <= _MAX_ID
+        given.append(str(own).strip() if is_usable else "")
+        # FastAPI's has the name of the function: list_pets in list_pets_pets_get.
+        short.append(given[-1].removesuffix(f"{_NO_WORD.sub('_', operation.path)}_{operation.method}"))
     # A name that occurs twice names neither: which of the two has it would depend on their order.
     uses = Counter(key for names in zip(given, short, strict=True) for key in {_name_key(name) for name in names})
     named = []
@@ -199,18 +203,6 @@ def find_operations(data: Mapping[str, Any], references: References, findings: F
             findings.note(where, f"operationId {own[:80]!r} is not unique; the tool is {operation.name}")
         named.append(replace(operation, name=name) if name else operation)
     return named
-
-
-def _operation_id(operation: Operation) -> str:
-    given = operation.value.get("operationId")
-    is_usable = isinstance(given, str) and given.isprintable() and len(given) <= _MAX_ID
-    return str(given).strip() if is_usable else ""
-
-
-def _function_name(operation_id: str, operation: Operation) -> str:
-    """Return the name of the function in an operationId of FastAPI: ``list_pets`` in ``list_pets_pets_get``."""
-    ending = f"{_NO_WORD.sub('_', operation.path)}_{operation.method}"
-    return operation_id.removesuffix(ending) if operation_id.endswith(ending) else operation_id
 
 
 def _operations(data: Mapping[str, Any], references: References, findings: Findings) -> Iterator[Operation]:

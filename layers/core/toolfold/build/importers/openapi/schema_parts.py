@@ -186,6 +186,16 @@ def without_null(schema: Schema) -> Schema:
     return made
 
 
+def given_value(schema: Any) -> Any:
+    """Return what a value is where it is given: frameworks write an optional file as a file or null."""
+    choices = schema.get("anyOf") if isinstance(schema, dict) else None
+    if not isinstance(choices, list) or len(choices) != 2:
+        return schema
+    given = [choice for choice in choices if isinstance(choice, dict) and choice.get("type") != "null"]
+    others = {key: value for key, value in schema.items() if key in ("title", "description")}
+    return {**given[0], **others} if len(given) == 1 else schema
+
+
 def subschemas(schema: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """Yield the path and the value of each schema directly inside ``schema``."""
     if not isinstance(schema, dict):

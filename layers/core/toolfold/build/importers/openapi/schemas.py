@@ -11,8 +11,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from toolfold.build.importers.openapi.document import DocumentError
-from toolfold.build.importers.openapi.references import References
+from toolfold.build.importers.openapi.document import DocumentError, References
 from toolfold.build.importers.openapi.schema_parts import (
     DEFINITIONS,
     LISTS,

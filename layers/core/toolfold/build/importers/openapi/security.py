@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
-from toolfold.build.importers.openapi.document import DocumentError
-from toolfold.build.importers.openapi.references import References
+from toolfold.build.importers.openapi.document import DocumentError, References
 
 Requirements = tuple[frozenset[str], ...]
 """Alternatives, each the names of the schemes that are needed together. An empty one: no credential is needed."""
@@ -23,37 +22,40 @@ _AUTHENTICATES = re.compile("authenticat|authoriz|oauth|bearer", re.IGNORECASE)
 _PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
 
 
-class Scheme(NamedTuple):
-    """A security scheme that a source can have: fields of ``auth`` in ``source.yaml``."""
-
-    auth: Mapping[str, Any]
+Schemes = Mapping[str, Mapping[str, Any] | None]
+"""Name of a security scheme → fields of ``auth`` in ``source.yaml``; None for one that cannot be used."""
 
 
-def read_schemes(given: Any, references: References, document_url: str) -> dict[str, Scheme | None]:
-    """Return name → scheme of the security schemes of a document; None for one that cannot be used."""
-    found: dict[str, Scheme | None] = {}
+def read_schemes(given: Any, references: References, document_url: str) -> Schemes:
+    """Return the security schemes of a document."""
+    found: dict[str, Mapping[str, Any] | None] = {}
     for name, value in given.items() if isinstance(given, dict) else ():
         try:
             _, scheme = references.follow(value, ("components", "securitySchemes", name))
         except DocumentError:
             scheme = None
-        found[str(name)] = _scheme(scheme, document_url) if isinstance(scheme, dict) else None
+        found[str(name)] = _auth(scheme, document_url) if isinstance(scheme, dict) else None
     return found
 
 
-def _scheme(scheme: Mapping[str, Any], document_url: str) -> Scheme | None:
+def _auth(scheme: Mapping[str, Any], document_url: str) -> Mapping[str, Any] | None:
     kind, name = scheme.get("type"), scheme.get("name")
     if kind == "apiKey" and isinstance(name, str) and name:
         # Kubernetes describes its bearer tokens as the value of a header.
         if name.lower() == "authorization" and "bearer" in str(scheme.get("description", "")).lower():
-            return Scheme({"bearer": True})
+            return {"bearer": True}
         place = {"header": "header", "query": "query_key", "cookie": "cookie"}.get(str(scheme.get("in")))
-        return Scheme({place: name}) if place else None
+        return {place: name} if place else None
     if kind == "http" and str(scheme.get("scheme")).lower() in ("bearer", "basic"):
-        return Scheme({str(scheme["scheme"]).lower(): True})
+        return {str(scheme["scheme"]).lower(): True}
     if kind == "oauth2":
-        return Scheme(_oauth2(scheme, document_url))
-    return Scheme({"bearer": True}) if kind == "openIdConnect" else None
+        # Other flows than client credentials need a person: their token is given instead.
+        flows = scheme.get("flows")
+        flow = flows.get("clientCredentials") if isinstance(flows, dict) else None
+        token_url = flow.get("tokenUrl") if isinstance(flow, dict) else None
+        if isinstance(token_url, str) and token_url:
+            return {"oauth2": {"token_url": urljoin(document_url, token_url), "scopes": []}}
+    return {"bearer": True} if kind in ("oauth2", "openIdConnect") else None
 
 
 def places_of(auth: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,21 +88,11 @@ def credentials_of(auth: Mapping[str, Any]) -> Credentials:
     return Credentials(frozenset(found), bool(auth.get("bearer") or auth.get("oauth2")))
 
 
-def scheme_like(auth: Mapping[str, Any], schemes: Mapping[str, Scheme | None]) -> str | None:
+def scheme_like(auth: Mapping[str, Any], schemes: Schemes) -> str | None:
     """Return the name of the scheme that sends the key where ``auth`` states it, or None."""
     kinds = {"bearer", "oauth2"} if {"bearer", "oauth2"} & auth.keys() else set(auth)
-    matching = [name for name, scheme in schemes.items() if scheme is not None and kinds & scheme.auth.keys()]
+    matching = [name for name, scheme in schemes.items() if scheme is not None and kinds & scheme.keys()]
     return matching[0] if matching else None
-
-
-def _oauth2(scheme: Mapping[str, Any], document_url: str) -> dict[str, Any]:
-    """Return client credentials where the service has them. Other flows need a person: their token is given instead."""
-    flows = scheme.get("flows")
-    flow = flows.get("clientCredentials") if isinstance(flows, dict) else None
-    token_url = flow.get("tokenUrl") if isinstance(flow, dict) else None
-    if not isinstance(token_url, str) or not token_url:
-        return {"bearer": True}
-    return {"oauth2": {"token_url": urljoin(document_url, token_url), "scopes": []}}
 
 
 def requirements_of(own: Any, common: Any) -> Requirements:
@@ -116,7 +108,7 @@ def scopes_of(own: Any, common: Any, name: str) -> list[str]:
     return [scope for scopes in found[:1] for scope in scopes if isinstance(scope, str) and scope.isprintable()]
 
 
-def choose_scheme(operations: Iterable[Requirements], schemes: Mapping[str, Scheme | None]) -> str | None:
+def choose_scheme(operations: Iterable[Requirements], schemes: Schemes) -> str | None:
     """Return the name of the scheme that most ``operations`` accept alone; None where no operation needs one.
 
     Of a document that has schemes and no requirements, the first scheme is used: they were left out.

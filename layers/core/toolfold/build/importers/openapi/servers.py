@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from toolfold.build.importers.openapi.document import DocumentError
+from toolfold.build.importers.openapi.schema_parts import dicts_in
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog.head_checks import host_of
 
@@ -36,7 +37,7 @@ def choose_server(listed: Any, at: Location, document_url: str, variables: Mappi
         url = _substituted(server, variables, refusals)
         if url is None:
             continue
-        if urlsplit_scheme(url) == "" and document_url:
+        if _scheme(url) == "" and document_url:
             url = urljoin(document_url, url)
         if refusal := _refusal(url):
             refusals.append(refusal)
@@ -52,23 +53,16 @@ def check_variables(document: Mapping[str, Any], variables: Mapping[str, str]) -
         DocumentError: No server has the variable.
     """
     paths = document.get("paths")
-    items = [item for item in paths.values() if isinstance(item, dict)] if isinstance(paths, dict) else []
-    operations = [one for item in items for one in item.values() if isinstance(one, dict)]
-    known: dict[str, None] = {}
-    for holder in (document, *items, *operations):
-        listed = holder.get("servers")
-        for server in listed if isinstance(listed, list) else []:
-            if isinstance(server, dict) and isinstance(server.get("url"), str):
-                known |= dict.fromkeys(_VARIABLE.findall(server["url"]))
-    for name in variables:
-        if name not in known:
-            there = ", ".join(known) or "none"
-            raise DocumentError(
-                ("servers",), f"no server has the variable {name!r} of server_variables; there are: {there}"
-            )
+    items = dicts_in(list(paths.values())) if isinstance(paths, dict) else []
+    operations = [one for item in items for one in dicts_in(list(item.values()))]
+    servers = [server for holder in (document, *items, *operations) for server in dicts_in(holder.get("servers"))]
+    known = dict.fromkeys(name for server in servers for name in _VARIABLE.findall(str(server.get("url"))))
+    for name in (name for name in variables if name not in known):
+        problem = f"no server has the variable {name!r} of server_variables; there are: {', '.join(known) or 'none'}"
+        raise DocumentError(("servers",), problem)
 
 
-def urlsplit_scheme(url: str) -> str:
+def _scheme(url: str) -> str:
     """Return the scheme of ``url``; empty for a relative URL and for text that is not a URL."""
     try:
         return urlsplit(url).scheme
@@ -99,7 +93,7 @@ def _substituted(server: Mapping[str, Any], variables: Mapping[str, str], refusa
 def _refusal(url: str) -> str:
     """Return why calls cannot be sent to ``url``, or ""."""
     shown = repr(url[:120])
-    scheme = urlsplit_scheme(url)
+    scheme = _scheme(url)
     if scheme == "":
         return f"server {shown} is relative; {_SET_BASE_URL}, or url to where the document is"
     if scheme not in ("http", "https"):

@@ -5,9 +5,9 @@ Choose operations by tag, path and operation: ``include`` and ``exclude`` of ``s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
@@ -20,12 +20,11 @@ from toolfold.sources.http_api.binding_checks import check_header
 _MAX_ENTRIES = 500
 
 
-class Candidate(NamedTuple):
-    """What a selection looks at in an operation. ``names`` are its operationId and ``METHOD /path``."""
+_WORDS = {"tags": "tag", "paths": "path", "operations": "operation"}
+"""Key of a selection → what its entries name."""
 
-    path: str
-    names: tuple[str, ...]
-    tags: tuple[str, ...]
+Candidate = Mapping[str, tuple[str, ...]]
+"""What an operation has for each key of a selection; its names are the operationId and ``METHOD /path``."""
 
 
 class Selection(Model):
@@ -42,41 +41,22 @@ class Selection(Model):
 
     def matches(self, candidate: Candidate) -> bool:
         """Return whether the operation belongs to the selection."""
-        return (
-            _matches_one((candidate.path,), self.paths)
-            or _matches_one(candidate.tags, self.tags)
-            or _matches_one(candidate.names, self.operations)
-        )
+        return any(_matches(candidate[key], entry) for key in _WORDS for entry in getattr(self, key))
+
+    def unused_entries(self, candidates: Sequence[Candidate]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Yield the location and a sentence for each entry that matches no operation of the document."""
+        for key, word in _WORDS.items():
+            known = [value for candidate in candidates for value in candidate[key]]
+            for number, entry in enumerate(getattr(self, key)):
+                if not _matches(known, entry):
+                    hint = did_you_mean(entry, sorted(set(known)) if key == "tags" else known, shown=repr)
+                    yield (key, number), f"no operation has the {word} {entry[:100]!r}. {hint}".rstrip(". ")
 
 
-def is_selected(candidate: Candidate, include: Selection, exclude: Selection) -> bool:
-    """Return whether an operation is included, which all are without ``include``, and not excluded."""
-    return (not include or include.matches(candidate)) and not exclude.matches(candidate)
-
-
-def unused_entries(
-    selection: Selection, candidates: Sequence[Candidate]
-) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the location and a sentence for each entry that matches no operation of the document."""
-    known = {
-        "tags": sorted({tag for candidate in candidates for tag in candidate.tags}),
-        "paths": [candidate.path for candidate in candidates],
-        "operations": [name for candidate in candidates for name in candidate.names],
-    }
-    for key, word in (("tags", "tag"), ("paths", "path"), ("operations", "operation")):
-        for number, entry in enumerate(getattr(selection, key)):
-            if not _matches_one(tuple(known[key]), [entry]):
-                hint = did_you_mean(entry, known[key], shown=repr)
-                yield (key, number), f"no operation has the {word} {entry[:100]!r}. {hint}".rstrip(". ")
-
-
-def _matches_one(values: tuple[str, ...], patterns: Sequence[str]) -> bool:
-    return any(_matches(value, pattern) for pattern in patterns for value in values)
-
-
-def _matches(value: str, pattern: str) -> bool:
+def _matches(values: Sequence[str], entry: str) -> bool:
     # Brackets are no character classes here: paths have placeholders, tags may have anything.
-    return value == pattern or ("*" in pattern and fnmatchcase(value, pattern.replace("[", "[[]").replace("?", "[?]")))
+    pattern = entry.replace("[", "[[]").replace("?", "[?]")
+    return any(value == entry or ("*" in entry and fnmatchcase(value, pattern)) for value in values)
 
 
 def _url(url: str) -> str:

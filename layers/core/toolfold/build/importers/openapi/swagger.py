@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolfold.build.importers.openapi.document import DocumentError
-from toolfold.build.importers.openapi.references import References
+from toolfold.build.importers.openapi.document import DocumentError, References
 from toolfold.build.yaml_loader import Location
 
 Located = tuple[Location, Any]
