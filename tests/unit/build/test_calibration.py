@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from toolfold.build import calibration
+from toolfold.build import search_index
 from toolfold.build.schema.field_types import Vocabulary
 
 THINGS = ("invoice", "parcel", "ticket", "garden", "bridge", "violin", "lantern", "harbour", "pigeon", "anchor")
@@ -17,13 +17,13 @@ def tool(thing: str, queries: int) -> dict[str, list[str]]:
 
 
 def test_a_source_with_few_example_queries_has_no_thresholds() -> None:
-    assert calibration.thresholds([tool(thing, 9) for thing in THINGS], Vocabulary()) == {}
+    assert search_index.thresholds([tool(thing, 9) for thing in THINGS], Vocabulary()) == {}
 
 
 def test_thresholds_are_in_order_and_the_same_each_time() -> None:
     tools = [tool(thing, 20) for thing in THINGS]
-    found = calibration.thresholds(tools, Vocabulary())
+    found = search_index.thresholds(tools, Vocabulary())
 
     assert list(found) == ["nothing", "sure"]
     assert found["nothing"] <= found["sure"]
-    assert found == calibration.thresholds(tools, Vocabulary())
+    assert found == search_index.thresholds(tools, Vocabulary())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolfold.build import calibration
+from toolfold.build import search_index
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
@@ -24,10 +24,10 @@ def compile_with(*sources: str, folder: Path) -> Catalog:
 
 @pytest.mark.parametrize("query", ["close a harbour", "survey a harbour"])
 def test_a_source_silences_no_tool_of_another(tmp_path: Path, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def demanding_tides(tools: Sequence[calibration.Fields], _: object) -> dict[str, float]:
+    def demanding_tides(tools: Sequence[search_index.Fields], _: object) -> dict[str, float]:
         return {"nothing": 900.0, "sure": 900.0} if "High water" in tools[0]["title"] else {}
 
-    monkeypatch.setattr(calibration, "thresholds", demanding_tides)
+    monkeypatch.setattr(search_index, "thresholds", demanding_tides)
     assert not search(compile_with("tides", folder=tmp_path / "one"), query).hits
     hits = search(catalog := compile_with("tides", "docks", folder=tmp_path / "two"), query).hits
 

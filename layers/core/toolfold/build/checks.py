@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from toolfold.build.schema.field_types import VOCABULARY, Vocabulary
-from toolfold.build.schema.tools import Tool
+from toolfold.build.schema.sources import Tool
 from toolfold.catalog import json_schema
 from toolfold.catalog.tool_checks import check_tool as check_tool_entry
 from toolfold.execution import validation

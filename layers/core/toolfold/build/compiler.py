@@ -19,12 +19,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from toolfold.build import calibration, checks, emitter, search_index, semantic_index, writer
+from toolfold.build import checks, emitter, search_index, semantic_index, writer
 from toolfold.build.loaded_source import LoadedSource, ToolDefinition
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
 from toolfold.build.relations import OriginalName, RelatedTool, assign_names, compile_relations, safe_name
 from toolfold.build.schema.field_types import Vocabulary
-from toolfold.build.schema.tools import FoundBy, FreeInstead, Tool, UseInstead
+from toolfold.build.schema.sources import FoundBy, FreeInstead, Tool, UseInstead
 from toolfold.build.source_folders import load_sources
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
@@ -202,7 +202,7 @@ def compile_sources(
     searchable = searchable_texts(definitions, vocabularies)
     for id_, entry in sources.items():
         own = [texts for texts, of in zip(searchable, definitions, strict=True) if of.source.settings.id == id_]
-        if fit := calibration.thresholds(own, vocabularies[id_]):
+        if fit := search_index.thresholds(own, vocabularies[id_]):
             sources[id_] = {**entry, "fit": fit}
     semantic, share = semantic_index.build(without_queries(definitions, searchable))
     skills = {name: tool["call"]["root"] for name, tool in tools.items() if "front_matter" in tool["call"]}

@@ -16,8 +16,7 @@ from typing import Any
 
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, ImporterSettings
 from toolfold.build.schema.field_types import SUMMARY_LIMIT
-from toolfold.build.schema.sources import Auth, Source, SourceSettings
-from toolfold.build.schema.tools import JsonShape, Parameter, Tool
+from toolfold.build.schema.sources import Auth, JsonShape, Parameter, Source, SourceSettings, Tool
 from toolfold.catalog import json_schema
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.head_checks import MAX_TEXT, text_problem

@@ -23,7 +23,7 @@ from toolfold.build.importers.base import (
 from toolfold.build.loaded_source import LoadedCategory, LoadedSource
 from toolfold.build.relations import safe_name
 from toolfold.build.schema.field_types import Vocabulary
-from toolfold.build.schema.tools import Category, Tool
+from toolfold.build.schema.sources import Category, Tool
 from toolfold.build.text_review import unread_texts
 from toolfold.build.validation_errors import parse
 from toolfold.catalog.tokenizer import in_words

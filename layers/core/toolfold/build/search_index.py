@@ -11,14 +11,20 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from toolfold.catalog.fit import measure
 from toolfold.catalog.index_fields import FIELDS, SATURATION, SCALE, term_counts
 from toolfold.catalog.query import UNKNOWN_NAME
+from toolfold.catalog.search import MEASURED_TOOLS, score
 from toolfold.catalog.tokenizer import stems, words
 
 if TYPE_CHECKING:
     from toolfold.build.schema.field_types import Vocabulary
+    from toolfold.catalog.model import Catalog
+
+Fields = Mapping[str, Sequence[str]]
+"""Field → texts of a tool."""
 
 Index = dict[str, list[int]]
 """Term → ``[position, weight, position, weight, …]``, with the positions of tools counted from 0.
@@ -27,7 +33,7 @@ A term is a stem, two stems separated by a space, or ``@`` and a kind of proper 
 """
 
 
-def build(tools: Sequence[Mapping[str, Sequence[str]]]) -> Index:
+def build(tools: Sequence[Fields]) -> Index:
     """Return the index of ``tools``: field → texts, for each tool."""
     mean_lengths = _mean_lengths(tools)
     counts: dict[str, dict[int, float]] = defaultdict(dict)
@@ -37,7 +43,7 @@ def build(tools: Sequence[Mapping[str, Sequence[str]]]) -> Index:
     return {term: _postings(found, len(tools)) for term, found in sorted(counts.items())}
 
 
-def spellings(tools: Sequence[Mapping[str, Sequence[str]]], vocabularies: Iterable[Vocabulary] = ()) -> dict[str, str]:
+def spellings(tools: Sequence[Fields], vocabularies: Iterable[Vocabulary] = ()) -> dict[str, str]:
     """Return all words of the texts, with which a misspelt word is compared.
 
     They are grouped by first letter and length: ``{"p5": "peaks pence price …"}``.
@@ -79,7 +85,7 @@ def _terms_of(meaning: str) -> list[str]:
     return [term for word in meaning.split() for term in ([word] if word.startswith("@") else stems(word))]
 
 
-def _mean_lengths(tools: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, float]:
+def _mean_lengths(tools: Iterable[Fields]) -> dict[str, float]:
     """Return field → mean number of words in it, of the tools that have any."""
     lengths: defaultdict[str, list[int]] = defaultdict(list)
     for fields in tools:
@@ -89,7 +95,7 @@ def _mean_lengths(tools: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, flo
     return {field: sum(found) / len(found) for field, found in lengths.items()}
 
 
-def _weighted_counts(fields: Mapping[str, Sequence[str]], mean_lengths: Mapping[str, float]) -> Mapping[str, float]:
+def _weighted_counts(fields: Fields, mean_lengths: Mapping[str, float]) -> Mapping[str, float]:
     counts: defaultdict[str, float] = defaultdict(float)
     for found in term_counts(fields, mean_lengths).values():
         for term, count in found.items():
@@ -113,7 +119,7 @@ class MemoryIndex:
 
     def __init__(
         self,
-        tools: Sequence[Mapping[str, Sequence[str]]],
+        tools: Sequence[Fields],
         vocabularies: Sequence[Vocabulary] = (),
         semantic: Mapping[str, tuple[list[int], list[int]]] = MappingProxyType({}),
     ) -> None:
@@ -146,3 +152,41 @@ class MemoryIndex:
     def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
         """Return the positions of the tools near a term in meaning, and their weights."""
         return self._semantic.get(term, ((), ()))
+
+
+_FOLDS = 5
+
+_MIN_QUERIES = 100
+"""Queries below which a share of two hundredths says nothing."""
+
+_NOTHING, _SURE = 0.02, 0.2
+"""Share of the example queries below each threshold. A query that is new in fewer words than a user's fits better, so
+that fewer of the users' are below them than these shares (docs/reference/retrieval.md)."""
+
+
+def thresholds(tools: Sequence[Fields], vocabulary: Vocabulary) -> dict[str, float]:
+    """Return ``{"nothing", "sure"}`` of ``catalog.fit`` for a source; empty where it has too few example queries.
+
+    The example queries are what its users may ask. A fifth of them at a time is searched in an index without these; so
+    they are new to it, as those of users are. No query that the source does not serve is needed.
+    """
+    if sum(len(fields["example_queries"]) for fields in tools) < _MIN_QUERIES:
+        return {}
+    measures = sorted(value for fold in range(_FOLDS) for value in _measures(tools, vocabulary, fold))
+    return {
+        name: round(measures[int(share * len(measures))], 2) for name, share in (("nothing", _NOTHING), ("sure", _SURE))
+    }
+
+
+def _measures(tools: Sequence[Fields], vocabulary: Vocabulary, fold: int) -> Iterable[float]:
+    """Yield the measure of each query of a fold, in an index without these."""
+    left_out = [fields["example_queries"][(fold - at) % _FOLDS :: _FOLDS] for at, fields in enumerate(tools)]
+    kept = [
+        {**fields, "example_queries": [query for query in fields["example_queries"] if query not in queries]}
+        for fields, queries in zip(tools, left_out, strict=True)
+    ]
+    index = cast("Catalog", MemoryIndex(kept, [vocabulary]))
+    for query in (query for queries in left_out for query in queries):
+        scored = score(index, query, len(tools))
+        best = sorted(scored.scores, key=lambda position: (-scored.scores[position], position))[:MEASURED_TOOLS]
+        yield measure(index, scored.parsed, scored.weights, best, range(len(tools))).value

@@ -15,8 +15,8 @@ from toolfold.build import yaml_loader
 from toolfold.build.imported_source import parse_settings
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.skills import copy_skills
+from toolfold.build.loaded_source import load_yaml_source
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
-from toolfold.build.yaml_source import load_yaml_source
 from toolfold.catalog.head_checks import host_of
 from toolfold.cli import catalog_build, source_refresh
 from toolfold.cli.application import Options
