@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -59,19 +60,18 @@ def load_imported_source(
         if model is not None:
             groups.setdefault(tool.category or settings.id, []).append((tool, model))
     described = {category.name: category for category in found.categories}
-    categories = [
-        LoadedCategory(
-            _category(described.get(name) or ImportedCategory(name, title, description), [one for _, one in members]),
-            _Locations(folder, [tool for tool, _ in members]),
-        )
-        for name, members in groups.items()
-    ]
-    entry = emitter.imported_source_entry(settings, found, title, description)
-    freshness = {FRESHNESS_CLASS: settings.freshness_s}
+    categories = []
+    for name, members in groups.items():
+        category = described.get(name) or ImportedCategory(name, title, description)
+        shown = clean_text(category.title, _MAX_TITLE) or name
+        text = clean_text(category.description, emitter.MAX_PARAGRAPH) or shown
+        made = Category(category=name, title=shown, description=text, tools=[tool for _, tool in members])
+        places = [(tool.where, tool.name if not tool.relations else "") for tool, _ in members]
+        categories.append(LoadedCategory(made, functools.partial(_where, folder, places)))
     return LoadedSource(
         settings,
-        entry,
-        freshness,
+        emitter.imported_source_entry(settings, found, title, description),
+        {FRESHNESS_CLASS: settings.freshness_s},
         categories,
         Vocabulary(),
         left_out,
@@ -90,23 +90,12 @@ def parse_settings(importer: Importer[Any], folder: Path, document: yaml_loader.
     return parse(importer.settings_model, document, data, problems)
 
 
-class _Locations:
+def _where(folder: Path, places: list[tuple[str, str]], number: int, *at: str | int) -> str:
     """Return ``file:line`` of what describes a tool, for any key of it but those that the overlay alone has."""
-
-    def __init__(self, folder: Path, tools: list[ImportedTool]) -> None:
-        self._folder, self._tools = folder, tools
-
-    def __call__(self, number: int, *at: str | int) -> str:
-        tool = self._tools[number]
-        if at[:1] == ("relations",) and not tool.relations:
-            return overlay_line(self._folder, "tools", tool.name, *at)
-        return tool.where
-
-
-def _category(category: ImportedCategory, tools: list[Tool]) -> Category:
-    title = clean_text(category.title, _MAX_TITLE) or category.name
-    description = clean_text(category.description, emitter.MAX_PARAGRAPH) or title
-    return Category(category=category.name, title=title, description=description, tools=tools)
+    where, in_overlay = places[number]
+    if at[:1] == ("relations",) and in_overlay:
+        return overlay_line(folder, "tools", in_overlay, *at)
+    return where
 
 
 def _tool(

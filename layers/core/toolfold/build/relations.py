@@ -9,12 +9,12 @@ influence.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import keyword
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
@@ -129,7 +129,7 @@ def compile_relations(
     """Return the entry ``relations`` of each tool: ``[to, kind]``, and ``via`` where it is given."""
     known = {name_key(name): name for name in names}
     compiled: dict[str, list[list[str]]] = {}
-    needs: dict[str, dict[str, _Place]] = {}
+    needs: dict[str, dict[str, Callable[[], str]]] = {}
     for tool in related:
         found: dict[tuple[str, str], list[str]] = {}
         for position, relation in enumerate(tool.relations):
@@ -139,21 +139,10 @@ def compile_relations(
                 continue
             found[target, relation.kind] = [target, relation.kind, *([relation.via] if relation.via else [])]
             if relation.kind == _NEEDS:
-                needs.setdefault(tool.name, {})[target] = _Place(tool.where, position)
+                needs.setdefault(tool.name, {})[target] = functools.partial(tool.where, position)
         compiled[tool.name] = sorted(found.values(), key=lambda entry: _ORDER.index(entry[1]))
     problems += _cycles(needs)
     return compiled
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a relation is. ``str()`` reads the file, which only a problem needs."""
-
-    where: Callable[[int], str]
-    position: int
-
-    def __str__(self) -> str:
-        return self.where(self.position)
 
 
 def _target(name: str, own: Mapping[str, str], known: Mapping[str, str]) -> str:
@@ -175,7 +164,7 @@ def _problem(
     return f"{relation.kind} {target} is given twice" if (target, relation.kind) in found else ""
 
 
-def _cycles(needs: Mapping[str, Mapping[str, _Place]]) -> Iterator[str]:
+def _cycles(needs: Mapping[str, Mapping[str, Callable[[], str]]]) -> Iterator[str]:
     """Yield each cycle once, at the relation that closes it."""
     finished: set[str] = set()
     for start in needs:
@@ -190,7 +179,7 @@ def _cycles(needs: Mapping[str, Mapping[str, _Place]]) -> Iterator[str]:
                 finished.add(path.pop())
             elif target in path:
                 cycle = " → ".join([*path[path.index(target) :], target])
-                yield f"{needs[path[-1]][target]}: relations of {path[-1]}: a cycle of {_NEEDS}: {cycle}"
+                yield f"{needs[path[-1]][target]()}: relations of {path[-1]}: a cycle of {_NEEDS}: {cycle}"
             elif target not in finished:
                 path.append(target)
                 pending.append(iter(needs.get(target, {})))

@@ -20,6 +20,8 @@ from toolfold.build.schema.field_types import Model, Phrase, Prose, Summary, Tag
 from toolfold.build.schema.sources import Auth, SourceSettings
 from toolfold.build.validation_errors import parse
 from toolfold.build.yaml_loader import Document
+from toolfold.catalog import entries
+from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Effect
 from toolfold.fuzzy import did_you_mean
 
@@ -94,6 +96,16 @@ class ImporterSettings(SourceSettings):
     """Seconds for which the answer of a tool that reads is fresh."""
     tags: list[Tag] = Field(default=[], max_length=6)
     """Tags of each tool, beside those that the importer found."""
+
+    def as_source(self, base_url: str, connection: Mapping[str, Any]) -> entries.Source:
+        """Return the source as a catalog would have it, as far as it matters for reaching it."""
+        auth = None
+        if self.auth is not None:
+            auth = entries.Auth(**{"environment": own_variable(self.id), **self.auth.model_dump(exclude_defaults=True)})
+        title = self.title or self.id
+        return entries.Source(
+            self.id, title, self.kind, base_url, "", auth, {}, self.no_data, (), (), connection=connection
+        )
 
 
 @dataclass(frozen=True)

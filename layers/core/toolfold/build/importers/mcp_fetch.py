@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from toolfold.aws.clients import AwsClients
 from toolfold.build.importers.mcp import MAX_BYTES, MAX_TOOLS, McpSettings, Snapshot
-from toolfold.catalog.allow_list import AllowList, own_variable
-from toolfold.catalog.entries import Auth, Source
+from toolfold.catalog.allow_list import AllowList
+from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
 from toolfold.execution.secrets import SecretProvider
 from toolfold.models import SourceCredentials
@@ -45,7 +45,9 @@ def ask(settings: McpSettings, process_settings: Settings, progress: Callable[[s
     Raises:
         SourceError: The server cannot be reached, or its answer cannot be used.
     """
-    source = _as_source(settings, process_settings)
+    most = process_settings.max_response_bytes
+    limit = {"max_response_bytes": min(settings.max_response_bytes or most, most)}
+    source = settings.as_source(settings.url, {**settings.connection(""), **limit})
     refusal = AllowList.from_settings(process_settings).first_refusal([source])
     if refusal is not None:
         allow = f"To allow it, set {refusal.setting}='{refusal.entry}'."
@@ -107,28 +109,6 @@ def _last_lines(fault: McpFault, adapter: McpAdapter, key: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()][-_MAX_LINES:]
     shown = " / ".join(_PASSWORD.sub("//…@", adapter.texts.said(line, SourceCredentials(key))) for line in lines)
     return f" It wrote: {shown}." if shown else " Run its command at a terminal: that shows what it writes."
-
-
-def _as_source(settings: McpSettings, process: Settings) -> Source:
-    """Return the source as a catalog would have it, as far as it matters for its connection."""
-    max_bytes = min(settings.max_response_bytes or process.max_response_bytes, process.max_response_bytes)
-    auth = None
-    if settings.auth is not None:
-        given = settings.auth.model_dump(exclude_defaults=True)
-        auth = Auth(**{"environment": own_variable(settings.id), **given})
-    return Source(
-        id=settings.id,
-        title=settings.title or settings.id,
-        kind="mcp",
-        base_url=settings.url,
-        function_key="",
-        auth=auth,
-        freshness={},
-        faults=(),
-        no_data="",
-        unknown_notice=(),
-        connection={**settings.connection(""), "max_response_bytes": max_bytes},
-    )
 
 
 def _key(source: Source, process: Settings) -> str:

@@ -28,7 +28,7 @@ from toolfold.build.importers.base import (
 from toolfold.build.schema.field_types import Model
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.allow_list import own_variable
-from toolfold.catalog.entries import Auth, Source
+from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
 from toolfold.execution.api_keys import resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
@@ -196,11 +196,7 @@ class SqlImporter(Importer[SqlSourceSettings]):
         self, folder: Path, settings: SqlSourceSettings, process_settings: Settings, progress: Callable[[str], None]
     ) -> Fetched:
         """Read the tables of the database."""
-        environment = (settings.auth and settings.auth.environment) or own_variable(settings.id)
-        title = settings.title or settings.id
-        source = Source(
-            settings.id, title, "sql", "", "", Auth(environment), {}, "", (), (), connection=settings.connection()
-        )
+        source = settings.as_source("", settings.connection())
         secrets = SecretProvider(
             AwsClients(),
             process_settings.secret_ttl_s,
@@ -211,7 +207,7 @@ class SqlImporter(Importer[SqlSourceSettings]):
             connection_string = resolve_api_key(source, NO_CREDENTIALS, secrets)
         except CallError as error:
             raise _error(folder, f"{error.message} {error.suggestion}") from error
-        progress(f"Reading the tables of {title} …")
+        progress(f"Reading the tables of {source.title} …")
         schema = _read_schema(folder, source, settings.max_bytes, connection_string)
         notes = _notes(schema)
         if not schema.tables:
