@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolfold.build.importers.openapi.document import DocumentError, References
+from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.importers.openapi.schema_parts import Schema, without_null
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.security import Credentials
@@ -83,7 +83,6 @@ def add_parameters(
     path: str,
     operation_at: Location,
     listed: list[tuple[Location, Any]],
-    references: References,
     converter: SchemaConverter,
     credentials: Credentials,
 ) -> Arguments:
@@ -94,7 +93,7 @@ def add_parameters(
     """
     found: dict[tuple[str, str], tuple[Location, Mapping[str, Any]]] = {}
     for at, value in listed:
-        at_definition, parameter = references.follow(value, at)
+        at_definition, parameter = converter.references.follow(value, at)
         location, name = _kind(parameter, at)
         found[location, name] = at_definition, parameter
     placeholders = list(dict.fromkeys(_PLACEHOLDER.findall(path)))

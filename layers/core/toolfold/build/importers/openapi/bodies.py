@@ -46,7 +46,6 @@ def add_body(
     arguments: Arguments,
     value: Any,
     at: Location,
-    references: References,
     converter: SchemaConverter,
     credentials: Credentials,
 ) -> None:
@@ -59,12 +58,12 @@ def add_body(
     Raises:
         DocumentError: The body has no content type that can be sent.
     """
-    at, body = references.follow(value, at)
+    at, body = converter.references.follow(value, at)
     if not isinstance(body, dict) or not isinstance(body.get("content"), dict):
         raise DocumentError(at, "is not a request body: it has no content")
     if not body["content"]:
         return
-    media = _choose(body["content"], (*at, "content"), references)
+    media = _choose(body["content"], (*at, "content"), converter.references)
     is_required = body.get("required") is True
     schema = media.value.get("schema", {} if media.kind == "json" else {"type": "string"})
     converted = converter.convert(schema, (*media.at, "schema"))

@@ -60,7 +60,7 @@ class References:
     """
 
     def __init__(self, data: Mapping[str, Any], file_name: str = "") -> None:
-        self._data = data
+        self.data = data
         self._own_names = {"", file_name, f"./{file_name}"}
 
     def locate(self, reference: Any, at: Location) -> tuple[Location, Any]:
@@ -95,7 +95,7 @@ class References:
         raise DocumentError(start, "$ref refers to itself without an end")
 
     def _find(self, fragment: str) -> tuple[Location, Any] | None:
-        value: Any = self._data
+        value: Any = self.data
         at: list[str | int] = []
         for token in fragment.split("/")[1:]:
             key = unquote(token).replace("~1", "/").replace("~0", "~")
@@ -112,7 +112,7 @@ class References:
     @functools.cached_property
     def _anchors(self) -> dict[str, tuple[Location, Any]]:
         found: dict[str, tuple[Location, Any]] = {}
-        components = self._data.get("components")
+        components = self.data.get("components")
         schemas = components.get("schemas") if isinstance(components, dict) else None
         open_: list[tuple[Location, Any]] = [(("components", "schemas"), schemas)]
         while open_:

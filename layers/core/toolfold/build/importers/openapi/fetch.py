@@ -109,5 +109,4 @@ def compare(old: Document | None, new: Document) -> RefreshReport:
 
 
 def _operations(document: Document) -> dict[str, Any]:
-    references = References(document.data)
-    return {one.name: (one.title, one.value) for one in find_operations(document.data, references, Findings())}
+    return {one.name: (one.title, one.value) for one in find_operations(References(document.data), Findings())}

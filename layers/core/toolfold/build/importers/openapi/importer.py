@@ -123,7 +123,7 @@ class _Reader:
         """Return the source, or None, with the reasons in ``problems``."""
         check_version(self._api)
         default_server = self._default_server()
-        found = find_operations(self._data, self._references, self._findings)
+        found = find_operations(self._references, self._findings)
         self._states_security = any(one.value.get("security") for one in found)
         operations = self._select(found, problems)
         schemes = self._schemes()
@@ -205,9 +205,7 @@ class _Reader:
         """Return the tool of ``operation``, or None, with the reason among the findings."""
         try:
             server = self._server(operation, default_server)
-            binding = bind_operation(
-                operation, self._data, self._references, self._requests, self._responses, credentials
-            )
+            binding = bind_operation(operation, self._requests, self._responses, credentials)
         except DocumentError as error:
             self._findings.left_out.append(DocumentError(error.at, f"{operation.title}: {error.problem}"))
             return None
@@ -242,7 +240,7 @@ class _Reader:
         given = [one.get("url") for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
         urls = [url for url in given if isinstance(url, str) and "://" in url]
         if not urls:
-            operations = find_operations(self._data, self._references, Findings())
+            operations = find_operations(self._references, Findings())
             own = [servers[0].get("url") for one in operations if (servers := _own_servers(one)[0])]
             urls = [url for url, _ in Counter(url for url in own if isinstance(url, str)).most_common(1)]
         return {urlsplit(url)[:2] for url in urls}

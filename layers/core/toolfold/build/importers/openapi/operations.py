@@ -41,23 +41,23 @@ class Answer(NamedTuple):
     rows: tuple[str, ...] = ()
 
 
-def describe_answer(responses: Any, at: Location, references: References, converter: SchemaConverter) -> Answer:
+def describe_answer(responses: Any, at: Location, converter: SchemaConverter) -> Answer:
     """Return the fields of a successful response in JSON; nothing where the document does not describe it."""
     try:
-        schema = _schema(responses, at, references, converter)
+        schema = _schema(responses, at, converter)
         return _described(schema, converter) if schema is not None else Answer()
     except DocumentError:
         # A response that is not described well can still be returned.
         return Answer()
 
 
-def _schema(responses: Any, at: Location, references: References, converter: SchemaConverter) -> Any:
+def _schema(responses: Any, at: Location, converter: SchemaConverter) -> Any:
     if not isinstance(responses, dict):
         return None
     for status in _SUCCESS:
         if status not in responses:
             continue
-        response_at, response = references.follow(responses[status], (*at, status))
+        response_at, response = converter.references.follow(responses[status], (*at, status))
         content = response.get("content") if isinstance(response, dict) else None
         for content_type, media in content.items() if isinstance(content, dict) else ():
             is_json = "json" in str(content_type).lower() or content_type == "*/*"
@@ -183,9 +183,9 @@ class Binding(NamedTuple):
     is_shortened: bool
 
 
-def find_operations(data: Mapping[str, Any], references: References, findings: Findings) -> list[Operation]:
+def find_operations(references: References, findings: Findings) -> list[Operation]:
     """Return the operations of a document, in its order. Paths that cannot be read are added to ``findings``."""
-    found = list(_operations(data, references, findings))
+    found = list(_operations(references, findings))
     given, short = [], []
     for operation in found:
         own = operation.value.get("operationId")
@@ -205,8 +205,8 @@ def find_operations(data: Mapping[str, Any], references: References, findings: F
     return named
 
 
-def _operations(data: Mapping[str, Any], references: References, findings: Findings) -> Iterator[Operation]:
-    paths = data.get("paths")
+def _operations(references: References, findings: Findings) -> Iterator[Operation]:
+    paths = references.data.get("paths")
     for path, item in paths.items() if isinstance(paths, dict) else ():
         at: Location = ("paths", path)
         if not path.startswith("/"):
@@ -241,30 +241,30 @@ def _name_key(name: str) -> str:
 
 
 def bind_operation(
-    operation: Operation,
-    data: Mapping[str, Any],
-    references: References,
-    requests: SchemaConverter,
-    responses: SchemaConverter,
-    credentials: Credentials,
+    operation: Operation, requests: SchemaConverter, responses: SchemaConverter, credentials: Credentials
 ) -> Binding:
     """Return what a call of ``operation`` takes, sends and returns.
 
     Raises:
         DocumentError: The operation cannot be expressed.
     """
-    value, is_swagger = operation.value, "swagger" in data
+    value, references = operation.value, requests.references
     listed = [*_listed(operation.item, operation.item_at), *_listed(value, operation.at)]
     body = ((*operation.at, "requestBody"), value["requestBody"]) if "requestBody" in value else None
     stated = value.get("responses")
-    if is_swagger:
+    if "swagger" in (data := references.data):
         body = swagger.body_of(listed, value.get("consumes", data.get("consumes")), references)
         listed = swagger.parameters_of(listed, references)
         stated = swagger.responses_of(stated, value.get("produces", data.get("produces")))
-    path, fixed = _split_path(operation.path)
-    arguments = add_parameters(path, operation.at, listed, references, requests, credentials)
-    if body is not None and not (operation.method in _WITHOUT_BODY and not is_needed(body, references)):
-        add_body(arguments, body[1], body[0], references, requests, credentials)
+    path, _, query = operation.path.partition("#")[0].partition("?")
+    fixed = {name: text for name, text in parse_qsl(query) if "{" not in text}  # which some documents have
+    arguments = add_parameters(path, operation.at, listed, requests, credentials)
+    if body is not None and operation.method in _WITHOUT_BODY:
+        _, stated_body = references.follow(body[1], body[0])
+        if not (isinstance(stated_body, dict) and stated_body.get("required") is True):
+            body = None
+    if body is not None:
+        add_body(arguments, body[1], body[0], requests, credentials)
     parameters, is_shortened = complete_schema(arguments.schema(), requests)
     call: dict[str, Any] = {"method": operation.method.upper(), "path": path}
     for key, part in (("parameters", arguments.parameters), ("body", arguments.body), ("sends", fixed)):
@@ -274,14 +274,8 @@ def bind_operation(
         check_binding(call)
     except BindingError as error:
         raise DocumentError(operation.at, str(error)) from None
-    answer = describe_answer(stated, (*operation.at, "responses"), references, responses)
+    answer = describe_answer(stated, (*operation.at, "responses"), responses)
     return Binding(parameters, call, answer, is_shortened)
-
-
-def is_needed(body: tuple[Location, Any], references: References) -> bool:
-    """Return whether a request body is required."""
-    _, value = references.follow(body[1], body[0])
-    return isinstance(value, dict) and value.get("required") is True
 
 
 def _listed(value: Mapping[str, Any], at: Location) -> list[tuple[Location, Any]]:
@@ -289,9 +283,3 @@ def _listed(value: Mapping[str, Any], at: Location) -> list[tuple[Location, Any]
     if not isinstance(parameters, list):
         return []
     return [((*at, "parameters", index), one) for index, one in enumerate(parameters)]
-
-
-def _split_path(path: str) -> tuple[str, dict[str, str]]:
-    """Return the path without query and fragment, and the pairs of its query, which some documents have."""
-    path, _, query = path.partition("#")[0].partition("?")
-    return path, {name: text for name, text in parse_qsl(query) if "{" not in text}

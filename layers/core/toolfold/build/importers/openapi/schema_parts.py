@@ -13,15 +13,10 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from toolfold.build.emitter import clean_text
 from toolfold.build.prompt_injection import find_prompt_injection
 
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
 _COMMENT = re.compile(r"<!--.{0,5000}?(?:-->|\Z)", re.DOTALL)
-_TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>")
-_LINK = re.compile(r"!?\[([^\[\]]{1,500})\](?:\([^()\s]{0,1000}(?:\s[^()]{0,200})?\)|\[[^\[\]]{0,200}\])")
 _HEADING = re.compile(r"^[ \t]{0,3}(?:#{1,6}|>+|[*+-])[ \t]+", re.MULTILINE)
 _EMPHASIS = re.compile(r"(?<![\w*])(\*\*|__|\*)(?=\S)([^*_\n]{1,300}?)(?<=\S)\1(?![\w*])")
 _FENCED = re.compile(
@@ -29,8 +24,6 @@ _FENCED = re.compile(
 )
 """Code, mostly a command with curl: what a tool is called with is in its schema."""
 
-_UNSAFE_URL = re.compile(r"\b(?:http|ftp|file|ws)://", re.IGNORECASE)
-_USER_IN_URL = re.compile(r"://[^\s/@]{1,500}@")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(`])")
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|no)\.$", re.IGNORECASE)
 
@@ -48,20 +41,8 @@ def one_paragraph(text: object, max_chars: int) -> str:
     text = text[: 4 * max_chars + 2000].replace("\r\n", "\n")
     if "```" in text or "~~~" in text:
         text = _FENCED.sub(" ", text)
-    if "<" in text:
-        text = _TAG.sub(" ", _COMMENT.sub(" ", text))
-    if "&" in text:
-        text = html.unescape(text)
-    if "[" in text:
-        text = _LINK.sub(r"\1", text)
-    text = _HEADING.sub("", text)
-    if "*" in text or "__" in text:
-        text = _EMPHASIS.sub(r"\2", text)
-    text = _INVISIBLE.sub("", re.sub(r"[\x85\u2028\u2029]", " ", text))
-    text = " ".join(text.split())
-    if "://" in text:
-        text = _USER_IN_URL.sub("://", _UNSAFE_URL.sub("", text))
-    return shorten(text.lstrip("# "), max_chars)
+    text = html.unescape(_COMMENT.sub(" ", text))
+    return shorten(clean_text(_EMPHASIS.sub(r"\2", _HEADING.sub("", text))), max_chars)
 
 
 @lru_cache(maxsize=20_000)

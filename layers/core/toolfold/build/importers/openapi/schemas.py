@@ -68,7 +68,7 @@ class SchemaConverter:
         purpose: Literal["request", "response"],
         note: Callable[[Location, str], None],
     ) -> None:
-        self._references, self._note = references, note
+        self.references, self._note = references, note
         self._hidden = "readOnly" if purpose == "request" else "writeOnly"
         self._names: dict[Location, str] = {}
         self._sources: dict[str, tuple[Location, Any]] = {}
@@ -155,10 +155,10 @@ class SchemaConverter:
         self._is_checked.add(name)
 
     def _reference(self, reference: Any, at: Location) -> str:
-        target, schema = self._references.locate(reference, at)
+        target, schema = self.references.locate(reference, at)
         # A reference to a reference has the name of the last one.
         if isinstance(schema, dict) and set(schema) == {"$ref"}:
-            target, schema = self._references.follow(schema, target)
+            target, schema = self.references.follow(schema, target)
         if target not in self._names:
             name = self._new_name(target)
             self._names[target] = name
@@ -293,7 +293,7 @@ class SchemaConverter:
         if part.get(self._hidden) is True:
             return True
         if "$ref" in part:
-            _, part = self._references.follow(part, at)
+            _, part = self.references.follow(part, at)
         return isinstance(part, dict) and part.get(self._hidden) is True
 
     def _add_discriminator(self, schema: Mapping[str, Any], made: Schema, at: Location) -> None:
