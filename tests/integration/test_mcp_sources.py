@@ -14,7 +14,7 @@ import pytest
 from tests.support.mcp_server import PIXEL, ROWS, SECRET, HttpServer
 from tests.support.mcp_sources import Sources, child, remote
 from toolfold.build.importers import mcp_fetch
-from toolfold.client_call import traced
+from toolfold.client_call import due, traced
 from toolfold.errors import SourceError
 
 pytestmark = pytest.mark.slow
@@ -254,11 +254,25 @@ def test_a_call_that_is_given_up_is_cancelled_at_the_server(tmp_path: Path) -> N
     marker = tmp_path / "cancelled"
     sources.add("harbour", child(), "", str(marker), timeout_s=0.5)
     sources.call("harbour__echo")
-    assert sources.code("harbour__wait", {"seconds": 20}) == "UPSTREAM_TIMEOUT"
+    with due(time.monotonic()):  # no time in which progress would count
+        assert sources.code("harbour__wait", {"seconds": 20}) == "UPSTREAM_TIMEOUT"
     end = time.monotonic() + 10
     while not marker.exists() and time.monotonic() < end:
         time.sleep(0.02)
     assert marker.read_text() == "cancelled"
+
+
+@pytest.mark.parametrize(("budget_s", "code"), [(None, ""), (2.0, "UPSTREAM_TIMEOUT")])
+def test_progress_extends_the_time_out_of_the_source_and_not_the_deadline_of_the_caller(
+    budget_s: float | None, code: str, tmp_path: Path
+) -> None:
+    sources = Sources(tmp_path)
+    sources.add("harbour", child(), timeout_s=0.5)
+    sources.call("harbour__echo")
+    started = time.monotonic()
+    with due(None if budget_s is None else started + budget_s):
+        assert sources.code("harbour__wait", {"seconds": 2.5}) == code
+    assert time.monotonic() - started < (budget_s or 10)
 
 
 REFUSED_AT_REFRESH: dict[str, tuple[dict[str, Any], str]] = {

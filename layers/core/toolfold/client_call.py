@@ -1,4 +1,4 @@
-"""What a transport knows of the call that it runs: whether it was cancelled, where its progress goes, its trace.
+"""What a transport knows of the call that it runs: its deadline and trace, its cancellation, where its progress goes.
 
 A transport puts a :class:`ClientCall` around a call (:func:`running`); a source adapter that waits for a server reads
 it (:func:`current`). Threads that work for the same call take it over with ``contextvars.copy_context``.
@@ -139,6 +139,24 @@ def traced(traceparent: Any, tracestate: Any) -> Iterator[str]:
         yield traceparent.split("-")[1] if is_known else ""
     finally:
         _trace.reset(token)
+
+
+_deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
+
+
+def deadline() -> float:
+    """Return when the answer of this thread's request must be there, by the monotonic clock; infinite: it may wait."""
+    return _deadline.get()
+
+
+@contextmanager
+def due(deadline: float | None) -> Iterator[None]:
+    """Make ``deadline`` that of the requests inside the ``with`` statement; None: they have none."""
+    token = _deadline.set(math.inf if deadline is None else deadline)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
 
 
 @contextmanager

@@ -357,10 +357,10 @@ class Server:
             from toolfold.protocol import input_required  # few calls need it
 
             credentials = input_required.add_answer(message, credentials)
-        from toolfold.client_call import traced  # not for the first response
+        from toolfold.client_call import due, traced  # not for the first response
 
         reads_only = is_repeated or call.name == "TOOL_CALL"
-        with traced(*_trace_of(request, message)) as trace_id:
+        with due(request.deadline), traced(*_trace_of(request, message)) as trace_id:
             if trace_id:
                 log_fields["trace_id"] = trace_id
             return tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)

@@ -46,6 +46,12 @@ END_S = 4.0
 _USED_BY_HTTP = "toolfold.sources.mcp.http_transport"
 _USED_BY_CALL = ("mcp.client.streamable_http", "toolfold.sources.mcp.answers", "toolfold.sources.mcp.session")
 
+MAX_CALL_S = 600.0
+"""Seconds of a call whose caller has no deadline, as long as the server reports progress."""
+
+_RESERVE_S = 1.0
+"""Seconds before the deadline of the caller that are left for what follows the response."""
+
 MAX_ARGUMENT_BYTES = 4_000_000
 """Of one call: the size that servers of the SDK accept, less what surrounds the arguments."""
 
@@ -168,14 +174,15 @@ class McpAdapter:
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, sent_key: str, deadline: float
     ) -> UpstreamResponse:
         context = client_call.current() or client_call.ClientCall()
-        request = _request(tool, arguments, context)
+        timer = _Timer(deadline, context)
+        request = _request(tool, arguments, timer)
         try:
             future = self._runner.submit(self._open_session, sent_key, request)
         except RuntimeError:  # this process is ending
             raise ConnectionNotPossible(f"{self.source.title} is closed.", TRY_AGAIN) from None
         with context.on_cancel(future.cancel):
             try:
-                result = future.result(max(0.0, deadline - time.monotonic()))
+                result = timer.wait(future)
             except McpFault as fault:
                 raise self.texts.to_call_error(fault, tool, credentials) from None
             except CancelledError:
@@ -313,15 +320,50 @@ class _LoopThread(threading.Thread):
             self.loop.stop()
 
 
-def _request(tool: Tool, arguments: Mapping[str, Any], context: client_call.ClientCall) -> ToolRequest:
+class _Timer:
+    """The time-out of one call, which begins again with each progress notification. The caller's deadline stays.
+
+    Args:
+        deadline: when the time-out ends without progress.
+        context: receives the progress.
+    """
+
+    def __init__(self, deadline: float, context: client_call.ClientCall) -> None:
+        now = time.monotonic()
+        self._timeout_s, self._end, self._context = deadline - now, deadline, context
+        self._last = max(deadline, min(client_call.deadline() - _RESERVE_S, now + MAX_CALL_S))
+
+    @property
+    def wants_progress(self) -> bool:
+        """Whether progress changes anything: the end of the call, or what its client sees."""
+        return self._last > self._end or self._context.wants_progress
+
+    async def report(self, progress: float, total: float | None, message: str | None) -> None:
+        """Begin the time-out again, and pass the progress on."""
+        self._end = max(self._end, min(self._last, time.monotonic() + self._timeout_s))
+        self._context.report_progress(progress, total, message)
+
+    def wait(self, future: Future[dict[str, Any]]) -> dict[str, Any]:
+        """Return the result of ``future``.
+
+        Raises:
+            TimeoutError: it was not there in time.
+        """
+        while True:
+            end = self._end
+            try:
+                return future.result(max(0.0, end - time.monotonic()))
+            except TimeoutError:
+                if self._end <= end:
+                    raise
+
+
+def _request(tool: Tool, arguments: Mapping[str, Any], timer: _Timer) -> ToolRequest:
     name, fingerprint = tool.call.get("function"), tool.call.get("fingerprint", "")
     if not isinstance(name, str) or not isinstance(fingerprint, str):
         raise damaged(f"the call of {tool.name!a}")
 
-    async def report(progress: float, total: float | None, message: str | None) -> None:
-        context.report_progress(progress, total, message)
-
-    on_progress = report if context.wants_progress else None
+    on_progress = timer.report if timer.wants_progress else None
     return ToolRequest(name, arguments, fingerprint, on_progress, client_call.trace_context())
 
 
