@@ -193,6 +193,22 @@ def test_a_faulty_server_fails_its_own_calls_with_a_clear_error(fault: str, tmp_
         assert SECRET not in found.text
 
 
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_a_server_that_floods_its_client_with_notifications_is_disconnected(transport: str, tmp_path: Path) -> None:
+    sources = Sources(tmp_path)
+    with HttpServer() as well, HttpServer("notifies") as faulty:
+        is_child = transport == "stdio"
+        sources.write("bay", child() if is_child else remote(well.url))
+        sources.refresh("bay")
+        sources.write("bay", child("notifies") if is_child else remote(faulty.url))
+        sources.compile()
+        started = time.process_time()
+        found = sources.call("bay__echo", {"text": "hi"})
+        assert found.structured["error"]["code"] == "UPSTREAM_ERROR"
+        assert "more than 10,000 notifications in 10 s" in found.text
+        assert time.process_time() - started < 10
+
+
 def test_a_server_without_handshake_is_spoken_to_in_its_own_version(tmp_path: Path) -> None:
     with HttpServer("stateless") as server:
         sources = Sources(tmp_path)

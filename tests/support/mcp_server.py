@@ -13,6 +13,7 @@ dies_at_start       ends before it answers anything, and writes its key to stder
 dies                ends in each call
 dies_once           ends in the first call, if the marker does not exist
 large               sends 50 MB in answer to a call
+notifies            sends 200,000 notifications before it answers a call
 many_blocks         sends 60,000 content blocks in answer to a call
 malformed           sends broken JSON in answer to a call
 not_mcp             answers a call with JSON that is not a result
@@ -214,6 +215,9 @@ class Server:
             os._exit(3)
         if self.fault == "dies":
             os._exit(3)
+        if self.fault == "notifies":
+            for number in range(200_000):
+                send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": number}})
 
     def _wait(self, id_: Any, seconds: float, token: Any, send: Send) -> dict[str, Any] | None:
         end, step = time.monotonic() + seconds, 0
@@ -330,7 +334,7 @@ class HttpServer:
             request._empty(404)
             return
         answers: list[bytes] = []
-        if self.fault in ("sse", "sampling"):
+        if self.fault in ("sse", "sampling", "notifies"):
             self._stream(request, message)
             return
         self.server.handle(message, lambda answer: answers.append(encode(self.fault, answer)))
@@ -363,7 +367,8 @@ class HttpServer:
                 request.wfile.write(chunk)
                 request.wfile.flush()
 
-        self.server.handle(message, send)
+        with contextlib.suppress(OSError):  # the client reads no further
+            self.server.handle(message, send)
         request.close_connection = True
 
 

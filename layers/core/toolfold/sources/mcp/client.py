@@ -156,7 +156,7 @@ async def open_client(
                 connection.url, http_client=http_client, max_sse_event_size=limits.max_bytes, terminate_on_close=False
             )
         client = Client(
-            refusing(transport, refused),
+            refusing(transport, refused, stream),
             mode="legacy" if legacy else "auto",
             cache=None,
             message_handler=on_notification,

@@ -13,13 +13,14 @@ that the SDK need not declare a capability. Since 2026-07-28 servers return a re
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toolfold.network.errors import ResponseTooLarge, TransportError
+from toolfold.network.errors import InvalidResponse, ResponseTooLarge, TransportError
 
 if TYPE_CHECKING:
     from mcp.client import Transport
@@ -30,6 +31,14 @@ parser that nothing can interrupt: 25 MB of them take 1.4 GB."""
 
 MAX_CONTAINERS = 500_000
 """Objects and lists of one message; 25 MB of rows have half as many."""
+
+
+MAX_NOTIFICATIONS, NOTIFICATIONS_S = 10_000, 10.0
+"""Notifications in a number of seconds. The SDK takes 0.1 ms for each, on the loop of all calls of the source."""
+
+
+class TooManyNotifications(InvalidResponse):
+    """A server sends notifications faster than a client can read them."""
 
 
 class TooManyParts(ResponseTooLarge):
@@ -93,20 +102,31 @@ _METHOD_NOT_FOUND = -32601
 
 
 @asynccontextmanager
-async def refusing(transport: Transport, refused: list[str]) -> AsyncIterator[Any]:
-    """Open ``transport`` without the requests of the server that are in :data:`REFUSED`; ``refused`` gets each."""
+async def refusing(transport: Transport, refused: list[str], state: StreamState) -> AsyncIterator[Any]:
+    """Open ``transport`` without the requests of the server that are in :data:`REFUSED`; ``refused`` gets each.
+
+    It ends, and ``state`` gets the fault, after more than :data:`MAX_NOTIFICATIONS` in :data:`NOTIFICATIONS_S`.
+    """
     import anyio
     from mcp.shared.message import SessionMessage
-    from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest
+    from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest
 
     async with transport as (incoming, outgoing):
         send, receive = anyio.create_memory_object_stream[Any](0)
 
         async def forward() -> None:
+            count, since = 0, time.monotonic()
             async with send:
                 try:
                     async for item in incoming:
                         message = getattr(item, "message", None)
+                        if isinstance(message, JSONRPCNotification):
+                            count += 1
+                            if time.monotonic() - since > NOTIFICATIONS_S:
+                                count, since = 1, time.monotonic()
+                            if count > MAX_NOTIFICATIONS:
+                                state.fault, state.is_ended = TooManyNotifications(), True
+                                return
                         if isinstance(message, JSONRPCRequest) and message.method in REFUSED:
                             refused.append(message.method)
                             error = ErrorData(

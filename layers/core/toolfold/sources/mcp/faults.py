@@ -36,6 +36,7 @@ from toolfold.network.errors import InvalidResponse, ResponseTooLarge, Transport
 from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 from toolfold.sources.http_api.transport_errors import to_call_error
+from toolfold.sources.mcp.exchange import MAX_NOTIFICATIONS, NOTIFICATIONS_S, TooManyNotifications
 from toolfold.text_safety import encodable
 
 if TYPE_CHECKING:
@@ -176,6 +177,9 @@ class FaultTexts:
             is_long = type(fault.cause) is ResponseTooLarge
             what = f"is larger than {self._max_bytes / 1e6:g} MB" if is_long else "has too many parts to be read"
             return AnswerTooLarge(f"The response {what}.", self._hint)
+        if isinstance(fault.cause, TooManyNotifications):
+            rate = f"{MAX_NOTIFICATIONS:,} notifications in {NOTIFICATIONS_S:g} s"
+            return UpstreamError(f"{title} sent more than {rate}, so the connection was closed.", CHECK_SERVER)
         if isinstance(fault.cause, InvalidResponse) or fault.kind == "malformed":
             failure = UpstreamError if fault.was_sent else ConnectionNotPossible
             place = f": {fault.reason}" if fault.reason else ""
