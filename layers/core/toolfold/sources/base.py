@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from toolfold.settings import Settings
 
 
+_DAY_S = 86_400
+
+
 class Retryable:
     """Mark an error after which a retry may help: ``retry_after_s`` in the details where the upstream named a wait."""
 
@@ -87,8 +90,13 @@ class SourceAdapter(Protocol):
     """Reach one source. Made once per process and source, and used from many threads.
 
     The executor has validated the arguments and found the credentials; it caches, joins, limits and retries. An adapter
-    sends what it is given, once, and says what the response means.
+    sends what it is given, once, and says what the response means. One that extends this class has its defaults.
+
+    Attributes:
+        source: the source.
     """
+
+    source: Source
 
     @property
     def endpoint(self) -> str:
@@ -100,6 +108,8 @@ class SourceAdapter(Protocol):
 
     def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
         """Raise an error for a call that cannot be sent, before it waits for its turn or counts against a limit.
+
+        By default every call can be.
 
         Raises:
             InvalidArguments: the arguments are too large for a request.
@@ -129,12 +139,19 @@ class SourceAdapter(Protocol):
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
         """Return how the response to this call, fetched at ``now`` (seconds since 1970), may be cached.
 
-        An adapter that takes long for ``ttl_s`` has a method ``varies_by_key(tool, arguments)`` as well, which looking
-        up a response calls instead.
+        By default as long as the freshness class says, and for its key alone where callers bring their own. An adapter
+        that takes long for ``ttl_s`` has a method ``varies_by_key(tool, arguments)`` as well, which looking up a
+        response calls instead.
         """
+        auth = self.source.auth
+        return CachePolicy(self.source.freshness.get(tool.freshness, 0), auth is not None and auth.caller_key)
 
     def quota_resets_at(self, now: float) -> float:
-        """Return when the daily quota of an API key that holds at ``now`` is reset (seconds since 1970)."""
+        """Return when the daily quota of an API key that holds at ``now`` is reset (seconds since 1970).
+
+        By default at midnight in UTC.
+        """
+        return (now // _DAY_S + 1) * _DAY_S
 
 
 AdapterFactory = Callable[["Source", AdapterContext], SourceAdapter]

@@ -7,8 +7,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolfold.sources.sql.rows import json_value, row_line, unique_names
-from toolfold.sources.sql.schema import DatabaseSchema, Table, TableFilter, sql_name
+from toolfold.sources.sql.schema import DatabaseSchema, Table, TableFilter, json_value, row_line, sql_name, unique_names
 
 
 def test_values_of_sqlite_have_a_form_in_json() -> None:

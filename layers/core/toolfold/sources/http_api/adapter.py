@@ -10,8 +10,6 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from datetime import time as time_of_day
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -20,7 +18,7 @@ from toolfold.messages import SECURE_URL
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import LOOPBACK, address_check
-from toolfold.sources.base import CachePolicy
+from toolfold.sources.base import SourceAdapter
 from toolfold.sources.http_api.faults import ResponseParser
 from toolfold.sources.http_api.function_request import MAX_URL_CHARS, HttpRequest, function_request
 from toolfold.sources.http_api.transport_errors import (
@@ -37,10 +35,8 @@ if TYPE_CHECKING:
     from toolfold.sources.base import AdapterContext
     from toolfold.sources.http_api.bound_calls import BoundCalls
 
-__all__ = ["HttpApiAdapter"]
 
-
-class HttpApiAdapter:
+class HttpApiAdapter(SourceAdapter):
     """Call an HTTP API. See :class:`toolfold.sources.base.SourceAdapter`.
 
     A source with habits of its own extends this class; what may differ are the methods and attributes without
@@ -122,16 +118,6 @@ class HttpApiAdapter:
         """Import what calls of tools with a binding need, where the source has such tools."""
         if not self.source.function_key:
             self._bound()
-
-    def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
-        """Keep a response as long as the freshness class says; for its key alone where callers bring their own."""
-        auth = self.source.auth
-        return CachePolicy(self.source.freshness[tool.freshness], auth is not None and auth.caller_key)
-
-    def quota_resets_at(self, now: float) -> float:
-        """Return the next midnight in UTC."""
-        tomorrow = datetime.fromtimestamp(now, UTC).date() + timedelta(days=1)
-        return datetime.combine(tomorrow, time_of_day(), UTC).timestamp()
 
     def _bound(self) -> BoundCalls:
         """Return what performs the calls of tools with a binding; made by the first of them."""

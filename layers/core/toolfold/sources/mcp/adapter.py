@@ -17,8 +17,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from datetime import time as time_of_day
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from toolfold import client_call
@@ -28,7 +26,7 @@ from toolfold.extras import how_to_add, on_lambda
 from toolfold.messages import CHECK_SERVER, READ_NOTICE, SECURE_URL, TELL_OPERATOR_TO, TRY_AGAIN
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.ssrf import address_check
-from toolfold.sources.base import CachePolicy, ConnectionFailed, ConnectionNotPossible
+from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, SourceAdapter
 from toolfold.sources.http_api.transport_errors import upstream_timeout
 from toolfold.sources.mcp.answers import parse_result, result_text
 from toolfold.sources.mcp.client import SessionLimits
@@ -67,7 +65,7 @@ class _McpResponse(UpstreamResponse):
     result: Mapping[str, Any] = field(default_factory=dict)
 
 
-class McpAdapter:
+class McpAdapter(SourceAdapter):
     """Call the tools of an MCP server. See :class:`toolfold.sources.base.SourceAdapter`.
 
     Its connections are closed when the adapter is dropped, and at the end of the process.
@@ -217,16 +215,6 @@ class McpAdapter:
                 f"{title} sent something that is not the result of a call.",
                 CHECK_SERVER,
             ) from None
-
-    def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
-        """Keep an answer as long as the source says; for its key alone where callers bring their own."""
-        auth = self.source.auth
-        return CachePolicy(self.source.freshness.get(tool.freshness, 0), auth is not None and auth.caller_key)
-
-    def quota_resets_at(self, now: float) -> float:
-        """Return the next midnight in UTC."""
-        tomorrow = datetime.fromtimestamp(now, UTC).date() + timedelta(days=1)
-        return datetime.combine(tomorrow, time_of_day(), UTC).timestamp()
 
     def warm_up(self) -> None:
         """Import what a call needs, where it is installed. Nothing is opened."""

@@ -11,26 +11,27 @@ from toolfold.errors import CatalogUnavailable, InvalidArguments
 from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.messages import LIST_FILES
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
-from toolfold.sources.base import CachePolicy
+from toolfold.sources.base import CachePolicy, SourceAdapter
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
 
-__all__ = ["SkillsAdapter"]
-
 _NOT_CACHED = CachePolicy(0, varies_by_key=False)
-_DAY_S = 86_400
 
 
-class SkillsAdapter:
+class SkillsAdapter(SourceAdapter):
     """Return the text of a skill, or one of its files. See :class:`toolfold.sources.base.SourceAdapter`."""
 
     smaller_response_hint = "Ask for one file of the skill at a time, with the argument file."
 
     def __init__(self, source: Source, context: AdapterContext) -> None:
-        self._read_file = context.read_file
-        self.endpoint = f"skill://{source.id}"
+        self.source, self._read_file = source, context.read_file
+
+    @property
+    def endpoint(self) -> str:
+        """Where calls would be sent."""
+        return f"skill://{self.source.id}"
 
     def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
         """Raise an error for a file that the skill does not have.
@@ -72,10 +73,6 @@ class SkillsAdapter:
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
         """Cache nothing: the file is in memory, or in the cache of the catalog's blocks."""
         return _NOT_CACHED
-
-    def quota_resets_at(self, now: float) -> float:
-        """Return a day from now; there is no quota."""
-        return now + _DAY_S
 
 
 def _file_of(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Skill, SkillFile]:

@@ -7,13 +7,11 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from datetime import time as time_of_day
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
-from toolfold.sources.base import CachePolicy
+from toolfold.sources.base import CachePolicy, SourceAdapter
 from toolfold.sources.sql.database_reader import DatabaseReader
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.schema import DatabaseSchema
@@ -23,15 +21,13 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
 
-__all__ = ["DEFAULT_LIMIT", "SqlAdapter"]
-
 logger = logging.getLogger("toolfold")
 
 DEFAULT_LIMIT = 100
 """Rows of a query without ``limit``: a few thousand tokens."""
 
 
-class SqlAdapter:
+class SqlAdapter(SourceAdapter):
     """Read one database. See :class:`toolfold.sources.base.SourceAdapter`.
 
     The key of the source is its connection string. Callers cannot bring one: it says what this process connects to.
@@ -52,22 +48,10 @@ class SqlAdapter:
         """Where calls are sent. Which database that is, the connection string says: the key of the source."""
         return f"{self._settings.dialect}:"
 
-    def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
-        """Accept every call: a statement is checked against the tables, which the call reads."""
-
     def call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
     ) -> UpstreamResponse:
-        """Answer one call from the database, before ``deadline`` and the statement time-out of the source.
-
-        Raises:
-            InvalidArguments: a statement that is not one SELECT of the source's tables, or that the database refuses.
-            UpstreamTimeout: it took too long, and was ended.
-            AnswerTooLarge: not even the first row fits.
-            AuthRejected: the database does not accept the role.
-            NotConnected: not reachable; a retry may help.
-            ConnectionNotPossible: the connection string, or the role, has to be changed by the operator.
-        """
+        """Answer one call from the database, before ``deadline`` and the statement time-out of the source."""
         end = min(deadline, time.monotonic() + self._settings.statement_timeout_s)
         try:
             return UpstreamResponse(200, self._answer(tool, arguments, credentials.api_key, end))
@@ -106,11 +90,6 @@ class SqlAdapter:
             with suppress(ImportError):
                 importlib.import_module("psycopg")
                 import toolfold.sources.sql.postgresql_database  # noqa: F401
-
-    def quota_resets_at(self, now: float) -> float:
-        """Return the next midnight in UTC: databases have no quota."""
-        tomorrow = datetime.fromtimestamp(now, UTC).date() + timedelta(days=1)
-        return datetime.combine(tomorrow, time_of_day(), UTC).timestamp()
 
     def _answer(self, tool: Tool, arguments: Mapping[str, Any], connection_string: str, deadline: float) -> str:
         action, reader = tool.call.get("action"), self._reader

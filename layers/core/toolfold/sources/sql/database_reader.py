@@ -1,9 +1,7 @@
 """Read one database: its tables, the description of one, and the rows of a query, each as JSON text.
 
-Give the parameters of a statement their values, in any style of placeholders.
-
-SQLite is given ``:p1``, PostgreSQL ``$1``. ``?``, ``%s``, ``:name`` and ``%(name)s`` become these. Values
-are never put into the text.
+A few connections stay open between calls. The placeholders of a statement, in any style (``?``, ``%s``, ``:name``,
+``%(name)s``), become those of the dialect: ``:p1`` in SQLite, ``$1`` in PostgreSQL. Values are never put into the text.
 """
 
 from __future__ import annotations
@@ -13,15 +11,15 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from toolfold import client_call
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
-from toolfold.sources.sql.pool import ConnectionPool
-from toolfold.sources.sql.rows import Rows
-from toolfold.sources.sql.schema import DatabaseSchema, Table
+from toolfold.sources.sql.schema import DatabaseSchema, Rows, Table
 from toolfold.sources.sql.source_settings import SqlSettings
 
 _PARTS = re.compile(
@@ -166,10 +164,110 @@ def open_database(settings: SqlSettings, connection_string: str, max_bytes: int,
     except DatabaseFailure:
         database.close()
         raise
-    if refusal is not None:
+    if refusal:
         database.close()
-        raise DatabaseFailure(FailureKind.ROLE, str(refusal))
+        raise DatabaseFailure(FailureKind.ROLE, refusal)
     return database
+
+
+_MAX_CONNECTIONS = 4
+"""Connections of one process to one database. On Lambda there is one call at a time, and so one connection."""
+
+_MAX_IDLE_S = 240
+"""Firewalls and load balancers drop a connection that was idle for 300 seconds or more, often without a word."""
+
+_KEEPS_CONNECTION = frozenset(
+    {
+        FailureKind.TOO_LARGE,
+        FailureKind.NOT_ALLOWED,
+        FailureKind.NO_PRIVILEGE,
+        FailureKind.SYNTAX,
+        FailureKind.NO_TABLE,
+        FailureKind.NO_COLUMN,
+        FailureKind.NO_FUNCTION,
+        FailureKind.STATEMENT,
+    }
+)
+"""Failures of a statement. After every other one the connection is not used again."""
+
+
+class _ConnectionPool:
+    """Share connections between threads, each used by one thread at a time.
+
+    Args:
+        connect: opens a connection, given the connection string and a deadline.
+    """
+
+    def __init__(self, connect: Callable[[str, float], Database]) -> None:
+        self._connect = connect
+        self._slots = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+        self._lock = threading.Lock()
+        self._idle: list[tuple[Database, str, float]] = []
+        weakref.finalize(self, _close_all, self._idle)
+
+    def run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
+        """Return what ``work`` returns for a connection.
+
+        A connection that the server has closed while it was idle is replaced, and ``work`` is done again: once.
+
+        Raises:
+            DatabaseFailure: no connection, or what ``work`` raises.
+        """
+        try:
+            with self._connection(connection_string, deadline) as (database, is_new):
+                return work(database)
+        except DatabaseFailure as failure:
+            if failure.kind is not FailureKind.BROKEN or is_new:
+                raise
+        with self._connection(connection_string, deadline, fresh=True) as (database, _):
+            return work(database)
+
+    @contextmanager
+    def _connection(
+        self, connection_string: str, deadline: float, *, fresh: bool = False
+    ) -> Iterator[tuple[Database, bool]]:
+        """Yield a connection, and whether it was opened for this."""
+        if not self._slots.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise DatabaseFailure(FailureKind.BUSY)
+        try:
+            database = None if fresh else self._take_idle(connection_string)
+            is_new = database is None
+            if database is None:
+                database = self._connect(connection_string, deadline)
+            try:
+                yield database, is_new
+            except DatabaseFailure as failure:
+                if failure.kind in _KEEPS_CONNECTION:
+                    self._put_back(database, connection_string)
+                else:
+                    database.close()
+                raise
+            except BaseException:
+                database.close()
+                raise
+            self._put_back(database, connection_string)
+        finally:
+            self._slots.release()
+
+    def _take_idle(self, connection_string: str) -> Database | None:
+        """Return the connection that was used last; close those that are too old, or of another connection string."""
+        oldest = time.monotonic() - _MAX_IDLE_S
+        with self._lock:
+            unusable = [one for one in self._idle if one[1] != connection_string or one[2] < oldest]
+            usable = [one for one in self._idle if one not in unusable]
+            found = usable.pop()[0] if usable else None
+            self._idle[:] = usable
+        _close_all(unusable)
+        return found
+
+    def _put_back(self, database: Database, connection_string: str) -> None:
+        with self._lock:
+            self._idle.append((database, connection_string, time.monotonic()))
+
+
+def _close_all(idle: Sequence[tuple[Database, str, float]]) -> None:
+    for database, _, _ in idle:
+        database.close()
 
 
 class DatabaseReader:
@@ -182,7 +280,7 @@ class DatabaseReader:
 
     def __init__(self, settings: SqlSettings, max_bytes: int) -> None:
         self._settings, self._max_bytes = settings, max_bytes
-        self._pool: ConnectionPool[Database] = ConnectionPool(
+        self._pool = _ConnectionPool(
             lambda connection_string, deadline: open_database(settings, connection_string, max_bytes, deadline)
         )
         self._lock = threading.Lock()

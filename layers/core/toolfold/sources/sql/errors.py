@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -24,13 +23,11 @@ from toolfold.errors import (
 from toolfold.extras import how_to_add
 from toolfold.fuzzy import did_you_mean, normalize
 from toolfold.messages import SEE_LOG
-from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, NotConnected
+from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, NotConnected, Retryable
 from toolfold.sources.sql.functions import POSTGRESQL_FUNCTIONS, SQLITE_FUNCTIONS
 from toolfold.sources.sql.schema import DatabaseSchema, Table
 from toolfold.text_safety import MAX_NAME_CHARS, escape_unsafe, quoted_name
 from toolfold.wording import Text
-
-__all__ = ["DatabaseFailure", "FailureKind", "Place", "no_column", "no_table", "to_call_error"]
 
 _MAX_LISTED = 40
 """Names that an error lists."""
@@ -80,28 +77,10 @@ class DatabaseFailure(Exception):
         self.kind, self.detail, self.offset = kind, detail, offset
 
 
-class Place(NamedTuple):
-    """A character of a statement, both numbers from 1."""
-
-    line: int
-    column: int
-
-    @classmethod
-    def of(cls, statement: str, offset: int) -> Place:
-        """Return the place of the character ``offset``, which counts from 0."""
-        before = statement[: max(0, offset)]
-        return cls(before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
-
-    def __str__(self) -> str:
-        return f" (line {self.line}, column {self.column})"
-
-
-@dataclass(frozen=True)
-class _Failed:
+class _Failed(NamedTuple):
     error: type[CallError]
-    problem: Text
+    problem: str
     next_step: Text
-    retryable: bool = False
 
 
 def _operator_must(do: str) -> Text:
@@ -111,7 +90,7 @@ def _operator_must(do: str) -> Text:
 _CONNECTION: dict[FailureKind, _Failed] = {
     FailureKind.CONNECTION_STRING: _Failed(
         ConnectionNotPossible,
-        Text("The connection string set for {title} is not valid for {dialect}."),
+        "The connection string set for {title} is not valid for {dialect}.",
         Text(
             "Tell the operator: it is {form}, in the variable that auth.environment names.",
             "It is {form}, in the variable that auth.environment names.",
@@ -119,81 +98,85 @@ _CONNECTION: dict[FailureKind, _Failed] = {
     ),
     FailureKind.DRIVER_MISSING: _Failed(
         ConnectionNotPossible,
-        Text("{title} cannot be read: a package for SQL databases is not installed here."),
+        "{title} cannot be read: a package for SQL databases is not installed here.",
         _operator_must("{how_to_add}"),
     ),
     FailureKind.NO_DATABASE: _Failed(
         ConnectionNotPossible,
-        Text("The database of {title} does not exist."),
+        "The database of {title} does not exist.",
         _operator_must("check the name in the connection string."),
     ),
     FailureKind.NOT_A_DATABASE: _Failed(
         ConnectionNotPossible,
-        Text("The file set for {title} is not an SQLite database, or it is encrypted or damaged."),
+        "The file set for {title} is not an SQLite database, or it is encrypted or damaged.",
         _operator_must("check the path in the connection string."),
     ),
     FailureKind.NOT_READABLE: _Failed(
         ConnectionNotPossible,
-        Text("The file set for {title} cannot be read."),
+        "The file set for {title} cannot be read.",
         _operator_must("check its permissions, and those of its folder."),
     ),
     FailureKind.NOT_CONNECTED: _Failed(
         NotConnected,
-        Text("{title} cannot be reached."),
+        "{title} cannot be reached.",
         Text(
             "Try again in a moment; if it keeps failing, tell the user that the database is down or unreachable.",
             "Try again in a moment; if it keeps failing, the database is down or unreachable.",
         ),
-        retryable=True,
     ),
     FailureKind.LOGIN: _Failed(
         AuthRejected,
-        Text("{title} does not accept the role or the password that is set up here."),
+        "{title} does not accept the role or the password that is set up here.",
         _operator_must("check the connection string."),
     ),
     FailureKind.ROLE: _Failed(
         ConnectionNotPossible,
-        Text("The role set up for {title} may do more than read, so it is not used."),
+        "The role set up for {title} may do more than read, so it is not used.",
         SEE_LOG.filled(what="which GRANT or REVOKE makes a right role"),
     ),
     FailureKind.BROKEN: _Failed(
         ConnectionFailed,
-        Text("The connection to {title} was closed."),
+        "The connection to {title} was closed.",
         Text(
             "Try again in a moment; if it keeps failing, tell the user that the database is down.",
             "Try again in a moment; if it keeps failing, the database is down.",
         ),
-        retryable=True,
     ),
     FailureKind.BUSY: _Failed(
         ConnectionFailed,
-        Text("{title} is locked, or has too many connections, at the moment."),
+        "{title} is locked, or has too many connections, at the moment.",
         Text("Try again in a moment; if it keeps failing, tell the user.", "Try again in a moment."),
-        retryable=True,
     ),
     FailureKind.CANCELLED: _Failed(
         CallCancelled,
-        Text("The client cancelled this call."),
+        "The client cancelled this call.",
         Text("Call again if the answer is needed."),
     ),
     FailureKind.TIMEOUT: _Failed(
         UpstreamTimeout,
-        Text("{title} did not answer in the time of one statement, which was ended."),
+        "{title} did not answer in the time of one statement, which was ended.",
         Text(_SHORTER),
     ),
     FailureKind.TOO_LARGE: _Failed(
         AnswerTooLarge,
-        Text("The rows are larger than one answer of {title} may be ({max_bytes:,} bytes)."),
+        "The rows are larger than one answer of {title} may be ({max_bytes:,} bytes).",
         Text("Name the columns that are needed, shorten long texts (substr(text, 1, 500)), or lower limit."),
     ),
     FailureKind.DATABASE: _Failed(
         UpstreamError,
-        Text("{title} failed to run the statement."),
+        "{title} failed to run the statement.",
         Text(
             "Simplify the statement; if it keeps failing, tell the user that the database has a problem.",
             "Simplify the statement; if it keeps failing, the database has a problem.",
         ),
     ),
+}
+
+
+_NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+_FORMS = {
+    "sqlite": "a path, or sqlite:/// and a path",
+    "postgresql": "postgresql://role:password@host:5432/database",
 }
 
 
@@ -210,45 +193,41 @@ def to_call_error(
         statement: the caller's; empty where there was none.
         schema: the tables of the source, for suggestions; None where they are not known.
     """
-    if (build := _STATEMENT.get(failure.kind)) is not None:
-        return build(failure, statement, schema or DatabaseSchema())
-    failed = _CONNECTION[failure.kind]
-    names = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
-    forms = {
-        "sqlite": "a path, or sqlite:/// and a path",
-        "postgresql": "postgresql://role:password@host:5432/database",
-    }
-    fields = {"title": title, "dialect": names[dialect], "form": forms[dialect], "max_bytes": max_bytes}
+    schema = schema or DatabaseSchema()
+    if failure.kind in _STATEMENT:
+        problem, unknown, step = _STATEMENT[failure.kind]
+        problem = problem.format(failure.detail) if failure.detail else unknown
+        return _invalid_sql(failure, statement, problem, step)
+    if (build := _NAMED.get(failure.kind)) is not None:
+        return build(failure, statement, schema)
+    kind, problem, next_step = _CONNECTION[failure.kind]
+    fields = {"title": title, "dialect": _NAMES[dialect], "form": _FORMS[dialect], "max_bytes": max_bytes}
     if failure.kind is FailureKind.DRIVER_MISSING:
         fields["how_to_add"] = how_to_add("sql")
-    details = {"retryable": True} if failed.retryable else {}
-    return failed.error(failed.problem.filled(**fields), failed.next_step.filled(**fields), **details)
+    details = {"retryable": True} if issubclass(kind, Retryable) else {}
+    return kind(problem.format(**fields), next_step.filled(**fields), **details)
 
 
-def invalid_sql(problem: str, suggestion: str, statement: str = "", offset: int | None = None) -> InvalidArguments:
-    """Return the error of a statement; ``offset`` is the character at which the problem is, from 0."""
-    if offset is None or not statement:
+def _invalid_sql(failure: DatabaseFailure, statement: str, problem: str, suggestion: str) -> InvalidArguments:
+    """Return the error of a statement, with the line and column at which the problem is, both from 1."""
+    if failure.offset is None or not statement:
         return InvalidArguments(f"sql: {problem}.", suggestion)
-    place = Place.of(statement, offset)
-    return InvalidArguments(f"sql: {problem}{place}.", suggestion, line=place.line, column=place.column)
+    before = statement[: max(0, failure.offset)]
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return InvalidArguments(f"sql: {problem} (line {line}, column {column}).", suggestion, line=line, column=column)
 
 
-def no_table(name: str, schema: DatabaseSchema, statement: str = "", offset: int | None = None) -> InvalidArguments:
-    """Return the error for a table that the source does not have; the nearest names are in its suggestion."""
+def _no_table(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
+    name = failure.detail
     closest = _closest(name.rpartition(".")[2], {table.name: schema.display_name(table) for table in schema.tables})
-    return invalid_sql(
-        f"there is no table {quoted_name(name)}",
-        f"{closest}Tables: {_listed(schema.names())}. list_tables describes them.",
-        statement,
-        offset,
-    )
+    step = f"{closest}Tables: {_listed(schema.names())}. list_tables describes them."
+    return _invalid_sql(failure, statement, f"there is no table {quoted_name(name)}", step)
 
 
-def no_column(
-    name: str, schema: DatabaseSchema, tables: Iterable[Table], statement: str = "", offset: int | None = None
-) -> InvalidArguments:
-    """Return the error for a column that none of ``tables`` has; the nearest names are in its suggestion."""
+def _no_column(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
+    name = failure.detail
     last = name.rpartition(".")[2].strip('"') or name
+    tables = _tables_in(statement, schema) or schema.tables
     known = list(dict.fromkeys(column.name for table in tables for column in table.columns))
     elsewhere = [
         schema.display_name(table)
@@ -259,8 +238,8 @@ def no_column(
     listed = f"Columns: {_listed(map(schema.sql_name, known))}." if known else ""
     other = f" {last} is a column of {_listed(elsewhere)}." if elsewhere and not closest else ""
     text = f" A text is in single quotes: '{last}'." if f'"{last}"' in statement and not closest else ""
-    suggestion = f"{closest}{listed}{other}{text}" or "describe_table lists the columns of a table."
-    return invalid_sql(f"there is no column {quoted_name(name)}", suggestion, statement, offset)
+    step = f"{closest}{listed}{other}{text}" or "describe_table lists the columns of a table."
+    return _invalid_sql(failure, statement, f"there is no column {quoted_name(name)}", step)
 
 
 def _closest(name: str, known: dict[str, str]) -> str:
@@ -280,15 +259,6 @@ def _shown(name: str) -> str:
     return escape_unsafe(name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…")
 
 
-def _no_table(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
-    return no_table(failure.detail, schema, statement, failure.offset)
-
-
-def _no_column(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
-    used = _tables_in(statement, schema)
-    return no_column(failure.detail, schema, used or schema.tables, statement, failure.offset)
-
-
 def _tables_in(statement: str, schema: DatabaseSchema) -> list[Table]:
     """Return the tables whose names are words of ``statement``."""
     return [
@@ -298,52 +268,38 @@ def _tables_in(statement: str, schema: DatabaseSchema) -> list[Table]:
     ]
 
 
-def _syntax(failure: DatabaseFailure, statement: str, _schema: DatabaseSchema) -> CallError:
-    problem = f"it cannot be read: {failure.detail}" if failure.detail else "it cannot be read"
-    return invalid_sql(problem, "Correct it there and call again.", statement, failure.offset)
-
-
-def _not_allowed(failure: DatabaseFailure, statement: str, _schema: DatabaseSchema) -> CallError:
-    problem = failure.detail or "only one SELECT that reads the tables of this source can be run"
-    return invalid_sql(problem, "Write one SELECT; the database cannot be changed.", statement, failure.offset)
-
-
 def _no_privilege(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
     partly = [table for table in _tables_in(statement, schema) if table.name == failure.detail]
     if partly:  # a right to some columns
         columns = _listed(schema.sql_name(column.name) for column in partly[0].columns)
-        return invalid_sql(
-            f"the role set up here may not read all columns of {schema.display_name(partly[0])}",
-            f"It may read: {columns}. Name them instead of *.",
-        )
+        problem = f"the role set up here may not read all columns of {schema.display_name(partly[0])}"
+        return InvalidArguments(f"sql: {problem}.", f"It may read: {columns}. Name them instead of *.")
     what = f" {quoted_name(failure.detail)}" if failure.detail else " what the statement reads"
-    return invalid_sql(
-        f"the role set up here may not read{what}", "Use another table; list_tables has those that can be read."
-    )
+    step = "Use another table; list_tables has those that can be read."
+    return InvalidArguments(f"sql: the role set up here may not read{what}.", step)
 
 
 def _no_function(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
     known = sorted(POSTGRESQL_FUNCTIONS if schema.search_path else SQLITE_FUNCTIONS)
-    return invalid_sql(
-        f"the function {quoted_name(failure.detail)} is not available",
-        f"{_closest(failure.detail, {name: name for name in known})}Functions that only calculate are.",
-        statement,
-        failure.offset,
-    )
+    step = f"{_closest(failure.detail, {name: name for name in known})}Functions that only calculate are."
+    return _invalid_sql(failure, statement, f"the function {quoted_name(failure.detail)} is not available", step)
 
 
-def _statement(failure: DatabaseFailure, statement: str, _schema: DatabaseSchema) -> CallError:
-    return invalid_sql(
-        failure.detail or "it cannot be run", "Correct the statement and call again.", statement, failure.offset
-    )
+_STATEMENT: dict[FailureKind, tuple[str, str, str]] = {
+    FailureKind.SYNTAX: ("it cannot be read: {}", "it cannot be read", "Correct it there and call again."),
+    FailureKind.NOT_ALLOWED: (
+        "{}",
+        "only one SELECT that reads the tables of this source can be run",
+        "Write one SELECT; the database cannot be changed.",
+    ),
+    FailureKind.STATEMENT: ("{}", "it cannot be run", "Correct the statement and call again."),
+}
+"""What is wrong with a statement, with and without a detail, and the next step."""
 
-
-_STATEMENT: dict[FailureKind, Callable[[DatabaseFailure, str, DatabaseSchema], CallError]] = {
-    FailureKind.SYNTAX: _syntax,
-    FailureKind.NOT_ALLOWED: _not_allowed,
+_NAMED: dict[FailureKind, Callable[[DatabaseFailure, str, DatabaseSchema], CallError]] = {
     FailureKind.NO_PRIVILEGE: _no_privilege,
     FailureKind.NO_TABLE: _no_table,
     FailureKind.NO_COLUMN: _no_column,
     FailureKind.NO_FUNCTION: _no_function,
-    FailureKind.STATEMENT: _statement,
 }
+"""Problems with a name, whose errors say which one may be meant."""

@@ -27,9 +27,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
-from toolfold.sources.sql.postgresql_role import Refusal, probe_role, read_schema
-from toolfold.sources.sql.rows import Rows, unique_names
-from toolfold.sources.sql.schema import DatabaseSchema, TableFilter
+from toolfold.sources.sql.postgresql_role import probe_role, read_schema
+from toolfold.sources.sql.schema import DatabaseSchema, Rows, TableFilter, unique_names
 from toolfold.sources.sql.source_settings import connection_values
 
 if TYPE_CHECKING:
@@ -63,18 +62,15 @@ _CLASSES: dict[str, FailureKind] = {
 }
 """Classes of SQLSTATE. Every other error is one of the statement."""
 
-_CONNECTION_TEXTS: tuple[tuple[re.Pattern[str], FailureKind], ...] = tuple(
-    (re.compile(pattern), kind)
-    for pattern, kind in (
-        (r"too many (?:clients|connections)|remaining connection slots|starting up", FailureKind.BUSY),
-        (r"database \".*\" does not exist", FailureKind.NO_DATABASE),
-        (
-            r"authentication failed|no password supplied|role \".*\" (?:does not exist|is not permitted)"
-            r"|no pg_hba\.conf entry|permission denied for database",
-            FailureKind.LOGIN,
-        ),
-        (r"invalid (?:connection option|port number|integer value|\w+ value)", FailureKind.CONNECTION_STRING),
-    )
+_CONNECTION_TEXTS = (
+    (r"too many (?:clients|connections)|remaining connection slots|starting up", FailureKind.BUSY),
+    (r"database \".*\" does not exist", FailureKind.NO_DATABASE),
+    (
+        r"authentication failed|no password supplied|role \".*\" (?:does not exist|is not permitted)"
+        r"|no pg_hba\.conf entry|permission denied for database",
+        FailureKind.LOGIN,
+    ),
+    (r"invalid (?:connection option|port number|integer value|\w+ value)", FailureKind.CONNECTION_STRING),
 )
 """libpq has no SQLSTATE for a connection that failed."""
 
@@ -82,13 +78,8 @@ _QUOTED = re.compile(r'"((?:[^"]|"")+)"')
 _COLUMN = re.compile(r'column "?((?:[^"\s]|"")+)"? does not exist')
 
 
-def connection_failure(message: str) -> FailureKind:
-    """Return why there is no connection. The text of libpq has host and role in it, and goes nowhere."""
-    return next((kind for pattern, kind in _CONNECTION_TEXTS if pattern.search(message)), FailureKind.NOT_CONNECTED)
-
-
-def result_failure(result: PGresult, statement: str) -> DatabaseFailure | None:
-    """Return the failure that ``result`` is, or None for a result.
+def _checked(result: PGresult, statement: str) -> PGresult:
+    """Return ``result``; raise the failure that it is.
 
     Args:
         result: what the server returned.
@@ -97,16 +88,19 @@ def result_failure(result: PGresult, statement: str) -> DatabaseFailure | None:
     from psycopg.pq import DiagnosticField, ExecStatus
 
     if result.status in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK, ExecStatus.SINGLE_TUPLE):
-        return None
-    state = (result.error_field(DiagnosticField.SQLSTATE) or b"").decode()
+        return result
+
+    def field(name: DiagnosticField) -> str:
+        return (result.error_field(name) or b"").decode(errors="replace")
+
+    state = field(DiagnosticField.SQLSTATE)
     if not state:  # libpq itself: the connection is closed
-        return DatabaseFailure(FailureKind.BROKEN)
-    message = (result.error_field(DiagnosticField.MESSAGE_PRIMARY) or b"").decode(errors="replace")
-    hint = (result.error_field(DiagnosticField.MESSAGE_HINT) or b"").decode(errors="replace")
-    position = (result.error_field(DiagnosticField.STATEMENT_POSITION) or b"").decode()
+        raise DatabaseFailure(FailureKind.BROKEN)
+    message, hint = field(DiagnosticField.MESSAGE_PRIMARY), field(DiagnosticField.MESSAGE_HINT)
+    position = field(DiagnosticField.STATEMENT_POSITION)
     offset = int(position) - 1 if position and statement else None
     kind = _STATES.get(state) or _CLASSES.get(state[:2]) or FailureKind.STATEMENT
-    return DatabaseFailure(kind, _detail(kind, message, hint), offset)
+    raise DatabaseFailure(kind, _detail(kind, message, hint), offset)
 
 
 def _detail(kind: FailureKind, message: str, hint: str) -> str:
@@ -218,7 +212,6 @@ class PostgresqlDatabase:
 
     def __init__(self, connection_string: str, tables: TableFilter, max_bytes: int, deadline: float) -> None:
         self._tables, self._max_bytes = tables, max_bytes
-        self._schema = DatabaseSchema()
         self._connection = _connect(connection_string, deadline)
 
     def close(self) -> None:
@@ -228,47 +221,31 @@ class PostgresqlDatabase:
 
     def cancel(self) -> None:
         """End the statement that another thread runs. Return at once: another connection carries the request."""
-        threading.Thread(target=self._cancel, daemon=True).start()
 
-    def probe_role(self, deadline: float) -> Refusal | None:
-        """Return why the role may not be used, or None for one that can only read."""
+        def cancel() -> None:
+            with contextlib.suppress(Exception):
+                self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT_S)
+
+        threading.Thread(target=cancel, daemon=True).start()
+
+    def probe_role(self, deadline: float) -> str:
+        """Return why the role may not be used, and what helps; empty for one that can only read."""
         with self._transaction(deadline):
             return probe_role(self._fetch, [*self._tables.schemas])
 
     def read_schema(self, deadline: float) -> DatabaseSchema:
-        """Return the tables as they are now.
-
-        Raises:
-            DatabaseFailure: the database cannot be read.
-        """
+        """Return the tables as they are now."""
         with self._transaction(deadline):
-            self._schema = read_schema(self._fetch, self._tables)
-        return self._schema
+            return read_schema(self._fetch, self._tables)
 
     def query(
-        self,
-        statement: str,
-        parameters: Sequence[Any],
-        limit: int,
-        deadline: float,
-        search_path: Sequence[str] = ("public",),
+        self, statement: str, parameters: Sequence[Any], limit: int, deadline: float, search_path: Sequence[str] = ()
     ) -> Rows:
-        """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows.
-
-        Args:
-            statement: one statement without a semicolon at its end.
-            parameters: the values of ``$1``, ``$2``, ….
-            limit: rows of the answer.
-            deadline: when the answer must be there, by the monotonic clock.
-            search_path: the schemas in which a table without one is searched.
-
-        Raises:
-            DatabaseFailure: it cannot be run, takes too long or returns too much.
-        """
+        """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows."""
         with self._transaction(deadline, search_path):
             pgconn = self._connection.pgconn
-            _check(pgconn.prepare(b"", statement.encode()), statement)
-            described = _check(pgconn.describe_prepared(b""), statement)
+            _checked(pgconn.prepare(b"", statement.encode()), statement)
+            described = _checked(pgconn.describe_prepared(b""), statement)
             names = unique_names((described.fname(index) or b"").decode() for index in range(described.nfields))
             if not names:
                 raise DatabaseFailure(FailureKind.NOT_ALLOWED, "it returns no columns")
@@ -280,22 +257,18 @@ class PostgresqlDatabase:
                 names=", ".join(map(_quoted, names)),
                 limit=int(limit) + 1,
             )
-            _check(pgconn.exec_params(declaration.encode(), encode_parameters(parameters, types)), "")
+            _checked(pgconn.exec_params(declaration.encode(), encode_parameters(parameters, types)), "")
             lines = [row[0] for row in self._fetch(f"FETCH ALL FROM {_CURSOR}")]
         whole = [line for line in lines if line is not None]
         if lines and not whole:
             raise DatabaseFailure(FailureKind.TOO_LARGE)
         return Rows(names, whole[:limit], len(lines) > limit or len(whole) < len(lines))
 
-    def _cancel(self) -> None:
-        with contextlib.suppress(Exception):
-            self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT_S)
-
     def _fetch(self, statement: str) -> list[list[str | None]]:
         """Run a statement of our own, and return its rows as texts."""
-        result = _check(self._connection.pgconn.exec_(statement.encode()), "")
+        result = _checked(self._connection.pgconn.exec_(statement.encode()), "")
         return [
-            [_decode(result.get_value(row, column)) for column in range(result.nfields)]
+            [_decoded(result.get_value(row, column)) for column in range(result.nfields)]
             for row in range(result.ntuples)
         ]
 
@@ -315,12 +288,11 @@ class PostgresqlDatabase:
             try:
                 self._fetch(f"BEGIN READ ONLY; {'; '.join(settings)}")
                 yield
-            except psycopg.Error:  # the connection was closed
-                raise _broken(deadline) from None
-            except DatabaseFailure as failure:
-                if failure.kind is FailureKind.BROKEN:
-                    raise _broken(deadline) from None
-                raise
+            except (psycopg.Error, DatabaseFailure) as failure:
+                if isinstance(failure, DatabaseFailure) and failure.kind is not FailureKind.BROKEN:
+                    raise
+                is_late = time.monotonic() >= deadline  # then the connection was closed here
+                raise DatabaseFailure(FailureKind.TIMEOUT if is_late else FailureKind.BROKEN) from None
             finally:
                 with contextlib.suppress(psycopg.Error, DatabaseFailure):
                     self._fetch("ROLLBACK")
@@ -357,28 +329,15 @@ def _connect(connection_string: str, deadline: float) -> Connection[Any]:
     try:
         return psycopg.connect(**values, autocommit=True, prepare_threshold=None)
     except (psycopg.Error, OSError, UnicodeError) as error:
-        raise DatabaseFailure(connection_failure(str(error))) from None
+        # The text has host and role in it, and goes nowhere.
+        kinds = (kind for pattern, kind in _CONNECTION_TEXTS if re.search(pattern, str(error)))
+        raise DatabaseFailure(next(kinds, FailureKind.NOT_CONNECTED)) from None
 
 
 def _without_driver(connection_string: str) -> str:
     """Return a URL as libpq reads it: SQLAlchemy names a driver in it (``postgresql+psycopg://``)."""
     scheme, separator, rest = connection_string.strip().partition("://")
     return f"{scheme.partition('+')[0]}{separator}{rest}"
-
-
-def _check(result: PGresult, statement: str) -> PGresult:
-    """Return ``result``.
-
-    Raises:
-        DatabaseFailure: it is an error.
-    """
-    if (failure := result_failure(result, statement)) is not None:
-        raise failure
-    return result
-
-
-def _broken(deadline: float) -> DatabaseFailure:
-    return DatabaseFailure(FailureKind.TIMEOUT if time.monotonic() >= deadline else FailureKind.BROKEN)
 
 
 def _shut_down(descriptor: int) -> None:
@@ -394,5 +353,5 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _decode(value: bytes | None) -> str | None:
+def _decoded(value: bytes | None) -> str | None:
     return None if value is None else value.decode(errors="replace")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from toolfold.sources.sql.schema import Column, DatabaseSchema, Table, TableFilter
 
@@ -179,67 +178,45 @@ LIMIT 1000
 """
 
 
-class Refusal(NamedTuple):
-    """Why a role is refused.
-
-    Attributes:
-        problem: one sentence that says what it may do.
-        remedy: one sentence with the statements that make a right role.
-    """
-
-    problem: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.problem} {self.remedy}"
-
-
-def probe_role(read_rows: ReadRows, schemas: Sequence[str]) -> Refusal | None:
-    """Return why the role of a connection is refused, or None for one that can only read.
+def probe_role(read_rows: ReadRows, schemas: Sequence[str]) -> str:
+    """Return why the role of a connection is refused and what makes a right one; empty for one that can only read.
 
     Args:
         read_rows: runs a statement.
         schemas: the schemas that the source reads, for the statements of the remedy.
     """
     for quoted, name, is_super, may_create_roles, may_create_databases, may_replicate, groups in read_rows(_ROLE):
-        new_role = _new_role(schemas)
         if is_super == "t":
-            return Refusal(f"The role {name} is a superuser.", new_role)
+            return f"The role {name} is a superuser. {_new_role(schemas)}"
         for has, what, attribute in (
             (may_create_roles, "may create roles", "NOCREATEROLE"),
             (may_create_databases, "may create databases", "NOCREATEDB"),
             (may_replicate, "may replicate the whole server", "NOREPLICATION"),
         ):
             if has == "t":
-                return Refusal(f"The role {name} {what}.", f"Run: ALTER ROLE {quoted} {attribute};")
+                return f"The role {name} {what}. Run: ALTER ROLE {quoted} {attribute};"
         for group in json.loads(groups or "null") or ():
-            return Refusal(
-                f"The role {name} is a member of {group}, which may do more than read.",
-                f"Run: REVOKE {group} FROM {quoted};",
-            )
+            problem = f"The role {name} is a member of {group}, which may do more than read."
+            return f"{problem} Run: REVOKE {group} FROM {quoted};"
     return _refuse_rights(read_rows(_RIGHTS), read_rows, schemas)
 
 
-def _refuse_rights(
-    rights: Sequence[Sequence[str | None]], read_rows: ReadRows, schemas: Sequence[str]
-) -> Refusal | None:
+def _refuse_rights(rights: Sequence[Sequence[str | None]], read_rows: ReadRows, schemas: Sequence[str]) -> str:
     if not rights:
-        return None
+        return ""
     ((role,),) = read_rows("SELECT session_user")
     kind, name, privilege, grantee = rights[0]
     same = [right for right in rights if right[0] == kind and right[2] == privilege]
     others = f" and {len({right[1] for right in rights}) - 1} more" if len({right[1] for right in rights}) > 1 else ""
     if any(right[2] == "OWNER" for right in rights):
         owned = next(right[1] for right in rights if right[2] == "OWNER")
-        return Refusal(f"The role {role} owns {owned}, so it may change it.", _new_role(schemas))
+        return f"The role {role} owns {owned}, so it may change it. {_new_role(schemas)}"
     privileges = ", ".join(dict.fromkeys(str(right[2]) for right in rights if right[1] == name and right[0] == kind))
     group = "" if grantee in (role, f'"{role}"') else f" through {grantee}"
     is_whole_schema = kind == "TABLE" and len(same) > 1 and "(" not in (privilege or "")
     target = f"ALL TABLES IN SCHEMA {(name or '').partition('.')[0]}" if is_whole_schema else f"{kind} {name}"
-    return Refusal(
-        f"The role {role} has {privileges} on {(kind or '').lower()} {name}{others}{group}.",
-        f"Run: REVOKE {privileges} ON {target} FROM {grantee};",
-    )
+    problem = f"The role {role} has {privileges} on {(kind or '').lower()} {name}{others}{group}."
+    return f"{problem} Run: REVOKE {privileges} ON {target} FROM {grantee};"
 
 
 def _new_role(schemas: Sequence[str]) -> str:

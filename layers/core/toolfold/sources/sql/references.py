@@ -15,8 +15,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
-from toolfold.sources.sql.rows import MAX_NAME_BYTES
-from toolfold.sources.sql.schema import DatabaseSchema, Table
+from toolfold.sources.sql.schema import MAX_NAME_BYTES, DatabaseSchema, Table
 
 _MAX_CHARS = 60
 

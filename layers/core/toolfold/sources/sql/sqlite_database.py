@@ -14,15 +14,23 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.functions import SQLITE_FUNCTIONS
-from toolfold.sources.sql.rows import Rows, row_line, unique_names
-from toolfold.sources.sql.schema import Column, DatabaseSchema, Table, TableFilter, sql_name
+from toolfold.sources.sql.schema import (
+    Column,
+    DatabaseSchema,
+    Rows,
+    Table,
+    TableFilter,
+    row_line,
+    sql_name,
+    unique_names,
+)
 from toolfold.sqlite_sandbox import Authorizer, ended_at, is_internal, limit_connection
 
 _TABLES = """
@@ -325,18 +333,15 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        with suppress(sqlite3.Error):
+            self._connection.close()
 
     def cancel(self) -> None:
         """End the statement that another thread runs."""
         self._connection.interrupt()
 
     def read_schema(self, deadline: float) -> DatabaseSchema:
-        """Return the tables as they are now.
-
-        Raises:
-            DatabaseFailure: the database cannot be read.
-        """
+        """Return the tables as they are now."""
         with self._running("", deadline):
             (version,) = self._connection.execute("PRAGMA schema_version").fetchone()
             if self._schema is None or version != self._schema_version:
@@ -348,25 +353,9 @@ class SqliteDatabase:
             return self._schema
 
     def query(
-        self,
-        statement: str,
-        parameters: Sequence[Any],
-        limit: int,
-        deadline: float,
-        search_path: Sequence[str] = (),
+        self, statement: str, parameters: Sequence[Any], limit: int, deadline: float, search_path: Sequence[str] = ()
     ) -> Rows:
-        """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows.
-
-        Args:
-            statement: one statement.
-            parameters: the values of ``:p1``, ``:p2``, ….
-            limit: rows of the answer.
-            deadline: when the answer must be there, by the monotonic clock.
-            search_path: not used: SQLite has no schemas.
-
-        Raises:
-            DatabaseFailure: it cannot be run, takes too long or returns too much.
-        """
+        """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows."""
         self.read_schema(deadline)
         with self._running(statement, deadline):
             self._connection.set_authorizer(self.authorizer)
@@ -399,20 +388,16 @@ class SqliteDatabase:
     def _fetch(self, cursor: sqlite3.Cursor, names: Sequence[str], limit: int) -> tuple[list[str], bool]:
         lines: list[str] = []
         size = 0
-        try:
+        with closing(cursor):
             for row in cursor:
-                if len(lines) == limit:
+                line = row_line(names, row)
+                size += len(line.encode(errors="replace"))
+                if size > self._max_bytes and not lines:
+                    raise DatabaseFailure(FailureKind.TOO_LARGE)
+                if size > self._max_bytes or len(lines) == limit:
                     return lines, True
-                lines.append(row_line(names, row))
-                size += len(lines[-1].encode(errors="replace"))
-                if size > self._max_bytes:
-                    del lines[-1]
-                    if not lines:
-                        raise DatabaseFailure(FailureKind.TOO_LARGE)
-                    return lines, True
-            return lines, False
-        finally:
-            cursor.close()
+                lines.append(line)
+        return lines, False
 
     @contextmanager
     def _running(self, statement: str, deadline: float) -> Iterator[None]:
