@@ -39,7 +39,7 @@ from toolfold.models import SourceCredentials, UpstreamResponse
 from toolfold.settings import Settings
 from toolfold.sources.alpha_vantage.adapter import AlphaVantageAdapter, AlphaVantageParser
 from toolfold.sources.base import AdapterContext, SourceAdapter
-from toolfold.sources.http_api.function_request import build_query
+from toolfold.sources.http_api.request import build_query
 from toolfold.sources.registry import AdapterRegistry
 
 DAY = "2026-01-14 00:00"

@@ -15,7 +15,7 @@ from toolfold.catalog.entries import Tool
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import validation
 from toolfold.mock_api.server import MockApi
-from toolfold.sources.http_api.function_request import build_query
+from toolfold.sources.http_api.request import build_query
 
 FEW_ROWS = {"interval": "monthly", "outputsize": "compact"}
 MOST_ROWS = 300

@@ -15,7 +15,7 @@ from toolfold.build import compiler as build
 from toolfold.build import yaml_loader
 from toolfold.catalog.model import Catalog
 from toolfold.execution import validation
-from toolfold.sources.http_api.function_request import build_query
+from toolfold.sources.http_api.request import build_query
 
 FOLDER = Path("catalog")
 EXPECTED = dict(line.split(" ", 1) for line in Path("tests/unit/data/expected_queries.txt").read_text().splitlines())

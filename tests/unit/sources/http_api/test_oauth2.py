@@ -13,9 +13,10 @@ import pytest
 
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import AuthRejected, CallError, UpstreamError, UpstreamTimeout
-from toolfold.models import UpstreamResponse
+from toolfold.network.session import Response
 from toolfold.sources.base import ConnectionFailed
-from toolfold.sources.http_api.authentication import TokenProvider, TokenRequest, token_request
+from toolfold.sources.http_api.authentication import TokenProvider, token_request
+from toolfold.sources.http_api.request import HttpRequest
 
 KEY = "client-7:s3cret/+&"
 URL = "https://auth.example/token"
@@ -26,15 +27,19 @@ def source(**oauth2: Any) -> Source:
     return Source("a", "A", "http_api", "https://a.example", "", auth, {}, "-", (), ())
 
 
+def answer(status: int, body: str) -> Response:
+    return Response(status, {}, body.encode())
+
+
 class Endpoint:
     """A token endpoint: issues ``token-1``, ``token-2``, …"""
 
-    def __init__(self, *responses: UpstreamResponse | CallError, **fields: Any) -> None:
-        self.requests: list[TokenRequest] = []
+    def __init__(self, *responses: Response | CallError, **fields: Any) -> None:
+        self.requests: list[HttpRequest] = []
         self.responses, self.fields, self.now = list(responses), fields, 1000.0
         self.provider = TokenProvider(source(), self.send, lambda: self.now)
 
-    def send(self, request: TokenRequest, deadline: float) -> UpstreamResponse:
+    def send(self, request: HttpRequest, deadline: float, idempotent: bool) -> Response:
         self.requests.append(request)
         if self.responses:
             response = self.responses.pop(0)
@@ -42,7 +47,7 @@ class Endpoint:
                 raise response
             return response
         body = {"access_token": f"token-{len(self.requests)}", "token_type": "Bearer", "expires_in": 3600}
-        return UpstreamResponse(200, json.dumps({**body, **self.fields}))
+        return answer(200, json.dumps({**body, **self.fields}))
 
     def get(self, key: str = KEY) -> str:
         return self.provider.get_token(key, self.now + 10)
@@ -108,26 +113,24 @@ def test_credentials_do_not_share_a_token() -> None:
 @pytest.mark.parametrize(
     ("response", "error", "text"),
     [
-        (UpstreamResponse(401, '{"error": "invalid_client"}'), AuthRejected, "(invalid_client)"),
-        (UpstreamResponse(400, '{"error": "invalid_scope", "error_description": "s3cret"}'), AuthRejected, "scope"),
-        (UpstreamResponse(403, f"<html>{KEY}</html>"), AuthRejected, "does not accept"),
-        (UpstreamResponse(302, ""), UpstreamError, "302"),
-        (UpstreamResponse(500, ""), UpstreamError, "500"),
-        (UpstreamResponse(503, ""), ConnectionFailed, "503"),
-        (UpstreamResponse(200, ""), UpstreamError, "without an access token"),
-        (UpstreamResponse(200, "[" * 100_000), UpstreamError, "without an access token"),
-        (UpstreamResponse(200, '["access_token"]'), UpstreamError, "without an access token"),
-        (UpstreamResponse(200, '{"access_token": 5}'), UpstreamError, "without an access token"),
-        (UpstreamResponse(200, '{"access_token": ""}'), UpstreamError, "without an access token"),
-        (UpstreamResponse(200, '{"access_token": "a\\r\\nX-Evil: 1"}'), UpstreamError, "without an access token"),
-        (UpstreamResponse(200, '{"access_token": "a b"}'), UpstreamError, "without an access token"),
-        (UpstreamResponse(200, json.dumps({"access_token": "a" * 20_000})), UpstreamError, "without an access token"),
-        (UpstreamResponse(200, '{"access_token": "a", "token_type": "mac"}'), UpstreamError, "another type"),
+        (answer(401, '{"error": "invalid_client"}'), AuthRejected, "(invalid_client)"),
+        (answer(400, '{"error": "invalid_scope", "error_description": "s3cret"}'), AuthRejected, "scope"),
+        (answer(403, f"<html>{KEY}</html>"), AuthRejected, "does not accept"),
+        (answer(302, ""), UpstreamError, "302"),
+        (answer(500, ""), UpstreamError, "500"),
+        (answer(503, ""), ConnectionFailed, "503"),
+        (answer(200, ""), UpstreamError, "without an access token"),
+        (answer(200, "[" * 100_000), UpstreamError, "without an access token"),
+        (answer(200, '["access_token"]'), UpstreamError, "without an access token"),
+        (answer(200, '{"access_token": 5}'), UpstreamError, "without an access token"),
+        (answer(200, '{"access_token": ""}'), UpstreamError, "without an access token"),
+        (answer(200, '{"access_token": "a\\r\\nX-Evil: 1"}'), UpstreamError, "without an access token"),
+        (answer(200, '{"access_token": "a b"}'), UpstreamError, "without an access token"),
+        (answer(200, json.dumps({"access_token": "a" * 20_000})), UpstreamError, "without an access token"),
+        (answer(200, '{"access_token": "a", "token_type": "mac"}'), UpstreamError, "another type"),
     ],
 )
-def test_what_is_no_token_is_an_error_without_the_secret(
-    response: UpstreamResponse, error: type[CallError], text: str
-) -> None:
+def test_what_is_no_token_is_an_error_without_the_secret(response: Response, error: type[CallError], text: str) -> None:
     endpoint = Endpoint(response)
     with pytest.raises(error) as caught:
         endpoint.get()
@@ -149,13 +152,13 @@ def test_threads_that_wait_for_one_request_share_its_outcome(fails: bool) -> Non
     endpoint, waiting, outcomes = Endpoint(), threading.Barrier(6), list[str]()
     send = endpoint.send
 
-    def slow(request: TokenRequest, deadline: float) -> UpstreamResponse:
+    def slow(request: HttpRequest, deadline: float, idempotent: bool) -> Response:
         waiting.wait(5)
         deadline_of_others.wait(0.05)
         if fails:
             endpoint.requests.append(request)
             raise UpstreamError("down", "-")
-        return send(request, deadline)
+        return send(request, deadline, idempotent)
 
     def job() -> None:
         if not started.acquire(blocking=False):

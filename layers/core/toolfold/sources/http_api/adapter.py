@@ -7,7 +7,6 @@ call of a tool that has one.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,22 +15,14 @@ from urllib.parse import urlsplit
 from toolfold.errors import InvalidArguments, UpstreamError
 from toolfold.messages import SECURE_URL
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
-from toolfold.network.errors import TransportError
-from toolfold.network.ssrf import LOOPBACK, address_check
+from toolfold.network.ssrf import LOOPBACK
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.http_api.faults import ResponseParser
-from toolfold.sources.http_api.function_request import MAX_URL_CHARS, HttpRequest, function_request
-from toolfold.sources.http_api.transport_errors import (
-    SMALLER_RESPONSE_HINT,
-    parse_retry_after,
-    to_call_error,
-    upstream_timeout,
-)
-from toolfold.version import __version__
+from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, exchange_for, function_request
+from toolfold.sources.http_api.transport_errors import SMALLER_RESPONSE_HINT, parse_retry_after
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
-    from toolfold.network.session import Response
     from toolfold.sources.base import AdapterContext
     from toolfold.sources.http_api.bound_calls import BoundCalls
 
@@ -52,7 +43,8 @@ class HttpApiAdapter(SourceAdapter):
 
     def __init__(self, source: Source, context: AdapterContext) -> None:
         self.source = source
-        self._settings, self._get_http_client = context.settings, context.get_http_client
+        self._settings = context.settings
+        self._exchange = exchange_for(source, context, self.smaller_response_hint)
         self._parser = self.parser_type(source)
         self._bound_calls: BoundCalls | None = None
         self._lock = threading.Lock()
@@ -127,30 +119,6 @@ class HttpApiAdapter(SourceAdapter):
 
                 self._bound_calls = BoundCalls(self.source, self.endpoint, self._exchange)
             return self._bound_calls
-
-    def _exchange(self, request: HttpRequest, deadline: float, idempotent: bool) -> Response:
-        """Send a request and return the response, of any status."""
-        if time.monotonic() >= deadline:
-            raise upstream_timeout(self.source)
-        # A catalog may ask for less than the operator allows, not for more.
-        max_bytes = min(
-            self._settings.max_response_bytes,
-            self.source.connection.get("max_response_bytes", self._settings.max_response_bytes),
-        )
-        try:
-            return self._get_http_client().request(
-                request.method,
-                request.url,
-                headers={"User-Agent": f"toolfold/{__version__}", "Accept": "*/*", **request.headers},
-                body=request.body,
-                deadline=deadline,
-                connect_timeout_s=self._settings.connect_timeout_s,
-                max_bytes=max_bytes,
-                idempotent=idempotent,
-                is_allowed=address_check(self._settings.private_hosts, self.source.id, request.url),
-            )
-        except TransportError as error:
-            raise to_call_error(error, self.source, max_bytes, self.smaller_response_hint) from None
 
 
 def _check_scheme(url: str) -> None:

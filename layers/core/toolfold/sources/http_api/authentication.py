@@ -31,8 +31,8 @@ from urllib.parse import quote, quote_plus, urlencode
 
 from toolfold.errors import AuthRejected, CallError, UpstreamError, UpstreamTimeout
 from toolfold.messages import CHECK_KEY, TRY_AGAIN
-from toolfold.models import UpstreamResponse
 from toolfold.sources.base import ConnectionFailed
+from toolfold.sources.http_api.request import Exchange, HttpRequest
 from toolfold.sources.http_api.styles import cookie_text
 
 if TYPE_CHECKING:
@@ -130,17 +130,8 @@ _REFUSED = (400, 401, 403)
 """Statuses by which a token endpoint refuses the client: RFC 6749, section 5.2."""
 
 
-@dataclass(frozen=True)
-class TokenRequest:
-    """A request to the token endpoint. ``repr`` hides what contains the secret."""
-
-    url: str
-    headers: Mapping[str, str] = field(repr=False)
-    body: bytes = field(repr=False)
-
-
-Send = Callable[[TokenRequest, float], UpstreamResponse]
-"""Sends a request before a deadline, without following redirects."""
+MAX_TOKEN_BYTES = 100_000
+"""Bytes of a response of a token endpoint; a token has up to 16,000 characters."""
 
 
 @dataclass
@@ -158,14 +149,14 @@ class TokenProvider:
     Args:
         source: the source; its ``auth.oauth2`` has ``token_url``, and may have ``scopes``, ``audience``, ``resource``
             and ``client_authentication`` (``basic`` or ``body``).
-        send: sends the request for a token.
+        exchange: sends the request for a token.
         monotonic: the clock.
     """
 
-    def __init__(self, source: Source, send: Send, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, source: Source, exchange: Exchange, monotonic: Callable[[], float] = time.monotonic) -> None:
         if source.auth is None or source.auth.oauth2 is None:
             raise ValueError("the source has no oauth2")
-        self._source, self._send, self._monotonic = source, send, monotonic
+        self._source, self._exchange, self._monotonic = source, exchange, monotonic
         self._oauth2: Mapping[str, Any] = source.auth.oauth2
         self._tokens: dict[str, _Token] = {}
         self._lock = threading.Lock()
@@ -225,8 +216,8 @@ class TokenProvider:
     def _request(self, key: str, deadline: float) -> tuple[str, float]:
         """Return a new token, and when it is not used any more."""
         sent_at = self._monotonic()
-        response = self._send(token_request(self._oauth2, key), deadline)
-        data = _json_object(response.body)
+        response = self._exchange(token_request(self._oauth2, key), deadline, False)
+        data = _json_object(response.body[:MAX_TOKEN_BYTES].decode("utf-8", errors="replace"))
         title = self._source.title
         if response.status in _REFUSED:
             raise AuthRejected(
@@ -246,7 +237,7 @@ class TokenProvider:
         return token, sent_at + max(lifetime_s - MARGIN_S, lifetime_s / 2)
 
 
-def token_request(oauth2: Mapping[str, Any], key: str) -> TokenRequest:
+def token_request(oauth2: Mapping[str, Any], key: str) -> HttpRequest:
     """Return the request for a token.
 
     Args:
@@ -264,7 +255,7 @@ def token_request(oauth2: Mapping[str, Any], key: str) -> TokenRequest:
     else:
         # Both are form-encoded before they are joined: RFC 6749, section 2.3.1.
         headers["Authorization"] = f"Basic {basic_credentials(f'{quote_plus(client_id)}:{quote_plus(secret)}')}"
-    return TokenRequest(oauth2["token_url"], headers, urlencode(fields).encode())
+    return HttpRequest("POST", oauth2["token_url"], headers, urlencode(fields).encode())
 
 
 def _json_object(body: str) -> dict[str, Any]:

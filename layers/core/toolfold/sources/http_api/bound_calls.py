@@ -6,7 +6,7 @@ access tokens of that source.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -19,7 +19,6 @@ from toolfold.sources.base import NotSent
 from toolfold.sources.http_api.authentication import (
     SentCredentials,
     TokenProvider,
-    TokenRequest,
     credentials_to_send,
     secrets_of,
     taken_names,
@@ -28,7 +27,7 @@ from toolfold.sources.http_api.binding import BoundRequest, InvalidArgument, bin
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
 from toolfold.sources.http_api.body import decode_content
 from toolfold.sources.http_api.bound_parser import BoundParser, next_link
-from toolfold.sources.http_api.function_request import MAX_URL_CHARS, HttpRequest, join_url
+from toolfold.sources.http_api.request import MAX_URL_CHARS, Exchange, HttpRequest, join_url
 from toolfold.sources.http_api.transport_errors import parse_retry_after
 
 if TYPE_CHECKING:
@@ -36,20 +35,11 @@ if TYPE_CHECKING:
     from toolfold.models import ParsedResponse, SourceCredentials
     from toolfold.network.session import Response
 
-__all__ = ["BoundCalls", "Exchange"]
-
-Exchange = Callable[[HttpRequest, float, bool], "Response"]
-"""Sends a request before a deadline and returns the response; the last argument: whether it may be sent again after an
-idle connection was closed. Redirects are not followed."""
-
 MAX_HEADER_CHARS = 8_000
 """Characters of all headers that arguments set: servers accept 8 KB (nginx, Apache) to 32 KB."""
 
 MAX_REDIRECTS = 3
 """Redirects that a read follows on its own host: a missing slash at the end, a renamed resource."""
-
-MAX_TOKEN_BYTES = 100_000
-"""Bytes of a response of a token endpoint; a token has up to 16,000 characters."""
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ACCEPT = "application/json, */*;q=0.8"
@@ -72,7 +62,7 @@ class BoundCalls:
         self._taken = taken_names(source.auth)
         self._checked: set[str] = set()
         has_tokens = source.auth is not None and source.auth.oauth2 is not None
-        self._tokens = TokenProvider(source, self._send_token_request) if has_tokens else None
+        self._tokens = TokenProvider(source, exchange) if has_tokens else None
 
     def check(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
         """Raise an error for a call that cannot be sent.
@@ -158,10 +148,6 @@ class BoundCalls:
             request = HttpRequest(bound.method, url, request.headers)
             response = self._exchange(request, deadline, True)
         return response
-
-    def _send_token_request(self, request: TokenRequest, deadline: float) -> UpstreamResponse:
-        response = self._exchange(HttpRequest("POST", request.url, request.headers, request.body), deadline, False)
-        return UpstreamResponse(response.status, response.body[:MAX_TOKEN_BYTES].decode("utf-8", errors="replace"))
 
 
 def _connection_headers(source: Source) -> dict[str, str]:

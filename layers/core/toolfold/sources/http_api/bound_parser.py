@@ -36,10 +36,12 @@ from toolfold.errors import (
 from toolfold.messages import (
     CHECK_ADDRESS,
     CHECK_KEY,
+    CHECK_URL,
     CHECK_WRITE,
     NAME_AUTH,
     PAGE_FOR_PEOPLE,
     READ_NOTICE,
+    UNEXPECTED,
     WAIT,
 )
 from toolfold.models import ParsedResponse
@@ -49,6 +51,7 @@ from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import bound_parameters
 from toolfold.sources.http_api.body import comma_separated, is_json_type, json_lines
 from toolfold.sources.http_api.faults import ResponseParser, find_notices
+from toolfold.sources.http_api.transport_errors import status_error
 from toolfold.text_safety import encodable, escape_unsafe
 from toolfold.wording import joined
 
@@ -379,7 +382,8 @@ class BoundParser(ResponseParser):
                 CHECK_KEY,
                 **said,
             )
-        error = self._http_error(response)
+        step = CHECK_URL if status == 404 else UNEXPECTED
+        error = status_error(title, status, response.retry_after_s, step)
         if tool.effect != "read" and status >= 500:
             return type(error)(error.problem, CHECK_WRITE, **said)  # not one that may be repeated
         is_notice = said and 400 <= status < 500 and status not in (401, 429)

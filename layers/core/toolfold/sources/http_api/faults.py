@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.bounded_pattern import check_patterns
 from toolfold.catalog.reader import damaged
-from toolfold.errors import CALL_ERRORS, AuthRejected, CallError, NoData, RateLimited, UpstreamError
-from toolfold.messages import CHECK_KEY, CHECK_URL, OF_SOURCE, READ_NOTICE, TRY_AGAIN, UNEXPECTED, WAIT
+from toolfold.errors import CALL_ERRORS, NoData, UpstreamError
+from toolfold.messages import CHECK_URL, OF_SOURCE, READ_NOTICE, TRY_AGAIN, UNEXPECTED
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
 from toolfold.results.limits import require_parsable_json
 from toolfold.sources.base import ConnectionFailed
+from toolfold.sources.http_api.transport_errors import status_error
 from toolfold.text_safety import encodable
 
 if TYPE_CHECKING:
@@ -97,12 +98,6 @@ _MAX_NOTICE_CHARS = 300
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 """An argument in the path of rows."""
 
-_UNAVAILABLE = (502, 503, 504)
-"""Statuses by which a gateway reports that the service behind it is not available at the moment."""
-
-_DEFAULT_RETRY_AFTER_S = 60
-"""The wait after a status 429 that names none."""
-
 _MIN_REPEATED_CHARS = 8
 """Characters of a fault's text from which on it is compared with the arguments: a shorter one may occur in both."""
 
@@ -143,7 +138,8 @@ class ResponseParser:
             CallError: the response is a failure: one of the source's faults, no data, or not readable.
         """
         if response.status != 200:
-            raise self._http_error(response)
+            step = CHECK_URL if response.status == 404 else UNEXPECTED
+            raise status_error(self.source.title, response.status, response.retry_after_s, step)
         text = response.body.removeprefix("\ufeff").lstrip()
         body = text.rstrip()
         if not body:
@@ -179,24 +175,6 @@ class ResponseParser:
     def redact_notice(self, text: str) -> str:
         """Return an unknown notice as it may be passed on to a model."""
         return text
-
-    def _http_error(self, response: UpstreamResponse) -> CallError:
-        title = self.source.title
-        if response.status == 429:
-            named_s = response.retry_after_s
-            wait_s = _DEFAULT_RETRY_AFTER_S if named_s is None else max(1, named_s)
-            # The text has no number: the seconds that are left become fewer when the error is returned again.
-            return RateLimited(f"{title} is limiting calls.", WAIT, retry_after_s=wait_s)
-        if response.status == 401:
-            return AuthRejected(f"{title} does not accept the API key.", CHECK_KEY)
-        message = f"{title} answered with HTTP status {response.status}."
-        if response.status in _UNAVAILABLE:
-            if not response.retry_after_s:
-                return ConnectionFailed(message, TRY_AGAIN, retryable=True)
-            return ConnectionFailed(message, WAIT, retryable=True, retry_after_s=response.retry_after_s)
-        if response.status >= 500:
-            return UpstreamError(message, TRY_AGAIN, retryable=True)
-        return UpstreamError(message, CHECK_URL if response.status == 404 else UNEXPECTED)
 
     def _load_json(self, body: str) -> Any:
         require_parsable_json(body)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from toolfold.errors import AnswerTooLarge, CallError, UpstreamError, UpstreamTimeout
-from toolfold.messages import SLOW, TRY_AGAIN
+from toolfold.errors import AnswerTooLarge, AuthRejected, CallError, RateLimited, UpstreamError, UpstreamTimeout
+from toolfold.messages import CHECK_KEY, SLOW, TRY_AGAIN, WAIT
 from toolfold.network import errors
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 from toolfold.wording import Text
@@ -241,6 +241,31 @@ def to_call_error(
         failure = NotConnected if isinstance(error, errors.NotSent) else ConnectionFailed
         return failure(problem, step, retryable=True)
     return _PERMANENT.get(type(error), UpstreamError)(problem, step)
+
+
+_DEFAULT_RETRY_AFTER_S = 60
+"""The wait after a status 429 that names none."""
+
+_UNAVAILABLE = (502, 503, 504)
+"""Statuses by which a gateway reports that the service behind it is not available at the moment."""
+
+
+def status_error(title: str, status: int, retry_after_s: int | None, next_step: Text) -> CallError:
+    """Return the error that a status of HTTP means; ``next_step`` is that of one without a meaning of its own."""
+    if status == 429:
+        wait_s = _DEFAULT_RETRY_AFTER_S if retry_after_s is None else max(1, retry_after_s)
+        # The text has no number: the seconds that are left become fewer when the error is returned again.
+        return RateLimited(f"{title} is limiting calls.", WAIT, retry_after_s=wait_s)
+    if status == 401:
+        return AuthRejected(f"{title} does not accept the API key.", CHECK_KEY)
+    message = f"{title} answered with HTTP status {status}."
+    if status in _UNAVAILABLE:
+        if not retry_after_s:
+            return ConnectionFailed(message, TRY_AGAIN, retryable=True)
+        return ConnectionFailed(message, WAIT, retryable=True, retry_after_s=retry_after_s)
+    if status >= 500:
+        return UpstreamError(message, TRY_AGAIN, retryable=True)
+    return UpstreamError(message, next_step)
 
 
 def upstream_timeout(source: Source) -> UpstreamTimeout:

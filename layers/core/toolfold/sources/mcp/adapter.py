@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import functools
 import importlib
 import json
 import os
@@ -27,10 +28,12 @@ from toolfold.messages import CHECK_SERVER, READ_NOTICE, SECURE_URL, TELL_OPERAT
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.ssrf import address_check
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, SourceAdapter
+from toolfold.sources.http_api.authentication import TokenProvider
+from toolfold.sources.http_api.request import exchange_for
 from toolfold.sources.http_api.transport_errors import upstream_timeout
 from toolfold.sources.mcp.answers import parse_result, result_text
 from toolfold.sources.mcp.client import SessionLimits
-from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_usable_url, read_connection, token_provider, with_key
+from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_usable_url, read_connection, with_key
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
 from toolfold.sources.mcp.session import Description, OpenSession, Session, Sessions, ToolRequest
 
@@ -90,9 +93,9 @@ class McpAdapter(SourceAdapter):
             max_bytes=self._max_bytes,
             smaller_response_hint=self.smaller_response_hint,
         )
-        self._tokens = token_provider(
-            source, context.get_http_client, settings.connect_timeout_s, settings.private_hosts
-        )
+        has_tokens = source.auth is not None and source.auth.oauth2 is not None
+        exchange = exchange_for(source, context, self.smaller_response_hint)
+        self._tokens = TokenProvider(source, exchange) if has_tokens else None
         self._runner = _Runner(source.id)
         weakref.finalize(self, self._runner.stop).atexit = False
 
@@ -234,13 +237,13 @@ class McpAdapter(SourceAdapter):
 class _Runner:
     """The event loop of one adapter and its sessions, without a reference to the adapter, which can be dropped.
 
-    The first call starts it. A forked process starts another.
+    The first call starts its thread. A forked process starts another.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.Lock()
-        self._thread: _LoopThread | None = None
+        self._process = 0
         self._is_stopped = False
 
     def submit(self, open_session: OpenSession, api_key: str, request: ToolRequest) -> Future[dict[str, Any]]:
@@ -253,59 +256,51 @@ class _Runner:
         with self._lock:
             if self._is_stopped:
                 raise RuntimeError("the event loop was stopped")
-            if self._thread is None or self._thread.process != os.getpid():
-                self._thread = _LoopThread(f"mcp {self._name}")
+            if self._process != os.getpid():
+                self._process, self._loop, self._sessions = os.getpid(), asyncio.new_event_loop(), Sessions()
+                self._thread = _LoopThread(f"mcp {self._name}", self._loop, functools.partial(self.stop, END_S))
                 self._thread.start()
                 atexit.register(self.stop, END_S)
-            thread = self._thread
-        return asyncio.run_coroutine_threadsafe(thread.sessions.call(api_key, request, open_session), thread.loop)
+            sessions, loop = self._sessions, self._loop
+        return asyncio.run_coroutine_threadsafe(sessions.call(api_key, request, open_session), loop)
 
     def stop(self, wait_s: float = 0.0) -> None:
         """End all connections; ``wait_s`` says how long to wait for that."""
         with self._lock:
-            self._is_stopped = True
+            was_stopped, self._is_stopped = self._is_stopped, True
         atexit.unregister(self.stop)
-        if self._thread is not None:
-            self._thread.end(wait_s)
+        if was_stopped or self._process != os.getpid():
+            return
+        future = asyncio.run_coroutine_threadsafe(_close(self._sessions, self._loop), self._loop)
+        if wait_s and self._thread is not threading.current_thread():
+            self._thread.join(wait_s)
+            future.cancel()
 
 
 class _LoopThread(threading.Thread):
-    """The thread of an event loop. A process that ends without Python's exit functions calls :meth:`end`."""
+    """The thread of an event loop. A process that ends without Python's exit functions calls ``end``."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
         super().__init__(name=name, daemon=True)
-        self.loop, self.sessions, self.process = asyncio.new_event_loop(), Sessions(), os.getpid()
-        self._lock = threading.Lock()
-        self._is_ending = False
+        self._loop, self.end = loop, end
 
     def run(self) -> None:
         """Run the loop until it is stopped."""
-        loop = self.loop
-        asyncio.set_event_loop(loop)
+        asyncio.set_event_loop(self._loop)
         try:
-            loop.run_forever()
-            for task in asyncio.all_tasks(loop):
+            self._loop.run_forever()
+            for task in asyncio.all_tasks(self._loop):
                 task.cancel()
-            loop.run_until_complete(asyncio.sleep(0))
+            self._loop.run_until_complete(asyncio.sleep(0))
         finally:
-            loop.close()
+            self._loop.close()
 
-    def end(self, wait_s: float = END_S) -> None:
-        """End what runs in the loop, and wait some seconds for that; 0: do not wait."""
-        with self._lock:
-            if self._is_ending or self.process != os.getpid():
-                return
-            self._is_ending = True
-        future = asyncio.run_coroutine_threadsafe(self._close(), self.loop)
-        if wait_s and self is not threading.current_thread():
-            self.join(wait_s)
-            future.cancel()
 
-    async def _close(self) -> None:
-        try:
-            await self.sessions.close()
-        finally:
-            self.loop.stop()
+async def _close(sessions: Sessions, loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        await sessions.close()
+    finally:
+        loop.stop()
 
 
 class _Timer:

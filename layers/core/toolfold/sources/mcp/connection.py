@@ -6,24 +6,17 @@ A catalog may be damaged or hostile, so everything is checked again where it is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from toolfold.catalog.reader import damaged
-from toolfold.models import UpstreamResponse
-from toolfold.network.errors import TransportError
-from toolfold.network.ssrf import LOOPBACK, address_check
-from toolfold.sources.http_api.authentication import SentCredentials, TokenProvider, credentials_to_send
-from toolfold.sources.http_api.transport_errors import to_call_error
+from toolfold.network.ssrf import LOOPBACK
+from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source
-    from toolfold.network.session import HttpClient
-    from toolfold.sources.http_api.authentication import TokenRequest
-
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _FORBIDDEN = re.compile(
     r"PATH|IFS|ENV|BASH_ENV|SHELLOPTS|LD_.*|DYLD_.*|PYTHON.*|NODE_.*|NPM_.*|UV_.*|PIP_.*|PERL.*|RUBY.*|GEM_.*|JAVA_.*|"
@@ -38,8 +31,22 @@ NO_HTTP_SSE = (
     "(transport: stdio, command: npx, args: [-y, mcp-remote, URL])"
 )
 
-_MAX_ARGUMENTS = 200
-_MAX_CHARS = 4_000
+_TEXT = {"type": "string", "maxLength": 4_000, "pattern": "^[^\\x00]*$"}
+_SCHEMA = {
+    "properties": {
+        "command": {"type": "array", "maxItems": 200, "items": _TEXT},
+        "env": {
+            "type": "object",
+            "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+            "additionalProperties": _TEXT,
+        },
+        "key_variable": {"type": "string", "pattern": "^([A-Za-z_][A-Za-z0-9_]*)?$"},
+        "cwd": _TEXT,
+        "protocol_version": _TEXT,
+        "max_response_bytes": {"type": ["integer", "null"], "minimum": 1, "maximum": 1 << 30},
+    }
+}
+"""What a catalog has of a connection."""
 
 
 @dataclass(frozen=True)
@@ -76,26 +83,26 @@ def read_connection(source: Source) -> Connection:
     Raises:
         CatalogUnavailable: the catalog is damaged.
     """
+    from jsonschema_rs import is_valid
+
     given = source.connection
-    command = given.get("command", [])
-    environment = given.get("env", {})
-    max_bytes = given.get("max_response_bytes")
-    texts = [given.get(name, "") for name in ("cwd", "key_variable", "protocol_version")]
-    is_sound = (
-        isinstance(command, list)
-        and len(command) <= _MAX_ARGUMENTS
-        and all(map(_is_text, command))
-        and (not command or command[0].strip())
-        and all(map(_is_text, texts))
-        and _is_environment(environment)
-        and (max_bytes is None or (type(max_bytes) is int and 0 < max_bytes <= 1 << 30))
-        and (not texts[1] or _is_environment({texts[1]: ""}))
-        and bool(command) != bool(source.base_url)
-    )
-    if not is_sound:
+    command, key_variable = given.get("command", []), given.get("key_variable", "")
+    if (
+        not is_valid(_SCHEMA, given)
+        or any(map(is_forbidden_variable, (*given.get("env", {}), key_variable)))
+        or bool(command) == bool(source.base_url)
+        or (command and not command[0].strip())
+    ):
         raise damaged(f"the connection of {source.id!a}")
-    cwd, key_variable, protocol_version = texts
-    return Connection(source.base_url, tuple(command), environment, cwd, key_variable, protocol_version, max_bytes)
+    return Connection(
+        source.base_url,
+        tuple(command),
+        given.get("env", {}),
+        given.get("cwd", ""),
+        key_variable,
+        given.get("protocol_version", ""),
+        given.get("max_response_bytes"),
+    )
 
 
 def is_forbidden_variable(name: str) -> bool:
@@ -110,20 +117,6 @@ def is_usable_url(url: str) -> bool:
         return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
     except ValueError:
         return False
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= _MAX_CHARS and "\0" not in value
-
-
-def _is_environment(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(name, str) and _VARIABLE.fullmatch(name) and not is_forbidden_variable(name) and _is_text(text)
-        for name, text in value.items()
-    )
-
-
-_MAX_TOKEN_BYTES = 100_000
 
 
 def with_key(
@@ -149,33 +142,3 @@ def with_key(
     if sent.cookies:
         headers["Cookie"] = "; ".join(sent.cookies)
     return replace(connection, url=parts._replace(query=query, fragment="").geturl()), headers, {}
-
-
-def token_provider(
-    source: Source,
-    get_http_client: Callable[[], HttpClient],
-    connect_timeout_s: float,
-    private_hosts: Collection[str],
-) -> TokenProvider | None:
-    """Return what gets access tokens for a source with ``oauth2``; None for any other."""
-    if source.auth is None or source.auth.oauth2 is None:
-        return None
-
-    def send(request: TokenRequest, deadline: float) -> UpstreamResponse:
-        try:
-            response = get_http_client().request(
-                "POST",
-                request.url,
-                headers=request.headers,
-                body=request.body,
-                deadline=deadline,
-                connect_timeout_s=connect_timeout_s,
-                max_bytes=_MAX_TOKEN_BYTES,
-                idempotent=False,
-                is_allowed=address_check(private_hosts, source.id, request.url),
-            )
-        except TransportError as error:
-            raise to_call_error(error, source, _MAX_TOKEN_BYTES) from None
-        return UpstreamResponse(response.status, response.body.decode("utf-8", errors="replace"))
-
-    return TokenProvider(source, send)

@@ -30,12 +30,11 @@ from toolfold.messages import (
     REFRESH,
     TELL_OPERATOR_TO,
     TRY_AGAIN,
-    WAIT,
 )
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge, TransportError
 from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
-from toolfold.sources.http_api.transport_errors import to_call_error
+from toolfold.sources.http_api.transport_errors import status_error, to_call_error
 from toolfold.sources.mcp.exchange import MAX_NOTIFICATIONS, NOTIFICATIONS_S, TooManyNotifications
 from toolfold.text_safety import encodable
 
@@ -48,10 +47,7 @@ MAX_SAID_CHARS = 2_000
 """Characters of a server's own text in an error: enough for a list of wrong arguments, too few to fill a context."""
 
 _INVALID_PARAMS = -32602
-_DEFAULT_RETRY_AFTER_S = 60
 _OK = 200
-_UNAVAILABLE = (408, 502, 503, 504)
-_REFUSED_KEY = (401, 403)
 
 _AT_TERMINAL = TELL_OPERATOR_TO.filled(do="run the server's command at a terminal, which shows what it writes.")
 _UNKNOWN_EFFECT = "It is not known whether the call took effect: check that before it is repeated."
@@ -204,16 +200,9 @@ class FaultTexts:
                 f"{title} redirects to {self.said(exchange.location, credentials)}, which is not followed.",
                 CHECK_ADDRESS.filled(setting="url in source.yaml"),
             )
-        if status == 429:
-            seconds = _DEFAULT_RETRY_AFTER_S if wait_s is None else max(1, wait_s)
-            return RateLimited(f"{title} is limiting calls.", WAIT, retry_after_s=seconds)
-        if status in _REFUSED_KEY:
+        if status == 403:
             return AuthRejected(f"{title} does not accept the API key.", CHECK_KEY)
-        message = f"{title} answered with HTTP status {status}."
-        if status in _UNAVAILABLE:
-            if not wait_s:
-                return ConnectionFailed(message, TRY_AGAIN, retryable=True)
-            return ConnectionFailed(message, WAIT, retryable=True, retry_after_s=wait_s)
-        if status >= 500:
-            return UpstreamError(message, TRY_AGAIN, retryable=True)
-        return UpstreamError(message, CHECK_SERVER)
+        error = status_error(title, status, wait_s, CHECK_SERVER)
+        if status == 408:  # the server gave up waiting for the request
+            return ConnectionFailed(error.problem, TRY_AGAIN, retryable=True)
+        return error

@@ -1,0 +1,120 @@
+"""A request that is ready to be sent, the simple form of one, and what sends it.
+
+The simple form is one GET with a parameter that names the function, and everything else beside it. APIs with more than
+that have a ``binding``, whose calls are in ``bound_calls``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
+
+from toolfold.catalog.json_schema import properties
+from toolfold.network.errors import TransportError
+from toolfold.network.ssrf import address_check
+from toolfold.sources.http_api.transport_errors import to_call_error, upstream_timeout
+from toolfold.version import __version__
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Source, Tool
+    from toolfold.network.session import Response
+    from toolfold.sources.base import AdapterContext
+
+MAX_URL_CHARS = 16_000
+"""Servers accept from 8 KB (nginx, Apache) to 16 KB (Node, Amazon CloudFront) before they answer with an error page."""
+
+
+@dataclass(frozen=True)
+class HttpRequest:
+    """A request to be sent. ``repr`` hides what may contain the API key."""
+
+    method: str
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: bytes | None = field(default=None, repr=False)
+
+
+def join_url(base_url: str, path: str, query: Sequence[str]) -> str:
+    """Return ``base_url`` with ``path`` after its own path, and ``query`` after its own query.
+
+    Args:
+        base_url: the address of a source.
+        path: percent-encoded, with a slash at its beginning; empty to keep the path of ``base_url``.
+        query: percent-encoded pairs.
+
+    >>> join_url("https://a.example/v1/?version=2", "/pets", ["id=7"])
+    'https://a.example/v1/pets?version=2&id=7'
+    """
+    parts = urlsplit(base_url)
+    joined = "&".join(part for part in (parts.query, *query) if part)
+    whole = f"{parts.path.rstrip('/')}{path}" if path else parts.path
+    return parts._replace(path=whole, query=joined, fragment="").geturl()
+
+
+Exchange = Callable[[HttpRequest, float, bool], "Response"]
+"""Sends a request before a deadline and returns the response; the last argument: whether it may be sent again after an
+idle connection was closed. Redirects are not followed."""
+
+
+def exchange_for(source: Source, context: AdapterContext, smaller_response_hint: str) -> Exchange:
+    """Return what sends the requests of a source, within the limits of the settings, and of its own if those are less.
+
+    Its responses may have any status; it raises the errors of :func:`.transport_errors.to_call_error`.
+    """
+    settings = context.settings
+    max_bytes = min(
+        settings.max_response_bytes, source.connection.get("max_response_bytes") or settings.max_response_bytes
+    )
+
+    def exchange(request: HttpRequest, deadline: float, idempotent: bool) -> Response:
+        if time.monotonic() >= deadline:
+            raise upstream_timeout(source)
+        try:
+            return context.get_http_client().request(
+                request.method,
+                request.url,
+                headers={"User-Agent": f"toolfold/{__version__}", "Accept": "*/*", **request.headers},
+                body=request.body,
+                deadline=deadline,
+                connect_timeout_s=settings.connect_timeout_s,
+                max_bytes=max_bytes,
+                idempotent=idempotent,
+                is_allowed=address_check(settings.private_hosts, source.id, request.url),
+            )
+        except TransportError as error:
+            raise to_call_error(error, source, max_bytes, smaller_response_hint) from None
+
+    return exchange
+
+
+def function_request(source: Source, tool: Tool, arguments: Mapping[str, Any], url: str, key: str) -> HttpRequest:
+    """Return the request of one call to ``url``; ``key`` is the API key, empty for a source without one."""
+    query = build_query(source, tool, arguments)
+    if source.auth is not None and source.auth.query_key is not None:
+        query.append((source.auth.query_key, key))
+    return HttpRequest("GET", join_url(url, "", [urlencode(query)]))
+
+
+def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the query string's pairs, without the key: the function first, then the arguments in the schema's order.
+
+    Booleans are sent in lower case; an array sends its key once per item, and an object is sent as JSON; a default that
+    differs from the upstream's own is sent even when the caller left it out.
+    """
+    call = tool.call
+    values = {**call.get("sends", {}), **arguments}
+    query: list[tuple[str, str]] = [(source.function_key, call["function"])]
+    for name in dict.fromkeys((*properties(tool.parameters), *values)):
+        value = values.get(name)
+        if value is not None:
+            key = call.get("query", {}).get(name, name)
+            query += [(key, _as_text(item)) for item in (value if isinstance(value, list) else [value])]
+    return query
+
+
+def _as_text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":")) if isinstance(value, bool | dict | list | None) else str(value)
