@@ -3,9 +3,8 @@
 Everything here runs in the event loop of :mod:`toolfold.sources.mcp.adapter`. The SDK's client has to be entered and
 left by the same task, so each session has one, which waits for the end.
 
-A server whose version of MCP has ``subscriptions/listen`` (2026-07-28) is requested to report changes of its list of
-tools; those of earlier versions send ``notifications/tools/list_changed`` without a request. A source has one
-connection for each key.
+A source has one connection for each key. The tools are listed again after some minutes, and at once where a server
+sends ``notifications/tools/list_changed``.
 """
 
 from __future__ import annotations
@@ -29,39 +28,6 @@ if TYPE_CHECKING:
     from mcp_types import ListToolsResult
 
     from toolfold.sources.mcp.connection import Connection
-
-RELISTEN_S = 60.0
-"""Seconds before a stream that has ended is opened again: a fifth of the time after which tools are listed anyway."""
-
-
-async def listen_for_changes(client: Client, on_change: Callable[[], None]) -> None:
-    """Call ``on_change`` when the server reports a change of its tools, until this task is cancelled.
-
-    Returns at once where the server does not offer it, and as soon as it refuses it. What changed while there was no
-    stream is unknown, so each new stream counts as a change.
-    """
-    from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
-    from mcp.shared.exceptions import MCPError
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-    tools = client.server_capabilities.tools
-    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
-        return
-    current_exchange.set(Exchange())
-    while True:
-        try:
-            async with client.listen(tools_list_changed=True) as subscription:
-                if not subscription.honored.tools_list_changed:
-                    return
-                on_change()
-                async for _ in subscription:
-                    on_change()
-        except SubscriptionLost:
-            pass
-        except (MCPError, ListenNotSupportedError):
-            return
-        await asyncio.sleep(RELISTEN_S)
-
 
 START_TIMEOUT_S = 60.0
 """Seconds for a server to start. A call waits until its own deadline only; the next one finds the server started."""
@@ -205,11 +171,7 @@ class Session:
             async with self._open() as client:
                 timer.cancel()
                 self._client.set_result(client)
-                listening = asyncio.create_task(listen_for_changes(client, self._listing.expire))
-                try:
-                    await asyncio.Event().wait()
-                finally:
-                    listening.cancel()
+                await asyncio.Event().wait()
         except BaseException as error:
             if not self._client.done():
                 self._client.set_exception(self._start_fault(error))
