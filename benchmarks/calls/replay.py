@@ -37,7 +37,7 @@ from toolfold.mock_api import responses, router
 from toolfold.mock_api.server import MockApi
 from toolfold.models import SourceCredentials, UpstreamResponse
 from toolfold.settings import Settings
-from toolfold.sources.alpha_vantage.adapter import AlphaVantageAdapter, AlphaVantageParser
+from toolfold.sources.alpha_vantage import AlphaVantageAdapter, AlphaVantageParser
 from toolfold.sources.base import AdapterContext, SourceAdapter
 from toolfold.sources.http_api.request import build_query
 from toolfold.sources.registry import AdapterRegistry

@@ -85,8 +85,8 @@ ROADS: Mapping[str, str] = {
     "execution/upstream.py self._client.fetch": "executor",
     "execution/upstream.py self._adapter.call": "executor",
     "sources/http_api/adapter.py self._bound().call": "executor",
-    "sources/http_api/adapter.py self._get_http_client().request": "executor",
-    "sources/mcp/adapter.py thread.sessions.call": "executor",
+    "sources/http_api/request.py context.get_http_client().request": "executor",
+    "sources/mcp/adapter.py sessions.call": "executor",
     "sources/mcp/session.py session.call": "executor",
     # The call of a correction is data: the caller may make it.
     "meta_tools/argument_reader.py correct(self._catalog, self._tool, guessed).call": "",
@@ -96,7 +96,6 @@ ROADS: Mapping[str, str] = {
     # These call no tool: they list and describe, or check the way to a host.
     "cli/catalog_views.py tools.call": "",
     "cli/doctor.py client.request": "",
-    "sources/mcp/connection.py get_http_client().request": "",
 }
 """Place in the code from which a call goes on → the way to call that covers it; empty: no tool is called there."""
 

@@ -12,7 +12,7 @@ from toolfold.cache.memory import MemoryStore
 from toolfold.errors import RateLimited
 from toolfold.execution.rate_limiter import RateLimiter
 from toolfold.settings import Settings
-from toolfold.sources.alpha_vantage.adapter import next_midnight
+from toolfold.sources.alpha_vantage import next_midnight
 
 DAILY = RateLimited("The calls of the day are used up.", "Tell the user.", retry_after_s=86400, limit="25 per day")
 BURST = RateLimited("One call a second.", "Wait.", retry_after_s=2, limit="1 per second")

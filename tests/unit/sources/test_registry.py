@@ -12,7 +12,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.errors import CatalogUnavailable
 from toolfold.network.session import HttpClient
 from toolfold.settings import Settings
-from toolfold.sources.alpha_vantage.adapter import AlphaVantageAdapter
+from toolfold.sources.alpha_vantage import AlphaVantageAdapter
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.adapter import HttpApiAdapter
 from toolfold.sources.registry import AdapterRegistry

@@ -53,6 +53,10 @@ class TransportError(Exception):
 
     reason = "request failed"
 
+    def __init_subclass__(cls, reason: str = "") -> None:
+        if reason:
+            cls.reason = reason
+
     def __init__(self, host: str = "") -> None:
         super().__init__(f"{host}: {self.reason}")
         self.host = host
@@ -66,161 +70,109 @@ class NotSent:
     """Mark an error of a request that was not sent, for a reason that is the same for every caller."""
 
 
-class ConnectError(RetryableTransportError, NotSent):
+class ConnectError(RetryableTransportError, NotSent, reason="network unreachable"):
     """There was no connection, so nothing was sent."""
 
-    reason = "network unreachable"
 
-
-class NameResolutionError(ConnectError):
+class NameResolutionError(ConnectError, reason="DNS lookup failed"):
     """The name of the host is not known."""
 
-    reason = "DNS lookup failed"
 
-
-class LookupsExhausted(NameResolutionError):
+class LookupsExhausted(NameResolutionError, reason="DNS lookups do not end"):
     """The name servers do not answer, and too many threads wait for them already."""
 
-    reason = "DNS lookups do not end"
 
-
-class ConnectionRefused(ConnectError):
+class ConnectionRefused(ConnectError, reason="connection refused"):
     """Nothing listens on the port."""
 
-    reason = "connection refused"
 
-
-class ConnectTimeout(ConnectError):
+class ConnectTimeout(ConnectError, reason="connection timed out"):
     """There was no connection in time, including the proxy's CONNECT and the TLS handshake."""
 
-    reason = "connection timed out"
 
-
-class ProxyTimeout(ConnectTimeout):
+class ProxyTimeout(ConnectTimeout, reason="the proxy does not answer in time"):
     """The proxy did not answer in time."""
 
-    reason = "the proxy does not answer in time"
 
-
-class TlsError(ConnectError):
+class TlsError(ConnectError, reason="TLS handshake failed"):
     """The TLS handshake failed."""
 
-    reason = "TLS handshake failed"
 
-
-class CertificateError(TlsError):
+class CertificateError(TlsError, reason="TLS certificate check failed"):
     """The certificate is not trusted: its issuer is not known here."""
 
-    reason = "TLS certificate check failed"
 
-
-class SelfSignedCertificate(CertificateError):
+class SelfSignedCertificate(CertificateError, reason="TLS certificate is self-signed"):
     """The certificate, or that of the authority which issued it, is signed with its own key and not trusted."""
 
-    reason = "TLS certificate is self-signed"
 
-
-class CertificateExpired(CertificateError):
+class CertificateExpired(CertificateError, reason="TLS certificate is not valid at this time"):
     """The certificate has expired, or is not valid yet."""
 
-    reason = "TLS certificate is not valid at this time"
 
-
-class CertificateHostMismatch(CertificateError):
+class CertificateHostMismatch(CertificateError, reason="TLS certificate belongs to another host"):
     """The certificate belongs to another host."""
 
-    reason = "TLS certificate belongs to another host"
 
-
-class ProxyError(ConnectError):
+class ProxyError(ConnectError, reason="no connection through the proxy"):
     """The proxy cannot be used."""
 
-    reason = "no connection through the proxy"
 
-
-class ProxyUnreachable(ProxyError):
+class ProxyUnreachable(ProxyError, reason="the proxy cannot be reached"):
     """There is no connection to the proxy: its name is not known, or nothing listens."""
 
-    reason = "the proxy cannot be reached"
 
-
-class ProxyRefused(ProxyError):
+class ProxyRefused(ProxyError, reason="the proxy refuses to connect"):
     """The proxy refuses to connect to the host."""
 
-    reason = "the proxy refuses to connect"
 
-
-class ConnectionBroken(RetryableTransportError):
+class ConnectionBroken(RetryableTransportError, reason="connection closed before the response was complete"):
     """The connection was closed or reset before the response was complete."""
 
-    reason = "connection closed before the response was complete"
 
-
-class ConnectionReset(ConnectionBroken):
+class ConnectionReset(ConnectionBroken, reason="connection reset before the response was complete"):
     """The connection was reset before the response was complete."""
 
-    reason = "connection reset before the response was complete"
 
-
-class InvalidResponse(ConnectionBroken):
+class InvalidResponse(ConnectionBroken, reason="response is not valid HTTP"):
     """The response is not HTTP, or not encoded as its ``Content-Encoding`` says."""
-
-    reason = "response is not valid HTTP"
 
 
 class PermanentTransportError(TransportError):
     """Another attempt would fail as well, or come after the deadline."""
 
 
-class InvalidRequest(PermanentTransportError):
+class InvalidRequest(PermanentTransportError, reason="invalid URL or header"):
     """The URL or a header cannot be sent."""
 
-    reason = "invalid URL or header"
 
-
-class ForbiddenAddress(PermanentTransportError, NotSent):
+class ForbiddenAddress(PermanentTransportError, NotSent, reason="address not allowed"):
     """The host resolves to an address that is not allowed. Nothing was sent."""
 
-    reason = "address not allowed"
 
-
-class CertificateBundleError(PermanentTransportError, NotSent):
+class CertificateBundleError(PermanentTransportError, NotSent, reason="CA bundle cannot be read"):
     """The file of trusted certificates is missing or holds no certificate."""
 
-    reason = "CA bundle cannot be read"
 
-
-class UnsupportedProxy(PermanentTransportError, NotSent):
+class UnsupportedProxy(PermanentTransportError, NotSent, reason="unsupported proxy"):
     """The URL of the proxy does not begin with ``http://``."""
 
-    reason = "unsupported proxy"
 
-
-class ProxyAuthenticationError(PermanentTransportError, NotSent):
+class ProxyAuthenticationError(PermanentTransportError, NotSent, reason="proxy authentication failed"):
     """The proxy answered 407: it wants a user name and a password, or others."""
 
-    reason = "proxy authentication failed"
 
-
-class DeadlineBeforeConnection(PermanentTransportError):
+class DeadlineBeforeConnection(PermanentTransportError, reason="no time left to connect"):
     """The call had less time left than connecting may take, and it passed. That says nothing about the host."""
 
-    reason = "no time left to connect"
 
-
-class ReadTimeout(PermanentTransportError):
+class ReadTimeout(PermanentTransportError, reason="no response in time"):
     """There was no complete response before the deadline."""
 
-    reason = "no response in time"
 
-
-class ResponseTooLarge(PermanentTransportError):
+class ResponseTooLarge(PermanentTransportError, reason="response too large"):
     """The body has more bytes than allowed, as sent or decompressed."""
 
-    reason = "response too large"
 
-
-class DecompressionBomb(ResponseTooLarge):
+class DecompressionBomb(ResponseTooLarge, reason="decompressed response too large"):
     """The decompressed body is larger than its compressed size explains."""
-
-    reason = "decompressed response too large"

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from toolfold.sources.base import AdapterContext, AdapterFactory, SourceAdapter
 
 BUILT_IN: Mapping[str, str] = {
-    "alpha_vantage": "toolfold.sources.alpha_vantage.adapter:AlphaVantageAdapter",
+    "alpha_vantage": "toolfold.sources.alpha_vantage:AlphaVantageAdapter",
     "http_api": "toolfold.sources.http_api.adapter:HttpApiAdapter",
     "mcp": "toolfold.sources.mcp.adapter:McpAdapter",
     "openapi": "toolfold.sources.http_api.adapter:HttpApiAdapter",
-    "skills": "toolfold.sources.skills.adapter:SkillsAdapter",
+    "skills": "toolfold.sources.skills:SkillsAdapter",
     "sql": "toolfold.sources.sql.adapter:SqlAdapter",
 }
 """Kind → module and factory. Imported by the first call, so that listing tools never pays for it."""

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.clocks import timestamp
 from toolfold.catalog.model import Catalog
-from toolfold.sources.alpha_vantage.adapter import next_midnight, ttl
+from toolfold.sources.alpha_vantage import next_midnight, ttl
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 IBM, LONDON, PAIR = {"symbol": "IBM"}, {"symbol": "TSCO.LON"}, {"symbol": "EURUSD"}

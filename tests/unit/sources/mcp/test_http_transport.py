@@ -17,8 +17,15 @@ import httpx2
 from toolfold.catalog.entries import Source
 from toolfold.models import SourceCredentials
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge
-from toolfold.sources.mcp.exchange import MAX_BLOCKS, MAX_CONTAINERS, Exchange, TooManyParts, current_exchange
-from toolfold.sources.mcp.faults import FaultTexts, ServerFault
+from toolfold.sources.mcp.faults import (
+    MAX_BLOCKS,
+    MAX_CONTAINERS,
+    Exchange,
+    FaultTexts,
+    ServerFault,
+    TooManyParts,
+    current_exchange,
+)
 from toolfold.sources.mcp.http_transport import GuardedTransport, StreamEnded, _LimitedStream, _redirect_target
 
 BLOCK = b'{"type":"text","text":"x"},'

@@ -20,7 +20,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from toolfold.network.errors import ConnectionBroken, InvalidResponse, ResponseTooLarge
-from toolfold.sources.mcp.exchange import PartLimit, StreamState, TooManyParts
+from toolfold.sources.mcp.faults import PartLimit, StreamState, TooManyParts
 
 _INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ",
               "USER")  # fmt: skip

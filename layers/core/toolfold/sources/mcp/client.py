@@ -1,20 +1,35 @@
-"""Open the SDK's client for a server, and turn what can go wrong with a request into the faults of this package."""
+"""Open the SDK's client for a server, and turn what can go wrong with a request into the faults of this package.
+
+toolfold is a client that calls tools and nothing else: it has no model to sample from, no user to ask, and no folders
+to show. It states this when it connects; some servers send such requests nevertheless. They are refused here, so that
+the SDK need not declare a capability. Since 2026-07-28 servers return a result that requires input instead.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.sources.mcp.child_process import child_environment, child_process
-from toolfold.sources.mcp.exchange import Exchange, StreamState, current_exchange, refusing
-from toolfold.sources.mcp.faults import CallRefused, ServerFault
+from toolfold.sources.mcp.faults import (
+    MAX_NOTIFICATIONS,
+    NOTIFICATIONS_S,
+    CallRefused,
+    Exchange,
+    ServerFault,
+    StreamState,
+    TooManyNotifications,
+    current_exchange,
+)
 from toolfold.version import __version__
 
 if TYPE_CHECKING:
-    from mcp.client import Client
+    from mcp.client import Client, Transport
     from mcp.client.session import MessageHandlerFnT
     from mcp.shared.exceptions import MCPError
     from pydantic import ValidationError
@@ -171,3 +186,56 @@ def _silence_sdk() -> None:
 
     for name in ("mcp", "client", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+REFUSED = frozenset({"sampling/createMessage", "elicitation/create", "roots/list"})
+"""Methods by which a server uses its client."""
+
+_METHOD_NOT_FOUND = -32601
+
+
+@asynccontextmanager
+async def refusing(transport: Transport, refused: list[str], state: StreamState) -> AsyncIterator[Any]:
+    """Open ``transport`` without the requests of the server that are in :data:`REFUSED`; ``refused`` gets each.
+
+    It ends, and ``state`` gets the fault, after more than :data:`MAX_NOTIFICATIONS` in :data:`NOTIFICATIONS_S`.
+    """
+    import anyio
+    from mcp.shared.message import SessionMessage
+    from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest
+
+    async with transport as (incoming, outgoing):
+        send, receive = anyio.create_memory_object_stream[Any](0)
+
+        async def forward() -> None:
+            count, since = 0, time.monotonic()
+            async with send:
+                try:
+                    async for item in incoming:
+                        message = getattr(item, "message", None)
+                        if isinstance(message, JSONRPCNotification):
+                            count += 1
+                            if time.monotonic() - since > NOTIFICATIONS_S:
+                                count, since = 1, time.monotonic()
+                            if count > MAX_NOTIFICATIONS:
+                                state.fault, state.is_ended = TooManyNotifications(), True
+                                return
+                        if isinstance(message, JSONRPCRequest) and message.method in REFUSED:
+                            refused.append(message.method)
+                            error = ErrorData(
+                                code=_METHOD_NOT_FOUND,
+                                message=f"{message.method} is refused: this client calls tools and offers nothing else",
+                            )
+                            await outgoing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=message.id, error=error)))
+                        else:
+                            await send.send(item)
+                except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                    return
+
+        task = asyncio.get_running_loop().create_task(forward())
+        try:
+            yield receive, outgoing
+        finally:
+            task.cancel()
+            receive.close()
+            send.close()

@@ -7,10 +7,16 @@
     ├── ToolChanged      the tool is not what it was when the snapshot was written
     ├── CallRefused      the server answered with an error of the protocol
     └── InputRequested   the server requested something that this client does not offer
+
+The SDK's client reports every failure as the same error. So the task that makes a request sets
+:data:`current_exchange`, and the transports of this package, which run in a copy of its context, note there what they
+see.
 """
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from toolfold.errors import (
@@ -35,13 +41,11 @@ from toolfold.network.errors import InvalidResponse, ResponseTooLarge, Transport
 from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 from toolfold.sources.http_api.transport_errors import status_error, to_call_error
-from toolfold.sources.mcp.exchange import MAX_NOTIFICATIONS, NOTIFICATIONS_S, TooManyNotifications
 from toolfold.text_safety import encodable
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.models import SourceCredentials
-    from toolfold.sources.mcp.exchange import Exchange
 
 MAX_SAID_CHARS = 2_000
 """Characters of a server's own text in an error: enough for a list of wrong arguments, too few to fill a context."""
@@ -51,6 +55,76 @@ _OK = 200
 
 _AT_TERMINAL = TELL_OPERATOR_TO.filled(do="run the server's command at a terminal, which shows what it writes.")
 _UNKNOWN_EFFECT = "It is not known whether the call took effect: check that before it is repeated."
+
+
+MAX_BLOCKS = 50_000
+"""Content blocks of one message, counted as members called ``type``. The SDK makes an object of 2 KB of each, in a
+parser that nothing can interrupt: 25 MB of them take 1.4 GB."""
+
+MAX_CONTAINERS = 500_000
+"""Objects and lists of one message; 25 MB of rows have half as many."""
+
+
+MAX_NOTIFICATIONS, NOTIFICATIONS_S = 10_000, 10.0
+"""Notifications in a number of seconds. The SDK takes 0.1 ms for each, on the loop of all calls of the source."""
+
+
+class TooManyNotifications(InvalidResponse):
+    """A server sends notifications faster than a client can read them."""
+
+
+class TooManyParts(ResponseTooLarge):
+    """A message has so many small parts that they take far more memory than its bytes."""
+
+
+class PartLimit:
+    """Counts the parts of one message."""
+
+    def __init__(self) -> None:
+        self._blocks, self._containers = MAX_BLOCKS, MAX_CONTAINERS
+
+    def is_exceeded_by(self, data: bytes) -> bool:
+        """Count the next bytes of the message, and return whether it has too many parts."""
+        self._blocks -= data.count(b'"type"')
+        self._containers -= data.count(b"{") + data.count(b"[")
+        return min(self._blocks, self._containers) < 0
+
+
+@dataclass
+class Exchange:
+    """One request and its response.
+
+    Attributes:
+        fault: why there is no complete response; None: there is one, or the transport is stdio.
+        status: HTTP status of the response; 0: none arrived, or the transport is stdio.
+        retry_after_s: seconds that ``Retry-After`` names.
+        location: where a redirect leads, without its query; empty: the response is not one.
+        has_session: whether the request named a session of an earlier response.
+    """
+
+    fault: TransportError | None = None
+    status: int = 0
+    retry_after_s: int | None = None
+    location: str = ""
+    has_session: bool = False
+
+
+@dataclass
+class StreamState:
+    """What is known of the stream that a child or a server sends its messages on.
+
+    Attributes:
+        fault: why it cannot be read any further; None: it can.
+        is_ended: whether it has ended.
+        log: the end of what a child has written to stderr. It may hold secrets of the child's own.
+    """
+
+    fault: TransportError | None = None
+    is_ended: bool = False
+    log: bytes = b""
+
+
+current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", default=None)
 
 
 class McpFault(Exception):

@@ -1,7 +1,7 @@
 """The HTTP below the SDK's client: which addresses it may reach, how much it may read, and what went wrong.
 
 httpcore connects and frames. This adds what ``network.session`` adds to requests: addresses are checked before a
-connection, a response has a size limit, and a failure is noted in the :class:`~toolfold.sources.mcp.exchange.Exchange`
+connection, a response has a size limit, and a failure is noted in the :class:`~toolfold.sources.mcp.faults.Exchange`
 of its request. The SDK ends a session at an exception of the transport, so failures are answered with status 502.
 """
 
@@ -20,7 +20,7 @@ from toolfold.network import errors
 from toolfold.network.proxies import proxy_for
 from toolfold.network.sockets import ca_bundle, certificate_error, create_tls_context
 from toolfold.sources.http_api.transport_errors import parse_retry_after
-from toolfold.sources.mcp.exchange import Exchange, PartLimit, TooManyParts, current_exchange
+from toolfold.sources.mcp.faults import Exchange, PartLimit, TooManyParts, current_exchange
 
 _KEEP_ALIVE_S = 30.0
 _MAX_CONNECTIONS = 50

@@ -17,9 +17,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolfold.network.errors import TransportError
-from toolfold.sources.mcp.client import SessionLimits, ask, first_error, is_closed, open_client
-from toolfold.sources.mcp.exchange import REFUSED, Exchange, StreamState, current_exchange
-from toolfold.sources.mcp.faults import CallRefused, InputRequested, ServerFault, ToolChanged
+from toolfold.sources.mcp.client import REFUSED, SessionLimits, ask, first_error, is_closed, open_client
+from toolfold.sources.mcp.faults import (
+    CallRefused,
+    Exchange,
+    InputRequested,
+    ServerFault,
+    StreamState,
+    ToolChanged,
+    current_exchange,
+)
 from toolfold.sources.mcp.listing import Listing, list_all
 
 if TYPE_CHECKING:
