@@ -52,11 +52,7 @@ class StatusLine(NamedTuple):
 
 
 def parse_status_line(line: bytes) -> StatusLine:
-    """Return the parts of a status line.
-
-    Raises:
-        InvalidResponse: The line is not a status line of HTTP/1.
-    """
+    """Return the parts of a status line."""
     found = _STATUS_LINE.fullmatch(_without_line_end(line))
     if found is None:
         raise InvalidResponse
@@ -66,11 +62,7 @@ def parse_status_line(line: bytes) -> StatusLine:
 
 
 def parse_fields(lines: Iterable[bytes]) -> list[tuple[str, str]]:
-    """Return the names and values of a head or a trailer, whose empty last line is not among ``lines``.
-
-    Raises:
-        InvalidResponse: A line is not a field, or there are too many.
-    """
+    """Return the names and values of a head or a trailer, whose empty last line is not among ``lines``."""
     fields: list[tuple[str, str]] = []
     for line in lines:
         text = _without_line_end(line)
@@ -125,11 +117,7 @@ class ChunkSize(NamedTuple):
 
 
 def parse_chunk_size(line: bytes) -> ChunkSize:
-    """Return what the line before a chunk says.
-
-    Raises:
-        InvalidResponse: The line does not begin with a size in hexadecimal digits.
-    """
+    """Return what the line before a chunk says."""
     found = _CHUNK_SIZE.fullmatch(line)
     if found is None:
         raise InvalidResponse

@@ -62,11 +62,7 @@ Chunks = Iterator[bytes]
 
 
 def decoders(content_encoding: str) -> list[Callable[[Chunks], Chunks]]:
-    """Return what decodes a body with this ``Content-Encoding``, in the order of decoding.
-
-    Raises:
-        InvalidResponse: There are too many encodings, or one that was not requested.
-    """
+    """Return what decodes a body with this ``Content-Encoding``, in the order of decoding."""
     names = [name for part in content_encoding.lower().split(",") if (name := part.strip()) not in _NOT_ENCODED]
     if len(names) > _MAX_ENCODINGS or any(name not in _DECODERS for name in names):
         raise InvalidResponse
@@ -353,9 +349,6 @@ def _check_host(url: str, sent_url: str) -> None:
     """Check that the host of ``sent_url`` is the one that ``url`` was checked for.
 
     Parsers of URLs differ in what ends a host (a backslash), and digits of other alphabets become those of an address.
-
-    Raises:
-        InvalidRequest: It is another one.
     """
     host, sent = _host_of(url), _host_of(sent_url)
     if host.isascii():

@@ -73,13 +73,7 @@ class RequestState:
         self.expires_at = self.deadline
 
     def remaining_s(self) -> float:
-        """Return the seconds that the current step has left.
-
-        Raises:
-            ConnectTimeout: No connection in ``connect_timeout_s``.
-            DeadlineBeforeConnection: No connection before the deadline, which was sooner.
-            ReadTimeout: No time is left for another step.
-        """
+        """Return the seconds that the current step has left."""
         remaining = self.expires_at - time.monotonic()
         if remaining <= 0:
             raise self.timeout()

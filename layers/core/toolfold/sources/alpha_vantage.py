@@ -64,14 +64,7 @@ the upstream is assumed to have finished the day before."""
 
 
 def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping[str, int]) -> int:
-    """Return the seconds for which the response to a call stays fresh, at least 1.
-
-    Args:
-        tool: the tool that is called.
-        arguments: the validated arguments.
-        now: when the response was fetched, in seconds since 1970.
-        freshness: freshness class → seconds.
-    """
+    """Return the seconds for which the response to a call stays fresh, at least 1."""
     clock = _wall_time(now)
     past_s = _past_ttl(arguments, clock)
     if past_s:

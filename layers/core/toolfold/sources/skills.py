@@ -34,11 +34,7 @@ class SkillsAdapter(SourceAdapter):
         return f"skill://{self.source.id}"
 
     def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
-        """Raise an error for a file that the skill does not have.
-
-        Raises:
-            InvalidArguments: there is no such file; the error names the closest ones.
-        """
+        """Raise an error for a file that the skill does not have."""
         _file_of(tool, arguments)
 
     def call(
@@ -76,11 +72,7 @@ class SkillsAdapter(SourceAdapter):
 
 
 def _file_of(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Skill, SkillFile]:
-    """Return the skill and the file that a call names.
-
-    Raises:
-        InvalidArguments: the skill has no such file.
-    """
+    """Return the skill and the file that a call names."""
     skill = skill_of(tool)
     path = str(arguments.get("file") or SKILL_FILE)
     file = skill.files.get(path)

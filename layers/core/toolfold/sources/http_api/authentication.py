@@ -59,12 +59,7 @@ class SentCredentials(NamedTuple):
 
 
 def credentials_to_send(auth: Auth | None, key: str) -> SentCredentials:
-    """Return where ``key`` goes.
-
-    Args:
-        auth: of the source; None for a source without credentials.
-        key: the key of the call; an access token where ``auth`` has ``oauth2``.
-    """
+    """Return where ``key`` goes."""
     if auth is None or not key:
         return SentCredentials()
     if auth.query_key is not None:
@@ -162,18 +157,7 @@ class TokenProvider:
         self._lock = threading.Lock()
 
     def get_token(self, key: str, deadline: float) -> str:
-        """Return a token that is valid for some time yet, requesting one where none is kept.
-
-        Args:
-            key: ``client_id:client_secret``.
-            deadline: when the token must be there, by the monotonic clock.
-
-        Raises:
-            AuthRejected: the token endpoint refuses the client.
-            UpstreamError: it answers with something else than a token.
-            UpstreamTimeout: there is no token before the deadline.
-            CallError: it cannot be reached.
-        """
+        """Return a token that is valid for some time yet, requesting one where none is kept."""
         entry = self._entry(key)
         failures_before = entry.failures
         if not entry.lock.acquire(timeout=max(0.0, deadline - self._monotonic())):
@@ -238,12 +222,7 @@ class TokenProvider:
 
 
 def token_request(oauth2: Mapping[str, Any], key: str) -> HttpRequest:
-    """Return the request for a token.
-
-    Args:
-        oauth2: ``auth.oauth2`` of the source.
-        key: ``client_id:client_secret``.
-    """
+    """Return the request for a token."""
     client_id, _, secret = key.partition(":")
     fields = {"grant_type": "client_credentials"}
     if scopes := oauth2.get("scopes"):

@@ -151,11 +151,7 @@ class BoundCalls:
 
 
 def _connection_headers(source: Source) -> dict[str, str]:
-    """Return the headers that a source wants with each request.
-
-    Raises:
-        CatalogUnavailable: one of them cannot be sent, or is for credentials.
-    """
+    """Return the headers that a source wants with each request."""
     headers = source.connection.get("headers", {})
     try:
         if not isinstance(headers, dict):

@@ -72,10 +72,6 @@ _REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s\",;]+))", re.IGNORECASE)
 def next_link(header: str, url: str) -> str:
     """Return the URL of the next page; empty where a response has none on the host of its request.
 
-    Args:
-        header: the value of ``Link``.
-        url: of the request.
-
     >>> next_link('</pets?page=3>; rel="next", </pets?page=9>; rel="last"', "https://a.test/pets?page=2")
     'https://a.test/pets?page=3'
     """
@@ -101,13 +97,6 @@ def next_page_block(
     """Return the content block about the next page: the arguments that differ, and names that are no argument.
 
     It is cached with the answer, and :mod:`toolfold.results.preview` makes a note of it.
-
-    Args:
-        url: of the next page.
-        call: the binding of the tool.
-        schema: of its parameters.
-        arguments: of the call.
-        taken: location and name of what the credentials are sent as.
 
     >>> next_page_block("https://a.test/pets?p=3", {"path": "/pets"}, {"properties": {"p": {}}}, {"p": 2}, ())
     {'type': 'toolfold/next_page', 'arguments': {'p': '3'}, 'unknown': []}

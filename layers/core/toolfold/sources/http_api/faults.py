@@ -45,12 +45,7 @@ _MAX_DEPTH, _MAX_TEXTS = 3, 20
 
 
 def find_notices(data: Any, names: Collection[str]) -> dict[str, list[str]]:
-    """Return the texts of the notices in ``data``: name → texts.
-
-    Args:
-        data: a parsed response.
-        names: the keys that notices of the source have.
-    """
+    """Return the texts of the notices in ``data``: name → texts."""
     found: dict[str, list[str]] = {}
     spelled = {name.lower(): name for name in names}
     for level, part in _envelopes(data, 0):
@@ -205,11 +200,7 @@ class ResponseParser:
                 )
 
     def _find_rows(self, tool: Tool, arguments: Mapping[str, Any], data: Any) -> bool:
-        """Return whether ``data`` has rows where the catalog says that those of the tool are.
-
-        Raises:
-            NoData: they are empty.
-        """
+        """Return whether ``data`` has rows where the catalog says that those of the tool are."""
         if not data or (isinstance(data, dict) and all(value in ([], {}) for value in data.values())):
             raise self._no_data()
         paths = [path for path in tool.answer["rows"] if path]

@@ -65,13 +65,6 @@ def scalar_text(value: Any) -> str:
 def named_values(name: str, value: Any, style: str, explode: bool, encode: Encode = encode_all) -> list[str]:
     """Return ``name=value`` for each pair that a parameter of a query, a form or a cookie has.
 
-    Args:
-        name: the name of the parameter.
-        value: a JSON value; None has none.
-        style: one of the styles of ``query``.
-        explode: whether each item or member is a pair of its own.
-        encode: percent-encodes a name or a value.
-
     >>> named_values("id", [3, 4], "form", True), named_values("id", [3, 4], "form", False)
     (['id=3', 'id=4'], ['id=3,4'])
     """
@@ -166,10 +159,6 @@ def check_template(template: str) -> None:
 
 def expand_path(template: str, values: Mapping[str, str]) -> str:
     """Return ``template`` with each placeholder replaced by its percent-encoded value.
-
-    Args:
-        template: a path that :func:`check_template` accepts.
-        values: name → value, percent-encoded.
 
     Raises:
         UnsafeSegment: a segment becomes empty, or one of dots.

@@ -223,14 +223,7 @@ _PERMANENT: dict[type[errors.TransportError], type[CallError]] = {
 def to_call_error(
     error: errors.TransportError, source: Source, max_bytes: int, smaller_response_hint: str = SMALLER_RESPONSE_HINT
 ) -> CallError:
-    """Return the error of the call that ended in ``error``: one of ``sources.errors.NotSent`` if nothing was sent.
-
-    Args:
-        error: The failure.
-        source: The source that was called.
-        max_bytes: The largest response that was allowed.
-        smaller_response_hint: The next step after a response that is larger.
-    """
+    """Return the error of the call that ended in ``error``: one of ``sources.errors.NotSent`` if nothing was sent."""
     if isinstance(error, errors.ConnectTimeout):
         return ConnectTimeout(*_texts(error, source, {}), retryable=True)
     if isinstance(error, errors.ReadTimeout | errors.DeadlineBeforeConnection):

@@ -107,12 +107,7 @@ class McpAdapter(SourceAdapter):
         return self._settings.source_urls.get(self.source.id, self._connection.url)
 
     def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
-        """Raise an error for a call that cannot be sent.
-
-        Raises:
-            InvalidArguments: the arguments are larger than :data:`MAX_ARGUMENT_BYTES`.
-            ConnectionNotPossible: the server cannot be reached from here.
-        """
+        """Raise an error for a call that cannot be sent."""
         size = len(json.dumps(arguments))
         if size > MAX_ARGUMENT_BYTES:
             raise InvalidArguments(
@@ -131,11 +126,7 @@ class McpAdapter(SourceAdapter):
     def call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
     ) -> UpstreamResponse:
-        """Send one call and wait for its result before ``deadline``. A call that is given up is cancelled there.
-
-        Raises:
-            CallError: see :class:`toolfold.sources.mcp.faults.FaultTexts`.
-        """
+        """Send one call and wait for its result before ``deadline``. A call that is given up is cancelled there."""
         self.check_call(tool, arguments, credentials)
         key = credentials.api_key
         sent = self.sent_key(key, deadline)
@@ -150,11 +141,7 @@ class McpAdapter(SourceAdapter):
         return self._call(tool, arguments, credentials, self.sent_key(key, deadline), deadline)
 
     def sent_key(self, key: str, deadline: float) -> str:
-        """Return what is sent for a key: an access token, where the source gives those for it.
-
-        Raises:
-            CallError: there is no token for it.
-        """
+        """Return what is sent for a key: an access token, where the source gives those for it."""
         return key if self._tokens is None else self._tokens.get_token(key, deadline)
 
     async def describe(self, sent_key: str, is_wanted: Callable[[str], bool], max_tools: int) -> Description:
@@ -304,12 +291,7 @@ async def _close(sessions: Sessions, loop: asyncio.AbstractEventLoop) -> None:
 
 
 class _Timer:
-    """The time-out of one call, which begins again with each progress notification. The caller's deadline stays.
-
-    Args:
-        deadline: when the time-out ends without progress.
-        context: receives the progress.
-    """
+    """The time-out of one call, which begins again with each progress notification. The caller's deadline stays."""
 
     def __init__(self, deadline: float, context: client_call.ClientCall) -> None:
         now = time.monotonic()

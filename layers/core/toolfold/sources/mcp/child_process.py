@@ -49,12 +49,7 @@ _MAX_LOG_BYTES, _LOG_S = 4_000, 0.2
 
 
 def child_environment(given: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a child: what programs need of this process's, and what its source gives it.
-
-    Args:
-        given: variables of the source; they come first.
-        environment: of this process.
-    """
+    """Return the environment of a child: what programs need of this process's, and what its source gives it."""
     names = _INHERITED + _NETWORK + (_INHERITED_ON_WINDOWS if os.name == "nt" else ())
     # A value that begins so is a shell function (CVE-2014-6271).
     inherited = {name: environment[name] for name in names if name in environment}
@@ -66,13 +61,6 @@ async def child_process(
     command: Sequence[str], environment: Mapping[str, str], cwd: str, max_line_bytes: int, state: StreamState
 ) -> AsyncIterator[Any]:
     """Start ``command`` and yield the streams that an SDK client reads and writes.
-
-    Args:
-        command: program and arguments.
-        environment: all of its variables.
-        cwd: its folder; empty: that of this process.
-        max_line_bytes: longest line that is read. A longer one ends the child.
-        state: receives what happens to it.
 
     Raises:
         OSError: it cannot be started.

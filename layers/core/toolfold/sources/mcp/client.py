@@ -67,17 +67,7 @@ class SessionLimits:
 
 
 async def ask(send: Callable[[], Awaitable[T]], stream: StreamState, *, is_call: bool) -> T:
-    """Send one request and return its result.
-
-    Args:
-        send: sends it with the SDK's client.
-        stream: the state of the connection where its messages have one stream.
-        is_call: whether the request calls a tool.
-
-    Raises:
-        ServerFault: the server could not be reached, or its answer cannot be used.
-        CallRefused: the server answered with an error of the protocol.
-    """
+    """Send one request and return its result."""
     from mcp.shared.exceptions import MCPError
     from pydantic import ValidationError
 

@@ -78,11 +78,7 @@ class Connection:
 
 
 def read_connection(source: Source) -> Connection:
-    """Return the connection of a source of the catalog.
-
-    Raises:
-        CatalogUnavailable: the catalog is damaged.
-    """
+    """Return the connection of a source of the catalog."""
     from jsonschema_rs import is_valid
 
     given = source.connection

@@ -187,14 +187,7 @@ class InputRequested(McpFault):
 
 
 class FaultTexts:
-    """Make the errors of the calls of one source.
-
-    Args:
-        source: the source.
-        is_child: whether it is a child process.
-        max_bytes: of an answer.
-        smaller_response_hint: the next step after an answer that is larger.
-    """
+    """Make the errors of the calls of one source."""
 
     def __init__(self, source: Source, *, is_child: bool, max_bytes: int, smaller_response_hint: str) -> None:
         self._source, self._is_child, self._max_bytes = source, is_child, max_bytes

@@ -37,9 +37,6 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         connect_timeout_s: seconds for a connection.
         is_allowed: whether a host may have an address (``network.ssrf``).
         max_bytes: of one response. The stream of notifications, a GET, may last as long as the session.
-
-    Raises:
-        TransportError: the proxy or the file of trusted certificates cannot be used.
     """
 
     def __init__(
@@ -156,11 +153,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
             raise StreamEnded("the connection was closed before the response was complete") from None
 
     def _count(self, part: bytes, left: int) -> None:
-        """Count a part of the body.
-
-        Raises:
-            StreamEnded: the body is too large.
-        """
+        """Count a part of the body."""
         if len(part) > left:
             self._exchange.fault = errors.ResponseTooLarge(self._transport._host)
         elif self._parts.is_exceeded_by(part):

@@ -34,11 +34,7 @@ _ANNOTATIONS = ("readOnlyHint", "destructiveHint")
 
 
 def tool_fingerprint(tool: Mapping[str, Any]) -> str:
-    """Return 16 hexadecimal digits for an entry of ``tools/list``.
-
-    Args:
-        tool: the entry, with the names of the protocol (``inputSchema``).
-    """
+    """Return 16 hexadecimal digits for an entry of ``tools/list``."""
     annotations = tool.get("annotations")
     known = annotations if isinstance(annotations, Mapping) else {}
     facts = [

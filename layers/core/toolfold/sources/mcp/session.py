@@ -295,11 +295,6 @@ class Sessions:
         """Return the result of a call. See :meth:`Session.call` for what it raises.
 
         A session that the server has dropped is opened again: the request was refused before the tool saw it.
-
-        Args:
-            key: the API key of the call; may be empty.
-            request: the call.
-            open_session: opens the connection for a key.
         """
         session = self._session(key, open_session)
         try:

@@ -54,16 +54,7 @@ class BoundStatement:
 
 
 def bind_parameters(statement: str, params: Sequence[Any] | Mapping[str, Any], dialect: str) -> BoundStatement:
-    """Return ``statement`` with its placeholders as ``dialect`` has them, and the values.
-
-    Args:
-        statement: as the caller wrote it.
-        params: the values, as a list or by name.
-        dialect: ``sqlite`` or ``postgresql``.
-
-    Raises:
-        DatabaseFailure: a name has no value.
-    """
+    """Return ``statement`` with its placeholders as ``dialect`` has them, and the values."""
     found = [match for match in _PARTS.finditer(statement) if match.lastgroup not in (None, "tag")]
     if isinstance(params, Mapping):
         return _by_name(statement, params, dialect, found)
@@ -141,17 +132,7 @@ class Database(Protocol):
 
 
 def open_database(settings: SqlSettings, connection_string: str, max_bytes: int, deadline: float) -> Database:
-    """Open a connection, and check that its role can only read.
-
-    Args:
-        settings: of the source.
-        connection_string: names the database.
-        max_bytes: bytes of one answer.
-        deadline: when the connection must be there, by the monotonic clock.
-
-    Raises:
-        DatabaseFailure: there is no connection, or its role may do more than read.
-    """
+    """Open a connection, and check that its role can only read."""
     if settings.dialect == "sqlite":
         from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
 
@@ -192,11 +173,7 @@ _KEEPS_CONNECTION = frozenset(
 
 
 class _ConnectionPool:
-    """Share connections between threads, each used by one thread at a time.
-
-    Args:
-        connect: opens a connection, given the connection string and a deadline.
-    """
+    """Share connections between threads, each used by one thread at a time."""
 
     def __init__(self, connect: Callable[[str, float], Database]) -> None:
         self._connect = connect
@@ -209,9 +186,6 @@ class _ConnectionPool:
         """Return what ``work`` returns for a connection.
 
         A connection that the server has closed while it was idle is replaced, and ``work`` is done again: once.
-
-        Raises:
-            DatabaseFailure: no connection, or what ``work`` raises.
         """
         try:
             with self._connection(connection_string, deadline) as (database, is_new):
@@ -271,12 +245,7 @@ def _close_all(idle: Sequence[tuple[Database, str, float]]) -> None:
 
 
 class DatabaseReader:
-    """Answer the calls of one source. Safe to use from many threads.
-
-    Args:
-        settings: of the source.
-        max_bytes: bytes of one answer.
-    """
+    """Answer the calls of one source. Safe to use from many threads."""
 
     def __init__(self, settings: SqlSettings, max_bytes: int) -> None:
         self._settings, self._max_bytes = settings, max_bytes
@@ -306,11 +275,7 @@ class DatabaseReader:
         return f'{{"tables":[{",".join(entries[:shown])}]{_member("more_tables", more)}{skipped}}}'
 
     def describe_table(self, connection_string: str, deadline: float, name: str) -> str:
-        """Return the columns of one table.
-
-        Raises:
-            DatabaseFailure: there is no such table.
-        """
+        """Return the columns of one table."""
         schema = self._read_schema(connection_string, deadline)
         table = schema.find(name)
         if table is None:

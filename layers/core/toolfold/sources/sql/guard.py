@@ -114,16 +114,7 @@ class GuardedStatement(NamedTuple):
 
 
 def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> GuardedStatement:
-    """Return ``statement`` when it is one statement that only reads tables of ``schema``.
-
-    Args:
-        statement: SQL.
-        dialect: ``sqlite`` or ``postgresql``.
-        schema: the tables of the source.
-
-    Raises:
-        DatabaseFailure: it is refused.
-    """
+    """Return ``statement`` when it is one statement that only reads tables of ``schema``."""
     tokens = _tokenize(statement, dialect)
     text = statement[: tokens[-1].end + 1]
     tree = _parse(text, tokens, dialect)

@@ -125,10 +125,6 @@ _JSON_TYPES = frozenset((114, 3802))
 def encode_parameters(values: Sequence[Any], types: Sequence[int]) -> list[bytes | None]:
     """Return ``values`` in the text format of PostgreSQL.
 
-    Args:
-        values: JSON values.
-        types: the OIDs of the parameters' types.
-
     Raises:
         DatabaseFailure: there are more or fewer values than parameters, or a text has a null character.
     """
@@ -205,9 +201,6 @@ class PostgresqlDatabase:
         tables: the tables that may be read.
         max_bytes: bytes of one answer, as JSON.
         deadline: when the connection must be there, by the monotonic clock.
-
-    Raises:
-        DatabaseFailure: there is no connection.
     """
 
     def __init__(self, connection_string: str, tables: TableFilter, max_bytes: int, deadline: float) -> None:

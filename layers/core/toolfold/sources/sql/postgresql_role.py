@@ -179,12 +179,7 @@ LIMIT 1000
 
 
 def probe_role(read_rows: ReadRows, schemas: Sequence[str]) -> str:
-    """Return why the role of a connection is refused and what makes a right one; empty for one that can only read.
-
-    Args:
-        read_rows: runs a statement.
-        schemas: the schemas that the source reads, for the statements of the remedy.
-    """
+    """Return why the role of a connection is refused and what makes a right one; empty for one that can only read."""
     for quoted, name, is_super, may_create_roles, may_create_databases, may_replicate, groups in read_rows(_ROLE):
         if is_super == "t":
             return f"The role {name} is a superuser. {_new_role(schemas)}"

@@ -86,11 +86,7 @@ class References:
         self._sources: dict[int, list[exp.Expr]] = {}
 
     def check_tables(self) -> tuple[Table, ...]:
-        """Return the tables that the statement reads.
-
-        Raises:
-            DatabaseFailure: the source has no such table.
-        """
+        """Return the tables that the statement reads."""
         found = []
         for node in self._tree.find_all(exp.Table):
             # What returns rows is a function, whose name is checked as that of every other one.
@@ -103,11 +99,7 @@ class References:
         return tuple(found)
 
     def check_columns(self) -> None:
-        """Check that each column with a table before it is a column of that table.
-
-        Raises:
-            DatabaseFailure: it is not.
-        """
+        """Check that each column with a table before it is a column of that table."""
         for column in self._tree.find_all(exp.Column):
             qualifier = column.args.get("table")
             if qualifier is None or isinstance(column.this, exp.Star):

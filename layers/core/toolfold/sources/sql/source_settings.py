@@ -100,11 +100,7 @@ class SqlSettings:
 
     @classmethod
     def from_source(cls, source: Source) -> SqlSettings:
-        """Return the settings in the catalog's entry of ``source``.
-
-        Raises:
-            CatalogUnavailable: one of them is missing, or is not what it should be.
-        """
+        """Return the settings in the catalog's entry of ``source``."""
         connection: Mapping[str, Any] = source.connection
         try:
             dialect = connection["dialect"]

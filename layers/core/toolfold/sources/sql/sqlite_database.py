@@ -260,9 +260,6 @@ def sqlite_path(connection_string: str) -> Path:
 
     That is a path, also behind ``sqlite:///`` or ``sqlite:``, or a URL of a file (RFC 8089), whose path may have
     characters that the key of a source cannot have: ``%C3%A9``.
-
-    Raises:
-        DatabaseFailure: it names none.
     """
     path = connection_string.strip()
     if path.startswith(_PREFIX):
@@ -279,11 +276,7 @@ def sqlite_path(connection_string: str) -> Path:
 
 
 def open_read_only(path: Path, max_bytes: int) -> sqlite3.Connection:
-    """Open a database that exists, for reading alone.
-
-    Raises:
-        DatabaseFailure: there is no SQLite database, or it cannot be read.
-    """
+    """Open a database that exists, for reading alone."""
     try:
         with path.open("rb") as file:
             if file.read(len(_HEADER)) != _HEADER:
@@ -314,13 +307,7 @@ def open_read_only(path: Path, max_bytes: int) -> sqlite3.Connection:
 
 
 class SqliteDatabase:
-    """One connection to an SQLite database. Used by one thread at a time.
-
-    Args:
-        path: the file.
-        tables: the tables that may be read.
-        max_bytes: bytes of one answer, as JSON.
-    """
+    """One connection to an SQLite database. Used by one thread at a time."""
 
     def __init__(self, path: Path, tables: TableFilter, max_bytes: int) -> None:
         self._tables, self._max_bytes = tables, max_bytes
