@@ -84,7 +84,6 @@ ROADS: Mapping[str, str] = {
     "execution/cached_upstreams.py upstream.fetch": "executor",
     "execution/upstream.py self._client.fetch": "executor",
     "execution/upstream.py self._adapter.call": "executor",
-    "sources/http_api/adapter.py self._bound().call": "executor",
     "sources/http_api/request.py context.get_http_client().request": "executor",
     "sources/mcp/adapter.py sessions.call": "executor",
     "sources/mcp/session.py session.call": "executor",

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 BUILT_IN: Mapping[str, str] = {
     "alpha_vantage": "toolfold.sources.alpha_vantage:AlphaVantageAdapter",
-    "http_api": "toolfold.sources.http_api.adapter:HttpApiAdapter",
+    "http_api": "toolfold.sources.http_api.adapter:create_adapter",
     "mcp": "toolfold.sources.mcp.adapter:McpAdapter",
-    "openapi": "toolfold.sources.http_api.adapter:HttpApiAdapter",
+    "openapi": "toolfold.sources.http_api.adapter:create_adapter",
     "skills": "toolfold.sources.skills:SkillsAdapter",
     "sql": "toolfold.sources.sql.adapter:SqlAdapter",
 }

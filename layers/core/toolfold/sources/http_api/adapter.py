@@ -1,12 +1,7 @@
-"""The adapter of HTTP APIs: of tools with a ``function``, and of tools with an HTTP binding (``path``).
-
-What sends a request is imported by the first call, not by the first response; what only a binding needs, by the first
-call of a tool that has one.
-"""
+"""The adapter of HTTP APIs whose tools have a ``function``. The first call imports it, not the first response."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,7 +19,6 @@ from toolfold.sources.http_api.transport_errors import SMALLER_RESPONSE_HINT, pa
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
-    from toolfold.sources.http_api.bound_calls import BoundCalls
 
 
 class HttpApiAdapter(SourceAdapter):
@@ -46,8 +40,6 @@ class HttpApiAdapter(SourceAdapter):
         self._settings = context.settings
         self._exchange = exchange_for(source, context, self.smaller_response_hint)
         self._parser = self.parser_type(source)
-        self._bound_calls: BoundCalls | None = None
-        self._lock = threading.Lock()
 
     @property
     def endpoint(self) -> str:
@@ -59,37 +51,14 @@ class HttpApiAdapter(SourceAdapter):
         return function_request(self.source, tool, arguments, self.endpoint, credentials.api_key)
 
     def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
-        """Raise an error for arguments that cannot be sent.
-
-        Raises:
-            InvalidArguments: the URL is longer than :data:`MAX_URL_CHARS`, or an argument cannot be a part of what the
-                binding makes of it.
-        """
-        if "path" in tool.call:
-            self._bound().check(tool, arguments, credentials)
-            return
-        length = len(self.build_request(tool, arguments, credentials).url)
-        if length > MAX_URL_CHARS:
-            raise InvalidArguments(
-                f"{tool.name}: the arguments make a URL of {length:,} characters; {MAX_URL_CHARS:,} are allowed.",
-                "Shorten the longest argument, or split the call into several with fewer items; nothing was sent.",
-            )
+        """Raise an error for arguments that cannot be sent."""
+        check_length(tool, self.build_request(tool, arguments, credentials).url)
 
     def call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
     ) -> UpstreamResponse:
-        """Send one call and read the whole response, before ``deadline`` and within the settings' size.
-
-        Raises:
-            ConnectTimeout: no connection in time; a retry may help.
-            UpstreamTimeout: no complete response in time.
-            ConnectionFailed: not reachable, or cut off; a retry may help.
-            UpstreamError: a URL or a proxy that cannot be used, or a response that is not valid.
-            AnswerTooLarge: a response larger than allowed.
-        """
-        _check_scheme(self.endpoint)
-        if "path" in tool.call:
-            return self._bound().call(tool, arguments, credentials, deadline)
+        """Send one call and read the whole response, before ``deadline`` and within the settings' size."""
+        check_scheme(self.endpoint)
         request = self.build_request(tool, arguments, credentials)
         response = self._exchange(request, deadline, tool.effect == "read")
         # Bytes that are not UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole response,
@@ -102,26 +71,37 @@ class HttpApiAdapter(SourceAdapter):
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
     ) -> ParsedResponse:
         """Return the data in ``response``, unaltered. See :meth:`ResponseParser.parse`."""
-        if "path" in tool.call:
-            return self._bound().parse(tool, arguments, response, credentials)
         return self._parser.parse(tool, arguments, response, credentials)
 
-    def warm_up(self) -> None:
-        """Import what calls of tools with a binding need, where the source has such tools."""
-        if not self.source.function_key:
-            self._bound()
 
-    def _bound(self) -> BoundCalls:
-        """Return what performs the calls of tools with a binding; made by the first of them."""
-        with self._lock:
-            if self._bound_calls is None:
-                from toolfold.sources.http_api.bound_calls import BoundCalls
+def create_adapter(source: Source, context: AdapterContext) -> HttpApiAdapter:
+    """Return the adapter of a source whose tools have a ``function``, or a binding."""
+    if source.function_key:
+        return HttpApiAdapter(source, context)
+    from toolfold.sources.http_api.bound_adapter import BoundApiAdapter  # takes as long to import as all of this
 
-                self._bound_calls = BoundCalls(self.source, self.endpoint, self._exchange)
-            return self._bound_calls
+    return BoundApiAdapter(source, context)
 
 
-def _check_scheme(url: str) -> None:
+def check_length(tool: Tool, url: str) -> None:
+    """Check that a URL can be sent.
+
+    Raises:
+        InvalidArguments: it is longer than :data:`MAX_URL_CHARS`.
+    """
+    if len(url) > MAX_URL_CHARS:
+        raise InvalidArguments(
+            f"{tool.name}: the arguments make a URL of {len(url):,} characters; {MAX_URL_CHARS:,} are allowed.",
+            "Shorten the longest argument, or split the call into several with fewer items; nothing was sent.",
+        )
+
+
+def check_scheme(url: str) -> None:
+    """Check that a key can be sent to a URL.
+
+    Raises:
+        UpstreamError: it is neither https nor of this machine.
+    """
     with suppress(ValueError):  # not a URL
         parts = urlsplit(url)
         if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):

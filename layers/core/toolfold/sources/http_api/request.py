@@ -1,7 +1,7 @@
 """A request that is ready to be sent, the simple form of one, and what sends it.
 
 The simple form is one GET with a parameter that names the function, and everything else beside it. APIs with more than
-that have a ``binding``, whose calls are in ``bound_calls``.
+that have a ``binding``, whose calls are in ``bound_adapter``.
 """
 
 from __future__ import annotations

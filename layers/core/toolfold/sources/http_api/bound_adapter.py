@@ -1,8 +1,4 @@
-"""Calls of tools with an HTTP binding: build the request, add the credentials, send it, decode the response.
-
-Imported by the first call of such a tool. One :class:`BoundCalls` belongs to the adapter of one source, and with it the
-access tokens of that source.
-"""
+"""The adapter of HTTP APIs whose tools have a binding: it adds the credentials to requests and decodes responses."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ from toolfold.messages import CHECK_WRITE, CORRECT_ARGUMENTS
 from toolfold.models import UpstreamResponse
 from toolfold.redaction import Redactor
 from toolfold.sources.base import NotSent
+from toolfold.sources.http_api.adapter import HttpApiAdapter, check_length, check_scheme
 from toolfold.sources.http_api.authentication import (
     SentCredentials,
     TokenProvider,
@@ -27,13 +24,14 @@ from toolfold.sources.http_api.binding import BoundRequest, InvalidArgument, bin
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
 from toolfold.sources.http_api.body import decode_content
 from toolfold.sources.http_api.bound_parser import BoundParser, next_link
-from toolfold.sources.http_api.request import MAX_URL_CHARS, Exchange, HttpRequest, join_url
+from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, join_url
 from toolfold.sources.http_api.transport_errors import parse_retry_after
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
-    from toolfold.models import ParsedResponse, SourceCredentials
+    from toolfold.models import SourceCredentials
     from toolfold.network.session import Response
+    from toolfold.sources.base import AdapterContext
 
 MAX_HEADER_CHARS = 8_000
 """Characters of all headers that arguments set: servers accept 8 KB (nginx, Apache) to 32 KB."""
@@ -46,25 +44,20 @@ _ACCEPT = "application/json, */*;q=0.8"
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 
 
-class BoundCalls:
-    """Build, send and interpret the calls of one source. Safe to use from many threads.
+class BoundApiAdapter(HttpApiAdapter):
+    """Call an HTTP API whose tools have a binding. The access tokens of the source belong to it."""
 
-    Args:
-        source: the source; ``headers`` of its ``connection`` are sent with each request.
-        endpoint: the address that paths are added to.
-        exchange: sends a request.
-    """
+    parser_type = BoundParser
 
-    def __init__(self, source: Source, endpoint: str, exchange: Exchange) -> None:
-        self._source, self._endpoint, self._exchange = source, endpoint, exchange
-        self._parser = BoundParser(source)
+    def __init__(self, source: Source, context: AdapterContext) -> None:
+        super().__init__(source, context)
         self._headers = _connection_headers(source)
         self._taken = taken_names(source.auth)
         self._checked: set[str] = set()
         has_tokens = source.auth is not None and source.auth.oauth2 is not None
-        self._tokens = TokenProvider(source, exchange) if has_tokens else None
+        self._tokens = TokenProvider(source, self._exchange) if has_tokens else None
 
-    def check(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
+    def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
         """Raise an error for a call that cannot be sent.
 
         Raises:
@@ -72,12 +65,7 @@ class BoundCalls:
             CatalogUnavailable: the binding of the tool cannot be used.
         """
         bound = self._bind(tool, arguments)
-        length = len(self._request(bound, credentials_to_send(self._source.auth, credentials.api_key)).url)
-        if length > MAX_URL_CHARS:
-            raise InvalidArguments(
-                f"{tool.name}: the arguments make a URL of {length:,} characters; {MAX_URL_CHARS:,} are allowed.",
-                "Shorten the longest argument, or split the call into several with fewer items; nothing was sent.",
-            )
+        check_length(tool, self._request(bound, credentials_to_send(self.source.auth, credentials.api_key)).url)
         if sum(map(len, (*bound.headers.values(), *bound.cookies))) > MAX_HEADER_CHARS:
             raise InvalidArguments(
                 f"{tool.name}: the arguments make headers of more than {MAX_HEADER_CHARS:,} characters.",
@@ -88,6 +76,7 @@ class BoundCalls:
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
     ) -> UpstreamResponse:
         """Send one call and return the response, decoded. See :meth:`toolfold.sources.base.SourceAdapter.call`."""
+        check_scheme(self.endpoint)
         bound, key, is_read = self._bind(tool, arguments), credentials.api_key, tool.effect == "read"
         tokens = self._tokens if key else None  # a tool that needs no credentials has no key
         token = "" if tokens is None else tokens.get_token(key, deadline)
@@ -103,13 +92,7 @@ class BoundCalls:
             if is_read:
                 token = tokens.get_token(key, deadline)
                 response = self._send(bound, token, deadline, is_read)
-        return _decoded(response, self._endpoint, (*secrets_of(self._source.auth, key), token))
-
-    def parse(
-        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
-    ) -> ParsedResponse:
-        """Return the data in ``response``. See :meth:`BoundParser.parse`."""
-        return self._parser.parse(tool, arguments, response, credentials)
+        return _decoded(response, self.endpoint, (*secrets_of(self.source.auth, key), token))
 
     def _bind(self, tool: Tool, arguments: Mapping[str, Any]) -> BoundRequest:
         try:
@@ -127,7 +110,7 @@ class BoundCalls:
             ) from None
 
     def _request(self, bound: BoundRequest, sent: SentCredentials) -> HttpRequest:
-        url = join_url(self._endpoint, bound.path, (*bound.query, *sent.query))
+        url = join_url(self.endpoint, bound.path, (*bound.query, *sent.query))
         headers = {"Accept": _ACCEPT, **self._headers, **bound.headers}
         if bound.content_type:
             headers["Content-Type"] = bound.content_type
@@ -137,7 +120,7 @@ class BoundCalls:
         return HttpRequest(bound.method, url, {**headers, **sent.headers}, bound.body)
 
     def _send(self, bound: BoundRequest, key: str, deadline: float, is_read: bool) -> Response:
-        sent = credentials_to_send(self._source.auth, key)
+        sent = credentials_to_send(self.source.auth, key)
         request = self._request(bound, sent)
         response = self._exchange(request, deadline, is_read)
         for _ in range(MAX_REDIRECTS):
