@@ -20,23 +20,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.response import HTTPResponse
 
-from toolfold.network.errors import (
-    ConnectError,
-    ConnectionBroken,
-    ConnectionRefused,
-    ConnectionReset,
-    ConnectTimeout,
-    ForbiddenAddress,
-    InvalidResponse,
-    NameResolutionError,
-    ProxyAuthenticationError,
-    ProxyError,
-    ProxyRefused,
-    ProxyTimeout,
-    ProxyUnreachable,
-    TlsError,
-    TransportError,
-)
+from toolfold.network import errors
 from toolfold.network.framing import (
     MAX_HEADER_BYTES,
     BodyEnd,
@@ -89,7 +73,7 @@ class FramedResponse(http.client.HTTPResponse):
                 return status_line, fields
             # Other interim responses say nothing that is used here: RFC 9110, section 15.2.
             if status_line.status == http.HTTPStatus.SWITCHING_PROTOCOLS:
-                raise InvalidResponse
+                raise errors.InvalidResponse
 
     def read1(self, n: int = -1) -> bytes:
         """Return at least one and at most ``n`` bytes of the body, or none after its end."""
@@ -103,7 +87,7 @@ class FramedResponse(http.client.HTTPResponse):
         if not data:
             if left is None:  # the end of the connection is the end of the body
                 return self._end()
-            raise ConnectionBroken
+            raise errors.ConnectionBroken
         if left is not None:
             left -= len(data)
             self.chunk_left, self.length = (left, None) if self.chunked else (None, left)
@@ -122,14 +106,14 @@ class FramedResponse(http.client.HTTPResponse):
         self._close_conn()  # type: ignore[attr-defined]  # not in the stubs
         if self._sock.has_unread_bytes:
             # The body is longer than the head states, so what was read may be a part of it.
-            raise InvalidResponse
+            raise errors.InvalidResponse
         return b""
 
     def _line(self) -> bytes:
         """Return one line of a head, a trailer or before a chunk, with its line feed."""
         line: bytes = self.fp.readline(MAX_HEADER_BYTES)
         if not line.endswith(b"\n"):
-            raise InvalidResponse if len(line) == MAX_HEADER_BYTES else ConnectionBroken
+            raise errors.InvalidResponse if len(line) == MAX_HEADER_BYTES else errors.ConnectionBroken
         return line
 
     def _lines(self) -> Iterator[bytes]:
@@ -142,7 +126,7 @@ class FramedResponse(http.client.HTTPResponse):
         if self.chunk_left:
             return self.chunk_left
         if self.chunk_left == 0 and self._line() != b"\r\n":
-            raise InvalidResponse
+            raise errors.InvalidResponse
         self.chunk_left, extension_bytes = parse_chunk_size(self._line())
         self._count_extra(extension_bytes)
         # The last chunk completes the body, with or without the trailer: RFC 9112, section 8.
@@ -159,7 +143,7 @@ class FramedResponse(http.client.HTTPResponse):
         """Count bytes that are neither data nor needed to find it."""
         self._extra_bytes += size
         if self._extra_bytes > MAX_HEADER_BYTES:
-            raise InvalidResponse
+            raise errors.InvalidResponse
 
 
 MAX_IDLE_S = 55.0
@@ -199,26 +183,30 @@ class _Connection(HTTPConnection):
             super().connect()
         except TimeoutError:
             raise self._connect_timeout(request) from None
-        except ConnectTimeout:
+        except errors.ConnectTimeout:
             raise self._connect_timeout(request) from None
         except ssl.SSLCertVerificationError as error:
             raise certificate_error(error) from None
         except ssl.SSLError:
-            raise TlsError from None
-        except (ConnectionBroken, OSError, ValueError, http.client.HTTPException):
-            raise ProxyError if self.proxy and not self._is_tunneled else TlsError from None
+            raise errors.TlsError from None
+        except (errors.ConnectionBroken, OSError, ValueError, http.client.HTTPException):
+            raise errors.ProxyError if self.proxy and not self._is_tunneled else errors.TlsError from None
         request.expires_at, request.is_connecting = request.deadline, False
         if self.sock is not None:
             self.sock.process, self.sock.last_used = os.getpid(), time.time()
             if request.trace is not None:
                 request.trace.record_connection(self.sock)
             if self.sock.has_arrived():
-                raise InvalidResponse  # to no request
+                raise errors.InvalidResponse  # to no request
 
-    def _connect_timeout(self, request: RequestState) -> TransportError:
+    def _connect_timeout(self, request: RequestState) -> errors.TransportError:
         """Return the error for a time-out while connecting: of the proxy, or of the host."""
         error = request.timeout()
-        return ProxyTimeout() if self.proxy and not self._is_tunneled and type(error) is ConnectTimeout else error
+        return (
+            errors.ProxyTimeout()
+            if self.proxy and not self._is_tunneled and type(error) is errors.ConnectTimeout
+            else error
+        )
 
     def _tunnel(self) -> None:
         """Connect to the host through the proxy: RFC 9110, section 9.3.6.
@@ -227,7 +215,7 @@ class _Connection(HTTPConnection):
         """
         sock, request = self.sock, current_request.get()
         if sock is None or not self._tunnel_host:
-            raise ProxyError
+            raise errors.ProxyError
         host = f"[{self._tunnel_host.strip('[]')}]" if ":" in self._tunnel_host else self._tunnel_host
         authority = f"{host}:{self._tunnel_port}"
         fields = {"Host": authority, **self._tunnel_headers}
@@ -236,13 +224,13 @@ class _Connection(HTTPConnection):
         with FramedResponse(sock, method="CONNECT") as response:
             status = response.read_head()[0].status
         if status == http.HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
-            raise ProxyAuthenticationError
+            raise errors.ProxyAuthenticationError
         if request.trace is not None:
             request.trace.mark("proxy")
         if not 200 <= status < 300:
-            raise ProxyRefused
+            raise errors.ProxyRefused
         if sock.has_unread_bytes:
-            raise ProxyError
+            raise errors.ProxyError
         self._is_tunneled = True
 
     def _new_conn(self) -> DeadlineSocket:
@@ -253,7 +241,7 @@ class _Connection(HTTPConnection):
             request.trace.mark("dns")
         for *_, address in addresses:
             self._check_address(address[0])
-        error: Exception = ConnectError()
+        error: Exception = errors.ConnectError()
         for following, (family, kind, protocol, _, address) in zip(
             reversed(range(len(addresses))), addresses, strict=True
         ):
@@ -279,23 +267,25 @@ class _Connection(HTTPConnection):
         if isinstance(error, TimeoutError):
             raise request.timeout()
         if self.proxy:
-            raise ProxyUnreachable from error
-        raise (ConnectionRefused if isinstance(error, ConnectionRefusedError) else ConnectError) from error
+            raise errors.ProxyUnreachable from error
+        raise (
+            errors.ConnectionRefused if isinstance(error, ConnectionRefusedError) else errors.ConnectError
+        ) from error
 
     def _resolve(self, request: RequestState) -> list[Address]:
         try:
             return request.resolver.addresses(self._dns_host, self.port, request.remaining_s())[:_MAX_ADDRESSES]
         except TimeoutError:
             raise request.timeout() from None
-        except NameResolutionError:
+        except errors.NameResolutionError:
             if self.proxy:
-                raise ProxyUnreachable from None
+                raise errors.ProxyUnreachable from None
             raise
 
     def _check_address(self, address: str) -> None:
         request = current_request.get()
         if request.is_allowed and not self.proxy and not request.is_allowed(self.host, address):
-            raise ForbiddenAddress
+            raise errors.ForbiddenAddress
 
     def request(self, *args: Any, **kwargs: Any) -> None:
         request = current_request.get()
@@ -311,14 +301,14 @@ class _Connection(HTTPConnection):
         request.received_bytes, request.header_bytes_left = 0, MAX_HEADER_BYTES
         try:
             response = super().getresponse()
-        except TransportError:
+        except errors.TransportError:
             raise
         except ConnectionResetError:
-            raise ConnectionReset from None
+            raise errors.ConnectionReset from None
         except OSError:
-            raise ConnectionBroken from None
+            raise errors.ConnectionBroken from None
         except Exception:  # noqa: BLE001 - the parser of headers raises more than HTTPException
-            raise InvalidResponse from None
+            raise errors.InvalidResponse from None
         request.header_bytes_left = math.inf
         if request.trace is not None:
             request.trace.mark("response")

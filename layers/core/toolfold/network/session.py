@@ -24,18 +24,8 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
 from toolfold.client_call import trace_context
+from toolfold.network import errors
 from toolfold.network.connection import POOL_CLASSES
-from toolfold.network.errors import (
-    MAX_DECOMPRESSION_RATIO,
-    CertificateBundleError,
-    ConnectionBroken,
-    DecompressionBomb,
-    ForbiddenAddress,
-    InvalidRequest,
-    InvalidResponse,
-    ResponseTooLarge,
-    TransportError,
-)
 from toolfold.network.proxies import proxy_for
 from toolfold.network.resolver import Resolver
 from toolfold.network.sockets import RequestState, ca_bundle, create_tls_context, current_request
@@ -65,7 +55,7 @@ def decoders(content_encoding: str) -> list[Callable[[Chunks], Chunks]]:
     """Return what decodes a body with this ``Content-Encoding``, in the order of decoding."""
     names = [name for part in content_encoding.lower().split(",") if (name := part.strip()) not in _NOT_ENCODED]
     if len(names) > _MAX_ENCODINGS or any(name not in _DECODERS for name in names):
-        raise InvalidResponse
+        raise errors.InvalidResponse
     return [_DECODERS[name] for name in reversed(names)]
 
 
@@ -81,7 +71,7 @@ def _gunzip(data: Chunks) -> Chunks:
                     break
                 members += 1
                 if members > _MAX_MEMBERS:
-                    raise InvalidResponse
+                    raise errors.InvalidResponse
                 decoder = zlib.decompressobj(_GZIP)
             yield from _decompress(decoder, rest)
             rest = decoder.unused_data
@@ -89,7 +79,7 @@ def _gunzip(data: Chunks) -> Chunks:
                 decoder = None
         yield b""
     if decoder is not None:
-        raise ConnectionBroken
+        raise errors.ConnectionBroken
 
 
 def _inflate(data: Chunks) -> Chunks:
@@ -108,13 +98,13 @@ def _inflate(data: Chunks) -> Chunks:
             has_header = first[0] & 15 == 8 and (first[0] << 8 | first[1]) % 31 == 0
             decoder, chunk = zlib.decompressobj(_ZLIB if has_header else _RAW), first  # noqa: PLW2901
         elif decoder.eof:
-            raise InvalidResponse
+            raise errors.InvalidResponse
         yield from _decompress(decoder, chunk)
         if decoder.unused_data:
-            raise InvalidResponse
+            raise errors.InvalidResponse
         yield b""
     if first and (decoder is None or not decoder.eof):
-        raise ConnectionBroken
+        raise errors.ConnectionBroken
 
 
 def _decompress(decoder: zlib._Decompress, data: bytes) -> Chunks:
@@ -126,7 +116,7 @@ def _decompress(decoder: zlib._Decompress, data: bytes) -> Chunks:
         while not decoder.eof and (more := decoder.decompress(b"", CHUNK_BYTES)):
             yield more
     except zlib.error:
-        raise InvalidResponse from None
+        raise errors.InvalidResponse from None
 
 
 _DECODERS: dict[str, Callable[[Chunks], Chunks]] = {"gzip": _gunzip, "x-gzip": _gunzip, "deflate": _inflate}
@@ -210,7 +200,7 @@ class HttpClient:
         Raises:
             TransportError: There is no response; see ``toolfold.network.errors``.
         """
-        failure: type[TransportError]
+        failure: type[errors.TransportError]
         try:
             prepared = self._session.prepare_request(
                 requests.Request(
@@ -218,8 +208,8 @@ class HttpClient:
                 )
             )
             _check_host(url, str(prepared.url))
-        except (requests.RequestException, HTTPError, ValueError, InvalidRequest):
-            failure = InvalidRequest
+        except (requests.RequestException, HTTPError, ValueError, errors.InvalidRequest):
+            failure = errors.InvalidRequest
         else:
             state = RequestState(deadline, connect_timeout_s, is_allowed, self._resolver)
             result = self._send(prepared, state, max_bytes)
@@ -246,7 +236,7 @@ class HttpClient:
 
     def _send(
         self, prepared: requests.PreparedRequest, state: RequestState, max_bytes: int
-    ) -> Response | type[TransportError]:
+    ) -> Response | type[errors.TransportError]:
         """Return the response, or the class of what failed: the texts of exceptions in here quote the URL."""
         if self.on_request is not None:
             from toolfold.network.trace import RequestTrace
@@ -262,12 +252,12 @@ class HttpClient:
                 if state.trace is not None:
                     state.trace.status, state.trace.body_bytes = response.status_code, len(body)
                 return Response(response.status_code, response.headers, body)
-        except TransportError as error:
+        except errors.TransportError as error:
             failure = error
             return type(error)
         except Exception as error:  # noqa: BLE001 - urllib3, http.client and the parser of headers raise many kinds
             failure = error
-            return ConnectionBroken
+            return errors.ConnectionBroken
         finally:
             current_request.reset(token)
             if state.trace is not None and self.on_request is not None:
@@ -279,7 +269,7 @@ class HttpClient:
         proxy, host = proxy_for(url), _host_of(url)
         address = literal_address(host) if proxy else None
         if address and state.is_allowed and not state.is_allowed(host, address):
-            raise ForbiddenAddress
+            raise errors.ForbiddenAddress
         return proxy
 
 
@@ -329,7 +319,7 @@ class _Adapter(HTTPAdapter):
             try:
                 self._contexts[bundle] = create_tls_context(bundle)
             except OSError:
-                raise CertificateBundleError from None
+                raise errors.CertificateBundleError from None
         return self._contexts[bundle]
 
 
@@ -353,15 +343,15 @@ def _check_host(url: str, sent_url: str) -> None:
     host, sent = _host_of(url), _host_of(sent_url)
     if host.isascii():
         if host != sent:
-            raise InvalidRequest
+            raise errors.InvalidRequest
     elif is_loopback_name(sent) or literal_address(sent):
-        raise InvalidRequest
+        raise errors.InvalidRequest
 
 
-def _was_stale(failure: type[TransportError], state: RequestState) -> bool:
+def _was_stale(failure: type[errors.TransportError], state: RequestState) -> bool:
     return (
-        issubclass(failure, ConnectionBroken)
-        and not issubclass(failure, InvalidResponse)
+        issubclass(failure, errors.ConnectionBroken)
+        and not issubclass(failure, errors.InvalidResponse)
         and not state.received_bytes
         and state.idle_s is not None
         and state.idle_s >= _MIN_IDLE_S
@@ -370,7 +360,7 @@ def _was_stale(failure: type[TransportError], state: RequestState) -> bool:
 
 def _read_body(raw: Any, max_bytes: int, state: RequestState) -> bytes:
     if (raw.length_remaining or 0) > max_bytes:
-        raise ResponseTooLarge
+        raise errors.ResponseTooLarge
     chunks = iter(lambda: raw.read1(CHUNK_BYTES, decode_content=False), b"")
     for decode in decoders(raw.headers.get("content-encoding", "")):
         chunks = decode(chunks)
@@ -378,10 +368,10 @@ def _read_body(raw: Any, max_bytes: int, state: RequestState) -> bytes:
     body = io.BytesIO()
     for chunk in chunks:
         size = body.tell() + len(chunk)
-        if size > max(_MIN_BOMB_BYTES, raw.tell() * MAX_DECOMPRESSION_RATIO):
-            raise DecompressionBomb
+        if size > max(_MIN_BOMB_BYTES, raw.tell() * errors.MAX_DECOMPRESSION_RATIO):
+            raise errors.DecompressionBomb
         if max(size, raw.tell()) > max_bytes:
-            raise ResponseTooLarge
+            raise errors.ResponseTooLarge
         body.write(chunk)
         state.remaining_s()
     return body.getvalue()

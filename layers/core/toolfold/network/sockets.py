@@ -19,19 +19,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from toolfold.network.errors import (
-    CertificateError,
-    CertificateExpired,
-    CertificateHostMismatch,
-    ConnectionBroken,
-    ConnectionReset,
-    ConnectTimeout,
-    DeadlineBeforeConnection,
-    InvalidResponse,
-    ReadTimeout,
-    SelfSignedCertificate,
-    TransportError,
-)
+from toolfold.network import errors
 from toolfold.network.framing import MAX_HEADER_BYTES
 from toolfold.network.resolver import Resolver
 
@@ -41,19 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class RequestState:
-    """Limits of one request, and what is known of its connection.
+    """Limits of one request, and what is known of its connection. Moments are those of ``time.monotonic``.
 
     Attributes:
-        deadline: When the response must be complete, by ``time.monotonic``.
-        connect_timeout_s: Seconds for a new connection, including proxy and TLS.
         is_allowed: Whether a host may have an address. Not called behind a proxy, which resolves names itself.
-        resolver: What looks up names.
-        needs_new_connection: Whether pooled connections must not be used.
         expires_at: When the current step must be done: connecting, or all of it.
-        header_bytes_left: Bytes that the headers may still have.
-        received_bytes: Bytes of the response that were received.
         idle_s: Seconds that a pooled connection was idle before this request; None for a new one.
-        is_connecting: Whether the current step is to connect.
         trace: Records what happens, for ``--verbose``; None: nothing does.
     """
 
@@ -79,11 +60,11 @@ class RequestState:
             raise self.timeout()
         return remaining
 
-    def timeout(self) -> TransportError:
+    def timeout(self) -> errors.TransportError:
         """Return the error for a time-out in the current step."""
         if not self.is_connecting:
-            return ReadTimeout()
-        return ConnectTimeout() if self.expires_at < self.deadline else DeadlineBeforeConnection()
+            return errors.ReadTimeout()
+        return errors.ConnectTimeout() if self.expires_at < self.deadline else errors.DeadlineBeforeConnection()
 
 
 current_request: ContextVar[RequestState] = ContextVar("current_request")
@@ -116,13 +97,13 @@ class DeadlineSocket(socket.socket):
         with self._until_deadline() as request:
             size = min(len(buffer), request.header_bytes_left)
             if size <= 0:
-                raise InvalidResponse
+                raise errors.InvalidResponse
             try:
                 count = super().recv_into(memoryview(buffer)[: int(size)])
             except ConnectionResetError:
-                raise ConnectionReset from None
+                raise errors.ConnectionReset from None
         if not count and request.header_bytes_left < math.inf:
-            raise ConnectionBroken  # http.client would take the end of the stream for the end of the headers
+            raise errors.ConnectionBroken  # http.client would take the end of the stream for the end of the headers
         request.received_bytes += count
         request.header_bytes_left -= count
         self.last_used = time.time()
@@ -215,21 +196,18 @@ def ca_bundle(environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
     return "", DEFAULT_CA_BUNDLE_PATH
 
 
-_EXPIRED, _NOT_YET_VALID = 10, 9
-_SELF_SIGNED = (18, 19)
-_WRONG_HOST = (62, 64)
+_CERTIFICATE_ERRORS: Mapping[int, type[errors.CertificateError]] = {
+    **dict.fromkeys((9, 10), errors.CertificateExpired),
+    **dict.fromkeys((18, 19), errors.SelfSignedCertificate),
+    **dict.fromkeys((62, 64), errors.CertificateHostMismatch),
+}
 """Codes of X509_verify_cert, which ``ssl.SSLCertVerificationError.verify_code`` has:
 https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/"""
 
 
-def certificate_error(error: ssl.SSLCertVerificationError) -> CertificateError:
+def certificate_error(error: ssl.SSLCertVerificationError) -> errors.CertificateError:
     """Return the error for a certificate that was refused, by the reason."""
-    code = error.verify_code
-    if code in (_EXPIRED, _NOT_YET_VALID):
-        return CertificateExpired()
-    if code in _WRONG_HOST:
-        return CertificateHostMismatch()
-    return SelfSignedCertificate() if code in _SELF_SIGNED else CertificateError()
+    return _CERTIFICATE_ERRORS.get(error.verify_code, errors.CertificateError)()
 
 
 def create_tls_context(bundle: str) -> ssl.SSLContext:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any
 
 import httpcore2
@@ -27,6 +27,16 @@ _MAX_CONNECTIONS = 50
 _RETRY_AFTER_CHARS = 30
 _LOCATION_CHARS = 300
 _REDIRECTS = (301, 302, 303, 307, 308)
+
+_FAULTS: Mapping[type[Exception], type[errors.TransportError]] = {
+    httpcore2.ConnectTimeout: errors.ConnectTimeout,
+    httpcore2.PoolTimeout: errors.ConnectTimeout,
+    httpcore2.ProxyError: errors.ProxyRefused,
+    httpcore2.ConnectError: errors.ConnectError,
+    httpcore2.RemoteProtocolError: errors.InvalidResponse,
+    httpcore2.LocalProtocolError: errors.InvalidRequest,
+    httpcore2.UnsupportedProtocol: errors.InvalidRequest,
+}
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -115,17 +125,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             if isinstance(cause, ConnectionRefusedError):
                 return errors.ConnectionRefused(self._host)
             cause = cause.__cause__ or cause.__context__
-        if isinstance(error, httpcore2.ConnectTimeout | httpcore2.PoolTimeout):
-            return errors.ConnectTimeout(self._host)
-        if isinstance(error, httpcore2.ProxyError):
-            return errors.ProxyRefused(self._host)
-        if isinstance(error, httpcore2.ConnectError):
-            return errors.ConnectError(self._host)
-        if isinstance(error, httpcore2.RemoteProtocolError):
-            return errors.InvalidResponse(self._host)
-        if isinstance(error, httpcore2.LocalProtocolError | httpcore2.UnsupportedProtocol):
-            return errors.InvalidRequest(self._host)
-        return errors.ConnectionBroken(self._host)
+        fault = next((fault for kind, fault in _FAULTS.items() if isinstance(error, kind)), errors.ConnectionBroken)
+        return fault(self._host)
 
 
 class StreamEnded(httpx2.StreamError):
