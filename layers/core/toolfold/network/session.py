@@ -1,4 +1,4 @@
-"""The HTTP client: one ``requests.Session`` whose connections keep to a deadline and to limits of size.
+"""The HTTP client: an adapter of requests whose connections keep to a deadline and to limits of size.
 
 Importing this module imports requests, so it is imported by the first call and not by the first response.
 
@@ -15,7 +15,6 @@ import ssl
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -162,13 +161,8 @@ class HttpClient:
     def __init__(self) -> None:
         for name in _LOGGERS_OF_URLS:
             logging.getLogger(name).addFilter(_is_outside_requests)
-        self._session, self._adapter, self._resolver = _Session(), _Adapter(), Resolver()
-        self._session.trust_env = False  # it would read .netrc; what is wanted of the environment is read here
-        self._session.headers.clear()
-        # One client serves many keys: no cookie may carry anything from one to the next.
-        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        for scheme in ("https://", "http://"):
-            self._session.mount(scheme, self._adapter)
+        # Without a session of requests, which would read .netrc, and keep cookies: one client serves many keys.
+        self._adapter, self._resolver = _Adapter(), Resolver()
 
     def request(
         self,
@@ -202,11 +196,8 @@ class HttpClient:
         """
         failure: type[errors.TransportError]
         try:
-            prepared = self._session.prepare_request(
-                requests.Request(
-                    method, url, {**trace_context(), **headers, "Accept-Encoding": "gzip, deflate"}, data=body
-                )
-            )
+            sent = {**trace_context(), **headers, "Accept-Encoding": "gzip, deflate"}
+            prepared = requests.Request(method, url, sent, data=body).prepare()
             _check_host(url, str(prepared.url))
         except (requests.RequestException, HTTPError, ValueError, errors.InvalidRequest):
             failure = errors.InvalidRequest
@@ -232,7 +223,7 @@ class HttpClient:
 
     def close(self) -> None:
         """Close the idle connections. Those in use are closed after their response; later requests make new ones."""
-        self._session.close()
+        self._adapter.close()
 
     def _send(
         self, prepared: requests.PreparedRequest, state: RequestState, max_bytes: int
@@ -247,7 +238,7 @@ class HttpClient:
         try:
             proxy = self._proxy_for(str(prepared.url), state)
             proxies = {"all": proxy} if proxy else {}
-            with self._session.send(prepared, stream=True, allow_redirects=False, proxies=proxies) as response:
+            with self._adapter.send(prepared, stream=True, proxies=proxies) as response:
                 body = _read_body(response.raw, max_bytes, state)
                 if state.trace is not None:
                     state.trace.status, state.trace.body_bytes = response.status_code, len(body)
@@ -271,11 +262,6 @@ class HttpClient:
         if address and state.is_allowed and not state.is_allowed(host, address):
             raise errors.ForbiddenAddress
         return proxy
-
-
-class _Session(requests.Session):
-    def get_redirect_target(self, resp: requests.Response) -> None:
-        """Name no target: to find the next one, requests would read the body of a redirect without any limit."""
 
 
 class _Adapter(HTTPAdapter):
