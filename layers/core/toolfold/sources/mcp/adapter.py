@@ -59,11 +59,7 @@ MAX_ARGUMENT_BYTES = 4_000_000
 
 @dataclass(frozen=True)
 class _McpResponse(UpstreamResponse):
-    """A result, parsed already.
-
-    Attributes:
-        result: of ``tools/call``.
-    """
+    """A result of ``tools/call``, parsed already."""
 
     result: Mapping[str, Any] = field(default_factory=dict)
 
@@ -84,17 +80,12 @@ class McpAdapter(SourceAdapter):
         self.source, self._settings = source, context.settings
         self._connection = read_connection(source)
         settings = context.settings
-        self._max_bytes = min(
-            self._connection.max_response_bytes or settings.max_response_bytes, settings.max_response_bytes
-        )
-        self.texts = FaultTexts(
-            source,
-            is_child=bool(self._connection.command),
-            max_bytes=self._max_bytes,
-            smaller_response_hint=self.smaller_response_hint,
-        )
+        own_max_bytes = self._connection.max_response_bytes or settings.max_response_bytes
+        self._max_bytes = min(own_max_bytes, settings.max_response_bytes)
+        is_child, hint = bool(self._connection.command), self.smaller_response_hint
+        self.texts = FaultTexts(source, is_child=is_child, max_bytes=self._max_bytes, smaller_response_hint=hint)
         has_tokens = source.auth is not None and source.auth.oauth2 is not None
-        exchange = exchange_for(source, context, self.smaller_response_hint)
+        exchange = exchange_for(source, context, hint)
         self._tokens = TokenProvider(source, exchange) if has_tokens else None
         self._runner = _Runner(source.id)
         weakref.finalize(self, self._runner.stop).atexit = False
@@ -118,10 +109,8 @@ class McpAdapter(SourceAdapter):
             step = TELL_OPERATOR_TO.filled(do="change its source.yaml, and compile the catalog again.")
             raise ConnectionNotPossible(f"{self.source.title} cannot be called: {NO_HTTP_SSE}.", step)
         if not self._connection.command and not is_usable_url(self.endpoint):
-            raise ConnectionNotPossible(
-                "The URL set for this source is not https, so nothing was sent to it.",
-                SECURE_URL,
-            )
+            problem = "The URL set for this source is not https, so nothing was sent to it."
+            raise ConnectionNotPossible(problem, SECURE_URL)
 
     def call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
@@ -201,10 +190,7 @@ class McpAdapter(SourceAdapter):
                 raise UpstreamError(f"{title} reports that the call failed.", READ_NOTICE, upstream_says=said)
             return parse_result(response.result)
         except ValueError:
-            raise UpstreamError(
-                f"{title} sent something that is not the result of a call.",
-                CHECK_SERVER,
-            ) from None
+            raise UpstreamError(f"{title} sent something that is not the result of a call.", CHECK_SERVER) from None
 
     def warm_up(self) -> None:
         """Import what a call needs, where it is installed. Nothing is opened."""
@@ -215,10 +201,10 @@ class McpAdapter(SourceAdapter):
                 importlib.import_module(name)
 
     def _open_session(self, api_key: str) -> Session:
-        connection, headers, environment = with_key(self._connection, self.endpoint, self.source.auth, api_key)
+        connection = with_key(self._connection, self.endpoint, self.source.auth, api_key)
         is_allowed = address_check(self._settings.private_hosts, self.source.id, connection.url)
         limits = SessionLimits(self._settings.connect_timeout_s, self._max_bytes, is_allowed)
-        return Session(connection, limits, headers, environment)
+        return Session(connection, limits)
 
 
 class _Runner:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -123,13 +123,7 @@ def first_error(error: BaseException, kind: type[Any]) -> Any:
 
 @asynccontextmanager
 async def open_client(
-    connection: Connection,
-    limits: SessionLimits,
-    headers: Mapping[str, str],
-    environment: Mapping[str, str],
-    stream: StreamState,
-    refused: list[str],
-    on_notification: MessageHandlerFnT,
+    connection: Connection, limits: SessionLimits, stream: StreamState, on_notification: MessageHandlerFnT
 ) -> AsyncIterator[Client]:
     """Connect to a server and yield the SDK's client, after the versions were negotiated.
 
@@ -144,7 +138,7 @@ async def open_client(
     transport: AbstractAsyncContextManager[Any]
     async with AsyncExitStack() as stack:
         if connection.command:
-            variables = child_environment({**connection.environment, **environment})
+            variables = child_environment(connection.environment)
             transport = child_process(connection.command, variables, connection.cwd, limits.max_bytes, stream)
         else:
             import httpx2
@@ -153,7 +147,7 @@ async def open_client(
             from toolfold.sources.mcp.http_transport import GuardedTransport
 
             guarded = GuardedTransport(connection.url, limits.connect_timeout_s, limits.max_bytes, limits.is_allowed)
-            sent = {"User-Agent": f"toolfold/{__version__}", **headers}
+            sent = {"User-Agent": f"toolfold/{__version__}", **connection.headers}
             http_client = await stack.enter_async_context(
                 httpx2.AsyncClient(transport=guarded, headers=sent, timeout=None, trust_env=False)
             )
@@ -161,7 +155,7 @@ async def open_client(
                 connection.url, http_client=http_client, max_sse_event_size=limits.max_bytes, terminate_on_close=False
             )
         client = Client(
-            refusing(transport, refused, stream),
+            refusing(transport, stream),
             mode="legacy" if legacy else "auto",
             cache=None,
             message_handler=on_notification,
@@ -185,8 +179,8 @@ _METHOD_NOT_FOUND = -32601
 
 
 @asynccontextmanager
-async def refusing(transport: Transport, refused: list[str], state: StreamState) -> AsyncIterator[Any]:
-    """Open ``transport`` without the requests of the server that are in :data:`REFUSED`; ``refused`` gets each.
+async def refusing(transport: Transport, state: StreamState) -> AsyncIterator[Any]:
+    """Open ``transport`` without the requests of the server that are in :data:`REFUSED`, which ``state`` gets.
 
     It ends, and ``state`` gets the fault, after more than :data:`MAX_NOTIFICATIONS` in :data:`NOTIFICATIONS_S`.
     """
@@ -211,7 +205,7 @@ async def refusing(transport: Transport, refused: list[str], state: StreamState)
                                 state.fault, state.is_ended = TooManyNotifications(), True
                                 return
                         if isinstance(message, JSONRPCRequest) and message.method in REFUSED:
-                            refused.append(message.method)
+                            state.refused.append(message.method)
                             error = ErrorData(
                                 code=_METHOD_NOT_FOUND,
                                 message=f"{message.method} is refused: this client calls tools and offers nothing else",

@@ -57,6 +57,7 @@ class Connection:
         url: of a server that is reached over HTTP; empty for a child process.
         command: program and arguments of a child process; empty for HTTP.
         environment: variables that the child gets beside those of ``child_process``.
+        headers: of each HTTP request.
         cwd: folder of the child; empty: that of this process.
         key_variable: variable of the child that gets the key of the source; empty: none.
         protocol_version: version that the server spoke when the snapshot was written; empty: unknown.
@@ -70,6 +71,7 @@ class Connection:
     key_variable: str = ""
     protocol_version: str = ""
     max_response_bytes: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def endpoint(self) -> str:
@@ -115,10 +117,8 @@ def is_usable_url(url: str) -> bool:
         return False
 
 
-def with_key(
-    connection: Connection, url: str, auth: Auth | None, key: str
-) -> tuple[Connection, Mapping[str, str], Mapping[str, str]]:
-    """Return how a server is reached with a key: the connection, headers of HTTP, and variables of a program.
+def with_key(connection: Connection, url: str, auth: Auth | None, key: str) -> Connection:
+    """Return a connection with a key, in what it sends or in the environment of its program.
 
     Args:
         connection: the server.
@@ -128,13 +128,12 @@ def with_key(
     """
     if connection.command:
         variables = {connection.key_variable: key} if connection.key_variable and key else {}
-        return connection, {}, variables
+        return replace(connection, environment={**connection.environment, **variables})
     sent = credentials_to_send(auth, key)
     if auth is not None and key and sent == SentCredentials():
         sent = SentCredentials(headers={"Authorization": f"Bearer {key}"})
     parts = urlsplit(url)
     query = "&".join(part for part in (parts.query, *sent.query) if part)
-    headers = dict(sent.headers)
-    if sent.cookies:
-        headers["Cookie"] = "; ".join(sent.cookies)
-    return replace(connection, url=parts._replace(query=query, fragment="").geturl()), headers, {}
+    cookies = {"Cookie": "; ".join(sent.cookies)} if sent.cookies else {}
+    whole = parts._replace(query=query, fragment="").geturl()
+    return replace(connection, url=whole, headers={**sent.headers, **cookies})

@@ -16,7 +16,7 @@ see.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from toolfold.errors import (
@@ -116,11 +116,13 @@ class StreamState:
     Attributes:
         fault: why it cannot be read any further; None: it can.
         is_ended: whether it has ended.
+        refused: methods that the server requested of its client.
         log: the end of what a child has written to stderr. It may hold secrets of the child's own.
     """
 
     fault: TransportError | None = None
     is_ended: bool = False
+    refused: list[str] = field(default_factory=list)
     log: bytes = b""
 
 

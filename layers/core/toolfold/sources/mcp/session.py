@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -79,32 +78,15 @@ class Description:
 
 
 class Session:
-    """A connection that is being opened, or open.
+    """A connection that is being opened, or open."""
 
-    Args:
-        connection: the server.
-        limits: of this connection.
-        headers: of each HTTP request, with the key.
-        environment: variables of a child beside those of the connection, with the key.
-    """
-
-    def __init__(
-        self,
-        connection: Connection,
-        limits: SessionLimits,
-        headers: Mapping[str, str],
-        environment: Mapping[str, str],
-    ) -> None:
-        self._stream, self._listing = StreamState(), Listing()
-        self._refused: list[str] = []
-        self._start = Exchange()
+    def __init__(self, connection: Connection, limits: SessionLimits) -> None:
+        self._connection, self._limits = connection, limits
+        self._stream, self._listing, self._start = StreamState(), Listing(), Exchange()
         self._is_stopping = False
         loop = asyncio.get_running_loop()
         self._client: asyncio.Future[Client] = loop.create_future()
         self._client.add_done_callback(_read_exception)
-        self._open: Callable[[], AbstractAsyncContextManager[Client]] = lambda: open_client(
-            connection, limits, headers, environment, self._stream, self._refused, self._on_notification
-        )
         self.calls = 0
         self.used_at = time.monotonic()
         self.has_answered = False
@@ -142,11 +124,11 @@ class Session:
         self.calls += 1
         try:
             client = await asyncio.shield(self._client)
-            refused = len(self._refused)
+            refused = len(self._stream.refused)
             await self._check_tool(client, request)
             result = await self._send(client, request)
             self.has_answered = True
-            return _checked_result(result, self._refused[refused:])
+            return _checked_result(result, self._stream.refused[refused:])
         finally:
             self.calls -= 1
             self.used_at = time.monotonic()
@@ -175,7 +157,7 @@ class Session:
         timer = asyncio.get_running_loop().call_later(START_TIMEOUT_S, task.cancel)
         current_exchange.set(self._start)
         try:
-            async with self._open() as client:
+            async with open_client(self._connection, self._limits, self._stream, self._on_notification) as client:
                 timer.cancel()
                 self._client.set_result(client)
                 await asyncio.Event().wait()
