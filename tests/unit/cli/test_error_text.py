@@ -197,8 +197,8 @@ def test_an_error_does_not_change() -> None:
 
 TEXTS = {
     **{name: found for name, found in vars(messages).items() if isinstance(found, Text)},
-    **{f"{kind.__name__} {place}": text for kind, texts in transport_errors._TEXTS.items()
-       for place, text in zip(("problem", "next step"), texts, strict=True)},
+    **{f"{kind.__name__} problem": Text(texts[0]) for kind, texts in transport_errors._TEXTS.items()},
+    **{f"{kind.__name__} next step": Text(*texts[1:]) for kind, texts in transport_errors._TEXTS.items()},
     **{f"database {kind.value}": failed.next_step for kind, failed in database_errors._CONNECTION.items()},
 }  # fmt: skip
 

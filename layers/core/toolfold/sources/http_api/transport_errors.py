@@ -63,152 +63,142 @@ _UNREACHABLE = "Try again in a moment; if it keeps failing, tell the user that t
 _CERTIFICATES = "Tell the operator: where a proxy inspects TLS, {variable} must name a file with its certificate."
 _TRUST = "Where a proxy inspects TLS, its certificate must be in the file that decides: {bundle}."
 _PROXY = "Try again in a moment; if it keeps failing, tell the operator: HTTPS_PROXY is wrong, or the proxy is down."
-_TEXTS: dict[type[errors.TransportError], tuple[Text, Text]] = {
+_TEXTS: dict[type[errors.TransportError], tuple[str, str, str]] = {
     errors.NameResolutionError: (
-        Text("Cannot connect to {host}: DNS lookup failed."),
-        Text(
-            _UNREACHABLE,
-            "Check the connection of this machine to the network, and its DNS: `nslookup {host}` must find an address.",
-        ),
+        "Cannot connect to {host}: DNS lookup failed.",
+        _UNREACHABLE,
+        "Check the connection of this machine to the network, and its DNS: `nslookup {host}` must find an address.",
     ),
     errors.LookupsExhausted: (
-        Text("Cannot connect to {host}: {reason}."),
-        Text(
-            _UNREACHABLE, "Try again in a moment; then check the connection of this machine. --verbose shows each step."
-        ),
+        "Cannot connect to {host}: {reason}.",
+        _UNREACHABLE,
+        "Try again in a moment; then check the connection of this machine. --verbose shows each step.",
     ),
     errors.ConnectionRefused: (
-        Text("Cannot connect to {host}: connection refused."),
-        Text(_UNREACHABLE, "Nothing listens there: check the URL of the source ({source_variable}), or a firewall."),
+        "Cannot connect to {host}: connection refused.",
+        _UNREACHABLE,
+        "Nothing listens there: check the URL of the source ({source_variable}), or a firewall.",
     ),
     errors.ConnectTimeout: (
-        Text("{title} cannot be reached in time: there was no connection to {host}."),
-        Text(
-            _UNREACHABLE,
-            "Nothing answers there: check a firewall or a VPN, and whether a proxy must be used (HTTPS_PROXY).",
-        ),
+        "{title} cannot be reached in time: there was no connection to {host}.",
+        _UNREACHABLE,
+        "Nothing answers there: check a firewall or a VPN, and whether a proxy must be used (HTTPS_PROXY).",
     ),
     errors.ProxyTimeout: (
-        Text("Cannot connect to {host}: the proxy does not answer in time."),
-        Text(_PROXY, "Check the proxy, {proxy}. NO_PROXY={host} goes around it."),
+        "Cannot connect to {host}: the proxy does not answer in time.",
+        _PROXY,
+        "Check the proxy, {proxy}. NO_PROXY={host} goes around it.",
     ),
     errors.SelfSignedCertificate: (
-        Text(
+        (
             "TLS certificate check failed for {host}: the certificate is self-signed, "
             "or was issued by an authority that is."
         ),
-        Text(_CERTIFICATES, _TRUST),
+        _CERTIFICATES,
+        _TRUST,
     ),
     errors.CertificateExpired: (
-        Text("TLS certificate check failed for {host}: the certificate has expired, or is not valid yet."),
-        Text(
-            "Tell the operator to check the clock of this machine; else the service must renew its certificate.",
+        "TLS certificate check failed for {host}: the certificate has expired, or is not valid yet.",
+        "Tell the operator to check the clock of this machine; else the service must renew its certificate.",
+        (
             "Check the clock of this machine; else the service, or a proxy that inspects TLS, "
-            "must renew its certificate.",
+            "must renew its certificate."
         ),
     ),
     errors.CertificateHostMismatch: (
-        Text("TLS certificate check failed for {host}: the certificate belongs to another host."),
-        Text(
-            "Tell the operator that the DNS, a proxy, or the URL of the source leads to another host.",
-            "Check the URL of the source ({source_variable}), DNS and proxy: another host answers.",
-        ),
+        "TLS certificate check failed for {host}: the certificate belongs to another host.",
+        "Tell the operator that the DNS, a proxy, or the URL of the source leads to another host.",
+        "Check the URL of the source ({source_variable}), DNS and proxy: another host answers.",
     ),
     errors.CertificateError: (
-        Text("TLS certificate check failed for {host}: the issuer of the certificate is not trusted."),
-        Text(_CERTIFICATES, _TRUST),
+        "TLS certificate check failed for {host}: the issuer of the certificate is not trusted.",
+        _CERTIFICATES,
+        _TRUST,
     ),
     errors.TlsError: (
-        Text("TLS handshake failed with {host}."),
-        Text(
-            _CERTIFICATES,
-            "The port may not speak TLS (https:// for http://), or a proxy interferes. --verbose shows more.",
-        ),
+        "TLS handshake failed with {host}.",
+        _CERTIFICATES,
+        "The port may not speak TLS (https:// for http://), or a proxy interferes. --verbose shows more.",
     ),
     errors.ProxyUnreachable: (
-        Text("Cannot connect to {host}: the proxy cannot be reached."),
-        Text(_PROXY, "Check the proxy, {proxy}. NO_PROXY={host} goes around it."),
+        "Cannot connect to {host}: the proxy cannot be reached.",
+        _PROXY,
+        "Check the proxy, {proxy}. NO_PROXY={host} goes around it.",
     ),
     errors.ProxyRefused: (
-        Text("Cannot connect to {host}: the proxy refuses to connect."),
-        Text(
-            "Try again in a moment; if it keeps failing, tell the operator that the proxy must allow this host.",
-            "The proxy, {proxy}, must allow {host}. NO_PROXY={host} goes around it.",
-        ),
+        "Cannot connect to {host}: the proxy refuses to connect.",
+        "Try again in a moment; if it keeps failing, tell the operator that the proxy must allow this host.",
+        "The proxy, {proxy}, must allow {host}. NO_PROXY={host} goes around it.",
     ),
     errors.ProxyError: (
-        Text("Cannot connect to {host}: no connection through the proxy."),
-        Text(_PROXY, "Check the proxy, {proxy}. NO_PROXY={host} goes around it."),
+        "Cannot connect to {host}: no connection through the proxy.",
+        _PROXY,
+        "Check the proxy, {proxy}. NO_PROXY={host} goes around it.",
     ),
     errors.ConnectError: (
-        Text("Cannot connect to {host}: network unreachable."),
-        Text(_UNREACHABLE, "This machine has no way to it: check its connection, a VPN or a firewall."),
+        "Cannot connect to {host}: network unreachable.",
+        _UNREACHABLE,
+        "This machine has no way to it: check its connection, a VPN or a firewall.",
     ),
     errors.InvalidResponse: (
-        Text("{host} sent a response that is not valid HTTP."),
-        Text(
-            TRY_AGAIN.for_model,
-            "Check the URL of the source ({source_variable}) and the proxy: something else than the service answers.",
-        ),
+        "{host} sent a response that is not valid HTTP.",
+        TRY_AGAIN.for_model,
+        "Check the URL of the source ({source_variable}) and the proxy: something else than the service answers.",
     ),
     errors.ConnectionReset: (
-        Text("{host} reset the connection before the response was complete."),
-        Text(
-            _UNREACHABLE,
-            "Try again in a moment; if it stays so, a firewall or a proxy on the way breaks the connection.",
-        ),
+        "{host} reset the connection before the response was complete.",
+        _UNREACHABLE,
+        "Try again in a moment; if it stays so, a firewall or a proxy on the way breaks the connection.",
     ),
     errors.ConnectionBroken: (
-        Text("{host} closed the connection before the response was complete."),
-        Text(
-            _UNREACHABLE,
-            "Try again in a moment; if it stays so, a firewall or a proxy on the way breaks the connection.",
-        ),
+        "{host} closed the connection before the response was complete.",
+        _UNREACHABLE,
+        "Try again in a moment; if it stays so, a firewall or a proxy on the way breaks the connection.",
     ),
     errors.InvalidRequest: (
-        Text("The URL set for this source is not valid, so nothing was sent."),
-        Text("Tell the operator to correct the URL of the source.", "Correct {source_variable}."),
+        "The URL set for this source is not valid, so nothing was sent.",
+        "Tell the operator to correct the URL of the source.",
+        "Correct {source_variable}.",
     ),
     errors.ForbiddenAddress: (
-        Text("{host} resolves to an address in a private network, so nothing was sent."),
-        Text(
+        "{host} resolves to an address in a private network, so nothing was sent.",
+        (
             "Tell the operator: the DNS of this machine, or the URL set for the source, is wrong, or "
-            "TOOLFOLD_PRIVATE_HOSTS must name this host.",
+            "TOOLFOLD_PRIVATE_HOSTS must name this host."
+        ),
+        (
             "Check the DNS of this machine, and the URL of the source ({source_variable}); a host of your own network "
-            "belongs in TOOLFOLD_PRIVATE_HOSTS.",
+            "belongs in TOOLFOLD_PRIVATE_HOSTS."
         ),
     ),
     errors.CertificateBundleError: (
-        Text("The file of trusted certificates cannot be read, so nothing was sent."),
-        Text(
-            "Tell the operator that {variable} must name a file of certificates.",
-            "Correct {bundle}: it must be a file of certificates in PEM form.",
-        ),
+        "The file of trusted certificates cannot be read, so nothing was sent.",
+        "Tell the operator that {variable} must name a file of certificates.",
+        "Correct {bundle}: it must be a file of certificates in PEM form.",
     ),
     errors.UnsupportedProxy: (
-        Text("The proxy set for this machine is not an HTTP proxy; other kinds are not supported."),
-        Text(
-            "Tell the operator to set HTTPS_PROXY, or ALL_PROXY, to a URL that begins with http://.",
-            "Set the variable that names the proxy, {proxy}, to a URL that begins with http://.",
-        ),
+        "The proxy set for this machine is not an HTTP proxy; other kinds are not supported.",
+        "Tell the operator to set HTTPS_PROXY, or ALL_PROXY, to a URL that begins with http://.",
+        "Set the variable that names the proxy, {proxy}, to a URL that begins with http://.",
     ),
     errors.ProxyAuthenticationError: (
-        Text("The proxy set for this machine requires a user name and a password, or others."),
-        Text(
-            "Tell the operator to put them into the URL of the proxy: http://name:password@host:port.",
-            "Put them into the variable that names the proxy, {proxy}: http://name:password@host:port.",
-        ),
+        "The proxy set for this machine requires a user name and a password, or others.",
+        "Tell the operator to put them into the URL of the proxy: http://name:password@host:port.",
+        "Put them into the variable that names the proxy, {proxy}: http://name:password@host:port.",
     ),
     errors.DecompressionBomb: (
-        Text("{host} sent a response that decompresses to more than {ratio} times its size."),
-        Text(
-            "Do not call this again; tell the user that the service sends harmful responses.",
-            "Do not call this again: the service, or a proxy before it, sends harmful responses.",
-        ),
+        "{host} sent a response that decompresses to more than {ratio} times its size.",
+        "Do not call this again; tell the user that the service sends harmful responses.",
+        "Do not call this again: the service, or a proxy before it, sends harmful responses.",
     ),
-    errors.ResponseTooLarge: (Text("The response is larger than {max_mb} MB."), Text("{smaller_response_hint}")),
+    errors.ResponseTooLarge: (
+        "The response is larger than {max_mb} MB.",
+        "{smaller_response_hint}",
+        "",
+    ),
 }
-"""What is wrong, and the next step. A class that is not here has the texts of its nearest base class."""
+"""What is wrong, the next step for a model, and the one for a person, where that is another. A class that is not here
+has the texts of its nearest base class."""
 
 _PERMANENT: dict[type[errors.TransportError], type[CallError]] = {
     errors.ForbiddenAddress: ConnectionNotPossible,
@@ -268,16 +258,16 @@ def upstream_timeout(source: Source) -> UpstreamTimeout:
 
 def _texts(error: errors.TransportError, source: Source, fields: Mapping[str, str]) -> tuple[Text, Text]:
     """Return what is wrong, and the next step."""
-    problem, step = next(_TEXTS[kind] for kind in type(error).__mro__ if kind in _TEXTS)
+    problem, for_model, for_person = next(_TEXTS[kind] for kind in type(error).__mro__ if kind in _TEXTS)
     values = {
         "title": source.title,
         "host": error.host,
         "reason": error.reason,
         "ratio": errors.MAX_DECOMPRESSION_RATIO,
-        "variable": _bundle_variable() if "{variable}" in step.for_model else "",
+        "variable": _bundle_variable() if "{variable}" in for_model else "",
         **fields,
     }
-    return problem.filled(**values), step.filled(**values)
+    return Text(problem, fields=values), Text(for_model, for_person, values)
 
 
 def _bundle_variable() -> str:
