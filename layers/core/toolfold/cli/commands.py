@@ -149,7 +149,7 @@ _SERVE = Command(
 
 _UI = Command(
     "ui",
-    "ui:run",
+    "serve:run_ui",
     "show the catalog and its calls in a browser",
     [
         option("--host", default="127.0.0.1", help=_HOST_HELP),
@@ -245,7 +245,7 @@ _COMPLETION = Command(
 
 _MOCK_API = Command(
     "mock-api",
-    "demo:run_mock_api",
+    "serve:run_mock_api",
     "imitate the Alpha Vantage API on this machine, with made-up data",
     [
         option("--port", type=_PORT, default=8787, help="port to listen on (default 8787; 0: any free)"),
@@ -273,7 +273,7 @@ _HELP = Command(
     checks_names=False,
 )
 
-_DEMO = Command("demo", "demo:run", 'answer "give me aapl price" step by step, offline')
+_DEMO = Command("demo", "serve:run_demo", 'answer "give me aapl price" step by step, offline')
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_given: bool) -> None:

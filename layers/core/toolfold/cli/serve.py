@@ -1,19 +1,20 @@
-"""``toolfold serve``: an MCP server over HTTP.
-
-``toolfold stdio``: an MCP server on stdin and stdout.
-"""
+"""The servers of the command line: ``toolfold serve``, ``stdio``, ``ui`` and ``mock-api``, and ``toolfold demo``."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
+import os
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from toolfold.cache.factory import check_cache_file
 from toolfold.catalog.start_check import check_catalog
+from toolfold.cli import terminal
 from toolfold.cli.application import Options
 from toolfold.cli.log_lines import show_requests_to_a_person
 from toolfold.errors import SettingsError, ToolfoldError
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from toolfold.transports.local_http.server import LocalServer  # needs the extra serve
 
 T = TypeVar("T")
+
+_IN_USE = "--port 0 takes any free one. A `toolfold ui` that runs already has printed its URL in its terminal."
 
 
 def run_stdio(options: Options) -> int:
@@ -54,11 +57,7 @@ def _settings_file(options: Options) -> tuple[str, list[str]]:
 
 
 def check_settings(host: str) -> Settings:
-    """Return the settings of a server that listens on ``host``.
-
-    Raises:
-        ToolfoldError: they cannot work, or would let every caller use a key.
-    """
+    """Return the settings of a server that listens on ``host``, if they can work and let no caller use a key."""
     settings = Settings.from_environment()
     for name in [] if is_loopback_name(host) else open_keys(settings):
         raise SettingsError(
@@ -72,11 +71,7 @@ def check_settings(host: str) -> Settings:
 
 
 def listen(make_server: Callable[[], T], port: int, hint: str = "") -> T:
-    """Return the server that ``make_server`` makes.
-
-    Raises:
-        ToolfoldError: the port is taken or not allowed.
-    """
+    """Return the server that ``make_server`` makes, if the port is free and allowed."""
     try:
         return make_server()
     except OSError as error:
@@ -87,11 +82,7 @@ def listen(make_server: Callable[[], T], port: int, hint: str = "") -> T:
 def start_server(
     settings: Settings, options: Options, page: LocalPage | None = None, hint: str = "", any_host: bool = False
 ) -> LocalServer:
-    """Return a server that listens; ``hint`` says what helps where the port is taken.
-
-    Raises:
-        ToolfoldError: the address or the port cannot be used.
-    """
+    """Return a server that listens; ``hint`` says what helps where the port is taken."""
     from toolfold.transports.local_http.server import LocalServer
 
     host = options.host
@@ -108,3 +99,81 @@ def start_server(
         return server
 
     return listen(start, options.port, hint)
+
+
+def run_ui(options: Options) -> int:
+    """Serve the web explorer until interrupted; return 0 after the requests in flight are answered."""
+    from toolfold.explorer.local_page import LocalPage
+
+    settings = check_settings(options.host)
+    _check_log(options.log)
+    page = LocalPage(options.log)
+    server = start_server(settings, options, page, _IN_USE)
+    print(f"toolfold explorer: {server.page_url}", file=sys.stderr)
+    if not is_loopback_name(options.host):
+        print("Other machines can read its traffic, and with it the token: prefer a tunnel (SSH).", file=sys.stderr)
+    print(f"MCP clients connect to {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
+    if not options.no_open and _has_browser():
+        url = page.url_for_browser(server.url)
+        threading.Thread(target=_open_browser, args=(url,), name="browser", daemon=True).start()
+    server.serve_forever()
+    return 0
+
+
+def _check_log(path: str) -> None:
+    """Check that a log can be followed. It may be created later, by a process that starts then."""
+    if not path:
+        return
+    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+        raise ToolfoldError(f"--log {path} cannot be read: its folder does not exist.")
+    if os.path.exists(path) and not (os.path.isfile(path) and os.access(path, os.R_OK)):
+        raise ToolfoldError(f"--log {path} cannot be read: it is not a file, or not readable for this user.")
+    if not os.path.exists(path):
+        print(f"{path} does not exist yet; its calls are shown when it does.", file=sys.stderr)
+
+
+def _has_browser() -> bool:
+    """Return whether the user is at a terminal with a display."""
+    if not (terminal.is_terminal(sys.stdin) and terminal.is_terminal(sys.stderr)):
+        return False
+    # Elsewhere the standard library may start a text browser in this terminal.
+    return sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    )
+
+
+def _open_browser(url: str) -> None:
+    """Open a browser. It may take seconds, or fail; the printed URL works without it."""
+    import webbrowser
+
+    with contextlib.suppress(Exception):  # webbrowser.Error, and what the launcher of a desktop raises
+        webbrowser.open(url)
+
+
+def run_mock_api(options: Options) -> int:
+    """Serve the mock API until interrupted."""
+    from toolfold.mock_api.server import MockApi
+
+    log = sys.stderr if sys.stderr.isatty() else None
+    latency_s = options.latency_ms / 1000
+    mock_api = listen(
+        lambda: MockApi(port=options.port, catalog=options.catalog, plan=options.plan, latency_s=latency_s, log=log),
+        options.port,
+    )
+    variables = " ".join(f"{name}={value}" for name, value in mock_api.variables.items())
+    with contextlib.suppress(KeyboardInterrupt):
+        print(
+            f"The mock API answers at {mock_api.url} with made-up data (stop with Ctrl-C). Point toolfold at it:\n"
+            f"  export {variables}",
+            file=sys.stderr,
+            flush=True,
+        )
+        mock_api.serve_forever()
+    return 0
+
+
+def run_demo(_options: Options) -> int:
+    """Answer a question offline, step by step; return 0, or 1 when a step failed."""
+    from toolfold import demo
+
+    return demo.run(terminal.width())

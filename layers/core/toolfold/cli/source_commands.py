@@ -106,7 +106,7 @@ SOURCE = Group(
         _ADD,
         Command(
             "refresh",
-            "source_refresh:run",
+            "sources:refresh",
             "read the tools of sources again, and show what changed",
             [
                 argument("ids", "[ID]...", "the sources (default: all that can be read again)", nargs=-1),
@@ -116,13 +116,13 @@ SOURCE = Group(
         ),
         Command(
             "list",
-            "source_folders:list_folders",
+            "sources:list_folders",
             "list the sources, their tools, and what is wrong with them",
             [flag("--json", help="print a list of objects"), _FOLDER],
         ),
         Command(
             "test",
-            "source_test:run",
+            "sources:test",
             "make one call that only reads, and say what failed",
             [
                 argument("id", "ID", "the source"),
@@ -134,7 +134,7 @@ SOURCE = Group(
         ),
         Command(
             "review",
-            "source_review:run",
+            "sources:review",
             "show texts that look like instructions to a model, and accept them",
             [
                 argument("id", "ID", "the source"),
@@ -145,7 +145,7 @@ SOURCE = Group(
         ),
         Command(
             "remove",
-            "source_folders:remove",
+            "sources:remove",
             "remove a source, and keep a copy of its folder",
             [argument("id", "ID", "the source"), flag("--yes", help="do not ask"), _FOLDER],
         ),

@@ -1,8 +1,6 @@
-"""Make the draft of a new source of each kind, from the options of ``toolfold source add`` and by asking.
+"""``toolfold source add``: make the draft of a source of each kind, from options and by asking.
 
-Check the URLs that ``toolfold source add`` writes into a catalog, which others read: none may have a key.
-
-Make the first tool of an HTTP API from a request that works, written as a URL.
+None of the URLs that are written into the catalog, which others read, may have a key.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import functools
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -35,45 +33,6 @@ _COUNTS = re.compile(r"(per_)?page|limit|offset|count|size|days|hours|months?|ye
 
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 _NOT_IN_ARGUMENT = re.compile(r"[^A-Za-z0-9_.\[\]-]+")
-
-
-def draft_http(
-    options: Options,
-    questions: Questions,
-    settings: Callable[[Options, str, Mapping[str, Any]], dict[str, Any]],
-    key_variables: Sequence[tuple[str, str]],
-) -> Draft:
-    """Return the draft of an HTTP API.
-
-    Args:
-        options: those of the command.
-        questions: gets the request from the person.
-        settings: returns the content of source.yaml with the keys of this kind.
-        key_variables: the variables with the key.
-    """
-    request = questions.text(
-        options.request,
-        "A request that works, as a URL with its parameters",
-        "URL",
-        check=request_problem,
-    )
-    parts = urlsplit(request)
-    base_url = f"{parts.scheme}://{parts.netloc}"
-    dropped = [name for name, _ in parse_qsl(parts.query) if SECRET_NAME.fullmatch(name)]
-    tool = tool_of(request, options.tool)
-    tool["description"] = questions.text(
-        None,
-        "What does it return, in a sentence or two",
-        "description",
-        default=f"{tool['name'].replace('_', ' ').capitalize()} of {options.title or options.id}.",
-    )
-    variables = [("TOOLFOLD_ALLOWED_HOSTS", host_of(base_url)), *key_variables]
-    if dropped and not key_variables:
-        options.query_key = dropped[0]
-
-        variables.append((own_variable(options.id), "YOUR_KEY"))
-    whole = settings(options, "http_api", {"base_url": base_url, "tools": [tool]})
-    return Draft(options.id, "http_api", whole, variables=variables)
 
 
 def tool_of(request: str, name: str | None = None) -> dict[str, Any]:
@@ -181,38 +140,19 @@ def url_problem(url: str) -> str:
 
 _ID = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
-_YOUR_KEY = "YOUR_KEY"
-
 _DATABASES = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
 """Scheme of a connection string → dialect."""
 
 
-def draft_source(options: Options, questions: Questions) -> Draft:
-    """Return the draft of the source that ``options`` and the person describe.
-
-    Raises:
-        ToolfoldError: something is missing or wrong; nothing was written.
-    """
-    source_id = questions.text(options.id, "ID, a short name in lower case, such as weather", "ID", check=_id_problem)
-    check_folder(options.folder, source_id)
-    options.id = source_id
-    return KINDS[options.kind](options, questions)
-
-
-def _id_problem(text: str) -> str:
-    return "" if _ID.fullmatch(text) else "must be lower-case letters, digits and _, beginning with a letter"
-
-
 def _settings(options: Options, kind: str, own: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of source.yaml: what every source has, and ``own``, without what is empty."""
-    auth = _auth_of(options)
     whole = {
         "id": options.id,
         "kind": kind,
         "title": options.title or options.id.replace("_", " ").capitalize(),
         "description": options.description,
         **own,
-        "auth": auth,
+        "auth": _auth_of(options),
     }
     return {name: value for name, value in whole.items() if value not in (None, "", [], {}, False)}
 
@@ -227,12 +167,12 @@ def _auth_of(options: Options) -> dict[str, Any]:
 
 
 def _key_variables(options: Options) -> list[tuple[str, str]]:
-    """Return the variable with the key of the source, and the setting that allows a variable of another name."""
+    """Return the variable with the key of the source, and the setting that allows one of another name."""
     if not _auth_of(options):
         return []
     name = options.key_variable or own_variable(options.id)
     allowed = [] if name == own_variable(options.id) else [("TOOLFOLD_KEY_VARIABLES", name)]
-    return [(name, _YOUR_KEY), *allowed]
+    return [(name, "YOUR_KEY"), *allowed]
 
 
 def _mcp(options: Options, questions: Questions) -> Draft:
@@ -380,7 +320,24 @@ def _origin(origin: Path, target: Path) -> str:
 
 
 def _http(options: Options, questions: Questions) -> Draft:
-    return draft_http(options, questions, _settings, [*_key_variables(options)])
+    request = questions.text(
+        options.request, "A request that works, as a URL with its parameters", "URL", check=request_problem
+    )
+    parts = urlsplit(request)
+    base_url = f"{parts.scheme}://{parts.netloc}"
+    tool = tool_of(request, options.tool)
+    tool["description"] = questions.text(
+        None,
+        "What does it return, in a sentence or two",
+        "description",
+        default=f"{tool['name'].replace('_', ' ').capitalize()} of {options.title or options.id}.",
+    )
+    dropped = [name for name, _ in parse_qsl(parts.query) if SECRET_NAME.fullmatch(name)]
+    if dropped and not _auth_of(options):
+        options.query_key = dropped[0]
+    settings = _settings(options, "http_api", {"base_url": base_url, "tools": [tool]})
+    variables = [("TOOLFOLD_ALLOWED_HOSTS", host_of(base_url)), *_key_variables(options)]
+    return Draft(options.id, "http_api", settings, variables=variables)
 
 
 KINDS: Mapping[str, Callable[[Options, Questions], Draft]] = {
@@ -414,8 +371,13 @@ def ask_kind(_options: Options) -> int:
 def _add(kind: str, options: Options) -> int:
     """Write the folder of a source; return the exit code."""
     questions = Questions()
-    options.kind = kind
-    return write(draft_source(options, questions), options, questions)
+    options.id = questions.text(options.id, "ID, a short name in lower case, such as weather", "ID", check=_id_problem)
+    check_folder(options.folder, options.id)
+    return write(KINDS[kind](options, questions), options, questions)
+
+
+def _id_problem(text: str) -> str:
+    return "" if _ID.fullmatch(text) else "must be lower-case letters, digits and _, beginning with a letter"
 
 
 add_mcp, add_openapi, add_http, add_sql, add_skills = (functools.partial(_add, kind) for kind in KINDS)

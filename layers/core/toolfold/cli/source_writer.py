@@ -18,7 +18,7 @@ from toolfold.build.importers.skills import copy_skills
 from toolfold.build.loaded_source import load_yaml_source
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.catalog.head_checks import host_of
-from toolfold.cli import catalog_build, source_refresh
+from toolfold.cli import catalog_build, sources
 from toolfold.cli.application import Options
 from toolfold.cli.prompts import Questions, confirm, is_interactive
 from toolfold.cli.settings_file import LISTS, settings_path, write_settings
@@ -183,7 +183,7 @@ def _make_work(
             step = f"toolfold source refresh {draft.id} && toolfold catalog compile"
             print(f"\nNext, when they are set:\n  {step}")
             return 0
-        if code := source_refresh.run(Options(ids=(draft.id,), folder=options.folder, check=False)):
+        if code := sources.refresh(Options(ids=(draft.id,), folder=options.folder, check=False)):
             return code
     code = catalog_build.compile_catalog(Options(folder=options.folder, output=None, check=False, notes=False))
     if not code:

@@ -1,0 +1,373 @@
+"""``toolfold source list``, ``remove``, ``refresh``, ``test`` and ``review``: the sources that a catalog has."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from toolfold.app import App, build_app
+from toolfold.build import lint
+from toolfold.build.compiler import compile_folder
+from toolfold.build.refreshes import refresh_source, why_not
+from toolfold.build.source_folders import (
+    REMOVED,
+    SourceFolder,
+    find_source,
+    inspect_source,
+    list_sources,
+    load_source,
+)
+from toolfold.build.text_review import UnreadText, accept_texts
+from toolfold.catalog.allow_list import AllowList
+from toolfold.catalog.store import parse_catalog
+from toolfold.cli import output, progress, terminal
+from toolfold.cli.application import Options
+from toolfold.cli.call import parse_pairs
+from toolfold.cli.environment import missing_extra
+from toolfold.cli.error_text import for_person
+from toolfold.cli.prompts import confirm, is_interactive
+from toolfold.errors import CallError, SourceError, ToolfoldError
+from toolfold.fuzzy import did_you_mean
+from toolfold.settings import Settings
+from toolfold.text_safety import escape_unsafe
+
+if TYPE_CHECKING:
+    from toolfold.build.importers.base import RefreshReport
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
+
+_LISTED = ("id", "kind", "title", "tools", "fetched", "state")
+
+
+def list_folders(options: Options) -> int:
+    """Print the sources and return 0."""
+    found = [_entry(source) for source in list_sources(options.folder)]
+    if options.json:
+        output.print_json(found)
+        return 0
+    if not found:
+        print(f"{options.folder} has no source. Add one: toolfold source add --help", file=sys.stderr)
+        return 0
+    rows = [[entry[name] for name in _LISTED] for entry in found]
+    if terminal.is_terminal(sys.stdout):
+        terminal.print_table(_LISTED, rows)
+    else:
+        for row in rows:
+            print("\t".join(map(terminal.cell_text, row)))
+    for entry in found:
+        for problem in entry["problems"]:
+            output.print_wrapped(problem, "  ")
+    return 0
+
+
+def _entry(source: SourceFolder) -> dict[str, Any]:
+    tools, fetched_at, title, problems = inspect_source(source)
+    state = "works" if not problems else output.counted(len(problems), "problem")
+    if problems and not why_not(source) and tools == 0:
+        state = "to be refreshed"
+    return {
+        "id": source.id,
+        "kind": source.kind,
+        "title": title,
+        "tools": tools,
+        "fetched": fetched_at[:16].replace("T", " "),
+        "state": state,
+        "problems": problems,
+    }
+
+
+def remove(options: Options) -> int:
+    """Show what is removed, ask, and move it."""
+    found = find_source(options.folder, options.id)
+    files = sorted(path for path in found.folder.rglob("*") if path.is_file())
+    print(f"{found.id} ({found.kind}): {output.counted(len(files), 'file')} in {found.folder}")
+    if not options.yes and not confirm(f"Remove {found.id} from the catalog?", "Add --yes to remove the source."):
+        print("Nothing was changed.", file=sys.stderr)
+        return 1
+    # No catalog is compiled from a hidden folder.
+    kept = options.folder / REMOVED / f"{found.folder.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    try:
+        kept.parent.mkdir(exist_ok=True)
+        while kept.exists():
+            kept = kept.with_name(f"{kept.name}_")
+        found.folder.rename(kept)
+    except OSError as error:
+        raise ToolfoldError(
+            f"{found.folder} cannot be moved to {kept}: {error.strerror}. Nothing was changed."
+        ) from None
+    print(f"Removed {found.id}. To have it back: mv {kept} {found.folder}")
+    print(f"Next: toolfold catalog compile --folder {options.folder}")
+    return 0
+
+
+_MAX_NAMES = 40
+"""Names of each kind of change that are printed."""
+
+
+def refresh(options: Options) -> int:
+    """Refresh the sources, one after the other, and return the exit code."""
+    settings = Settings.from_environment()
+    if options.ids:
+        sources = [find_source(options.folder, source_id) for source_id in dict.fromkeys(options.ids)]
+    else:
+        sources = [source for source in list_sources(options.folder) if not why_not(source)]
+    if not sources:
+        print(f"No source in {options.folder} is read from elsewhere: there is nothing to refresh.")
+        return 0
+    with progress.steps(len(sources)) as steps:
+        reports = {source.id: _refresh(source, settings, steps, check=options.check) for source in sources}
+    changed = [source_id for source_id, report in reports.items() if report]
+    failed = [source_id for source_id, report in reports.items() if report is None]
+    if changed and options.check:
+        print(f"Changed since the last refresh: {', '.join(changed)}. Run: toolfold source refresh", file=sys.stderr)
+    elif changed:
+        print(f"Next: review the change, then toolfold catalog compile --folder {options.folder}")
+    return 1 if failed or (changed and options.check) else 0
+
+
+def _refresh(source: SourceFolder, settings: Settings, steps: progress.Steps, *, check: bool) -> RefreshReport | None:
+    """Refresh one source and print what changed; return None where it failed."""
+    steps.start(f"Reading the tools of {source.id} …")
+    try:
+        report = refresh_source(source, settings, check=check, progress=steps.describe)
+    except (ToolfoldError, ModuleNotFoundError) as error:
+        if isinstance(error, ToolfoldError):
+            sentence = _sentence(source.id, error)
+        elif missing := missing_extra(error):
+            sentence = f"this needs {missing}"
+        else:
+            raise
+        with steps.paused():
+            output.print_wrapped(f"{source.id}: {sentence}", "  ")
+        return None
+    with steps.paused():
+        _print_report(source.id, report)
+    if report and not check:
+        _print_warnings(source)
+    return report
+
+
+def _print_warnings(source: SourceFolder) -> None:
+    """Print how many texts of a source do not help a model, where it can be compiled."""
+    with tempfile.TemporaryDirectory(prefix="toolfold-lint-") as scratch:
+        shutil.copytree(source.folder, Path(scratch) / source.folder.name)
+        warnings = [finding for finding in lint.check(Path(scratch)) if finding.is_warning]
+    if warnings:
+        rules = ", ".join(sorted({finding.rule for finding in warnings}))
+        counted = output.counted(len(warnings), "warning")
+        print(f"{source.id}: {counted} about texts ({rules}): toolfold catalog lint lists them", file=sys.stderr)
+
+
+def _sentence(source_id: str, error: ToolfoldError) -> str:
+    """Return an error as one sentence or more, with the next step where it has one."""
+    if isinstance(error.__cause__, CallError):  # worded for a model
+        return f"{' '.join(for_person(error.__cause__))} Nothing of it was written."
+    suggestion = getattr(error, "suggestion", "")
+    text = str(error).removeprefix(f"{source_id}: ")
+    unchanged = "" if "othing was written" in text else " Nothing of it was written."
+    return f"{text}{'' if text.endswith('.') else '.'}{f' {suggestion}' if suggestion else ''}{unchanged}"
+
+
+def _print_report(source_id: str, report: RefreshReport) -> None:
+    changes = (("+", "added", report.added), ("~", "changed", report.changed), ("-", "removed", report.removed))
+    counts = ", ".join(f"{len(names)} {word}" for _, word, names in changes if names)
+    print(f"{source_id}: {counts or 'no change'}")
+    for sign, _, names in changes:
+        for name in names[:_MAX_NAMES]:
+            print(f"  {sign} {name}")
+        if len(names) > _MAX_NAMES:
+            print(f"  {sign} and {len(names) - _MAX_NAMES} more")
+    for note in report.notes:
+        print(f"{source_id}: {note}.", file=sys.stderr)
+
+
+_MAX_TOKENS = 500
+"""Of the answer that is shown: enough to see that it is one."""
+
+_MAX_NAMED = 10
+
+
+class _Outcome(NamedTuple):
+    """What a test did: ``error`` is None where the tool answered, and ``text`` is the answer in short.
+
+    ``is_example`` says whether the arguments are the example in the catalog.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any]
+    compile_s: float
+    call_s: float
+    text: str = ""
+    error: CallError | None = None
+    is_example: bool = False
+
+
+def test(options: Options) -> int:
+    """Compile the source, call one of its tools, and print what happened."""
+    source = find_source(options.folder, options.id)
+    started = time.perf_counter()
+    with _compiled(source) as path:
+        compile_s = time.perf_counter() - started
+        outcome = _call(_make_app(path, source.id), source, options, compile_s)
+    total_s = time.perf_counter() - started
+    if not options.json:
+        _print_outcome(source.id, outcome)
+    else:
+        seconds = {"compile": compile_s, "call": outcome.call_s, "total": total_s}
+        output.print_json(
+            {
+                "source": source.id,
+                "tool": outcome.tool,
+                "arguments": dict(outcome.arguments),
+                "ok": outcome.error is None,
+                "ms": {name: round(took_s * 1000, 1) for name, took_s in seconds.items()},
+                **({"answer": outcome.text} if outcome.error is None else {"error": outcome.error.as_dict()}),
+            }
+        )
+    return 0 if outcome.error is None else 1
+
+
+@contextmanager
+def _compiled(source: SourceFolder) -> Iterator[Path]:
+    """Yield a catalog of this source alone: what is wrong with the others has no influence."""
+    with tempfile.TemporaryDirectory(prefix="toolfold-test-") as scratch:
+        folder = Path(scratch) / "catalog"
+        shutil.copytree(source.folder, folder / source.folder.name, symlinks=True)
+        try:
+            compiled = compile_folder(folder)
+        except ToolfoldError as error:
+            shown = str(error).replace(f"{folder}/", f"{source.folder.parent}/")
+            raise ToolfoldError(f"{source.id} does not compile:\n{shown}") from None
+        path = Path(scratch) / "catalog.json"
+        path.write_text(compiled, encoding="utf-8")
+        yield path
+
+
+def _make_app(path: Path, source_id: str) -> App:
+    """Return an App with the settings of the environment that are about this source, without a cache.
+
+    Raises:
+        ToolfoldError: they do not allow what the source names; says which setting does.
+    """
+    settings = Settings.from_environment()
+    settings = settings.replaced(
+        catalog=str(path),
+        cache="off",
+        source_urls={name: url for name, url in settings.source_urls.items() if name == source_id},
+        keyed_sources=tuple(name for name in settings.keyed_sources if name == source_id),
+    )
+    refusal = AllowList.from_settings(settings).first_refusal(parse_catalog(path.read_bytes()).sources)
+    if refusal is not None:
+        raise ToolfoldError(
+            f"{source_id} names {refusal.what} that is not allowed here, {refusal.name}. "
+            f"If it is right: export {refusal.setting}={refusal.entry}"
+        )
+    return build_app(settings)
+
+
+def _call(app: App, source: SourceFolder, options: Options, compile_s: float) -> _Outcome:
+    catalog = app.catalog_store()
+    tool = _choose(catalog, source.id, options.tool)
+    arguments = parse_pairs(options.arguments) if options.arguments else dict(tool.example)
+    started = time.perf_counter()
+    with progress.waiting(f"Waiting for {tool.name} …"):
+        call = {"tool_name": tool.name, "arguments": arguments, "max_tokens": _MAX_TOKENS}
+        result = app.server.tools.call("TOOL_CALL", call)
+    call_s = time.perf_counter() - started
+    error = result.errors[0] if result.is_error else None
+    return _Outcome(tool.name, arguments, compile_s, call_s, result.text, error, not options.arguments)
+
+
+def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
+    """Return the tool to call, which only reads: the one that was named, or that with the fewest required arguments."""
+    tools = [tool for found in catalog if (tool := catalog.get(found)) is not None]
+    reading = [tool for tool in tools if tool.effect == "read" and not tool.needs_approval]
+    named = ", ".join(tool.name for tool in reading[:_MAX_NAMED]) or "none"
+    if name is None:
+        if not reading:
+            raise ToolfoldError(
+                f"{source_id} has no tool that only reads, so nothing was called. If one of its {len(tools)} tools "
+                "does, correct it in overlay.yaml: tools: {NAME: {effect: read}}"
+            )
+        return min(reading, key=lambda tool: len(tool.parameters.get("required", ())))
+    found = catalog.get(name) or catalog.get(f"{source_id}__{name}")
+    if found is None:
+        names = {tool.name.rpartition("__")[2]: tool.name for tool in tools}
+        hint = did_you_mean(name.rpartition("__")[2], names, shown=names.__getitem__).strip() or f"It has: {named}."
+        raise ToolfoldError(f"{source_id} has no tool {name!r}. {hint}")
+    if found.effect != "read" or found.needs_approval:
+        raise ToolfoldError(
+            f"{found.name} does more than read ({found.effect}), so it was not called. Tools that only read: {named}"
+        )
+    return found
+
+
+def _print_outcome(source_id: str, outcome: _Outcome) -> None:
+    given = " ".join(shlex.quote(f"{name}={value}") for name, value in outcome.arguments.items())
+    print(f"compiled  {outcome.compile_s * 1000:8.1f} ms")
+    print(f"called    {outcome.call_s * 1000:8.1f} ms  {outcome.tool} {given}".rstrip())
+    if outcome.error is None:
+        print(outcome.text)
+        print(f"{source_id} works.", file=sys.stderr)
+        return
+    output.print_error(outcome.error, outcome.tool)
+    if outcome.is_example and "upstream_says" in outcome.error.details:
+        print(
+            f"{source_id} answers, but refuses these arguments, which are the example of the tool. Try others:"
+            f" toolfold source test {source_id} {outcome.tool} NAME=VALUE; or correct example in overlay.yaml.",
+            file=sys.stderr,
+        )
+
+
+def review(options: Options) -> int:
+    """Print the texts, note those that are accepted, and return 1 where others are left.
+
+    Raises:
+        SourceError: the source cannot be read.
+        ToolfoldError: a hash is of no text, or the overlay cannot be written.
+    """
+    source, problems = find_source(options.folder, options.id), list[str]()
+    loaded = load_source(source, problems)
+    if loaded is None:
+        raise SourceError(problems)
+    unread = {one.hash: one for one in loaded.unread}
+    if wrong := [one for one in options.hashes if one not in unread]:
+        raise ToolfoldError(
+            f"{source.id} has no text {wrong[0]} to review. See them: toolfold source review {source.id}"
+        )
+    if not unread:
+        print(f"Every text of {source.id} is read: there is nothing to review.")
+        return 0
+    accepted = set(unread) if options.yes else set(options.hashes)
+    is_asked = not accepted and is_interactive()
+    for number, (digest, one) in enumerate(unread.items(), 1):
+        if digest in accepted or not accepted:
+            _print_text(f"{number} of {len(unread)}", one)
+        if is_asked and confirm("Accept it?", ""):
+            accepted.add(digest)
+    if accepted:
+        try:
+            accept_texts(source.folder, sorted(accepted))
+        except OSError as error:
+            raise ToolfoldError(f"The overlay of {source.id} cannot be written: {error.strerror}.") from None
+        print(f"Accepted {len(accepted)} of {output.counted(len(unread), 'text')}: {source.folder / 'overlay.yaml'}")
+        print(f"Next: toolfold catalog compile --folder {options.folder}")
+    elif not is_asked:
+        print(f"Accept some with their HASH, or all with --yes: toolfold source review {source.id}", file=sys.stderr)
+    return 0 if len(accepted) == len(unread) else 1
+
+
+def _print_text(number: str, one: UnreadText) -> None:
+    """Print a text whole, without what would be invisible or act on the terminal."""
+    print(f"{number}, {one.hash}: {f'tool {one.tool}' if one.tool else one.field} {one.finding}")
+    for line in one.text.strip().split("\n"):
+        for part in terminal.wrap(escape_unsafe(line), terminal.width() - 4):
+            print(f"    {part}")
+    print()
