@@ -14,7 +14,7 @@ from tests.unit.build.importers.test_skills import skill
 from tests.unit.cli.conftest import Run, runner
 from toolfold.build.importers.base import Fetched
 from toolfold.build.importers.skills import SkillsImporter
-from toolfold.cli.settings_file import write_settings
+from toolfold.cli.settings import write_settings
 from toolfold.cli.source_kinds import tool_of
 from toolfold.errors import SourceError, ToolfoldError
 

@@ -6,40 +6,37 @@ import difflib
 import itertools
 import json
 import os
-import re
 import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from toolfold.catalog.store import open_store
 from toolfold.cli.application import Options, fail
+from toolfold.cli.config_files import (
+    Document,
+    JsonDocument,
+    TomlDocument,
+    is_secret_name,
+    to_toml,
+    without_secrets,
+)
 from toolfold.cli.files import replace_file
-from toolfold.cli.jsonc import Document
 from toolfold.cli.prompts import confirm
 from toolfold.cli.remote import secret_of
-from toolfold.cli.settings_file import settings_path
-from toolfold.cli.toml_tables import TomlDocument, to_toml
+from toolfold.cli.settings import settings_path
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.exposure.profiles import find_profile
 from toolfold.mcp_clients import CLIENTS, Client, deployment_entry, own_command, to_text
 from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
 
-AnyDocument = Document | TomlDocument
-
 _KEY_VARIABLE = "ALPHA_VANTAGE_API_KEY"
 _ORIGINS = {"uvx": "install uv (https://docs.astral.sh/uv)", "npx": "install Node.js (https://nodejs.org)"}
-_SECRET_OBJECTS = ("env", "headers")
-"""Members of an entry whose values may be keys."""
-
-_SECRET_NAME = re.compile(r".*(key|token|secret|password|passphrase|authorization|cookie|credentials?)", re.IGNORECASE)
-"""Names whose values are not shown."""
-
 _PATHS = ("TOOLFOLD_CATALOG", "TOOLFOLD_CACHE", "TOOLFOLD_OFFLOAD", "TOOLFOLD_CALL_LOG", "TOOLFOLD_AUDIT_FILE")
 """Settings that may name a file or folder."""
 
@@ -80,7 +77,7 @@ def remove(options: Options) -> int:
     client = CLIENTS[options.client]
     path = (options.config or client.path()).expanduser()
     before = _read(path, client, f"to remove the entry by hand, edit {client.section}.{options.name}")
-    if all(member.name != options.name for member in before.members([client.section])):
+    if options.name not in before.value.get(client.section, {}):
         print(f"{client.title} has no entry {options.name}: {path}")
         return 0
     if (kept := _change(path, before, _edited(before, path, client, options.name, None), options)) is None:
@@ -89,7 +86,7 @@ def remove(options: Options) -> int:
     return 0
 
 
-def _edited(before: AnyDocument, path: Path, client: Client, name: str, entry: Mapping[str, Any] | None) -> AnyDocument:
+def _edited(before: Document, path: Path, client: Client, name: str, entry: Mapping[str, Any] | None) -> Document:
     """Return the configuration with the entry, or without it.
 
     Raises:
@@ -102,9 +99,10 @@ def _edited(before: AnyDocument, path: Path, client: Client, name: str, entry: M
         raise ToolfoldError(f"{path}, {'.'.join(at)}: {error}. Nothing was changed; edit it by hand.") from None
 
 
-def _change(path: Path, before: AnyDocument, after: AnyDocument, options: Options) -> str | None:
+def _change(path: Path, before: Document, after: Document, options: Options) -> str | None:
     """Show the change, ask, and write it; return where the copy is, as a sentence, or None after a no."""
-    print(_diff(path, before, after))
+    old, new = (text.splitlines() for text in without_secrets(before, after))
+    print(*difflib.unified_diff(old, new, str(path), str(path), lineterm=""), sep="\n")
     if not options.yes and not confirm("Change the file?", "Add --yes to change it."):
         print("Nothing was changed.", file=sys.stderr)
         return None
@@ -122,19 +120,19 @@ def _named(path: Path) -> str:
     return f"{path}, a link to {path.resolve()}" if path.is_symlink() else str(path)
 
 
-def _read(path: Path, client: Client, by_hand: str) -> AnyDocument:
+def _read(path: Path, client: Client, by_hand: str) -> Document:
     """Return the configuration in a file; an empty one where the file does not exist.
 
     Raises:
         ToolfoldError: the file cannot be read, or neither it nor its section is an object.
     """
-    parse, form = (TomlDocument, "TOML") if client.is_toml else (Document, "plain JSON")
+    parse, form = (TomlDocument, "TOML") if client.is_toml else (JsonDocument, "plain JSON")
     section = client.section
     unchanged = f"It was not changed; {by_hand}"
     if path.exists() and not path.is_file():
         raise ToolfoldError(f"{path} is not a file. Name one with --config.")
     try:
-        document: AnyDocument = parse(path.read_bytes().decode("utf-8-sig"))
+        document: Document = parse(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
         return parse("")
     except json.JSONDecodeError as error:
@@ -151,7 +149,7 @@ def _read(path: Path, client: Client, by_hand: str) -> AnyDocument:
     return document
 
 
-def _with_inputs(document: AnyDocument, inputs: Sequence[Mapping[str, Any]]) -> AnyDocument:
+def _with_inputs(document: Document, inputs: Sequence[Mapping[str, Any]]) -> Document:
     """Return the configuration with the inputs that an entry names.
 
     Raises:
@@ -162,7 +160,7 @@ def _with_inputs(document: AnyDocument, inputs: Sequence[Mapping[str, Any]]) -> 
         raise ToolfoldError('"inputs" in the configuration is not a list. Correct it; nothing was changed.')
     ids = [one.get("id") for one in known if isinstance(one, dict)] if inputs else []
     missing = [one for one in inputs if one["id"] not in ids]
-    if missing and isinstance(document, Document):  # no file in TOML has inputs
+    if missing and isinstance(document, JsonDocument):  # no file in TOML has inputs
         return document.with_member(["inputs"], [*known, *missing])
     return document
 
@@ -185,34 +183,10 @@ def _backup(target: Path) -> Path | None:
     raise AssertionError
 
 
-def _diff(path: Path, before: AnyDocument, after: AnyDocument) -> str:
-    """Return the change of the file, without values that may be keys; those of them that change are marked."""
-    known = {place: member.value for place, member in _secrets(before)}
-    shown = []
-    for document in (before, after):
-        spans = {}
-        for place, member in _secrets(document):
-            is_new = document is after and place in known and known[place] != member.value
-            spans[member.value_start, member.end] = '"(hidden, new value)"' if is_new else '"(hidden)"'
-        text = document.text
-        for (start, end), hidden in sorted(spans.items(), reverse=True):
-            text = text[:start] + hidden + text[end:]
-        shown.append(text.splitlines())
-    return "\n".join(difflib.unified_diff(shown[0], shown[1], str(path), str(path), lineterm=""))
-
-
-def _secrets(document: AnyDocument) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the members whose values are texts that may be keys, with their paths."""
-    for place, member in document.all_members():
-        is_secret = place[-2:-1] in [(name,) for name in _SECRET_OBJECTS] or _SECRET_NAME.fullmatch(place[-1])
-        if isinstance(member.value, str) and is_secret:
-            yield place, member
-
-
 def _print_entry(client: Client, name: str, entry: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]) -> int:
     """Print the entry for the configuration, without keys."""
     environment = entry.get("env", {})
-    shown = {key: "YOUR_KEY" if _SECRET_NAME.fullmatch(key) else value for key, value in environment.items()}
+    shown = {key: "YOUR_KEY" if is_secret_name(key) else value for key, value in environment.items()}
     public = {**entry, **({"env": shown} if environment else {})}
     whole = {client.section: {name: public}, **({"inputs": inputs} if inputs else {})}
     print(to_toml([client.section, name], public) if client.is_toml else to_text(whole), end="")

@@ -21,7 +21,7 @@ from toolfold.catalog.head_checks import host_of
 from toolfold.cli import catalog_build, sources
 from toolfold.cli.application import Options
 from toolfold.cli.prompts import Questions, confirm, is_interactive
-from toolfold.cli.settings_file import LISTS, settings_path, write_settings
+from toolfold.cli.settings import LISTS, settings_path, write_settings
 from toolfold.errors import SourceError, ToolfoldError
 from toolfold.settings.model import is_setting, source_of
 

@@ -1,0 +1,283 @@
+"""Change one member of a configuration file that people write, JSON or TOML, and leave all else as it is."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])')
+_SPACE = re.compile(r"\s*")
+
+
+class Member(NamedTuple):
+    """A member of an object, and where it is in the text."""
+
+    name: str
+    value: Any
+    start: int
+    value_start: int
+    end: int
+
+
+class JsonDocument:
+    """The text of a file, and its value.
+
+    Comments and trailing commas are blanked for parsing, so that each position is the same in the file.
+
+    Args:
+        text: JSON, with or without comments and trailing commas.
+
+    Raises:
+        json.JSONDecodeError: it is something else; has the line.
+        RecursionError: it is nested too deeply.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._commas = _COMMENT.sub(lambda found: _blank(found, "/"), text)
+        self._plain = _TRAILING_COMMA.sub(lambda found: _blank(found, ","), self._commas)
+        self.value: Any = json.loads(self._plain) if self._plain.strip() else {}
+        self._newline = "\r\n" if "\r\n" in text else "\n"
+        indents = re.findall(r"(?m)^([ \t]+)\"", self._plain)
+        self._unit = min(indents, key=len) if indents else "  "
+
+    def _members(self, path: Sequence[str]) -> list[Member]:
+        """Return the members of the object at ``path``; none where there is no object."""
+        found = self._find(path)
+        start = found.value_start if isinstance(found, Member) else found
+        return [] if start is None or self._plain[start : start + 1] != "{" else list(self._walk(start))
+
+    def _find(self, path: Sequence[str]) -> Member | int | None:
+        """Return the member at ``path``; for an empty one the position of the document."""
+        at: Member | int | None = _skip(self._plain, 0)
+        for number, name in enumerate(path):
+            at = next((member for member in self._members(path[:number]) if member.name == name), None)
+            if at is None:
+                return None
+        return at
+
+    def _walk(self, start: int) -> Iterator[Member]:
+        decoder = json.JSONDecoder()
+        at = _skip(self._plain, start + 1)
+        while self._plain[at] != "}":
+            name, end = decoder.raw_decode(self._plain, at)
+            value_start = _skip(self._plain, _skip(self._plain, end) + 1)
+            value, value_end = decoder.raw_decode(self._plain, value_start)
+            yield Member(name, value, at, value_start, value_end)
+            at = _skip(self._plain, value_end)
+            at = _skip(self._plain, at + 1) if self._plain[at] == "," else at
+
+    def with_member(self, path: Sequence[str], value: Any) -> JsonDocument:
+        """Return the document with ``value`` at ``path``; objects on the way that are missing are added."""
+        if not self._plain.strip():
+            return JsonDocument("{}\n").with_member(path, value)
+        found = self._find(path)
+        if isinstance(found, Member):
+            text = self._dump(value, self._indent_of(found.start))
+            return JsonDocument(self.text[: found.value_start] + text + self.text[found.end :])
+        *above, name = path
+        if above and self._find(above) is None:
+            return self.with_member(above, {name: value})
+        return self._with_new_member(above, name, value)
+
+    def _with_new_member(self, above: Sequence[str], name: str, value: Any) -> JsonDocument:
+        parent, siblings = self._find(above), self._members(above)
+        start = parent.value_start if isinstance(parent, Member) else parent or 0
+        last = siblings[-1].end if siblings else start + 1
+        close = _skip(self._commas, last)
+        has_comma = self._commas[close] == ","
+        close = self._plain.index("}", last)
+        outer = self._indent_of(start)
+        indent = self._indent_of(siblings[0].start) if siblings else outer
+        indent = indent if len(indent) > len(outer) else outer + self._unit
+        end = len(self.text[:close].rstrip())  # after comments behind the last member
+        closing = "" if "\n" in self.text[end:close] else self._newline + outer
+        before = self.text[:last] + ("," if siblings and not has_comma else "") + self.text[last:end]
+        added = f"{self._newline}{indent}{json.dumps(name)}: {self._dump(value, indent)}{closing}"
+        return JsonDocument(before + added + self.text[end:])
+
+    def without_member(self, path: Sequence[str]) -> JsonDocument:
+        """Return the document without the member at ``path``, and without the comma and the lines that it had."""
+        found = self._find(path)
+        if not isinstance(found, Member):
+            return self
+        comma = _skip(self._commas, found.end)
+        start, end = found.start, found.end
+        text = self.text
+        if self._commas[comma] == ",":
+            end = comma + 1
+        elif (before := self._commas[:start].rstrip()).endswith(","):
+            at = len(before) - 1
+            text, start, end = text[:at] + text[at + 1 :], start - 1, end - 1
+        line = len(text[:start].rstrip(" \t"))
+        rest = re.compile(r"[ \t]*(\r?\n)?").match(text, end)
+        is_whole_line = rest is not None and rest[1] and text[line - 1 : line] == "\n"
+        return JsonDocument(text[:line] + text[rest.end() :] if rest and is_whole_line else text[:start] + text[end:])
+
+    def _indent_of(self, position: int) -> str:
+        line = self.text[self.text.rfind("\n", 0, position) + 1 : position]
+        return line[: len(line) - len(line.lstrip())]
+
+    def _dump(self, value: Any, indent: str) -> str:
+        return json.dumps(value, indent=self._unit, ensure_ascii=False).replace("\n", self._newline + indent)
+
+
+def _blank(found: re.Match[str], kind: str) -> str:
+    """Return spaces of the same length for a comment or comma; a string stays."""
+    text = found[0]
+    return re.sub(r"[^\n]", " ", text) if text.startswith(kind) else text
+
+
+def _skip(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+_HEADER = re.compile(r"^[ \t]*\[\[?(?P<path>[^\[\]\n]+)\]\]?[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*[^\s#][^\n]*$", re.MULTILINE)
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class TomlDocument:
+    """The text of a file, and its value.
+
+    A table is added at the end, and removed from its header to the next one; what the file then means is compared with
+    what it should mean. A table that is written in another way, such as inline, is left to the person.
+
+    Args:
+        text: TOML.
+
+    Raises:
+        tomllib.TOMLDecodeError: it is something else.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.value: dict[str, Any] = tomllib.loads(text)
+
+    def with_member(self, path: Sequence[str], value: Mapping[str, Any]) -> TomlDocument:
+        """Return the document with the table ``value`` at ``path``, two names.
+
+        Raises:
+            ValueError: the file has it in a form that cannot be changed.
+        """
+        rest = self.without_member(path).text.rstrip()
+        made = TomlDocument((f"{rest}\n\n" if rest else "") + "\n".join(_lines(path, value)) + "\n")
+        section, name = path
+        expected = {**self.value, section: {**self.value.get(section, {}), name: dict(value)}}
+        return _checked(made, expected)
+
+    def without_member(self, path: Sequence[str]) -> TomlDocument:
+        """Return the document without the table at ``path``, two names, and the tables in it.
+
+        Raises:
+            ValueError: the file has it in a form that cannot be changed.
+        """
+        section, name = path
+        if name not in self.value.get(section, {}):
+            return self
+        headers = list(_HEADER.finditer(self.text))
+        ends = [*(header.start() for header in headers[1:]), len(self.text)]
+        text = self.text
+        for header, end in reversed(list(zip(headers, ends, strict=True))):
+            if _names(header["path"])[:2] == list(path):
+                # Blank lines and comments at its end are about what follows.
+                last = max(line.end() for line in _LINE.finditer(text, 0, end))
+                before, after = text[: header.start()], text[last:].lstrip("\n")
+                text = before + after if after or not before else before.rstrip("\n") + "\n"
+        others = {key: value for key, value in self.value[section].items() if key != name}
+        made = TomlDocument(text)
+        # Of a section without tables nothing is left.
+        return _checked(made, {**self.value, section: others} if others or section in made.value else
+                        {key: value for key, value in self.value.items() if key != section})  # fmt: skip
+
+
+def _checked(made: TomlDocument, expected: Mapping[str, Any]) -> TomlDocument:
+    if made.value != expected:
+        raise ValueError("the table is written in a form that cannot be changed")
+    return made
+
+
+def _names(path: str) -> list[str]:
+    return [name.strip().strip("\"'") for name in re.findall(r'"[^"]*"|\'[^\']*\'|[^.\s]+', path)]
+
+
+def to_toml(path: Sequence[str], value: Mapping[str, Any]) -> str:
+    """Return a table as the text of a file."""
+    return "\n".join(_lines(path, value)) + "\n"
+
+
+def _lines(path: Sequence[str], value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a table of texts and lists of texts, then those of the tables in it."""
+    yield f"[{'.'.join(map(_key, path))}]"
+    for name, one in value.items():
+        if not isinstance(one, dict):
+            # Texts and lists of texts are the same in JSON.
+            yield f"{_key(name)} = {json.dumps(one, ensure_ascii=False)}"
+    for name, one in value.items():
+        if isinstance(one, dict):
+            yield ""
+            yield from _lines([*path, name], one)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+
+
+Document = JsonDocument | TomlDocument
+
+
+_TEXT = re.compile(
+    r'(?:(?P<key>[\w.-]+|"[^"\n]*")\s*[=:]\s*)?'
+    r'(?P<value>"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
+)
+"""A text and its key, of JSON or TOML, also in a comment, which may hold a key that is not used any more."""
+
+_SECRET_NAME = re.compile(r".*(key|token|secret|password|passphrase|authorization|cookie|credentials?)", re.IGNORECASE)
+_SECRET_OBJECTS = (("env",), ("headers",))
+"""Members of an entry whose values may be keys."""
+
+_LEAST_PART = 6
+"""Characters of a secret that is looked for inside of other texts; a shorter one may be a part of any word."""
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether a value with this name is not shown."""
+    return _SECRET_NAME.fullmatch(name) is not None
+
+
+def without_secrets(before: Document, after: Document) -> tuple[str, str]:
+    """Return the texts of a file and of its changed form, without values that may be keys; new ones are marked."""
+    known, changed = (dict(_secrets(document.value)) for document in (before, after))
+    new = {value for place, value in changed.items() if known.get(place, value) != value}
+    secrets = {value for value in (*known.values(), *changed.values()) if value}
+
+    def hide(found: re.Match[str]) -> str:
+        content = _content(found["value"])
+        is_secret = is_secret_name(found["key"] or "") or any(
+            secret == content or (len(secret) >= _LEAST_PART and secret in content) for secret in secrets
+        )
+        key = found[0].removesuffix(found["value"])
+        return f'{key}"(hidden{", new value" if content in new else ""})"' if is_secret else found[0]
+
+    return _TEXT.sub(hide, before.text), _TEXT.sub(hide, after.text)
+
+
+def _secrets(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the texts that may be keys, with their paths."""
+    if isinstance(value, str) and (is_secret_name(place[-1]) or place[-2:-1] in _SECRET_OBJECTS):
+        yield place, value
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, one in members:
+        yield from _secrets(one, (*place, str(name)))
+
+
+def _content(literal: str) -> str:
+    try:
+        return str(json.loads(literal))
+    except ValueError:
+        return literal.strip("\"'")
