@@ -18,6 +18,7 @@ MAX_NAME, MAX_DESCRIPTION = 64, 2_048
 """Characters that a tool may have: the APIs of models take no longer name either."""
 
 _MAX_SHOWN = 3
+_STEP = "Correct the texts in overlay.yaml or the YAML of the source, and compile the catalog."
 
 
 def check_definitions(catalog: Catalog, definitions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -35,7 +36,11 @@ def check_definitions(catalog: Catalog, definitions: Sequence[Mapping[str, Any]]
             yield f"{name} has no title"
         if not {"readOnlyHint", "destructiveHint"} & hints.keys():
             yield f"{name} has neither readOnlyHint nor destructiveHint"
-        if len(_effects(catalog, one)) > 1:
+        # What a tool stands for are the names of tools among its values.
+        rules = one["inputSchema"].get("properties", {}).values()
+        values = (value for rule in rules if isinstance(rule, dict) for value in rule.get("enum", ()))
+        tools = (catalog.get(value) for value in values if isinstance(value, str))
+        if len({tool.effect == "read" for tool in tools if tool is not None}) > 1:
             yield f"{name} reads and writes"
         if len(name) > MAX_NAME:
             yield f"{name} has a name of more than {MAX_NAME} characters"
@@ -44,14 +49,6 @@ def check_definitions(catalog: Catalog, definitions: Sequence[Mapping[str, Any]]
         yield from (f"{name} {kind}: {excerpt}" for kind, excerpt in find_prompt_injection(description))
         if others := sorted(names.intersection(re.findall(r"\w+", description)) - {name}):
             yield f"{name} names another tool: {others[0]}"
-
-
-def _effects(catalog: Catalog, definition: Mapping[str, Any]) -> set[bool]:
-    """Return whether the tools that a definition names as values only read: both where some do and some do not."""
-    rules = definition["inputSchema"].get("properties", {}).values()
-    named = (value for rule in rules if isinstance(rule, dict) for value in rule.get("enum", ()))
-    tools = (catalog.get(value) for value in named if isinstance(value, str))
-    return {tool.effect == "read" for tool in tools if tool is not None}
 
 
 def check_directory(tools: MetaTools) -> Iterator[Finding]:
@@ -63,9 +60,5 @@ def check_directory(tools: MetaTools) -> Iterator[Finding]:
             yield Finding("ok", "directory", f"{name}: {counted(len(definitions), 'tool')} as directories want them.")
             continue
         more = f"; and {len(found) - _MAX_SHOWN} more" if len(found) > _MAX_SHOWN else ""
-        yield Finding(
-            "problem",
-            "directory",
-            f"{name}: {'; '.join(found[:_MAX_SHOWN])}{more}.",
-            "Correct the texts in overlay.yaml or the YAML of the source, and compile the catalog.",
-        )
+        text = f"{name}: {'; '.join(found[:_MAX_SHOWN])}{more}."
+        yield Finding("problem", "directory", text, _STEP)

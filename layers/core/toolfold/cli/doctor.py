@@ -1,7 +1,4 @@
-"""``toolfold doctor``: check what a call needs, before an agent does.
-
-The checks of ``toolfold doctor``: each returns findings, and none raises.
-"""
+"""``toolfold doctor``: check what a call needs, before an agent does. A check returns findings, and does not raise."""
 
 from __future__ import annotations
 
@@ -80,7 +77,12 @@ def diagnose(
         directory: whether what ``tools/list`` returns is checked by the rules of directories.
         mistake: a sentence about a settings file that cannot be used, or empty.
     """
-    yield _installation()
+    missing = [
+        extra for extra, modules in _EXTRAS.items() if any(importlib.util.find_spec(name) is None for name in modules)
+    ]
+    without = f", without the extras {', '.join(missing)}" if missing else ""
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("ok", "toolfold", f"{__version__} on Python {version} ({sys.executable}){without}.")
     if mistake:
         yield Finding("problem", "settings", mistake)
     unknown = unknown_names(environment)
@@ -92,7 +94,8 @@ def diagnose(
         yield Finding("problem", "settings", str(error))
         return
     if not mistake:
-        yield Finding("ok", "settings", _changed(environment))
+        names = sorted(name for name in environment if name.startswith("TOOLFOLD_"))
+        yield Finding("ok", "settings", f"set here: {', '.join(names)}." if names else "all have their defaults.")
     yield from _network_variables(environment)
     yield from _cache(settings)
     if settings.oauth_issuer and not offline:
@@ -103,31 +106,19 @@ def diagnose(
     if isinstance(catalog, Finding):
         yield catalog
         return
-    yield Finding(
-        "ok", "catalog", f"{counted(len(catalog), 'tool')} of {', '.join(source.title for source in catalog.sources)}."
-    )
+    titles = ", ".join(source.title for source in catalog.sources)
+    yield Finding("ok", "catalog", f"{counted(len(catalog), 'tool')} of {titles}.")
+    keys = {source.auth.environment for source in catalog.sources if source.auth is not None}
     for source in catalog.sources:
-        yield from _key(source, settings, _without_keys_of_others(environment, catalog, source))
+        # A variable with the key of another source may resemble that of this one.
+        others = keys - ({source.auth.environment} if source.auth is not None else set())
+        yield from _key(source, settings, {name: value for name, value in environment.items() if name not in others})
         if not offline:
             yield _reachable(source, settings, verbose=verbose)
     if directory:
         from toolfold.cli.directory import check_directory
 
         yield from check_directory(meta_tools())
-
-
-def _installation() -> Finding:
-    missing = [
-        extra for extra, modules in _EXTRAS.items() if any(importlib.util.find_spec(name) is None for name in modules)
-    ]
-    without = f", without the extras {', '.join(missing)}" if missing else ""
-    version = ".".join(map(str, sys.version_info[:3]))
-    return Finding("ok", "toolfold", f"{__version__} on Python {version} ({sys.executable}){without}.")
-
-
-def _changed(environment: Mapping[str, str]) -> str:
-    names = sorted(name for name in environment if name.startswith("TOOLFOLD_"))
-    return f"set here: {', '.join(names)}." if names else "all have their defaults."
 
 
 def _network_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -138,12 +129,8 @@ def _network_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("ok", "proxy", f"{place or 'a proxy'} ({proxy}).")
     bundle = next((name for name in _CERTIFICATE_VARIABLES if environment.get(name)), None)
     if bundle is not None and not os.path.exists(environment[bundle]):
-        yield Finding(
-            "problem",
-            "certificates",
-            f"{bundle} names {environment[bundle]}, which does not exist.",
-            f"Correct {bundle}.",
-        )
+        text = f"{bundle} names {environment[bundle]}, which does not exist."
+        yield Finding("problem", "certificates", text, f"Correct {bundle}.")
     elif bundle is not None:
         yield Finding("ok", "certificates", f"those in {environment[bundle]} ({bundle}).")
 
@@ -180,13 +167,6 @@ def _catalog(settings: Settings) -> Catalog | Finding:
         return Finding("problem", "catalog", f"A catalog in S3 needs {error.name}.", install_command("aws"))
 
 
-def _without_keys_of_others(environment: Mapping[str, str], catalog: Catalog, source: Source) -> dict[str, str]:
-    """Return the variables without those that hold keys of other sources: one may resemble that of this source."""
-    others = {other.auth.environment for other in catalog.sources if other.auth is not None}
-    own = {source.auth.environment} if source.auth is not None else set()
-    return {name: value for name, value in environment.items() if name not in others - own}
-
-
 def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
     secrets = SecretProvider(
         AwsClients(), settings.secret_ttl_s, settings.secret_timeout_s, source_keys=settings.source_keys
@@ -200,9 +180,7 @@ def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> 
         text = f"{source.title} has {key} in the place of a key."
         yield Finding("problem", "key", text, _key_step(source, environment))
         return
-    yield Finding(
-        "ok", "key", f"{source.title} has a key; it was not sent." if key else f"{source.title} needs no key."
-    )
+    yield Finding("ok", "key", f"{source.title} {'has a key; it was not sent' if key else 'needs no key'}.")
     if misspelt := _misspelt_key(source, environment):
         yield Finding("note", "key", misspelt)
 
@@ -257,8 +235,7 @@ def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> 
             is_allowed=address_check(settings.private_hosts, source.id, url),
         )
     except TransportError as error:
-        message, step = for_person(to_call_error(error, source, _MAX_BYTES))
-        return Finding("problem", "network", message, step)
+        return Finding("problem", "network", *for_person(to_call_error(error, source, _MAX_BYTES)))
     finally:
         client.close()
     elapsed_ms = round((time.monotonic() - started) * 1000)
@@ -270,35 +247,31 @@ _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
 def run(options: Options) -> int:
     """Print the findings; return 1 if one is a problem."""
+    findings = []
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # the findings say what the log would
     try:
-        findings = _print_findings(options)
+        for finding in diagnose(
+            os.environ,
+            offline=options.offline,
+            verbose=options.verbose,
+            directory=options.directory,
+            mistake=options.mistake,
+        ):
+            findings.append(finding)
+            if not options.json:
+                _print(finding)
     finally:
         logging.disable(disabled)
+    if options.json:
+        print_json([finding._asdict() for finding in findings], indent=2)
     return 1 if any(finding.status == "problem" for finding in findings) else 0
 
 
-def _lines(finding: Finding) -> list[str]:
-    """Return the lines of a finding; on a terminal they end between words."""
+def _print(finding: Finding) -> None:
+    """Print a finding, on a terminal in lines that end between words."""
     beginning = f"{_MARKS[finding.status]} {finding.subject:13} "
     columns = terminal.width() - len(beginning) if terminal.is_terminal(sys.stdout) else sys.maxsize
     texts = [line for text in (finding.text, finding.next_step) if text for line in wrap(text, columns)]
-    return [f"{beginning if not number else '':{len(beginning)}}{text}" for number, text in enumerate(texts)]
-
-
-def _print_findings(options: Options) -> list[Finding]:
-    findings = []
-    for finding in diagnose(
-        os.environ,
-        offline=options.offline,
-        verbose=options.verbose,
-        directory=options.directory,
-        mistake=options.mistake,
-    ):
-        findings.append(finding)
-        if not options.json:
-            print("\n".join(_lines(finding)), flush=True)
-    if options.json:
-        print_json([finding._asdict() for finding in findings], indent=2)
-    return findings
+    for number, text in enumerate(texts):
+        print(f"{'' if number else beginning:{len(beginning)}}{text}", flush=True)
