@@ -51,14 +51,18 @@ class Options(SimpleNamespace):
         raise AttributeError(name)
 
 
-def flag(*names: str, help: str) -> click.Option:
-    """Return an option without a value."""
-    return click.Option(names, is_flag=True, help=help)
+def option(form: str, help: str, **more: Any) -> click.Option:
+    """Return an option.
 
-
-def option(*names: str, metavar: str | None = None, help: str, **more: Any) -> click.Option:
-    """Return an option with a value."""
-    return click.Option(names, metavar=metavar, help=help, **more)
+    Args:
+        form: its names, then what stands for its value: ``-o --output FILE``. Without that and ``more`` it has none.
+        help: what it does.
+        more: its type and default, and others of :class:`click.Option`.
+    """
+    *names, value = form.split()
+    if not value.startswith("-"):
+        return click.Option(names, metavar=value, help=help, **({"type": FILE} if value == "FILE" else {}) | more)
+    return click.Option([*names, value], is_flag=not more, help=help, **more)
 
 
 def argument(name: str, metavar: str, help: str, **more: Any) -> click.Argument:
@@ -120,18 +124,18 @@ class FileName(click.ParamType[Any]):
 FILE, PATH = FileName(), FileName(Path)
 
 FILES = (
-    option("--env-file", metavar="FILE", type=FILE,
-           help="read variables from FILE, lines of NAME=VALUE, unless they are already set"),
-    option("--settings", "settings_file", metavar="FILE", type=FILE,
-           help="read settings from FILE, not from settings.toml in your configuration folder"),
-)  # fmt: skip
+    option("--env-file FILE", "read variables from FILE, lines of NAME=VALUE, unless they are already set"),
+    option(
+        "--settings settings_file FILE", "read settings from FILE, not from settings.toml in your configuration folder"
+    ),
+)
 """Options of every command, before its name or after it."""
 
 ENDPOINT = (
-    option("--endpoint", metavar="URL", help="an endpoint, used instead of this machine: https://example.com/mcp"),
-    option("--token-env", metavar="NAME", help="environment variable with the access token for the endpoint"),
-    option("--key-env", metavar="NAME", help="environment variable with the API key to send to the endpoint"),
-    option("--sign", metavar="REGION", help="sign with AWS credentials, for Access=iam behind a domain of your own"),
+    option("--endpoint URL", "an endpoint, used instead of this machine: https://example.com/mcp"),
+    option("--token-env NAME", "environment variable with the access token for the endpoint"),
+    option("--key-env NAME", "environment variable with the API key to send to the endpoint"),
+    option("--sign REGION", "sign with AWS credentials, for Access=iam behind a domain of your own"),
 )
 """Options of commands that can use an endpoint."""
 

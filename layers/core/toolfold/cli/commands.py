@@ -16,19 +16,16 @@ from toolfold.cli.application import (
     Options,
     ToolName,
     argument,
-    flag,
     option,
 )
-from toolfold.cli.catalog_commands import CATALOG
-from toolfold.cli.source_commands import SOURCE
+from toolfold.cli.catalog_commands import CATALOG, SOURCE
 from toolfold.version import __version__
 
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
-_SUMMARY = "Hundreds of API tools behind three MCP tools: TOOL_LIST, TOOL_GET and TOOL_CALL."
 _PORT = click.IntRange(0, 65535)
 _HOST_HELP = "address to listen on, and name to answer to (default 127.0.0.1)"
-_VERBOSE = flag("-v", "--verbose", help="print each request on stderr: way, time, TLS")
+_VERBOSE = option("-v --verbose", "print each request on stderr: way, time, TLS")
 
 
 def _pairs_hint(words: Sequence[str]) -> str:
@@ -40,34 +37,6 @@ def _pairs_hint(words: Sequence[str]) -> str:
     return f"The arguments of a tool are key=value: {' '.join(pairs)}." if pairs else ""
 
 
-_CALL = Command(
-    "call",
-    "call:run",
-    "call one tool and print its answer",
-    [
-        argument("tool_name", "TOOL_NAME", "as in `toolfold catalog list`", type=ToolName()),
-        argument("arguments", "[key=value]...", "its arguments, or one JSON object; repeat a key for a list", nargs=-1),
-        option("--select", metavar="PARTS", help='a part of the answer, e.g. "close,volume; last 5"'),
-        flag("--fresh", help="ask the source again, even if the answer is cached"),
-        option(
-            "--approval-token", metavar="TOKEN", help="the token of APPROVAL_REQUIRED, for a call that was approved"
-        ),
-        flag("--all", help="print all rows on a terminal too (a file has them anyway)"),
-        option(
-            "--max-tokens", type=int, metavar="N", help="only what a model gets with that limit; no ceiling applies"
-        ),
-        option("-o", "--output", metavar="FILE", type=FILE, help="write the whole answer into a file"),
-        flag("-f", "--force", help="replace the file if it exists"),
-        option("--format", type=Choice(("table", "csv", "json")), help="form of the data (default: by destination)"),
-        flag("--json", help='print {"result": …, "cached": …} or {"error": …}'),
-        flag("--csv", help="the same as --format csv"),
-        _VERBOSE,
-    ],
-    takes_endpoint=True,
-    exclusive=[("all", "max_tokens"), ("format", "json", "csv")],
-    hint=_pairs_hint,
-)
-
 _CLIENT = argument(
     "client",
     "CLIENT",
@@ -76,204 +45,9 @@ _CLIENT = argument(
         ("claude-code", "claude-desktop", "codex", "cursor", "gemini-cli", "lm-studio", "vscode", "windsurf", "zed")
     ),
 )
-_CLIENT_NAME = option("--name", default="toolfold", help="name of the server in the client (default toolfold)")
-_CONFIG = option("--config", type=PATH, metavar="FILE", help="configuration file, if it is not the usual one")
-_YES = flag("--yes", help="change the file without a confirmation")
-
-_INSTALL = Command(
-    "install",
-    "install:run",
-    "add toolfold to Claude Desktop, Claude Code, Cursor or VS Code",
-    [
-        _CLIENT,
-        _CLIENT_NAME,
-        option("--env", metavar="NAME=VALUE", multiple=True, help="another variable for the server; repeatable"),
-        option("--profile", metavar="NAME", default="", help="the profile whose tools the client gets"),
-        _CONFIG,
-        flag("--print", help="print the entry for the configuration, without the key; change nothing"),
-        _YES,
-        option("--access", type=Choice(("iam", "oauth", "open")), help="of the endpoint (default: found by a request)"),
-    ],
-    takes_endpoint=True,
-)
-
-_UNINSTALL = Command(
-    "uninstall",
-    "install:remove",
-    "remove toolfold from the configuration of an MCP client",
-    [_CLIENT, _CLIENT_NAME, _CONFIG, _YES],
-)
-
-_DOCTOR = Command(
-    "doctor",
-    "doctor:run",
-    "check settings, catalog, API key, cache and network",
-    [
-        flag("--offline", help="send nothing"),
-        flag("--directory", help="check what each mode lists by the rules of directories of connectors"),
-        _VERBOSE,
-        flag("--json", help="print a list of {status, subject, text, next_step}"),
-    ],
-    checks_names=False,
-)
-
-_APPROVE = Command(
-    "approve",
-    "approve:run",
-    "approve or deny a call that waits for a person",
-    [
-        argument("token", "TOKEN", "the approval token of the call"),
-        flag("-y", "--yes", help="approve without a question"),
-        flag("--deny", help="deny without a question"),
-    ],
-    exclusive=[("yes", "deny")],
-)
-
-_STDIO = Command(
-    "stdio",
-    "serve:run_stdio",
-    "serve MCP on stdin and stdout, for an agent on this machine",
-    [option("--profile", metavar="NAME", default="", help="the profile whose tools are exposed")],
-)
-
-_SERVE = Command(
-    "serve",
-    "serve:run",
-    "serve MCP over HTTP, through the Lambda handler",
-    [
-        option("--host", default="127.0.0.1", help=_HOST_HELP),
-        option("--port", type=_PORT, default=8080, help="port to listen on (default 8080; 0: any free)"),
-        flag("--any-host", help="answer to every host name, in a container or behind a load balancer; needs --host"),
-    ],
-)
-
-_UI = Command(
-    "ui",
-    "serve:run_ui",
-    "show the catalog and its calls in a browser",
-    [
-        option("--host", default="127.0.0.1", help=_HOST_HELP),
-        option("--port", type=_PORT, default=8790, help="port to listen on (default 8790; 0: any free)"),
-        flag("--no-open", help="open no browser; print the URL only"),
-        option("--log", metavar="FILE", default="", type=FILE, help="show the calls in FILE, a call log, as well"),
-    ],
-)
-
-
-_PROFILES = Group(
-    "profiles",
-    "show which tools each path exposes, and how",
-    [
-        Command("list", "profiles:print_list", "every profile", [flag("--json", help="print JSON")]),
-        Command(
-            "show",
-            "profiles:show",
-            "one profile",
-            [
-                argument("name", "NAME", "the profile; `toolfold profiles list` names them"),
-                flag("--explain", help="show where each value comes from"),
-                flag("--json", help="print JSON"),
-            ],
-        ),
-        Command(
-            "most-used",
-            "profiles:print_most_used",
-            "tools by number of calls",
-            [
-                option("--log", metavar="FILE", type=FILE, default="", help="call log (default: TOOLFOLD_CALL_LOG)"),
-                option("--limit", metavar="N", type=int, default=20, help="most tools to print (default 20)"),
-            ],
-        ),
-    ],
-)
-
-_STATS = Command(
-    "stats",
-    "stats:run",
-    "count what agents do and what it saves, from a log",
-    [
-        argument("files", "[FILE]...", "further log files", nargs=-1, type=FILE),
-        option(
-            "--since",
-            metavar="TIME",
-            help="count lines since then: 30m, 12h, 1d, 2w, or a date or time such as "
-            "2026-01-14 (UTC); default: all of a file, a day of a deployment",
-        ),
-        option("--log", metavar="FILE", multiple=True, type=FILE, help="log files, also .gz; - reads stdin"),
-        option("--stack", metavar="NAME", help="the log of the function of this stack"),
-        option("--log-group", metavar="NAME", help="this log group of CloudWatch"),
-        flag("--json", help="print all figures as JSON"),
-    ],
-    exclusive=[("log", "stack", "log_group"), ("files", "stack", "log_group")],
-)
-
-
-_SETTINGS = Command(
-    "settings",
-    "settings:run",
-    "print every setting, its value and where that comes from",
-    [
-        flag("--set", help="print only settings that are set"),
-        flag("--json", help="print a list of {name, value, default, origin, …}"),
-    ],
-    more="settings:describe_settings",
-    checks_names=False,
-)
-
-
-_CACHE = Group(
-    "cache",
-    "show or clear cached and long answers on this machine",
-    [
-        Command(
-            "info",
-            "cache:info",
-            "print where they are, how many, how large, how old",
-            [flag("--json", help="print a list of {kind, location, answers, total_bytes, …}")],
-        ),
-        Command("clear", "cache:clear", "delete them", [flag("--yes", help="delete without a confirmation")]),
-    ],
-)
-
-_COMPLETION = Command(
-    "completion",
-    "completion:run",
-    "print a completion script for bash, zsh, fish, tcsh or PowerShell",
-    [argument("shell", "SHELL", ", ".join(SHELLS), type=Choice(SHELLS))],
-    checks_names=False,
-)
-
-_MOCK_API = Command(
-    "mock-api",
-    "serve:run_mock_api",
-    "imitate the Alpha Vantage API on this machine, with made-up data",
-    [
-        option("--port", type=_PORT, default=8787, help="port to listen on (default 8787; 0: any free)"),
-        option(
-            "--plan",
-            type=Choice("free"),
-            help="limit requests as the free plan does: 25 a day, one a second (default: none)",
-        ),
-        option(
-            "--latency-ms",
-            type=click.IntRange(0, 10**9),
-            default=0,
-            metavar="N",
-            help="milliseconds before every answer (default 0)",
-        ),
-        option("--catalog", metavar="FILE", type=FILE, help="serve the tools of this compiled catalog"),
-    ],
-)
-
-_HELP = Command(
-    "help",
-    "commands:print_help",
-    "explain a command, or the settings",
-    [argument("words", "[COMMAND]...", "the command; none: all commands", nargs=-1)],
-    checks_names=False,
-)
-
-_DEMO = Command("demo", "serve:run_demo", 'answer "give me aapl price" step by step, offline')
+_CLIENT_NAME = option("--name", "name of the server in the client (default toolfold)", default="toolfold")
+_CONFIG = option("--config FILE", "configuration file, if it is not the usual one", type=PATH)
+_YES = option("--yes", "change the file without a confirmation")
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_given: bool) -> None:
@@ -284,26 +58,217 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_given: bool) -> No
 
 TOOLFOLD = Group(
     "toolfold",
-    _SUMMARY,
+    "Hundreds of API tools behind three MCP tools: TOOL_LIST, TOOL_GET and TOOL_CALL.",
     [
-        _DEMO,
-        _INSTALL,
-        _UNINSTALL,
-        _DOCTOR,
+        Command("demo", "serve:run_demo", 'answer "give me aapl price" step by step, offline'),
+        Command(
+            "install",
+            "install:run",
+            "add toolfold to Claude Desktop, Claude Code, Cursor or VS Code",
+            [
+                _CLIENT,
+                _CLIENT_NAME,
+                option("--env NAME=VALUE", "another variable for the server; repeatable", multiple=True),
+                option("--profile NAME", "the profile whose tools the client gets", default=""),
+                _CONFIG,
+                option("--print", "print the entry for the configuration, without the key; change nothing"),
+                _YES,
+                option(
+                    "--access", "of the endpoint (default: found by a request)", type=Choice(("iam", "oauth", "open"))
+                ),
+            ],
+            takes_endpoint=True,
+        ),
+        Command(
+            "uninstall",
+            "install:remove",
+            "remove toolfold from the configuration of an MCP client",
+            [_CLIENT, _CLIENT_NAME, _CONFIG, _YES],
+        ),
+        Command(
+            "doctor",
+            "doctor:run",
+            "check settings, catalog, API key, cache and network",
+            [
+                option("--offline", "send nothing"),
+                option("--directory", "check what each mode lists by the rules of directories of connectors"),
+                _VERBOSE,
+                option("--json", "print a list of {status, subject, text, next_step}"),
+            ],
+            checks_names=False,
+        ),
         CATALOG,
         SOURCE,
-        _CALL,
-        _APPROVE,
-        _STDIO,
-        _SERVE,
-        _UI,
-        _PROFILES,
-        _STATS,
-        _SETTINGS,
-        _CACHE,
-        _COMPLETION,
-        _MOCK_API,
-        _HELP,
+        Command(
+            "call",
+            "call:run",
+            "call one tool and print its answer",
+            [
+                argument("tool_name", "TOOL_NAME", "as in `toolfold catalog list`", type=ToolName()),
+                argument(
+                    "arguments",
+                    "[key=value]...",
+                    "its arguments, or one JSON object; repeat a key for a list",
+                    nargs=-1,
+                ),
+                option("--select PARTS", 'a part of the answer, e.g. "close,volume; last 5"'),
+                option("--fresh", "ask the source again, even if the answer is cached"),
+                option("--approval-token TOKEN", "the token of APPROVAL_REQUIRED, for a call that was approved"),
+                option("--all", "print all rows on a terminal too (a file has them anyway)"),
+                option("--max-tokens N", "only what a model gets with that limit; no ceiling applies", type=int),
+                option("-o --output FILE", "write the whole answer into a file"),
+                option("-f --force", "replace the file if it exists"),
+                option("--format", "form of the data (default: by destination)", type=Choice(("table", "csv", "json"))),
+                option("--json", 'print {"result": …, "cached": …} or {"error": …}'),
+                option("--csv", "the same as --format csv"),
+                _VERBOSE,
+            ],
+            takes_endpoint=True,
+            exclusive=[("all", "max_tokens"), ("format", "json", "csv")],
+            hint=_pairs_hint,
+        ),
+        Command(
+            "approve",
+            "approve:run",
+            "approve or deny a call that waits for a person",
+            [
+                argument("token", "TOKEN", "the approval token of the call"),
+                option("-y --yes", "approve without a question"),
+                option("--deny", "deny without a question"),
+            ],
+            exclusive=[("yes", "deny")],
+        ),
+        Command(
+            "stdio",
+            "serve:run_stdio",
+            "serve MCP on stdin and stdout, for an agent on this machine",
+            [option("--profile NAME", "the profile whose tools are exposed", default="")],
+        ),
+        Command(
+            "serve",
+            "serve:run",
+            "serve MCP over HTTP, through the Lambda handler",
+            [
+                option("--host", _HOST_HELP, default="127.0.0.1"),
+                option("--port", "port to listen on (default 8080; 0: any free)", type=_PORT, default=8080),
+                option(
+                    "--any-host", "answer to every host name, in a container or behind a load balancer; needs --host"
+                ),
+            ],
+        ),
+        Command(
+            "ui",
+            "serve:run_ui",
+            "show the catalog and its calls in a browser",
+            [
+                option("--host", _HOST_HELP, default="127.0.0.1"),
+                option("--port", "port to listen on (default 8790; 0: any free)", type=_PORT, default=8790),
+                option("--no-open", "open no browser; print the URL only"),
+                option("--log FILE", "show the calls in FILE, a call log, as well", default=""),
+            ],
+        ),
+        Group(
+            "profiles",
+            "show which tools each path exposes, and how",
+            [
+                Command("list", "profiles:print_list", "every profile", [option("--json", "print JSON")]),
+                Command(
+                    "show",
+                    "profiles:show",
+                    "one profile",
+                    [
+                        argument("name", "NAME", "the profile; `toolfold profiles list` names them"),
+                        option("--explain", "show where each value comes from"),
+                        option("--json", "print JSON"),
+                    ],
+                ),
+                Command(
+                    "most-used",
+                    "profiles:print_most_used",
+                    "tools by number of calls",
+                    [
+                        option("--log FILE", "call log (default: TOOLFOLD_CALL_LOG)", default=""),
+                        option("--limit N", "most tools to print (default 20)", type=int, default=20),
+                    ],
+                ),
+            ],
+        ),
+        Command(
+            "stats",
+            "stats:run",
+            "count what agents do and what it saves, from a log",
+            [
+                argument("files", "[FILE]...", "further log files", nargs=-1, type=FILE),
+                option(
+                    "--since TIME",
+                    "count lines since then: 30m, 12h, 1d, 2w, or a date or time such as "
+                    "2026-01-14 (UTC); default: all of a file, a day of a deployment",
+                ),
+                option("--log FILE", "log files, also .gz; - reads stdin", multiple=True),
+                option("--stack NAME", "the log of the function of this stack"),
+                option("--log-group NAME", "this log group of CloudWatch"),
+                option("--json", "print all figures as JSON"),
+            ],
+            exclusive=[("log", "stack", "log_group"), ("files", "stack", "log_group")],
+        ),
+        Command(
+            "settings",
+            "settings:run",
+            "print every setting, its value and where that comes from",
+            [
+                option("--set", "print only settings that are set"),
+                option("--json", "print a list of {name, value, default, origin, …}"),
+            ],
+            more="settings:describe_settings",
+            checks_names=False,
+        ),
+        Group(
+            "cache",
+            "show or clear cached and long answers on this machine",
+            [
+                Command(
+                    "info",
+                    "cache:info",
+                    "print where they are, how many, how large, how old",
+                    [option("--json", "print a list of {kind, location, answers, total_bytes, …}")],
+                ),
+                Command("clear", "cache:clear", "delete them", [option("--yes", "delete without a confirmation")]),
+            ],
+        ),
+        Command(
+            "completion",
+            "completion:run",
+            "print a completion script for bash, zsh, fish, tcsh or PowerShell",
+            [argument("shell", "SHELL", ", ".join(SHELLS), type=Choice(SHELLS))],
+            checks_names=False,
+        ),
+        Command(
+            "mock-api",
+            "serve:run_mock_api",
+            "imitate the Alpha Vantage API on this machine, with made-up data",
+            [
+                option("--port", "port to listen on (default 8787; 0: any free)", type=_PORT, default=8787),
+                option(
+                    "--plan",
+                    "limit requests as the free plan does: 25 a day, one a second (default: none)",
+                    type=Choice("free"),
+                ),
+                option(
+                    "--latency-ms N",
+                    "milliseconds before every answer (default 0)",
+                    type=click.IntRange(0, 10**9),
+                    default=0,
+                ),
+                option("--catalog FILE", "serve the tools of this compiled catalog"),
+            ],
+        ),
+        Command(
+            "help",
+            "commands:print_help",
+            "explain a command, or the settings",
+            [argument("words", "[COMMAND]...", "the command; none: all commands", nargs=-1)],
+            checks_names=False,
+        ),
     ],
     params=[
         click.Option(
