@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -75,42 +75,59 @@ def print_answer(
     Raises:
         ToolfoldError: the data have no such form, or the file cannot be written.
     """
-    data = result.structured["result"]
+    data, structured = result.structured["result"], result.structured
     is_terminal = file is None and terminal.is_terminal(sys.stdout)
-    _print_notices(result.structured, is_remote=is_remote)
-    if form == "structured":
-        structured = {**result.structured, "content": result.blocks} if result.blocks else result.structured
-        if file is None:
-            print_json(structured)
-        else:
-            file.write(_json_line(structured).encode())
-            _print_written(file, data)
-        return
-    if result.blocks:
+    raw = ""
+    if form != "structured":
+        raw = data if isinstance(data, str) else result.text if is_whole else ""
+    _print_notices(structured, is_remote=is_remote)
+    if result.blocks and form != "structured":
         print_notice(f"Not shown: {', '.join(map(_name, result.blocks))}. --json has it as content.")
-    raw = data if isinstance(data, str) else result.text if is_whole else ""
-    if raw:
-        content = _raw(raw, data, form)
-        if is_terminal:
-            _print_lines(content, show_all)
-            return
-    elif form == "table" or (not form and is_terminal):
-        if file is None:
-            _print_tables(data, show_all or not is_terminal)
-            return
-        content = _captured(data)
-    else:
-        is_json = form == "json" or (not form and not _is_table_form(data))
-        # Where stdout lacks characters, escapes keep the value.
-        content = _to_json(data, file is None and not terminal.is_unicode(sys.stdout)) if is_json else _to_csv(data)
+    if not raw and file is None and (form == "table" or (not form and is_terminal)):
+        _print_tables(data, show_all or not is_terminal)
+        return
+    content = _content(result, form, raw, is_file=file is not None)
     if file is not None:
         file.write(content.encode("utf-8", "surrogatepass"))
-        _print_written(file, data)
+        print_notice(f"Wrote {_size(data, file.size)} to {file.path}")
+    elif raw and is_terminal:
+        _print_lines(content, show_all)
+    else:
+        _print_content(content, is_raw=bool(raw))
+        if not is_terminal and form != "structured" and len(content) > max_tokens * _BYTES_PER_TOKEN:
+            size = _size(data, len(content.encode()))
+            print_notice(f"The whole answer: {size}. For a part: --select, or --max-tokens N.")
+
+
+def _content(result: Result, form: str, raw: str, *, is_file: bool) -> str:
+    """Return what is written; ``raw`` is the upstream's own text, or empty."""
+    data = result.structured["result"]
+    ensure_ascii = not is_file and not terminal.is_unicode(sys.stdout)  # escapes keep a value that stdout lacks
+    if form == "structured":
+        structured = {**result.structured, "content": result.blocks} if result.blocks else result.structured
+        return json.dumps(structured, ensure_ascii=ensure_ascii) + "\n"
+    if raw:
+        if form not in ("", "csv" if isinstance(data, str) else "json"):
+            raise ToolfoldError(f"datatype requests the service's own form; leave it out for --format {form}.")
+        return raw
+    if form == "table":
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            _print_tables(data, show_all=True)
+        return text.getvalue()
+    is_json = form == "json" or (not form and not _is_table_form(data))
+    return _to_json(data, ensure_ascii) if is_json else _to_csv(data)
+
+
+def _print_content(content: str, *, is_raw: bool) -> None:
+    """Print data to a file or a pipe; the upstream's own text byte for byte."""
+    binary = getattr(sys.stdout, "buffer", None)
+    if not is_raw or binary is None:
+        print(content, end="")
         return
-    _print_content(content, is_raw=bool(raw))
-    if not is_terminal and len(content) > max_tokens * _BYTES_PER_TOKEN:
-        size = _size(data, len(content.encode()))
-        print_notice(f"The whole answer: {size}. For a part: --select, or --max-tokens N.")
+    sys.stdout.flush()
+    binary.write(content.encode("utf-8", "surrogatepass"))
+    binary.flush()
 
 
 def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
@@ -126,16 +143,12 @@ def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
     if preview:
         full = preview["full"]
         where = full.get("path") or full.get("url")
-        saved = f"; saved as {where}" if where else ""
-        whole = f"({full['tokens']:,} tokens{saved})"
-        print_notice(
-            f"Preview: {preview['rows_shown']:,} of {preview['rows_total']:,} rows; left out: {preview['left_out']}. "
-            + (
-                f"All of it {whole} is more than the endpoint returns; --select returns a part."
-                if is_remote
-                else f"Without --max-tokens it is whole {whole}."
-            )
-        )
+        whole = f"({full['tokens']:,} tokens{f'; saved as {where}' if where else ''})"
+        step = f"Without --max-tokens it is whole {whole}."
+        if is_remote:
+            step = f"All of it {whole} is more than the endpoint returns; --select returns a part."
+        shown = f"Preview: {preview['rows_shown']:,} of {preview['rows_total']:,} rows"
+        print_notice(f"{shown}; left out: {preview['left_out']}. {step}")
 
 
 def _name(block: Mapping[str, Any]) -> str:
@@ -168,13 +181,6 @@ def tables_of(data: Any) -> list[Table]:
     if _has_tables(data):
         return [Table(name, table["columns"], table["rows"]) for name, table in data["tables"].items()]
     return [Table("", data["columns"], data["rows"])]
-
-
-def _raw(text: str, data: Any, form: str) -> str:
-    """Return the upstream's own text."""
-    if form in ("", "csv" if isinstance(data, str) else "json"):
-        return text
-    raise ToolfoldError(f"datatype requests the service's own form; leave it out for --format {form}.")
 
 
 def _to_csv(data: Any) -> str:
@@ -226,10 +232,6 @@ def _to_json(data: Any, ensure_ascii: bool) -> str:
 def _records(table: Table, ensure_ascii: bool) -> str:
     rows = (dict(zip(table.columns, row, strict=False)) for row in table.rows)
     return "[" + ",\n".join(json.dumps(row, ensure_ascii=ensure_ascii) for row in rows) + "]"
-
-
-def _json_line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) + "\n"
 
 
 def _is_flat(data: Any) -> bool:
@@ -288,43 +290,13 @@ def _print_table(table: Table, show_all: bool) -> None:
         print_notice(f"No room for {', '.join(hidden)}: --select the columns you need, or --format csv.")
 
 
-def _captured(data: Any) -> str:
-    """Return what :func:`_print_tables` prints, for a file."""
-    text = io.StringIO()
-    with contextlib.redirect_stdout(text):
-        _print_tables(data, show_all=True)
-    return text.getvalue()
-
-
 def _print_lines(text: str, show_all: bool) -> None:
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     is_cut = not show_all and len(lines) > _MAX_SHOWN
-    for line in _shortened(lines) if is_cut else lines:
-        print(line)
+    print(*([*lines[:_FIRST], "…", *lines[-_LAST:]] if is_cut else lines), sep="\n")
     if is_cut:
         sys.stdout.flush()
         print_notice(f"{_FIRST + _LAST} of {len(lines):,} lines. --all prints all of them; --output FILE writes them.")
-
-
-def _shortened(lines: Sequence[str]) -> Iterator[str]:
-    yield from lines[:_FIRST]
-    yield "…"
-    yield from lines[-_LAST:]
-
-
-def _print_content(content: str, *, is_raw: bool) -> None:
-    """Print data to a file or a pipe; the upstream's own text byte for byte."""
-    binary = getattr(sys.stdout, "buffer", None)
-    if not is_raw or binary is None:
-        print(content, end="")
-        return
-    sys.stdout.flush()
-    binary.write(content.encode("utf-8", "surrogatepass"))
-    binary.flush()
-
-
-def _print_written(file: OutputFile, data: Any) -> None:
-    print_notice(f"Wrote {_size(data, file.size)} to {file.path}")
 
 
 def _size(data: Any, size: int) -> str:

@@ -7,7 +7,6 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from toolfold.cache.factory import check_cache_file
@@ -48,7 +47,7 @@ class Place(NamedTuple):
 
 def info(options: Options) -> int:
     """Print where answers are kept, how many, how large and how old."""
-    places = list(_places(_local_settings()))
+    places = _places(_local_settings())
     if options.json:
         print(json.dumps([place._asdict() for place in places], ensure_ascii=False, indent=2))
     else:
@@ -60,7 +59,7 @@ def info(options: Options) -> int:
 def clear(options: Options) -> int:
     """Delete what toolfold keeps on this machine."""
     settings = _local_settings()
-    places = list(_places(settings))
+    places = _places(settings)
     for place in places:
         print(_line(place))
     local = [place for place in places if place.is_local]
@@ -71,10 +70,16 @@ def clear(options: Options) -> int:
         print("Nothing was deleted.", file=sys.stderr)
         return 1
     for place in local:
-        if place.kind == "cache":
-            _clear_cache(settings)
-        else:
-            _clear_answers(settings)
+        try:
+            if place.kind == "cache":
+                _open_cache(settings).clear()
+            else:
+                delete_answers(settings.offload, _TIMEOUT_S)
+        except (OSError, sqlite3.Error) as error:
+            what = f"The cache {settings.cache}" if place.kind == "cache" else settings.offload
+            raise ToolfoldError(
+                f"{what} cannot be cleared: {getattr(error, 'strerror', None) or error}. Try again."
+            ) from None
     print("Deleted. A server that is running keeps what is in its memory.", file=sys.stderr)
     return 0
 
@@ -85,9 +90,8 @@ def _local_settings() -> Settings:
     return with_local_defaults(settings)
 
 
-def _places(settings: Settings) -> Iterator[Place]:
-    yield _cache_place(settings)
-    yield _answers_place(settings)
+def _places(settings: Settings) -> list[Place]:
+    return [_cache_place(settings), _answers_place(settings)]
 
 
 def _cache_place(settings: Settings) -> Place:
@@ -130,20 +134,6 @@ def _answers_place(settings: Settings) -> Place:
 
 def _open_cache(settings: Settings) -> SQLiteStore:
     return SQLiteStore(settings.cache, settings.cache_file_bytes, _TIMEOUT_S)
-
-
-def _clear_cache(settings: Settings) -> None:
-    try:
-        _open_cache(settings).clear()
-    except (OSError, sqlite3.Error) as error:
-        raise ToolfoldError(f"The cache {settings.cache} cannot be cleared: {error}. Try again.") from None
-
-
-def _clear_answers(settings: Settings) -> None:
-    try:
-        delete_answers(settings.offload, _TIMEOUT_S)
-    except OSError as error:
-        raise ToolfoldError(f"{settings.offload} cannot be cleared: {error.strerror or error}. Try again.") from None
 
 
 def _line(place: Place) -> str:

@@ -26,8 +26,15 @@ def compile_catalog(options: Options) -> int:
     with progress.steps() as steps:
         compiled, left_out, notes, _ = compile_sources(options.folder, progress=steps.start)
     current = read_output_file(path)
-    _print_left_out(left_out)
-    _print_notes(notes, is_whole=options.notes)
+    if left_out:
+        print(*left_out[:_MAX_SHOWN], sep="\n", file=sys.stderr)
+        more = f", of which {_MAX_SHOWN} are shown" if len(left_out) > _MAX_SHOWN else ""
+        rest = f"{more}: the others compile. `toolfold catalog lint` lists all."
+        print(f"{len(left_out)} left out{rest}", file=sys.stderr)
+    if notes and options.notes:
+        print(*notes, sep="\n", file=sys.stderr)
+    elif notes:
+        print(f"{len(notes)} notes about parts that are left out of tools; --notes prints them.", file=sys.stderr)
     for finding in lint.find_secrets(options.folder):
         print(finding, file=sys.stderr)
     if options.check:
@@ -37,41 +44,18 @@ def compile_catalog(options: Options) -> int:
         print(f"{path} is up to date with {options.folder}.")
         return 0
     replace_catalog_file(path, compiled)
-    tools = len(json.loads(compiled)["tools"])
-    size = output.counted(tools, "tool")
-    print(f"{path}: {size}, {len(compiled.encode()):,} bytes{'' if current != compiled else ', unchanged'}")
-    if tools >= _MANY_TOOLS:
-        _note_semantic_postings(compiled)
-    return 0
-
-
-def _note_semantic_postings(compiled: str) -> None:
-    """Tell how imported tools are found by more words, where what that needs is not installed."""
-    sources = json.loads(compiled)["sources"].values()
-    if any(source["kind"] in IMPORTERS for source in sources) and not semantic_index.is_available():
+    catalog = json.loads(compiled)
+    tools = len(catalog["tools"])
+    unchanged = ", unchanged" if current == compiled else ""
+    print(f"{path}: {output.counted(tools, 'tool')}, {len(compiled.encode()):,} bytes{unchanged}")
+    is_imported = any(source["kind"] in IMPORTERS for source in catalog["sources"].values())
+    if tools >= _MANY_TOOLS and is_imported and not semantic_index.is_available():
         print(
             "Imported tools are found by the words of their texts. To find them by words near in meaning as well: "
             f"{semantic_index.INSTALL}",
             file=sys.stderr,
         )
-
-
-def _print_notes(notes: list[str], *, is_whole: bool) -> None:
-    """Print what tools of imported sources lack, or how many such notes there are."""
-    if notes and is_whole:
-        print(*notes, sep="\n", file=sys.stderr)
-    elif notes:
-        print(f"{len(notes)} notes about parts that are left out of tools; --notes prints them.", file=sys.stderr)
-
-
-def _print_left_out(problems: list[str]) -> None:
-    """Print how many operations of imported sources are not tools, and the first of them."""
-    if problems:
-        print(*problems[:_MAX_SHOWN], sep="\n", file=sys.stderr)
-        more = f", of which {_MAX_SHOWN} are shown" if len(problems) > _MAX_SHOWN else ""
-        print(
-            f"{len(problems)} left out{more}: the others compile. `toolfold catalog lint` lists all.", file=sys.stderr
-        )
+    return 0
 
 
 def lint_catalog(options: Options) -> int:

@@ -18,7 +18,6 @@ from toolfold.results import tokens
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.exposure.exposed_tools import ExposedTools
-    from toolfold.meta_tools.dispatcher import MetaTools
 
 _TOKENS = "tokens (estimate)"
 """Heading: the count is the server's own, within some percent of a tokenizer's."""
@@ -27,21 +26,15 @@ _MAX_NAMES = 20
 """Names of tools that are shown in one line."""
 
 
-def _exposed(tools: MetaTools, name: str) -> ExposedTools:
-    return select(tools, name)
-
-
 def print_list(options: Options) -> int:
     """Print the profiles."""
     tools = output.meta_tools()
-    rows = [_row(_exposed(tools, name)) for name in profile_names(tools.catalog())]
+    rows = [_row(select(tools, name)) for name in profile_names(tools.catalog())]
     if options.json:
         output.print_json(rows)
         return 0
-    shown = [
-        [row["profile"], row["mode"], row["tools"], row["definitions"], row["tokens"], row["title"]] for row in rows
-    ]
-    terminal.print_table(["profile", "mode", "tools", "definitions", _TOKENS, "title"], shown)
+    names = ("profile", "mode", "tools", "definitions", _TOKENS, "title")
+    terminal.print_table(names, [list(row.values()) for row in rows])
     return 0
 
 
@@ -63,15 +56,14 @@ def _row(exposed: ExposedTools) -> dict[str, Any]:
 def show(options: Options) -> int:
     """Print one profile."""
     tools = output.meta_tools()
-    exposed = _exposed(tools, options.name)
+    exposed = select(tools, options.name)
     values = _values(tools.catalog(), exposed)
     if options.json:
         output.print_json({**_row(exposed), **{key: dict(value) for key, value in values.items()}})
         return 0
     if options.explain:
-        terminal.print_table(
-            ["setting", "value", "from"], [[key, _text(value["value"]), value["from"]] for key, value in values.items()]
-        )
+        rows = [[key, _text(value["value"]), value["from"]] for key, value in values.items()]
+        terminal.print_table(["setting", "value", "from"], rows)
         return 0
     row = _row(exposed)
     names = [definition["name"] for definition in exposed.every_definition()]

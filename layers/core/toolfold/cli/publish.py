@@ -45,8 +45,13 @@ def run(options: Options) -> int:
 
 
 def _read_content(options: Options) -> bytes:
+    """Return the catalog in a file, or that of the sources in a folder if it has no findings."""
     if options.folder is not None:
-        return _compile(options.folder, is_refreshed=options.refresh)
+        settings = Settings.from_environment()
+        refreshes = refreshes_of(options.folder, settings, tell) if options.refresh else []
+        content = prepare_catalog(options.folder, AllowList.from_settings(settings), refreshes)
+        tell(f"Compiled {options.folder}: no findings.")
+        return content
     if options.refresh:
         raise ToolfoldError("--refresh reads the sources of a folder: name it with --folder.")
     path = Path(os.path.relpath(options.file or bundled_path()))
@@ -54,29 +59,10 @@ def _read_content(options: Options) -> bytes:
         content = path.read_bytes()
     except OSError as error:
         raise ToolfoldError(f"{path} cannot be read: {error.strerror}.") from None
-    _check_fresh(path, content)
-    return content
-
-
-def _compile(folder: Path, *, is_refreshed: bool) -> bytes:
-    """Return the catalog of the sources in ``folder``, if it has no findings."""
-    settings = Settings.from_environment()
-    refreshes = refreshes_of(folder, settings, tell) if is_refreshed else []
-    content = prepare_catalog(folder, AllowList.from_settings(settings), refreshes)
-    tell(f"Compiled {folder}: no findings.")
-    return content
-
-
-def _check_fresh(path: Path, content: bytes) -> None:
-    """Check that a catalog beside the YAML of its sources was compiled from it.
-
-    Raises:
-        ToolfoldError: it was not.
-    """
-    if not any(path.parent.glob("*/source.yaml")):
-        return
-    if compile_folder(path.parent).encode() != content:
+    # A catalog beside the YAML of its sources must be compiled from it.
+    if any(path.parent.glob("*/source.yaml")) and compile_folder(path.parent).encode() != content:
         raise ToolfoldError(
             f"{path} is out of date. Run `toolfold catalog compile --folder {path.parent}` first, or publish a copy of "
             "it with --file."
         )
+    return content

@@ -16,8 +16,8 @@ from typing import Any
 
 from toolfold.build import catalog_bucket
 from toolfold.build.catalog_bucket import CatalogBucket, explained
-from toolfold.build.catalog_diff import CatalogDiff, compare
-from toolfold.build.pointer import Author, Pointer, Version, Writer
+from toolfold.build.catalog_diff import compare
+from toolfold.build.pointer import Author, Version, Writer
 from toolfold.build.publisher import (
     Outcome,
     check_catalog,
@@ -158,25 +158,15 @@ def list_versions(options: Options) -> int:
     with explained(what, options.bucket_owner):
         pointer, _ = read_current(bucket)
     if options.json:
-        _print_json(bucket, pointer)
-    else:
-        _print_table(pointer)
-    return 0
-
-
-def _print_json(bucket: CatalogBucket, pointer: Pointer) -> None:
-    listed = [as_json(version, current=number == 0) for number, version in enumerate(pointer.versions)]
-    output.print_json(
-        {
-            "location": bucket.location,
-            "versions": listed,
-            "automatic": pointer.automatic,
-            "checked_at": pointer.checked_at or None,
-        }
-    )
-
-
-def _print_table(pointer: Pointer) -> None:
+        output.print_json(
+            {
+                "location": bucket.location,
+                "versions": [as_json(one, current=number == 0) for number, one in enumerate(pointer.versions)],
+                "automatic": pointer.automatic,
+                "checked_at": pointer.checked_at or None,
+            }
+        )
+        return 0
     rows = []
     for number, version in enumerate(pointer.versions):
         note = "current" if number == 0 else "withdrawn" if version.withdrawn else ""
@@ -185,6 +175,7 @@ def _print_table(pointer: Pointer) -> None:
     terminal.print_table(("version", "published_at", "tools", "note", "writer", "published_by"), rows)
     if pointer.checked_at:
         tell(f"The schedule found it up to date at {pointer.checked_at}.")
+    return 0
 
 
 def print_diff(options: Options) -> int:
@@ -225,25 +216,20 @@ def _print_comparison(before: bytes, after: bytes, *, as_json: bool) -> int:
     if as_json:
         output.print_json({"before": hashes[0], "after": hashes[1], **dataclasses.asdict(diff)})
         return 0
-    _print_diff(diff, short(hashes[0]), short(hashes[1]))
-    return 0
-
-
-def _print_diff(diff: CatalogDiff, before: str, after: str) -> None:
     if diff.is_empty:
-        print(f"{before} and {after} are equal.")
-        return
-    print(f"{before} → {after}")
-    for line in diff.sources:
-        print(f"~ source {line}")
-    for mark, names in (("-", diff.removed), ("+", diff.added)):
-        for name in names:
-            print(f"{mark} {name}")
-    for name, fields in diff.changed.items():
-        print(f"~ {name}: {', '.join(fields)}")
-    if diff.is_search_changed:
-        print("~ the search: synonyms, spellings or the index")
+        print(f"{short(hashes[0])} and {short(hashes[1])} are equal.")
+        return 0
+    print(f"{short(hashes[0])} → {short(hashes[1])}")
+    for line in (
+        *(f"~ source {source}" for source in diff.sources),
+        *(f"- {name}" for name in diff.removed),
+        *(f"+ {name}" for name in diff.added),
+        *(f"~ {name}: {', '.join(fields)}" for name, fields in diff.changed.items()),
+        *(["~ the search: synonyms, spellings or the index"] if diff.is_search_changed else ()),
+    ):
+        print(line)
     tell(f"{len(diff.added)} added, {len(diff.removed)} removed, {len(diff.changed)} changed.")
+    return 0
 
 
 def roll_back_catalog(options: Options) -> int:
