@@ -182,7 +182,8 @@ class _Help(click.Command):
             prose = [line for line in lines if not line.startswith(" ")]
             if prose:
                 formatter.write_text(" ".join(prose))
-            rows = list(_entries(lines[len(prose) :]))
+            entries = filter(None, map(_ENTRY.fullmatch, lines[len(prose) :]))
+            rows = [(entry["name"], entry["text"] or "") for entry in entries]
             with formatter.indentation():
                 formatter.write_dl(rows, col_max=formatter.width // 2) if rows else None
 
@@ -194,13 +195,6 @@ def _texts() -> dict[str, dict[str, str]]:
 
     content = importlib.resources.files("toolfold.cli").joinpath("help.toml").read_text(encoding="utf-8")
     return tomllib.loads(content)
-
-
-def _entries(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield name and meaning of each entry, which are two or more spaces apart."""
-    for line in lines:
-        if match := _ENTRY.fullmatch(line):
-            yield match["name"], match["text"] or ""
 
 
 def _show_help(ctx: click.Context, _: click.Parameter, is_given: bool) -> None:
@@ -270,15 +264,13 @@ class Command(_Help):
 
     def _options(self, ctx: click.Context) -> Options:
         """Return the options of this command, and those before its name that it does not have itself."""
-        options = Options(**dict.fromkeys(parameter.name for parameter in (*ENDPOINT, *FILES)))
-        contexts = [ctx]
-        while contexts[-1].parent is not None:
-            contexts.append(contexts[-1].parent)
-        for context in reversed(contexts):
-            known = vars(options)
-            known.update({name: value for name, value in context.params.items()
-                          if value is not None or name not in known})  # fmt: skip
-        return options
+        known: dict[str, Any] = dict.fromkeys(str(parameter.name) for parameter in (*ENDPOINT, *FILES))
+        context: click.Context | None = ctx
+        while context is not None:
+            given = {name: value for name, value in context.params.items() if known.get(name) is None}
+            known |= given
+            context = context.parent
+        return Options(**known)
 
     def _check(self, options: Options, ctx: click.Context) -> None:
         for group in self.exclusive:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.cli import answers, output, progress
 from toolfold.cli.application import Options
 from toolfold.cli.files import OutputFile
+from toolfold.cli.log_lines import print_trace
 from toolfold.cli.remote import WHOLE_TOKENS, RemoteTools
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
 
@@ -23,32 +24,26 @@ def run(options: Options) -> int:
     if options.output not in (None, "-"):
         file = OutputFile(options.output, overwrite=options.force)
     if options.endpoint:
-        return _call_remotely(options, file)
+        with RemoteTools(options) as remote:
+            result = _call(options, remote, _call_arguments(options, None))
+        return _print(options, result, file, WHOLE_TOKENS)
     app = output.make_app()
     tools = app.server.tools
     arguments = _call_arguments(options, tools)
     if options.verbose:
-        from toolfold.cli import verbose
-
-        verbose.observe(app)
-    with progress.waiting(f"Waiting for {options.tool_name} …"):
-        result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
-    needs_approval = result.is_error and result.structured["error"]["code"] == ApprovalRequired.code
-    if needs_approval:
+        app.executor.resources.http_client.on_request = print_trace
+    result = _call(options, tools, arguments)
+    if result.is_error and result.structured["error"]["code"] == ApprovalRequired.code:
         from toolfold.cli.approve import approve_here
 
         if token := approve_here(app, result.structured["error"]):
-            arguments["approval_token"] = token
-            with progress.waiting(f"Waiting for {options.tool_name} …"):
-                result = tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
+            result = _call(options, tools, {**arguments, "approval_token": token})
     return _print(options, result, file, app.settings.max_tokens)
 
 
-def _call_remotely(options: Options, file: OutputFile | None) -> int:
-    """Call the tool of an endpoint."""
-    with RemoteTools(options) as tools, progress.waiting(f"Waiting for {options.tool_name} …"):
-        result = tools.call("TOOL_CALL", _call_arguments(options, None), whole=options.max_tokens is None)
-    return _print(options, result, file, WHOLE_TOKENS)
+def _call(options: Options, tools: MetaTools | RemoteTools, arguments: dict[str, Any]) -> Result:
+    with progress.waiting(f"Waiting for {options.tool_name} …"):
+        return tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
 
 
 def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]:
@@ -70,14 +65,10 @@ def _print(options: Options, result: Result, file: OutputFile | None, max_tokens
     """Print or write the answer, or print the error; return the exit code."""
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return output.print_result(result, options.json, options.tool_name)
-    form = (
-        "structured"
-        if options.json
-        else options.format or ("csv" if options.csv else "") or (answers.format_of(file.path) if file else "")
-    )
+    form = options.format or ("csv" if options.csv else "") or (answers.format_of(file.path) if file else "")
     answers.print_answer(
         result,
-        form,
+        "structured" if options.json else form,
         file,
         is_whole=options.max_tokens is None and "preview" not in result.structured,
         show_all=options.all,
@@ -89,9 +80,14 @@ def _print(options: Options, result: Result, file: OutputFile | None, max_tokens
 
 def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | None) -> dict[str, Any]:
     """Parse ``key=value`` words, or one JSON object; a key that is repeated has a list."""
-    if len(words) == 1 and words[0].lstrip().startswith("{"):
-        return _parse_object(words[0])
-    return parse_pairs(words, lambda word: f"; e.g. toolfold call {_example(tool_name, word, tools)}")
+    if len(words) != 1 or not words[0].lstrip().startswith("{"):
+        return parse_pairs(words, lambda word: f"; e.g. toolfold call {_example(tool_name, word, tools)}")
+    try:
+        return dict(json.loads(words[0]))
+    except (ValueError, RecursionError) as error:
+        raise ToolfoldError(
+            f'The arguments are not valid JSON: {error}. Write them as \'{{"symbol": "IBM"}}\', or as symbol=IBM'
+        ) from None
 
 
 def parse_pairs(words: Sequence[str], example: Callable[[str], str] = lambda _: ".") -> dict[str, Any]:
@@ -111,16 +107,6 @@ def parse_pairs(words: Sequence[str], example: Callable[[str], str] = lambda _: 
             raise ToolfoldError(f"Arguments are key=value, not {word!r}{example(word)}")
         values.setdefault(key, []).append(value)
     return {key: found[0] if len(found) == 1 else found for key, found in values.items()}
-
-
-def _parse_object(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ToolfoldError(
-            f'The arguments are not valid JSON: {error}. Write them as \'{{"symbol": "IBM"}}\', or as symbol=IBM'
-        ) from None
-    return dict(found)
 
 
 def _example(tool_name: str, word: str, tools: MetaTools | None) -> str:

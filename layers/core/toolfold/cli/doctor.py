@@ -20,6 +20,7 @@ from toolfold.cli import terminal
 from toolfold.cli.application import Options
 from toolfold.cli.environment import install_command
 from toolfold.cli.error_text import for_person
+from toolfold.cli.log_lines import print_trace
 from toolfold.cli.output import Finding, counted, meta_tools, print_json
 from toolfold.cli.terminal import wrap
 from toolfold.errors import CallError, SettingsError
@@ -219,8 +220,6 @@ def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> 
     parts = urlsplit(url)
     client = HttpClient()
     if verbose:
-        from toolfold.cli.verbose import print_trace
-
         client.on_request = print_trace
     started = time.monotonic()
     try:

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO, cast
 
 from toolfold.errors import CallError, ToolfoldError
@@ -57,12 +57,17 @@ class EncodingStream:
         Raises:
             OutputError: there is no space, or the device fails.
         """
-        # stderr does not fail at a character that its encoding lacks: it would write an escape.
+        from toolfold.cli.terminal import is_unicode  # by the first text: stdio prints none
+        from toolfold.text_safety import to_encoding
+
         with _output_errors():
             try:
-                self._stream.write(text if text.isascii() or self._has_all_characters() else self._encodable(text))
-            except UnicodeEncodeError:  # half of a surrogate pair
-                self._stream.write(self._encodable(text))
+                # stderr does not fail at a character that its encoding lacks: it would write an escape.
+                if not text.isascii() and not is_unicode(self._stream):
+                    raise UnicodeError
+                self._stream.write(text)
+            except UnicodeError:  # also half of a surrogate pair
+                self._stream.write(to_encoding(text, self._stream.encoding))
         return len(text)
 
     def flush(self) -> None:
@@ -73,16 +78,6 @@ class EncodingStream:
         """
         with _output_errors():
             self._stream.flush()
-
-    def _has_all_characters(self) -> bool:
-        from toolfold.cli.terminal import is_unicode  # by the first such text: stdio prints none
-
-        return is_unicode(self._stream)
-
-    def _encodable(self, text: str) -> str:
-        from toolfold.text_safety import to_encoding
-
-        return to_encoding(text, self._stream.encoding)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write several texts."""
@@ -128,7 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     with safe_streams():
         try:
-            code = _exit_code(_command(list(sys.argv[1:] if argv is None else argv)))
+            code = _exit_code(list(sys.argv[1:] if argv is None else argv))
         except OutputError:  # of stderr
             code = 1
         except Exception:  # noqa: BLE001 - Python itself would print it after the streams are as before
@@ -139,17 +134,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _command(arguments: list[str]) -> Callable[[], int]:
-    """Return what runs the command. Started by an agent that waits, ``stdio`` does not wait for click."""
+def _run(arguments: list[str]) -> int:
+    """Run the command. Started by an agent that waits, ``stdio`` does not wait for click."""
     if arguments == ["stdio"] or (arguments[:2] == ["stdio", "--profile"] and len(arguments) == 3):
-        return lambda: _serve_stdio("".join(arguments[2:]))
-    return lambda: _parse_and_run(arguments)
+        from toolfold.transports import stdio
 
-
-def _serve_stdio(profile: str) -> int:
-    from toolfold.transports import stdio
-
-    return stdio.run(profile, from_file=use_settings_file())
+        return stdio.run("".join(arguments[2:]), from_file=use_settings_file())
+    return _parse_and_run(arguments)
 
 
 def _parse_and_run(arguments: Sequence[str]) -> int:
@@ -170,10 +161,10 @@ def _parse_and_run(arguments: Sequence[str]) -> int:
         return 2
 
 
-def _exit_code(run: Callable[[], int]) -> int:
-    """Return the exit code of ``run``, after printing the error that it raises to stderr."""
+def _exit_code(arguments: list[str]) -> int:
+    """Run the command and return its exit code, after printing the error that it raises to stderr."""
     try:
-        code = run()
+        code = _run(arguments)
         if sys.stdout is not None:  # an error of stdout is raised here, not at the exit of Python
             sys.stdout.flush()
         return code

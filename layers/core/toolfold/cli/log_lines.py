@@ -1,16 +1,21 @@
-"""Log lines for a person at a terminal: one for each request of a server, and one for each kind of warning."""
+"""Lines for a person at a terminal: one for a request of a server, one for a kind of warning; and ``--verbose``."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from toolfold.cli import terminal
 from toolfold.cli.output import print_wrapped
+
+if TYPE_CHECKING:
+    from toolfold.network.trace import RequestTrace
 
 _LOGGER = "toolfold"
 
@@ -66,3 +71,25 @@ def one_warning_of_each_kind() -> Iterator[None]:
         logging.lastResort = before
         if more := sum(handler.counts.values()) - len(handler.counts):
             print_wrapped(f"{more} more {'warnings' if more > 1 else 'warning'} of the same kind.")
+
+
+def print_trace(trace: RequestTrace) -> None:
+    """Print what happened to one request: never its path, its query or a key."""
+    lines = [("request", f"{trace.method} {trace.origin} (path and query are not shown)")]
+    lines.append(("proxy", trace.proxy or "none"))
+    if trace.addresses:
+        lines.append(("address", f"{', '.join(trace.addresses)}{' (open connection)' if trace.is_reused else ''}"))
+    steps = ", ".join(f"{name} {seconds * 1000:.1f}" for name, seconds in trace.steps)
+    lines.append(("time in ms", f"{steps}{', ' if steps else ''}total {trace.total_s * 1000:.1f}"))
+    if trace.origin.startswith("https:"):
+        from toolfold.network.sockets import ca_bundle  # and ssl, which a command without a request does not wait for
+
+        variable, path = ca_bundle(os.environ)
+        lines.append(("tls", trace.tls or "no connection"))
+        lines.append(("trusted", f"{path} ({variable or 'of certifi: no variable is set'})"))
+    if trace.status:
+        lines.append(("response", f"HTTP status {trace.status}, {trace.body_bytes:,} bytes"))
+    if trace.causes:
+        lines.append(("failed", " < ".join(trace.causes)))
+    for name, text in lines:
+        print_wrapped(f"* {name:10} {text}", "*            ")
