@@ -14,7 +14,7 @@ import pytest
 from tests.support import built_function
 from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT, BuiltFunction
 from tests.support.lambda_runtime import LambdaRuntime
-from toolfold.explorer.answers import SECURITY_HEADERS
+from toolfold.explorer.page import SECURITY_HEADERS
 
 HOST = "id.execute-api.us-east-1.amazonaws.com"
 PAGE_MODULES = "toolfold.explorer"

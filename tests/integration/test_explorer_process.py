@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.raw_http import exchange, post
-from toolfold.explorer.answers import SECURITY_HEADERS
+from toolfold.explorer.page import SECURITY_HEADERS
 from toolfold.explorer.static_files import FOLDER
 from toolfold.mock_api.server import MockApi
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.support.explorer import ask, make_router
-from toolfold.explorer.answers import SECURITY_HEADERS
+from toolfold.explorer.page import SECURITY_HEADERS
 
 ROUTER = make_router()
 

@@ -17,14 +17,12 @@ import secrets
 from typing import TYPE_CHECKING, Protocol
 
 from toolfold.errors import InsufficientScope, IssuerUnavailable
-from toolfold.explorer.answers import LOG_FIELDS, ApiProblem, page_answer
+from toolfold.explorer.page import LOG_FIELDS, ApiProblem, page_answer
 from toolfold.protocol.http import OriginPolicy, Response, is_from_page
 
 if TYPE_CHECKING:
-    from toolfold.explorer.page_request import PageRequest
+    from toolfold.explorer.page import PageRequest
     from toolfold.protocol.http import Authorization
-
-__all__ = ["Access", "DeployedAccess", "LocalAccess"]
 
 API = "ui/api/"
 """Where paths of JSON resources begin."""

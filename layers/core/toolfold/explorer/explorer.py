@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.approval_decision import ApprovalDesk
     from toolfold.explorer.feed import CallFeed
-    from toolfold.explorer.page_request import PageRequest
+    from toolfold.explorer.page import PageRequest
 
 _FREE = "free"
 

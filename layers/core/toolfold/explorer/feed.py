@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.execution.call_log import CallLog
 
-__all__ = ["MAX_ENTRIES", "CallFeed"]
-
 MAX_ENTRIES = 500
 """Calls, and as many requests, that are kept. A page that is open reads each within a second or two."""
 

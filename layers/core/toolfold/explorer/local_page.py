@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolfold.explorer.access import TOKEN_PARAMETER, LocalAccess
-from toolfold.explorer.answers import SECURITY_HEADERS
 from toolfold.explorer.explorer import Explorer
 from toolfold.explorer.feed import CallFeed
+from toolfold.explorer.page import SECURITY_HEADERS
 from toolfold.explorer.router import Router
 
 if TYPE_CHECKING:
     from toolfold.app import App
-
-__all__ = ["LocalPage"]
 
 
 class LocalPage:

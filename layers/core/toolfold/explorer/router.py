@@ -4,14 +4,13 @@
 path                answered by
 ==================  ======================================================
 ``/``               the page, ``static_files``
-``/ui/api/NAME``    the module ``views.NAME``, by its row in ``views.VIEWS``
+``/ui/api/NAME``    the row NAME of ``views.VIEWS``
 ``/ui/FILE``        a file of the page
 ==================  ======================================================
 """
 
 from __future__ import annotations
 
-import importlib
 import logging
 import re
 from collections.abc import Mapping
@@ -20,17 +19,21 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
 from toolfold.explorer.access import API, Access, DeployedAccess
-from toolfold.explorer.answers import LOG_FIELDS, ApiProblem, page_answer, problem_answer, with_security_headers
 from toolfold.explorer.explorer import Explorer
-from toolfold.explorer.page_request import PageRequest, parse_request
+from toolfold.explorer.page import (
+    LOG_FIELDS,
+    SECURITY_HEADERS,
+    ApiProblem,
+    PageRequest,
+    page_answer,
+    parse_request,
+    problem_answer,
+)
 from toolfold.explorer.static_files import StaticFiles
-from toolfold.explorer.views import VIEWS
 from toolfold.protocol.http import Request, Response
 
 if TYPE_CHECKING:
     from toolfold.app import App
-
-__all__ = ["MAX_BODY_BYTES", "Router", "deployed_router"]
 
 logger = logging.getLogger("toolfold")
 
@@ -71,7 +74,8 @@ class Router:
             response = problem_answer(
                 ApiProblem(500, "INTERNAL_ERROR", "toolfold failed on this request.", "Reload the page.")
             )
-        return with_security_headers(_without_body(response) if request.method == "HEAD" else response)
+        response = _without_body(response) if request.method == "HEAD" else response
+        return response._replace(headers=(*response.headers, *SECURITY_HEADERS))
 
     def _respond(self, request: PageRequest) -> Response:
         if request.path.startswith(API):
@@ -85,6 +89,8 @@ class Router:
         )
 
     def _respond_api(self, request: PageRequest, name: str) -> Response:
+        from toolfold.explorer.views import VIEWS  # the files of the page need none of what they import
+
         view = VIEWS.get(name)
         if view is None or (view.is_local_only and not self._explorer.is_local):
             raise ApiProblem(404, "NOT_FOUND", "There is no such resource.", "docs/reference/explorer-api.md has all.")
@@ -92,8 +98,7 @@ class Router:
             raise _wrong_method(view.methods)
         if request.method == "POST":
             _check_body(request)
-        response: Response = importlib.import_module(f"toolfold.explorer.views.{name}").respond(self._explorer, request)
-        return response
+        return view.respond(self._explorer, request)
 
 
 def deployed_router(app: App) -> Router:

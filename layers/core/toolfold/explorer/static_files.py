@@ -15,11 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from toolfold.explorer.answers import LOG_FIELDS, page_answer
-from toolfold.explorer.page_request import PageRequest
+from toolfold.explorer.page import LOG_FIELDS, PageRequest, page_answer
 from toolfold.protocol.http import Headers, Response
-
-__all__ = ["FOLDER", "StaticFiles", "accepts_gzip", "has_etag"]
 
 FOLDER = Path(__file__).parent / "static"
 

@@ -11,17 +11,14 @@ from toolfold.aws.clients import error_code
 from toolfold.errors import ToolfoldError
 from toolfold.execution.approval import iso_time
 from toolfold.execution.approval_decision import AlreadyDecided, CannotDecide
-from toolfold.explorer.answers import ApiProblem, json_answer
-from toolfold.explorer.page_request import invalid
+from toolfold.explorer.page import ApiProblem, invalid, json_answer
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.execution.approval_decision import WaitingCall
     from toolfold.explorer.explorer import Explorer
-    from toolfold.explorer.page_request import PageRequest
+    from toolfold.explorer.page import PageRequest
     from toolfold.protocol.http import Response
-
-__all__ = ["respond"]
 
 _ID = re.compile(r"[0-9a-f]{16}")
 _NOT_LISTED = "Waiting calls in DynamoDB are not listed. Decide about one by its token: toolfold approve TOKEN."

@@ -1,0 +1,192 @@
+"""A request of the page, with its parameters and their limits, and the answers: JSON, plain pages and errors.
+
+A request has what those of MCP do not have: a query, and a path below that of a stage.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from toolfold.protocol.http import Headers, LogFields, Request, Response
+
+LOG_FIELDS: LogFields = {"rpc": "ui"}
+"""What the log of a request has."""
+
+SECURITY_HEADERS: Headers = (
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    # Other pages of this machine are of the same site on every port: they may not load anything from here.
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("permissions-policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+)
+"""On every answer of the explorer, errors included."""
+
+_JSON = ("content-type", "application/json")
+_NO_STORE = ("cache-control", "no-store")
+
+
+class ApiProblem(Exception):
+    """A request of the page that is refused.
+
+    Args:
+        status: The HTTP status.
+        code: A stable code.
+        message: One sentence for a person.
+        next_step: What helps.
+    """
+
+    def __init__(self, status: int, code: str, message: str, next_step: str, *headers: tuple[str, str]) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.next_step = status, code, message, next_step
+        self.headers: Headers = headers
+
+
+def json_answer(document: Any, *headers: tuple[str, str], status: int = 200) -> Response:
+    """Return a response with a JSON body, which no cache keeps unless ``headers`` have a ``cache-control``."""
+    stored = () if any(name == "cache-control" for name, _ in headers) else (_NO_STORE,)
+    body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    return Response(status, (_JSON, *stored, *headers), body, LOG_FIELDS)
+
+
+def problem_answer(problem: ApiProblem) -> Response:
+    """Return the response that describes ``problem`` to the page."""
+    error = {"code": problem.code, "message": problem.message, "next_step": problem.next_step}
+    answer = json_answer({"error": error}, *problem.headers, status=problem.status)
+    return answer._replace(log_fields={**LOG_FIELDS, "refused": str(problem.status)})
+
+
+def page_answer(status: int, title: str, *paragraphs: str, link: tuple[str, str] | None = None) -> Response:
+    """Return a page of plain text for a person; ``link`` is an address and its text."""
+    lines = [f"<p>{html.escape(text)}</p>" for text in paragraphs]
+    if link is not None:
+        lines.append(f'<p><a href="{html.escape(link[0])}">{html.escape(link[1])}</a></p>')
+    body = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+        '<link rel="icon" href="data:,">'
+        f"<title>{html.escape(title)} · toolfold</title></head>\n"
+        f"<body><main><h1>{html.escape(title)}</h1>\n" + "\n".join(lines) + "\n</main></body></html>\n"
+    )
+    fields: LogFields = LOG_FIELDS if status < HTTPStatus.BAD_REQUEST else {**LOG_FIELDS, "refused": str(status)}
+    return Response(status, (("content-type", "text/html; charset=utf-8"), _NO_STORE), body.encode(), fields)
+
+
+MAX_PARAMETERS = 20
+"""Parameters of a query; a view has a handful."""
+
+
+class PageRequest(NamedTuple):
+    """One request. ``repr`` shows neither query nor headers nor body: they may have a token.
+
+    Attributes:
+        method: In capitals.
+        path: What follows :attr:`base_path` and a slash, undecoded: empty for the page, ``ui/api/start`` for a view.
+        base_path: What precedes it, as the stage of an API, without a slash at its end; empty on this machine.
+        query: Name → first value of each parameter, decoded.
+        headers: Names in lower case, in the order received.
+        body: The raw bytes.
+        source: The request as the other parts of toolfold read it.
+    """
+
+    method: str
+    path: str
+    base_path: str
+    query: Mapping[str, str]
+    headers: Headers
+    body: bytes
+    source: Request
+
+    def __repr__(self) -> str:
+        return f"PageRequest(method={self.method!r}, path={self.path!r})"
+
+    def header(self, name: str) -> str | None:
+        """Return the first value of a header, stripped, or None when it is absent."""
+        return self.source.header(name)
+
+    def json(self) -> dict[str, Any]:
+        """Return the body, a JSON object.
+
+        Raises:
+            ApiProblem: It is something else.
+        """
+        try:
+            document = json.loads(self.body)
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            raise invalid("The body must be a JSON object.", "Send one, in UTF-8.")
+        return document
+
+
+def parse_request(event: Mapping[str, Any], request: Request) -> PageRequest:
+    """Return the request of ``event``, which was parsed into ``request``, for the page."""
+    context = event.get("requestContext")
+    # Payload format 1.0 has the path with its stage in the context of the request only.
+    full = context.get("path") if isinstance(context, Mapping) else None
+    whole = full if isinstance(full, str) and full.endswith(request.path) else request.path
+    base_path, separator, below = whole.partition("/ui/")
+    path = f"ui/{below}" if separator else ""
+    return PageRequest(
+        request.method, path, base_path.rstrip("/"), _query(event), request.headers, request.body, request
+    )
+
+
+def _query(event: Mapping[str, Any]) -> dict[str, str]:
+    """Return the first value of each parameter. Payload format 1.0 has them decoded."""
+    query: dict[str, str] = {}
+    if event.get("version") == "2.0":
+        try:
+            pairs = parse_qsl(
+                str(event.get("rawQueryString") or ""), keep_blank_values=True, max_num_fields=MAX_PARAMETERS
+            )
+        except ValueError:
+            raise invalid(f"The query has more than {MAX_PARAMETERS} parameters.", "Send fewer.") from None
+    else:
+        pairs = list((event.get("queryStringParameters") or {}).items())
+    for name, value in pairs:
+        query.setdefault(str(name), str(value))
+    return query
+
+
+def invalid(message: str, next_step: str) -> ApiProblem:
+    """Return the error for a request that cannot be answered as it is."""
+    return ApiProblem(400, "INVALID_REQUEST", message, next_step)
+
+
+def read_text(request: PageRequest, name: str, max_chars: int, *, is_required: bool = False) -> str:
+    """Return a parameter without outer spaces; empty where it is missing.
+
+    Raises:
+        ApiProblem: It is too long; or it is missing, and required.
+    """
+    text = request.query.get(name, "").strip()
+    if is_required and not text:
+        raise invalid(f"The parameter {name} is missing.", f"Send ?{name}=….")
+    if len(text) > max_chars:
+        raise invalid(f"The parameter {name} has {len(text):,} characters.", f"Send at most {max_chars:,} characters.")
+    return text
+
+
+def read_integer(request: PageRequest, name: str, default: int, maximum: int, minimum: int = 0) -> int:
+    """Return a parameter that is a number of at least ``minimum``; numbers above ``maximum`` become that.
+
+    Raises:
+        ApiProblem: It has another form.
+    """
+    text = request.query.get(name, "")
+    if text == "":
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= 15 and int(text) >= minimum):
+        raise invalid(f"The parameter {name} must be a number from {minimum}.", f"Send a number, such as {default}.")
+    return min(int(text), maximum)

@@ -1,0 +1,344 @@
+"""The JSON resources of the page: ``ui/api/NAME`` is answered by a function ``respond_NAME``.
+
+docs/reference/explorer-api.md has an example of each.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from toolfold.catalog.search import closest_names
+from toolfold.explorer.explorer import paid_sources
+from toolfold.explorer.page import LOG_FIELDS, ApiProblem, invalid, json_answer, read_integer, read_text
+from toolfold.explorer.static_files import accepts_gzip, has_etag
+from toolfold.mcp_clients import endpoint_snippets, own_command
+from toolfold.meta_tools.detail_levels import LEVELS
+from toolfold.meta_tools.result import dumps_compact
+from toolfold.meta_tools.tool_get import refusal_of, tool_get
+from toolfold.protocol.http import Headers, Response
+from toolfold.results import tokens
+from toolfold.version import __version__
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
+    from toolfold.explorer.explorer import Explorer
+    from toolfold.explorer.page import PageRequest
+
+_READ_ONLY = (
+    "This page only shows the catalog: the operator has switched calls off (TOOLFOLD_EXPLORER=read-only). "
+    "MCP clients can call the tools."
+)
+
+_MAX_COUNTED = 1000
+"""Tools of a part of a catalog whose definitions are counted; of a larger part, their share of the whole."""
+
+
+def respond_start(explorer: Explorer, request: PageRequest) -> Response:
+    """Return the version, where clients connect, what the page may do, and what the three tools save here."""
+    catalog = explorer.catalog()
+    counts = catalog.counts("source")
+    # Without calls, Try shows the form of a call, to be copied.
+    views = ["start", "catalog", "tool", "ask", "try"]
+    if explorer.is_local:
+        views += ["watch", "approve"]
+    endpoint = explorer.endpoint_for(request)
+    program = own_command() if explorer.is_local else ()
+    return json_answer(
+        {
+            "version": __version__,
+            "endpoint": endpoint,
+            "is_local": explorer.is_local,
+            "calls": explorer.calls_allowed,
+            "why_no_calls": "" if explorer.calls_allowed else _READ_ONLY,
+            "needs_token": explorer.needs_token,
+            "views": views,
+            "catalog": {
+                "hash": catalog.fingerprint,
+                "tools": len(catalog),
+                "sources": [
+                    {
+                        "id": source.id,
+                        "title": source.title,
+                        "kind": source.kind,
+                        "tools": counts.get(source.id, 0),
+                        "needs_key": source.auth is not None,
+                        "has_key": explorer.app.executor.has_own_key(source),
+                    }
+                    for source in catalog.sources
+                ],
+            },
+            "tokens": _saved_tokens(explorer, catalog),
+            "clients": [
+                {**snippet._asdict(), "file": snippet.file or None} for snippet in endpoint_snippets(endpoint, program)
+            ],
+        }
+    )
+
+
+def _saved_tokens(explorer: Explorer, catalog: Catalog) -> dict[str, Any]:
+    """Return the tokens of ``tools/list`` as it answers here, and those of a list of all tools."""
+    listed = explorer.app.server.tools_of("").list_page().tools.decode()
+    definitions = catalog.memoize(("tokens", listed), lambda: tokens.count(listed))
+    every = catalog.definition_tokens or catalog.memoize("definition tokens", lambda: _definition_saved_tokens(catalog))
+    return {
+        "definitions": definitions,
+        "all_definitions": every,
+        "saved_percent": round(100 * (1 - definitions / every), 1) if every else 0.0,
+    }
+
+
+def _definition_saved_tokens(catalog: Catalog) -> int:
+    """Return the tokens of the definitions of all tools, which the compiler has counted for whole catalogs only."""
+    if len(catalog) > _MAX_COUNTED:
+        return catalog.base.definition_tokens * len(catalog) // len(catalog.base)
+
+    pieces = 0
+    for position in range(len(catalog)):
+        tool = catalog.get(catalog.summary(position).name)
+        if tool is not None:
+            description = f"{tool.summary}. {tool.description}"
+            definition = {"name": tool.name, "description": description, "inputSchema": tool.parameters}
+            pieces += tokens.pieces(f"{dumps_compact(definition)},")
+    return tokens.with_margin(pieces)
+
+
+def respond_catalog(explorer: Explorer, request: PageRequest) -> Response:
+    """Return every source with its categories, and every tool in the order of the listing."""
+    catalog = explorer.catalog()
+    is_compressed = accepts_gzip(request.header("accept-encoding") or "")
+    etag = f'"{catalog.fingerprint[:32]}-{len(catalog)}-{__version__}{"-gz" if is_compressed else ""}"'
+    # Requested each time: who may read the page may change.
+    headers: Headers = (("etag", etag), ("cache-control", "private, no-cache"), ("vary", "accept-encoding"))
+    if has_etag(request.header("if-none-match") or "", etag):
+        return Response(304, headers, b"", LOG_FIELDS)
+    plain, compressed = catalog.memoize("explorer catalog", lambda: _encode_catalog(catalog))
+    headers = (("content-type", "application/json"), *headers)
+    if is_compressed:
+        return Response(200, (*headers, ("content-encoding", "gzip")), compressed, LOG_FIELDS)
+    return Response(200, headers, plain, LOG_FIELDS)
+
+
+def _encode_catalog(catalog: Catalog) -> tuple[bytes, bytes]:
+    """Return the answer for one catalog, and the same compressed: 10,000 tools are 2 MB, and a tenth of that."""
+    text = json.dumps(_describe_catalog(catalog), ensure_ascii=False, separators=(",", ":"))
+    plain = text.encode("utf-8", "backslashreplace")
+    return plain, gzip.compress(plain, 6, mtime=0)
+
+
+def _describe_catalog(catalog: Catalog) -> dict[str, Any]:
+    sources = {category.name: category.source for category in catalog.categories}
+    positions, paid = range(len(catalog)), paid_sources(catalog)
+    catalog.prefetch_summaries(positions)
+    return {
+        "hash": catalog.fingerprint,
+        "sources": [
+            {
+                "id": source.id,
+                "title": source.title,
+                "kind": source.kind,
+                "description": source.description,
+                "categories": [
+                    {"id": category.name, "title": category.title}
+                    for category in catalog.categories
+                    if category.source == source.id
+                ],
+            }
+            for source in catalog.sources
+        ],
+        "tools": [
+            {
+                "name": line.name,
+                "source": sources.get(line.category, ""),
+                "category": line.category,
+                "summary": line.summary,
+                "effect": line.effect,
+                "tier": line.access if sources.get(line.category, "") in paid else "",
+            }
+            for line in map(catalog.summary, positions)
+        ],
+    }
+
+
+MAX_QUERY_CHARS = 2000
+MAX_FILTER_CHARS = 200
+DEFAULT_LIMIT, MAX_LIMIT = 50, 200
+_MAX_DIVIDED = 50
+"""Tools whose scores are explained by field: few enough for 60 ms with 10,000 tools."""
+
+
+_DIGITS = 4
+"""Of a number in an answer, which is short as text; the sum of a hundred of them differs by less than 0.01."""
+
+
+def respond_search(explorer: Explorer, request: PageRequest) -> Response:
+    """Return the terms of the request and the tools that match, best first, with the parts of their scores."""
+    query = read_text(request, "q", MAX_QUERY_CHARS)
+    limit = read_integer(request, "limit", DEFAULT_LIMIT, MAX_LIMIT, 1)
+    filters = {field: read_text(request, field, MAX_FILTER_CHARS) for field in ("source", "category")}
+    explainer = explorer.explainer()
+    catalog = explainer.catalog
+    started = time.perf_counter()
+    explained = explainer.search(query, limit, _candidates(catalog, filters), divided=_MAX_DIVIDED)
+    hits: list[dict[str, Any]] = [
+        {
+            "name": catalog.summary(hit.position).name,
+            "score": round(hit.score, _DIGITS),
+            "terms": [
+                {"term": part.term[:MAX_QUERY_CHARS], "field": part.field, "weight": round(part.score, _DIGITS)}
+                for part in hit.parts
+            ],
+        }
+        for hit in explained.hits
+    ]
+    return json_answer(
+        {
+            "query": query,
+            "ms": round((time.perf_counter() - started) * 1000, 2),
+            "terms": [
+                {
+                    "term": term.term,
+                    "weight": round(term.weight, _DIGITS),
+                    "word": term.word,
+                    "corrected_from": term.word if term.is_corrected else None,
+                }
+                for term in explained.terms
+            ],
+            "hits": hits,
+            "total": len(explained.result.hits),
+            "best": explained.result.top_ties,
+            "confidence": explained.result.fit.name.lower(),
+        }
+    )
+
+
+def _candidates(catalog: Catalog, filters: Mapping[str, str]) -> frozenset[int] | None:
+    """Return the positions of the tools that have all values of ``filters``; None where no value is given."""
+    chosen = [
+        frozenset(positions.get(value, ()))
+        for field, value in filters.items()
+        if value
+        for positions in [catalog.positions_of(field)]
+    ]
+    return frozenset.intersection(*chosen) if chosen else None
+
+
+MAX_NAME_CHARS = 200
+
+_OUTLINE = re.compile(r"(?:rows|fields|[\w.]+(?:, [\w.]+)*): (.+)")
+"""A part of what the catalog says of an answer; see ``build.emitter``. Prose of imported tools has another form."""
+
+_COLUMN = re.compile(r"[\w.%() /+-]{1,64}")
+
+
+def respond_tool(explorer: Explorer, request: PageRequest) -> Response:
+    """Return a tool with its schema, example, columns and relations, and what TOOL_GET says at each detail level."""
+    name = read_text(request, "name", MAX_NAME_CHARS, is_required=True)
+    catalog = explorer.catalog()
+    tool = catalog.get(name)
+    if tool is None:
+        closest = closest_names(catalog, name)
+        step = f"Did you mean {' or '.join(closest)}?" if closest else "The page Catalog lists all tools."
+        raise ApiProblem(404, "TOOL_NOT_FOUND", f"No tool is called {name[:80]!a}.", step)
+    texts = {level: tool_get(catalog, {"tool_name": tool.name, "detail": level}).text for level in LEVELS}
+    return json_answer(
+        {
+            "name": tool.name,
+            "title": tool.title,
+            "source": tool.source,
+            "category": tool.category,
+            "effect": tool.effect,
+            "tier": tool.access if tool.source in paid_sources(catalog) else "",
+            "summary": tool.summary,
+            "description": tool.description,
+            "tags": tool.tags,
+            "returns": tool.returns,
+            "needs_approval": tool.needs_approval,
+            "refused": refusal_of(catalog, tool) or None,
+            "schema": tool.parameters,
+            "example": tool.example,
+            "columns": _columns(tool),
+            "relations": _relations(tool),
+            "texts": {level: {"text": text, "tokens": tokens.count(text)} for level, text in texts.items()},
+        }
+    )
+
+
+def _columns(tool: Tool) -> list[str]:
+    """Return the columns of the answer by the names that ``select`` takes; none where the catalog does not say."""
+    found = _OUTLINE.fullmatch(tool.returns.split("; ")[0])
+    names = [] if found is None else found[1].split(",")
+    return names if all(map(_COLUMN.fullmatch, names)) else []
+
+
+def _relations(tool: Tool) -> list[dict[str, Any]]:
+    """Return the relations of the catalog, then what to take for other needs, then what is mentioned only."""
+    relations: list[dict[str, Any]] = [
+        {"kind": kind, "name": other, "via": via[0] if via else ""} for other, kind, *via in tool.relations
+    ]
+    relations += [{"kind": "use_instead", "name": other, "via": need} for need, other in tool.use_instead.items()]
+    return relations + [{"kind": "see_also", "name": other, "via": ""} for other in tool.see_also]
+
+
+MAX_TEXTS = 100
+
+
+def respond_tokens(explorer: Explorer, request: PageRequest) -> Response:
+    """Return the number of tokens of each text, in the order of the texts."""
+    texts = request.json().get("texts")
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise invalid("texts must be a list of texts.", 'Send {"texts": ["…"]}.')
+    if len(texts) > MAX_TEXTS:
+        raise invalid(f"There are {len(texts):,} texts.", f"Send at most {MAX_TEXTS}.")
+    return json_answer({"tokens": [tokens.count(text) for text in texts]})
+
+
+_MAX_NUMBER = 10**15
+
+
+def respond_watch(explorer: Explorer, request: PageRequest) -> Response:
+    """Return what is new after the number ``after``, and the state of all else."""
+    after = read_integer(request, "after", 0, _MAX_NUMBER)
+    if explorer.feed is None:
+        from toolfold.explorer.feed import CallFeed
+
+        return json_answer(CallFeed().snapshot(after))
+    return json_answer(explorer.feed.snapshot(after))
+
+
+def respond_approvals(explorer: Explorer, request: PageRequest) -> Response:
+    """Return the waiting calls, or record a decision about one."""
+    from toolfold.explorer import approvals  # no deployed page has it
+
+    return approvals.respond(explorer, request)
+
+
+class View(NamedTuple):
+    """One resource.
+
+    Attributes:
+        respond: Returns the answer.
+        methods: Methods of the requests that it answers.
+        is_local_only: Whether a deployed page does not have it.
+    """
+
+    respond: Callable[[Explorer, PageRequest], Response]
+    methods: tuple[str, ...] = ("GET", "HEAD")
+    is_local_only: bool = False
+
+
+VIEWS: Mapping[str, View] = {
+    "start": View(respond_start),
+    "catalog": View(respond_catalog),
+    "search": View(respond_search),
+    "tool": View(respond_tool),
+    "tokens": View(respond_tokens, ("POST",)),
+    "watch": View(respond_watch, is_local_only=True),
+    "approvals": View(respond_approvals, ("GET", "HEAD", "POST"), is_local_only=True),
+}
+"""Name → resource."""
