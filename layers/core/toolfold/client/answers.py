@@ -8,8 +8,6 @@ from typing import Any
 
 from toolfold.errors import CALL_ERRORS, CallError, ToolfoldError
 
-__all__ = ["Answer", "ClientError", "OtherCallError", "to_error"]
-
 
 @dataclass(frozen=True)
 class Answer:

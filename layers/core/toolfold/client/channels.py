@@ -14,7 +14,8 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,8 +30,6 @@ from toolfold.version import __version__
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["Channel", "HttpChannel", "StdioChannel", "find_access", "is_forbidden"]
-
 VERSION = STATELESS[-1]
 MAX_RESPONSE_BYTES = 64 << 20
 _META = {
@@ -38,6 +37,9 @@ _META = {
     META_CAPABILITIES: {},
     "io.modelcontextprotocol/clientInfo": {"name": "toolfold-client", "version": __version__},
 }
+OWN_COMMAND = [sys.executable, "-m", "toolfold", "stdio"]
+"""Starts this package's own server."""
+
 _CHUNK_BYTES = 64 << 10
 _MAX_REASON_BYTES = 400
 _KEPT_LINES = 20
@@ -148,7 +150,7 @@ class HttpChannel:
         hint = {
             401: "send an access token, or the API key of the endpoint",
             403: self._reason_of_refusal(response, content),
-            404: _first_line(response, content) or "the path of the endpoint is usually /mcp",
+            404: _plain_text(response, content) or "the path of the endpoint is usually /mcp",
             429: "too many requests at once; try again in some seconds",
         }.get(response.status_code, "it does not answer as an MCP server")
         if 300 <= response.status_code < 400:
@@ -201,10 +203,10 @@ class StdioChannel:
     def __init__(
         self, command: Sequence[str] = (), environment: Mapping[str, str] | None = None, timeout_s: float = 60.0
     ) -> None:
-        self._command = list(command) or [sys.executable, "-m", "toolfold", "stdio"]
+        self._command = list(command) or OWN_COMMAND
         self._timeout_s = timeout_s
         self._ids = itertools.count(1)
-        self._waiting: dict[int, _Response] = {}
+        self._waiting: dict[int, Future[dict[str, Any] | None]] = {}
         self._stderr: deque[str] = deque(maxlen=_KEPT_LINES)
         self._lock = threading.Lock()
         try:
@@ -227,7 +229,7 @@ class StdioChannel:
         """Send a request and return its result. See :class:`Channel`."""
         number = next(self._ids)
         line = _encoded(_message(number, method, params)) + "\n"
-        waiting = self._waiting[number] = _Response()
+        waiting = self._waiting[number] = Future[dict[str, Any] | None]()
         try:
             with self._lock:
                 assert self._process.stdin is not None  # noqa: S101 - it is a pipe
@@ -236,13 +238,14 @@ class StdioChannel:
         except (OSError, ValueError):
             raise self._ended() from None
         try:
-            if not waiting.arrived.wait(self._timeout_s):
-                raise ClientError(f"The server did not answer within {self._timeout_s:g} s.")
+            answer = waiting.result(self._timeout_s)
+        except TimeoutError:
+            raise ClientError(f"The server did not answer within {self._timeout_s:g} s.") from None
         finally:
             self._waiting.pop(number, None)
-        if waiting.answer is None:
+        if answer is None:
             raise self._ended()
-        return _result_of(waiting.answer)
+        return _result_of(answer)
 
     def close(self) -> None:
         """End the process: at the end of its input, or by force after some seconds."""
@@ -268,12 +271,10 @@ class StdioChannel:
             except ValueError:
                 continue
             number = answer.get("id") if isinstance(answer, dict) else None
-            waiting = self._waiting.get(number) if isinstance(number, int) else None
-            if waiting is not None:
-                waiting.answer = answer
-                waiting.arrived.set()
+            if isinstance(number, int) and (waiting := self._waiting.pop(number, None)) is not None:
+                waiting.set_result(answer)
         for waiting in list(self._waiting.values()):
-            waiting.arrived.set()
+            waiting.set_result(None)
 
     def _read_log(self) -> None:
         assert self._process.stderr is not None  # noqa: S101 - it is a pipe
@@ -286,14 +287,6 @@ class StdioChannel:
         return ClientError(
             f"The server has ended (exit code {self._process.returncode}){said}. Open another Client to start it again."
         )
-
-
-class _Response:
-    """A response that is waited for."""
-
-    def __init__(self) -> None:
-        self.arrived = threading.Event()
-        self.answer: dict[str, Any] | None = None
 
 
 def _encoded(message: Mapping[str, Any]) -> str:
@@ -351,7 +344,7 @@ def is_forbidden(response: requests.Response, content: bytes) -> bool:
     return response.status_code == 403 and content.strip() == b'{"message":"Forbidden"}'
 
 
-def _first_line(response: requests.Response, content: bytes) -> str:
+def _plain_text(response: requests.Response, content: bytes) -> str:
     """Return the first line of a plain text: what a server says of a path that it does not have."""
     if not response.headers.get("Content-Type", "").startswith("text/plain"):
         return ""
@@ -360,17 +353,12 @@ def _first_line(response: requests.Response, content: bytes) -> str:
 
 def _last_event(content: bytes) -> bytes:
     """Return the data of the last event that is a response; the events before it are notifications."""
-    for data in reversed(list(_events(content))):
+    for event in reversed(content.replace(b"\r\n", b"\n").split(b"\n\n")):
+        lines = [line[5:].lstrip() for line in event.split(b"\n") if line.startswith(b"data:")]
+        data = b"\n".join(lines)
         if b'"result"' in data or b'"error"' in data:
             return data
     return b""
-
-
-def _events(content: bytes) -> Iterator[bytes]:
-    for event in content.replace(b"\r\n", b"\n").split(b"\n\n"):
-        lines = [line[5:].lstrip() for line in event.split(b"\n") if line.startswith(b"data:")]
-        if lines:
-            yield b"\n".join(lines)
 
 
 def _cause(error: BaseException) -> str:

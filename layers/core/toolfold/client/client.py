@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from toolfold.client.answers import Answer, to_error
-from toolfold.client.channels import Channel, HttpChannel, StdioChannel
+from toolfold.client.channels import OWN_COMMAND, Channel, HttpChannel, StdioChannel
 
 
 class AsyncClient:
@@ -114,11 +114,7 @@ class Client:
     ) -> None:
         self._channel: Channel
         if url == "stdio":
-            own = [*command, *(["--profile", profile] if profile else [])] if command else []
-            if profile and not command:
-                import sys
-
-                own = [sys.executable, "-m", "toolfold", "stdio", "--profile", profile]
+            own = [*(command or OWN_COMMAND), *(["--profile", profile] if profile else [])]
             self._channel = StdioChannel(own, environment, timeout_s)
             return
         sent = dict(headers or {})

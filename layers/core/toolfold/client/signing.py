@@ -12,8 +12,6 @@ from toolfold.client.answers import ClientError
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["Signer", "region_of_address"]
-
 SERVICE = "execute-api"
 _HOST = re.compile(rf"[a-z0-9]+\.{SERVICE}\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?")
 

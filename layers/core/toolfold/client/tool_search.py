@@ -14,8 +14,6 @@ from typing import Any
 from toolfold.client.client import Client
 from toolfold.errors import CallError
 
-__all__ = ["AnthropicToolSearch", "OpenAIToolSearch"]
-
 SEARCH_NAME = "search_tools"
 DEFAULT_TOOLS = 5
 """Tools that a search loads. Each has some hundred tokens."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import json
 import math
 import os
 import stat
@@ -22,6 +21,7 @@ from datetime import UTC, datetime
 from typing import IO, Any
 
 from toolfold.errors import ToolfoldError
+from toolfold.log_analysis.follower import MAX_LINE_BYTES, parse_line
 
 MOST_CALLED = 10
 """Tools that are listed."""
@@ -222,14 +222,6 @@ def _percent(amount: float, number: float) -> float | None:
     return round(100 * amount / number, 1) if number else None
 
 
-MAX_LINE_BYTES = 1 << 20
-"""Longest line that is read: a line of the log has some 500 bytes."""
-
-
-class _LongLine(Exception):
-    """A line has no end within :data:`MAX_LINE_BYTES`."""
-
-
 def read_log(paths: Iterable[str], since: datetime | None) -> Iterator[dict[str, Any]]:
     """Yield the lines of several logs.
 
@@ -246,34 +238,15 @@ def read_log(paths: Iterable[str], since: datetime | None) -> Iterator[dict[str,
             with _open(path) as file:
                 if _is_device(file):
                     raise ToolfoldError(f"{name} is a device, not a log. Name a file, or read a pipe with --log -")
-                yield from read_lines(file, since)
-        except _LongLine:
-            raise ToolfoldError(f"{name} has a line of more than 1 MB, so it is not a log of toolfold.") from None
+                while raw := file.readline(MAX_LINE_BYTES):
+                    if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
+                        raise ToolfoldError(f"{name} has a line of more than 1 MB, so it is not a log of toolfold.")
+                    line = parse_line(raw)
+                    if line is not None and (since is None or _is_since(line.get("timestamp"), since)):
+                        yield line
         except (OSError, EOFError) as error:
             reason = getattr(error, "strerror", None) or str(error) or "it is damaged"
             raise ToolfoldError(f"The log {name} cannot be read: {reason}.") from None
-
-
-def read_lines(stream: IO[bytes] | Any, since: datetime | None) -> Iterator[dict[str, Any]]:
-    """Yield each JSON object of ``stream`` that is written since then.
-
-    A line may begin with something else: ``aws logs tail`` prints the time and the stream before it.
-
-    Raises:
-        _LongLine: a line has more than :data:`MAX_LINE_BYTES`.
-    """
-    while raw := stream.readline(MAX_LINE_BYTES):
-        if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
-            raise _LongLine
-        start = raw.find(b"{")
-        if start < 0:
-            continue
-        try:
-            line = json.loads(raw[start:])
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(line, dict) and (since is None or _is_since(line.get("timestamp"), since)):
-            yield line
 
 
 def _open(path: str) -> contextlib.AbstractContextManager[IO[bytes] | Any]:

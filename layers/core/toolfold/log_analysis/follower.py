@@ -12,13 +12,11 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["MAX_READ_BYTES", "LogFollower"]
-
 MAX_READ_BYTES = 2_000_000
 """Most that one call of :meth:`LogFollower.read` reads: a tenth of a second. The next call goes on."""
 
 MAX_LINE_BYTES = 1 << 20
-"""Longest line that is kept until its end is there."""
+"""Longest line that is read: a line of the log has some 500 bytes."""
 
 _HEAD_BYTES = 64
 """The beginning of a file, by which it is distinguished from another one: its first line has a time."""
@@ -78,19 +76,12 @@ class LogFollower:
         """Return whether the file at the path is missing, shorter, or another one than that which was read."""
         try:
             status = os.stat(self.path)
-        except OSError:
-            return True
-        return (
-            self._identity != (status.st_dev, status.st_ino) or status.st_size < self._offset or self._has_other_head()
-        )
-
-    def _has_other_head(self) -> bool:
-        """Return whether the file begins otherwise: a deleted file's number may be that of the next one."""
-        try:
+            if self._identity != (status.st_dev, status.st_ino) or status.st_size < self._offset:
+                return True
             descriptor = os.open(self.path, _READ)
         except OSError:
-            return False
-        try:
+            return True
+        try:  # a deleted file's number may be that of the next one
             return os.read(descriptor, len(self._head)) != self._head
         finally:
             os.close(descriptor)
@@ -144,12 +135,19 @@ class LogFollower:
         if len(partial) > MAX_LINE_BYTES:
             partial, self._skips = b"", True
         self._partial = partial
-        for raw in complete:
-            start = raw.find(b"{")
-            try:
-                line = json.loads(raw[start:]) if start >= 0 else None
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(line, dict):
-                self.lines += 1
-                yield line
+        for line in filter(None, map(parse_line, complete)):
+            self.lines += 1
+            yield line
+
+
+def parse_line(raw: bytes) -> dict[str, Any] | None:
+    """Return the JSON object of a line, or None where it has none.
+
+    A line may begin with something else: ``aws logs tail`` prints the time and the stream before it.
+    """
+    start = raw.find(b"{")
+    try:
+        line = json.loads(raw[start:]) if start >= 0 else None
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) else None
