@@ -76,15 +76,15 @@ class LogFollower:
         """Return whether the file at the path is missing, shorter, or another one than that which was read."""
         try:
             status = os.stat(self.path)
-            if self._identity != (status.st_dev, status.st_ino) or status.st_size < self._offset:
-                return True
-            descriptor = os.open(self.path, _READ)
         except OSError:
             return True
+        if self._identity != (status.st_dev, status.st_ino) or status.st_size < self._offset:
+            return True
         try:  # a deleted file's number may be that of the next one
-            return os.read(descriptor, len(self._head)) != self._head
-        finally:
-            os.close(descriptor)
+            with open(self.path, "rb", opener=lambda path, _: os.open(path, _READ)) as file:
+                return file.read(len(self._head)) != self._head
+        except OSError:
+            return False
 
     def _read_from(self, path: str, *, is_same: bool) -> bytes | None:
         """Return what follows in the file at ``path``, or None where there is no such file.
