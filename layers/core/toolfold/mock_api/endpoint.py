@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
@@ -38,38 +38,30 @@ def strip_number(key: str) -> str:
     return _NUMBERED.sub("", key)
 
 
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)", text) is not None
-
-
-_TYPES: Mapping[str, Callable[[str], bool]] = {
-    "integer": lambda text: re.fullmatch(r"[+-]?\d{1,9}", text) is not None,
-    "number": _is_number,
-    "boolean": lambda text: text in ("true", "false"),
+_TYPES: Mapping[str, re.Pattern[str]] = {
+    "integer": re.compile(r"[+-]?\d{1,9}"),
+    "number": re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)"),
+    "boolean": re.compile("true|false"),
 }
 _TIMES = {r"\d{4}-\d{2}-\d{2}": "%Y-%m-%d", r"\d{8}T\d{4}": "%Y%m%dT%H%M"}
 """Forms of a text that is refused unless that time exists → how it is read."""
 
 
-def _exists(text: str) -> bool:
+def _accepts(rule: Mapping[str, Any], text: str) -> bool:
+    """Return whether the JSON Schema of one value accepts it as it is written in a query."""
+    kind = str(rule.get("type"))
+    if not text.strip() or (kind in _TYPES and not _TYPES[kind].fullmatch(text)):
+        return False
+    if rule.get("enum") and text not in map(str, rule["enum"]):
+        return False
+    if rule.get("pattern") and re.search(rule["pattern"], text) is None:
+        return False
     for form, reading in _TIMES.items():
         if re.fullmatch(form, text):
             try:
                 datetime.strptime(text, reading)
             except ValueError:
                 return False
-    return True
-
-
-def _accepts(rule: Mapping[str, Any], text: str) -> bool:
-    """Return whether the JSON Schema of one value accepts it as it is written in a query."""
-    kind = rule.get("type")
-    if not text.strip() or not _exists(text) or (str(kind) in _TYPES and not _TYPES[str(kind)](text)):
-        return False
-    if rule.get("enum") and text not in map(str, rule["enum"]):
-        return False
-    if rule.get("pattern") and re.search(rule["pattern"], text) is None:
-        return False
     if kind not in ("integer", "number"):
         return True
     low, high, above = rule.get("minimum"), rule.get("maximum"), rule.get("exclusiveMinimum")
@@ -103,10 +95,6 @@ class Request:
     def text(self, name: str) -> str:
         """Return the first value of a parameter, or an empty string."""
         return next(iter(self.values.get(name, ())), "")
-
-    def all_values(self, name: str) -> tuple[str, ...]:
-        """Return every value of a parameter that may repeat."""
-        return self.values.get(name, ())
 
     def items(self, name: str) -> list[str]:
         """Return the parts of a list separated by commas."""
@@ -151,6 +139,11 @@ class Endpoint:
             return "Global Market Open & Close Status"
         name = self.function.replace("BID_ASK", "BID_AND_ASK").replace("_", " ").title()
         return name.replace("Fmv", "FMV").replace(" And ", " and ")
+
+    @property
+    def refusal(self) -> str:
+        """The name of the error body for values that it refuses."""
+        return "invalid_inputs_news" if self.function == "NEWS_SENTIMENT" else "invalid_call"
 
     @property
     def has_csv(self) -> bool:

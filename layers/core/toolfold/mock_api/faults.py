@@ -163,7 +163,6 @@ def _wrong_length(by: int, fault: Fault) -> Response:
 
 
 def _changed(change: Callable[[list[str]], list[str]], fault: Fault) -> Response:
-    """Return rows with a changed header."""
     return _table(change(fault.columns), as_csv=fault.wants_csv)
 
 
@@ -182,12 +181,10 @@ FAULTS: dict[str, Callable[[Fault], Response]] = {
     "empty_quote": lambda _: json_response({"Global Quote": {}}),
     "empty_list": _empty_list,
     "header_only_csv": lambda fault: csv_response(",".join(fault.columns) + "\n"),
-    "empty_body": lambda _: Response(200, JSON, b""),
-    "empty": lambda _: Response(200, JSON, b""),
-    "http_error": _http(503, "Service Unavailable"),
+    **dict.fromkeys(("empty_body", "empty"), lambda _: Response(200, JSON, b"")),
+    **dict.fromkeys(("http_error", "http503"), _http(503, "Service Unavailable")),
     "http500": _http(500, "Internal Server Error"),
     "http502": _http(502, "Bad Gateway"),
-    "http503": _http(503, "Service Unavailable"),
     "http429": _http(429, "Too Many Requests", ("Retry-After", "7")),
     "http404": _http(404, "Not Found"),
     "redirect": _http(302, "Found", ("Location", "http://elsewhere.example/query")),

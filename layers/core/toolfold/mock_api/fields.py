@@ -30,9 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.mock_api.endpoint import Request, parse_column, strip_number
-from toolfold.mock_api.instruments import Instrument, UnknownSymbol, find_stock, of_kind
+from toolfold.mock_api.instruments import Instrument, Seeded, UnknownSymbol, find_stock, of_kind
 from toolfold.mock_api.prices import trading_day
-from toolfold.mock_api.seeded import Seeded
 
 _MISSING = re.compile(r"\?([^:]*):([\d.]+) (.*)")
 _NUMBERS = re.compile(r"-?[\d.]+ -?[\d.]+( %)?")

@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
+from toolfold.mock_api.instruments import Seeded
 from toolfold.mock_api.prices import Bar
-from toolfold.mock_api.seeded import Seeded
 
 Line = Sequence[float | None]
 Numbers = Mapping[str, float]
@@ -30,10 +30,7 @@ def sma(values: Sequence[float], period: int) -> Line:
 def ema(values: Sequence[float], period: int, weight: float = 0.0) -> Line:
     """Return the exponential moving average, which starts from the mean of the first ``period`` points.
 
-    Args:
-        values: The points.
-        period: How many points it spans.
-        weight: Of a new point; 1 / ``period`` for Wilder's average, by default 2 / (``period`` + 1).
+    The weight of a new point is 1 / ``period`` for Wilder's average, by default 2 / (``period`` + 1).
     """
     if len(values) < period:
         return [None] * len(values)

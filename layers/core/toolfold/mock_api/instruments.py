@@ -1,15 +1,50 @@
-"""What has prices or values. Tickers and names in ``instruments.csv`` are facts, levels are invented."""
+"""What has prices or values. Tickers and names in ``instruments.csv`` are facts, levels are invented.
+
+Random numbers are those of a seed: the same in every process, in every version of Python and on every day.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, TypeVar
 
-from toolfold.mock_api.seeded import Seeded
+T = TypeVar("T")
+
+
+class Seeded:
+    """Random numbers whose seed is a sequence of names.
+
+    Only ``Random.random`` is used: it is the one method whose sequence Python promises to keep between versions.
+    """
+
+    __slots__ = ("random",)
+
+    def __init__(self, *names: object) -> None:
+        digest = sha256("\x1f".join(map(str, names)).encode()).digest()
+        self.random = Random(int.from_bytes(digest[:8], "big")).random  # noqa: S311 - repeatable on purpose
+
+    def uniform(self, low: float, high: float) -> float:
+        """Return a number between ``low`` and ``high``."""
+        return low + (high - low) * self.random()
+
+    def integer(self, low: int, high: int) -> int:
+        """Return an integer from ``low`` to ``high``, both included."""
+        return low + int((high - low + 1) * self.random())
+
+    def choice(self, choices: Sequence[T]) -> T:
+        """Return one of the choices."""
+        return choices[int(len(choices) * self.random())]
+
+    def sample(self, choices: Sequence[T], count: int) -> list[T]:
+        """Return ``count`` different choices, in random order."""
+        pool = list(choices)
+        return [pool.pop(int(len(pool) * self.random())) for _ in range(min(count, len(pool)))]
 
 
 class UnknownSymbol(LookupError):
@@ -25,13 +60,8 @@ class Instrument:
         symbol: Ticker or code, or the function of a series; the seed of the prices.
         level: The price at the beginning of 2026; in dollars for currencies, coins and metals.
         dividend: What a share pays per year.
-        unit: The unit of a series.
-        growth: The trend per year, as a fraction.
-        volatility: The typical move per day, as a fraction.
-        decimals: Decimals of the prices.
-        volume: The typical volume per day.
+        growth, volatility: The trend per year, and the typical move per day, as fractions.
         calendar: ``trading`` (New York), ``weekdays`` or ``every``.
-        first_year: The year in which the history begins.
     """
 
     kind: str
@@ -88,11 +118,7 @@ def of_kind(kind: str) -> list[Instrument]:
 
 
 def find(kind: str, symbol: str) -> Instrument:
-    """Return an instrument of one kind.
-
-    Raises:
-        UnknownSymbol: The table does not list it.
-    """
+    """Return an instrument of one kind; like the functions below it raises :class:`UnknownSymbol`."""
     found = INSTRUMENTS.get((kind, symbol.upper()))
     if found is None:
         raise UnknownSymbol(symbol)
@@ -100,11 +126,7 @@ def find(kind: str, symbol: str) -> Instrument:
 
 
 def find_stock(symbol: str) -> Instrument:
-    """Return the share or fund with this ticker.
-
-    Raises:
-        UnknownSymbol: No market lists it. A pair such as BTCUSD is not a share.
-    """
+    """Return the share or fund with this ticker. A pair such as BTCUSD is not a share."""
     symbol = symbol.upper().replace("BRK.", "BRK-")
     if _MADE_UP.fullmatch(symbol):
         rng = Seeded("made up", symbol)
@@ -115,11 +137,7 @@ def find_stock(symbol: str) -> Instrument:
 
 
 def find_company(symbol: str) -> Instrument:
-    """Return a company.
-
-    Raises:
-        UnknownSymbol: It is unknown, or a fund: those have no company data.
-    """
+    """Return a company. Funds have no company data."""
     found = find_stock(symbol)
     if found.kind == "ETF":
         raise UnknownSymbol(symbol)
@@ -127,21 +145,12 @@ def find_company(symbol: str) -> Instrument:
 
 
 def find_money(code: str) -> Instrument:
-    """Return a currency or coin.
-
-    Raises:
-        UnknownSymbol: It is neither.
-    """
-    kind = "coin" if ("coin", code.upper()) in INSTRUMENTS else "currency"
-    return find(kind, code)
+    """Return a currency or coin."""
+    return find("coin" if ("coin", code.upper()) in INSTRUMENTS else "currency", code)
 
 
 def find_pair(code: str, market: str) -> Instrument:
-    """Return one currency or coin in units of another. A pair with a coin trades every day, any other on weekdays.
-
-    Raises:
-        UnknownSymbol: One of the codes is not known.
-    """
+    """Return one currency or coin in units of another. A pair with a coin trades every day, any other on weekdays."""
     base, quote = find_money(code), find_money(market)
     level, symbol = base.level / quote.level, f"{base.symbol}/{quote.symbol}"
     pair = Instrument("pair", symbol, base.name, level, growth=0, volatility=0.004, decimals=5, calendar="weekdays")
@@ -152,11 +161,7 @@ def find_pair(code: str, market: str) -> Instrument:
 
 
 def find_charted(symbol: str) -> Instrument:
-    """Return what indicators are computed of: a share, a fund, or a pair written as one word (EURUSD).
-
-    Raises:
-        UnknownSymbol: It is not one of them.
-    """
+    """Return what indicators are computed of: a share, a fund, or a pair written as one word (EURUSD)."""
     for code in (one.symbol for kind in ("currency", "coin") for one in of_kind(kind)):
         market = symbol.upper().removeprefix(code)
         if len(market) < len(symbol) and (("currency", market) in INSTRUMENTS or ("coin", market) in INSTRUMENTS):

@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from toolfold.mock_api.instruments import Instrument
-from toolfold.mock_api.seeded import Seeded
+from toolfold.mock_api.instruments import Instrument, Seeded
 
 MONDAY, THURSDAY, FRIDAY, SATURDAY, SUNDAY = 0, 3, 4, 5, 6
 PERSISTENCE = 0.998  # of the distance from the trend: it keeps decades of prices in a plausible range

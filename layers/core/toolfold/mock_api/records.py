@@ -9,10 +9,9 @@ from functools import lru_cache
 from itertools import groupby
 
 from toolfold.mock_api.endpoint import Request, parse_column
-from toolfold.mock_api.instruments import find_company, find_money, find_stock, of_kind
+from toolfold.mock_api.instruments import Seeded, find_company, find_money, find_stock, of_kind
 from toolfold.mock_api.prices import add_months, dividends, is_trading_day, splits, traded_bars, trading_day
 from toolfold.mock_api.responses import AT, MONTHS, Data, RefusedRequest, Row
-from toolfold.mock_api.seeded import Seeded
 
 REPORTING_LAG = timedelta(days=25)  # from the end of a quarter to its report
 FIRST_YEAR = 2006
@@ -33,11 +32,7 @@ _OF_COMPANIES = (*_BY_QUARTER, "OVERVIEW", "EARNINGS_CALL_TRANSCRIPT")
 
 
 def made_up(request: Request) -> Data:
-    """Return made-up rows, newest first, for any tool: as many and of the span of time that the parameters say.
-
-    Raises:
-        UnknownSymbol: The request is about a symbol that does not exist.
-    """
+    """Return made-up rows, newest first, for any tool: as many and of the span of time that the parameters say."""
     endpoint, function = request.endpoint, request.function
     if request.text("symbol") and not endpoint.is_typed:
         (find_company if function in _OF_COMPANIES else find_stock)(request.text("symbol"))
@@ -263,9 +258,7 @@ def news(request: Request) -> Data:
 
 def trades(request: Request) -> Data:
     """Return trades of members of Congress, made up: they must not name a real person."""
-    rows = made_up(request).rows
-    beside = {name: request.text(name).upper() for name in ("symbol", "bioguide_id")}
-    return Data(rows, beside)
+    return Data(made_up(request).rows, {name: request.text(name).upper() for name in ("symbol", "bioguide_id")})
 
 
 BUILDERS: Mapping[str, Callable[[Request], Data]] = {

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from toolfold.mock_api.endpoint import Request, parse_column, strip_number
 from toolfold.mock_api.fields import Cell, is_listed, value_of
-from toolfold.mock_api.seeded import Seeded
+from toolfold.mock_api.instruments import Seeded
 
 JSON, CSV = "application/json", "application/x-download"
 HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
@@ -23,11 +23,7 @@ class Response:
     """One HTTP response.
 
     Attributes:
-        status: HTTP status code.
-        content_type: Value of ``Content-Type``.
-        body: The bytes of the body.
         delay_s: Seconds of silence before the first byte; for ``drip``, how long the body takes.
-        headers: Further headers.
         connection: ``normal``; ``truncated``, the body is shorter than ``Content-Length``; ``closed`` and ``reset`` (a
             TCP reset), no response; ``drip``, the body is sent in small pieces.
         times: How often the body is sent, one after the other.

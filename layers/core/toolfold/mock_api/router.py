@@ -25,20 +25,12 @@ NEWEST_DAY = date(2026, 1, 13)
 KEY = "apikey"
 DEMO_KEY, FREE_KEY = "demo", "free"
 
-_REFUSING = ("INDEX_DATA", "CURRENCY_EXCHANGE_RATE")
+_REFUSING = ("INDEX_DATA", "CURRENCY_EXCHANGE_RATE", "NEWS_SENTIMENT")
 """Functions that refuse an unknown symbol although their answer has another form than a series."""
 
 
 class PathRequest(NamedTuple):
-    """A request to a tool with a path of its own, as those of an OpenAPI document have.
-
-    Attributes:
-        method: The method.
-        path: The path, also below other folders.
-        query: The parsed query string.
-        headers: The headers, which may have the credentials.
-        body: The body: an object in JSON, or anything, which is not looked at.
-    """
+    """A request to a tool with a path of its own, below other folders or not, as those of an OpenAPI document have."""
 
     method: str
     path: str
@@ -62,11 +54,7 @@ class PathRequest(NamedTuple):
 
 
 class Api:
-    """The endpoints of a catalog: all tools of its HTTP sources.
-
-    Args:
-        catalog: The file of a compiled catalog.
-    """
+    """The endpoints of a compiled catalog: all tools of its HTTP sources."""
 
     def __init__(self, catalog: str) -> None:
         self._catalog = FileStore(catalog)()
@@ -153,7 +141,7 @@ class Api:
             return error_response("unknown_function", query)
         request = endpoint.parse(query, now.date() if now else NEWEST_DAY)
         if request is None:
-            return error_response(_error_name(endpoint), query)
+            return error_response(endpoint.refusal, query)
         if key == FREE_KEY and (refused := _refused_to_free_key(request, query)):
             return refused
         try:
@@ -176,16 +164,11 @@ def _build(request: Request) -> Data:
     return records.made_up(request)
 
 
-def _error_name(endpoint: Endpoint) -> str:
-    return "invalid_inputs_news" if endpoint.function == "NEWS_SENTIMENT" else "invalid_call"
-
-
 def _unknown_symbol(request: Request, query: Query) -> Response:
     """Return what the vendor answers for a symbol that does not exist."""
     endpoint = request.endpoint
-    if endpoint.kind == "map" or endpoint.function in _REFUSING or endpoint.function == "NEWS_SENTIMENT":
-        return error_response(_error_name(endpoint), query)
-    return empty_response(request)
+    is_refused = endpoint.kind == "map" or endpoint.function in _REFUSING
+    return error_response(endpoint.refusal, query) if is_refused else empty_response(request)
 
 
 def _refused_to_free_key(request: Request, query: Query) -> Response | None:

@@ -13,7 +13,15 @@ from typing import Any
 from toolfold.mock_api import instruments
 from toolfold.mock_api.endpoint import Request
 from toolfold.mock_api.indicators import compute
-from toolfold.mock_api.instruments import Instrument, UnknownSymbol, find_charted, find_money, find_pair, find_stock
+from toolfold.mock_api.instruments import (
+    Instrument,
+    Seeded,
+    UnknownSymbol,
+    find_charted,
+    find_money,
+    find_pair,
+    find_stock,
+)
 from toolfold.mock_api.prices import (
     FRIDAY,
     PERIODS,
@@ -25,7 +33,6 @@ from toolfold.mock_api.prices import (
     traded_bars,
 )
 from toolfold.mock_api.responses import AT, Data, RefusedRequest, Row
-from toolfold.mock_api.seeded import Seeded
 
 COMPACT_POINTS = 100
 INTRADAY_DAYS = 30
@@ -316,7 +323,7 @@ _DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.44
 
 def _window(request: Request, stock: Instrument) -> list[Bar]:
     """Return the bars in the requested window: one date is a start, two are start and end, 1year is a span."""
-    interval, (start, *rest) = request.text("INTERVAL").lower(), request.all_values("RANGE")
+    interval, (start, *rest) = request.text("INTERVAL").lower(), request.values["RANGE"]
     days, minutes = daily_bars(stock, request.today), interval.removesuffix("min")
     is_intraday = minutes != interval
     bars = minute_bars(stock, days[-INTRADAY_DAYS:], int(minutes)) if is_intraday else group(days, interval)

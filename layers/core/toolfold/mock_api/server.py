@@ -9,20 +9,20 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET, close
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 from urllib.parse import parse_qsl, urlsplit
 
 from toolfold.mock_api.endpoint import get_first
 from toolfold.mock_api.faults import KEY_PREFIX, error_response
 from toolfold.mock_api.responses import TEXT, Response
-from toolfold.mock_api.router import DEMO_KEY, PathRequest, open_api
+from toolfold.mock_api.router import DEMO_KEY, FREE_KEY, PathRequest, open_api
 
 _EASTERN_S = -5 * 3600
 """Offset of Eastern Standard Time: a day begins at its midnight. The vendor does not document when its day begins."""
@@ -31,28 +31,14 @@ _GRACE_S = 0.001
 """Tolerance of the comparison of times: a client that waits for one second is not refused for rounding."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Limits of a plan. ``key`` is the mock API's own key with the same rights (see ``router``)."""
-
-    key: str
-    per_day: int
-    per_second: int
-
-
-PLANS: Mapping[str, Plan] = {"free": Plan("free", per_day=25, per_second=1)}
+_PER_DAY, _PER_SECOND = 25, 1
+"""Limits of the free plan."""
 
 
 class QuotaCounter:
-    """Count the requests of every key. Safe to use from many threads.
+    """Count the requests of every key, by a clock in seconds since 1970. Safe to use from many threads."""
 
-    Args:
-        plan: The limits of every key.
-        clock: Returns seconds since 1970.
-    """
-
-    def __init__(self, plan: Plan, clock: Callable[[], float]) -> None:
-        self.plan = plan
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._days: dict[str, tuple[int, int]] = {}
         self._last: dict[str, float] = {}
@@ -68,9 +54,9 @@ class QuotaCounter:
             today = int((now + _EASTERN_S) // 86400)
             day, used = self._days.get(key, (today, 0))
             used = used if day == today else 0
-            if used >= self.plan.per_day:
+            if used >= _PER_DAY:
                 return "daily_quota"
-            if now - self._last.get(key, float("-inf")) < 1 / self.plan.per_second - _GRACE_S:
+            if now - self._last.get(key, float("-inf")) < 1 / _PER_SECOND - _GRACE_S:
                 return "free_burst"
             self._days[key], self._last[key] = (today, used + 1), now
             return None
@@ -101,7 +87,7 @@ class MockApi:
         now: Moves the newest day of the data (see :meth:`Api.answer`).
         catalog: The compiled catalog whose tools are answered; None for the one in the package.
         log: Gets one line per request with function and status, never a key.
-        plan: A key of ``PLANS``: every key has its rights and quotas. None counts nothing.
+        plan: ``free``: every key has its rights and quotas. None counts nothing.
         latency_s: Seconds of silence before every response.
         clock: Returns seconds since 1970, for the quotas.
         sleep: Replaces the waiting for delays.
@@ -118,13 +104,13 @@ class MockApi:
         now: datetime | None = None,
         catalog: str | Path | None = None,
         log: TextIO | None = None,
-        plan: str | None = None,
+        plan: Literal["free"] | None = None,
         latency_s: float = 0.0,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] | None = None,
     ) -> None:
         self._now, self._api = now, open_api(catalog)
-        self._quota = QuotaCounter(PLANS[plan], clock) if plan else None
+        self._quota = QuotaCounter(clock) if plan else None
         self._latency_s, self._sleep = latency_s, sleep
         self._log = log
         self._lock = threading.Lock()
@@ -199,11 +185,6 @@ class MockApi:
     ) -> None:
         self.close()
 
-    def _delayed(self, response: Response) -> Response:
-        if self._latency_s and response.connection != "drip":
-            return replace(response, delay_s=response.delay_s + self._latency_s)
-        return response
-
     def _answer(self, query: ParsedQuery) -> Response:
         with self._lock:
             self._requests.append(query)
@@ -214,12 +195,7 @@ class MockApi:
         if error_name is not None:
             return error_response(error_name, query)
         others = [pair for pair in query if pair[0] != "apikey"]
-        return self._api.answer([*others, ("apikey", self._quota.plan.key)], self._now)
-
-    def _log_request(self, name: str, status: int) -> None:
-        """Log function and status, without unknown function names: they may be secrets in the wrong parameter."""
-        if self._log:
-            print(f"{name if name in self._api.endpoints else '?'} {status}", file=self._log, flush=True)
+        return self._api.answer([*others, ("apikey", FREE_KEY)], self._now)
 
     def _wait(self, seconds: float) -> bool:
         """Wait unless the server is closed in the meantime; return True when it was closed."""
@@ -264,8 +240,12 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             sent = PathRequest(self.command, parts.path, query, dict(self.headers), body)
             response, function = self.api._api.answer_path(sent, self.api._now)
-        self.api._log_request(function, response.status)
-        self._send(self.api._delayed(response))
+        if self.api._log:  # without unknown function names: they may be secrets in the wrong parameter
+            name = function if function in self.api._api.endpoints else "?"
+            print(name, response.status, file=self.api._log, flush=True)
+        if response.connection != "drip":
+            response = replace(response, delay_s=response.delay_s + self.api._latency_s)
+        self._send(response)
 
     do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
 
