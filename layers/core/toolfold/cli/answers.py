@@ -71,9 +71,6 @@ def print_answer(
         show_all: whether a terminal shows all rows.
         max_tokens: tokens from which on an answer is long for a model, to mention that it is whole.
         is_remote: whether an endpoint has answered, which has a limit of its own.
-
-    Raises:
-        ToolfoldError: the data have no such form, or the file cannot be written.
     """
     data, structured = result.structured["result"], result.structured
     is_terminal = file is None and terminal.is_terminal(sys.stdout)

@@ -49,9 +49,6 @@ def approve_here(app: App, error: Mapping[str, Any]) -> str:
 
     Returns:
         The token of the approved call; empty where there is no terminal for the question.
-
-    Raises:
-        ToolfoldError: the person does not approve it.
     """
     if "approval_token" not in error or not prompts.is_interactive():
         return ""

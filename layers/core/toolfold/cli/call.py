@@ -96,9 +96,6 @@ def parse_pairs(words: Sequence[str], example: Callable[[str], str] = lambda _: 
     Args:
         words: the words.
         example: returns the end of the error about a word of another form.
-
-    Raises:
-        ToolfoldError: a word has another form.
     """
     values: dict[str, list[str]] = {}
     for word in words:

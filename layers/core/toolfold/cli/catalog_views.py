@@ -41,10 +41,6 @@ def search_tools(options: Options) -> int:
 
     Returns:
         The exit code: 0, or 1 when nothing matches.
-
-    Raises:
-        InvalidArguments: as TOOL_LIST.
-        CatalogUnavailable: the catalog cannot be read.
     """
     arguments = {"query": " ".join(options.words), **_given_filters(options)}
     if options.endpoint:
@@ -133,12 +129,7 @@ _ACCESS = ("free", "mixed", "premium")
 
 
 def list_tools(options: Options) -> int:
-    """Print the tools that meet the filters: by category on a terminal, else one a line with tabs between the columns.
-
-    Raises:
-        InvalidArguments: as TOOL_LIST.
-        CatalogUnavailable: the catalog cannot be read.
-    """
+    """Print the tools that meet the filters: by category on a terminal, else one a line with tabs between columns."""
     arguments = _given_filters(options)
     if options.endpoint:
         return _print_remote(options, "TOOL_LIST", arguments)

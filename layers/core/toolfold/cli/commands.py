@@ -286,11 +286,7 @@ TOOLFOLD = Group(
 
 
 def run_arguments(arguments: Sequence[str]) -> int:
-    """Run the command that ``arguments`` name; return its exit code.
-
-    Raises:
-        click.UsageError: the arguments are wrong.
-    """
+    """Run the command that ``arguments`` name; return its exit code."""
     try:
         with TOOLFOLD.make_context("toolfold", list(arguments)) as ctx:
             return int(TOOLFOLD.invoke(ctx) or 0)

@@ -38,44 +38,43 @@ def _output_errors() -> Iterator[None]:
         raise OutputError(error) from None
 
 
-class EncodingStream:
-    """Write text in the encoding of a stream; characters that the encoding lacks as look-alikes or escapes.
+class SafeStream:
+    """Write text without control sequences, in the encoding of a stream; what that lacks as look-alikes or escapes.
 
     Args:
         stream: stdout or stderr. Everything but writing is done by it.
+        escapes: whether control characters are escapes.
     """
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO, *, escapes: bool = True) -> None:
+        self._stream, self._escapes = stream, escapes
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
+    @property
+    def unescaped(self) -> SafeStream:
+        """The stream for text that was made safe piece by piece, and has control sequences of our own."""
+        return SafeStream(self._stream, escapes=False)
+
     def write(self, text: str) -> int:
-        """Write ``text``.
-
-        Raises:
-            OutputError: there is no space, or the device fails.
-        """
+        """Write ``text``."""
         from toolfold.cli.terminal import is_unicode  # by the first text: stdio prints none
-        from toolfold.text_safety import to_encoding
+        from toolfold.text_safety import escape_terminal, to_encoding
 
+        shown = escape_terminal(text) if self._escapes else text
         with _output_errors():
             try:
                 # stderr does not fail at a character that its encoding lacks: it would write an escape.
-                if not text.isascii() and not is_unicode(self._stream):
+                if not shown.isascii() and not is_unicode(self._stream):
                     raise UnicodeError
-                self._stream.write(text)
+                self._stream.write(shown)
             except UnicodeError:  # also half of a surrogate pair
-                self._stream.write(to_encoding(text, self._stream.encoding))
+                self._stream.write(to_encoding(shown, self._stream.encoding))
         return len(text)
 
     def flush(self) -> None:
-        """Write what is buffered.
-
-        Raises:
-            OutputError: there is no space, or the device fails.
-        """
+        """Write what is buffered."""
         with _output_errors():
             self._stream.flush()
 
@@ -83,22 +82,6 @@ class EncodingStream:
         """Write several texts."""
         for line in lines:
             self.write(line)
-
-
-class SafeStream(EncodingStream):
-    """The same without control sequences."""
-
-    def write(self, text: str) -> int:
-        """Write ``text``, control characters as escapes."""
-        from toolfold.text_safety import escape_terminal  # by the first text: stdio prints none
-
-        super().write(escape_terminal(text))
-        return len(text)
-
-    @property
-    def unescaped(self) -> EncodingStream:
-        """The stream for text that was made safe piece by piece, and has control sequences of our own."""
-        return EncodingStream(self._stream)
 
 
 @contextlib.contextmanager
@@ -140,10 +123,6 @@ def _run(arguments: list[str]) -> int:
         from toolfold.transports import stdio
 
         return stdio.run("".join(arguments[2:]), from_file=use_settings_file())
-    return _parse_and_run(arguments)
-
-
-def _parse_and_run(arguments: Sequence[str]) -> int:
     import click
 
     from toolfold.cli.commands import run_arguments

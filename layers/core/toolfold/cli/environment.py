@@ -107,9 +107,6 @@ def prepare(options: Any, *, checks_names: bool = True) -> None:
     Args:
         options: those of the command.
         checks_names: whether a mistake ends the command.
-
-    Raises:
-        SettingsError: the file cannot be used, or a name is misspelt.
     """
     path = options.env_file
     options.from_file = dict.fromkeys(apply_settings(read_env_file(path)), path) if path is not None else {}
@@ -129,9 +126,6 @@ def read_env_file(path: str) -> dict[str, str]:
 
     A line is empty, a comment that begins with ``#``, or ``NAME=VALUE``, also after ``export``. A value may have
     quotation marks; nothing in it is replaced.
-
-    Raises:
-        SettingsError: the file cannot be read, or a line has another form; names file and line, and no value.
     """
     try:
         with open(path, "rb") as file:

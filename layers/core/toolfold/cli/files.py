@@ -56,9 +56,6 @@ class OutputFile:
 
     Attributes:
         size: bytes that were written.
-
-    Raises:
-        ToolfoldError: it exists, is a folder, or its folder does not exist.
     """
 
     size = 0
@@ -79,11 +76,7 @@ class OutputFile:
             raise self._failed(error) from None
 
     def write(self, content: bytes) -> None:
-        """Write ``content``; another process sees the whole file or none.
-
-        Raises:
-            ToolfoldError: it cannot be written, or has been made by another process.
-        """
+        """Write ``content``; another process sees the whole file or none."""
         self.size = len(content)
         try:
             if self.path.exists() and not self.path.is_file():  # /dev/stdout, a named pipe

@@ -87,11 +87,7 @@ def remove(options: Options) -> int:
 
 
 def _edited(before: Document, path: Path, client: Client, name: str, entry: Mapping[str, Any] | None) -> Document:
-    """Return the configuration with the entry, or without it.
-
-    Raises:
-        ToolfoldError: the file has it in a form that cannot be changed.
-    """
+    """Return the configuration with the entry, or without it."""
     at = [client.section, name]
     try:
         return before.without_member(at) if entry is None else before.with_member(at, entry)
@@ -121,11 +117,7 @@ def _named(path: Path) -> str:
 
 
 def _read(path: Path, client: Client, by_hand: str) -> Document:
-    """Return the configuration in a file; an empty one where the file does not exist.
-
-    Raises:
-        ToolfoldError: the file cannot be read, or neither it nor its section is an object.
-    """
+    """Return the configuration in a file; an empty one where the file does not exist."""
     parse, form = (TomlDocument, "TOML") if client.is_toml else (JsonDocument, "plain JSON")
     section = client.section
     unchanged = f"It was not changed; {by_hand}"
@@ -150,11 +142,7 @@ def _read(path: Path, client: Client, by_hand: str) -> Document:
 
 
 def _with_inputs(document: Document, inputs: Sequence[Mapping[str, Any]]) -> Document:
-    """Return the configuration with the inputs that an entry names.
-
-    Raises:
-        ToolfoldError: those of the configuration are no list.
-    """
+    """Return the configuration with the inputs that an entry names."""
     known = document.value.get("inputs", [])
     if inputs and not isinstance(known, list):
         raise ToolfoldError('"inputs" in the configuration is not a list. Correct it; nothing was changed.')
@@ -213,11 +201,7 @@ def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
 
 
 def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]:
-    """Return the entry of a deployment, and the name of the variable with the key that the client sends.
-
-    Raises:
-        ToolfoldError: An option does not fit the deployment or the client, or the deployment is not reached.
-    """
+    """Return the entry of a deployment, and the name of the variable with the key that the client sends."""
     from toolfold.client import find_access, signing  # and the HTTP client, which an entry of this machine needs not
 
     if options.token_env:
@@ -262,11 +246,7 @@ def _print_command(options: Options) -> str:
 
 
 def _pairs(pairs: Sequence[str]) -> dict[str, str]:
-    """Return the variables of ``--env``; a name alone stands for the variable of this terminal.
-
-    Raises:
-        ToolfoldError: one is neither a variable nor a setting, or its value cannot be used.
-    """
+    """Return the variables of ``--env``; a name alone stands for the variable of this terminal."""
     environment = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")

@@ -19,11 +19,7 @@ def is_interactive() -> bool:
 
 
 def confirm(question: str, missing: str, *, default: bool = False) -> bool:
-    """Return whether the person agrees; the end of the input is a no.
-
-    Raises:
-        ToolfoldError: there is no terminal; ``missing`` names what answers the question there.
-    """
+    """Return whether the person agrees; the end of the input is a no."""
     if not terminal.is_terminal(sys.stdin):
         raise ToolfoldError(f"There is no terminal for a confirmation. {missing}")
     from rich.prompt import Confirm
@@ -58,9 +54,6 @@ class Questions:
             option: the option that gives it, for the error.
             default: the value of an empty answer, and of a missing option; None: there must be one.
             check: returns what is wrong with a value, or an empty text.
-
-        Raises:
-            ToolfoldError: it is wrong, or missing where there is no terminal.
         """
         if given is not None:
             if problem := check(given):

@@ -29,11 +29,7 @@ _STEPS = {
 
 
 class RemoteTools:
-    """The meta-tools of an endpoint, as commands use them; a context manager closes the connections.
-
-    Raises:
-        ToolfoldError: a variable that an option names is not set, or the address cannot be used.
-    """
+    """The meta-tools of an endpoint, as commands use them; a context manager closes the connections."""
 
     def __init__(self, options: Options) -> None:
         from toolfold.client.client import Client

@@ -140,9 +140,6 @@ def write_settings(path: Path, variables: Mapping[str, str]) -> None:
     Args:
         path: the file.
         variables: variable → text. None is a key.
-
-    Raises:
-        ToolfoldError: the file cannot be written, or has a form that is not changed safely. It is then as it was.
     """
     try:
         before = path.read_text(encoding="utf-8") if path.exists() else ""

@@ -27,7 +27,7 @@ from toolfold.errors import ToolfoldError
 _VALUE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-fA-F-]{36}")
 """A part of a path that is a value: a number, or an id in hexadecimal digits."""
 
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_NUMBER = re.compile(r"-?\d+\.\d+|0|-?[1-9]\d*")
 _COUNTS = re.compile(r"(per_)?page|limit|offset|count|size|days|hours|months?|years?|n|top|first|last|.*_id|id")
 """Names of parameters whose numbers are whole."""
 
@@ -94,22 +94,20 @@ def _argument(name: str) -> str:
 
 
 def _typed(value: str) -> Any:
+    """Return a number or a boolean for a text that is one: ``007`` is a text."""
     if value in ("true", "false"):
         return value == "true"
-    return (float(value) if "." in value else int(value)) if _is_number(value) else value
+    if not _NUMBER.fullmatch(value):
+        return value
+    return float(value) if "." in value else int(value)
 
 
 def _type(name: str, value: str) -> str:
     """Return the type of a parameter by its example: only some names have whole numbers."""
-    if value in ("true", "false"):
-        return "boolean"
-    if not _is_number(value):
-        return "string"
-    return "integer" if "." not in value and _COUNTS.fullmatch(name.lower()) else "number"
-
-
-def _is_number(value: str) -> bool:
-    return bool(_NUMBER.fullmatch(value)) and (value == "0" or not value.lstrip("-").startswith("0") or "." in value)
+    typed = _typed(value)
+    if isinstance(typed, bool | str):
+        return "boolean" if isinstance(typed, bool) else "string"
+    return "integer" if isinstance(typed, int) and _COUNTS.fullmatch(name.lower()) else "number"
 
 
 def _words(name: str) -> str:
@@ -217,7 +215,7 @@ def _give_key_to_program(options: Options, own: dict[str, Any]) -> None:
     """
     if not _auth_of(options):
         return
-    if options.bearer or options.basic or options.header or options.query_key or options.caller_key:
+    if _auth_of(options).keys() != {"environment"}:
         raise ToolfoldError(
             "A program gets its key in a variable: give --key-variable with the name that it reads, such as API_KEY, "
             "in place of --bearer, --basic, --header, --query-key and --caller-key."
@@ -261,7 +259,10 @@ def _sql(options: Options, questions: Questions) -> Draft:
         path = os.path.abspath(os.path.expanduser(re.sub(r"^sqlite:(///)?", "", given)))
         connection = f"sqlite:///{path}"
     else:
-        connection = _without_password(given)
+        parts = urlsplit(given)
+        place = f"{unquote(parts.username or '')}:PASSWORD@{parts.netloc.rpartition('@')[2]}"
+        # What is printed may be in a log.
+        connection = given if parts.password is None else parts._replace(netloc=place).geturl()
     settings = _settings(options, "sql", {"dialect": dialect})
     return Draft(options.id, "sql", settings, variables=[(own_variable(options.id), connection)], is_refreshed=True)
 
@@ -270,53 +271,36 @@ def _dialect(database: str) -> str:
     return _DATABASES.get(database.partition(":")[0].lower(), "")
 
 
-def _without_password(url: str) -> str:
-    """Return a connection string without its password: what is printed may be in a log."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    user = unquote(parts.username or "")
-    return parts._replace(netloc=f"{user}:PASSWORD@{parts.netloc.rpartition('@')[2]}").geturl()
-
-
 def _skills(options: Options, questions: Questions) -> Draft:
     given = list(options.folders)
     if not given:
         given = [questions.text(None, "Folder with skills", "FOLDER", check=_folder_problem)]
     for folder in given:
         questions.text(folder, "", "FOLDER", check=_folder_problem)
-    names = _names([Path(folder).expanduser().resolve() for folder in given])
-    target = (options.folder / options.id).resolve()
-    origins = {name: Path(folder).expanduser() for name, folder in zip(names, given, strict=True)}
+    origins: dict[str, Path] = {}
+    for folder in map(Path, given):
+        # The name of a copy is that of its folder, with a number where two have the same.
+        name = folder.expanduser().resolve().name.lstrip(".") or "skills"
+        same = sum(other == name or other.startswith(f"{name}-") for other in origins)
+        origins[f"{name}-{same + 1}" if name in origins else name] = folder.expanduser()
+    working, target = Path.cwd().resolve(), (options.folder / options.id).resolve()
+    copied_from = [origin.resolve() for origin in origins.values()]
     own = {
-        "folders": names,
+        "folders": list(origins),
         "exclude": list(options.exclude),
         "binary_files": options.binary_files,
-        "copied_from": [_origin(origin.resolve(), target) for origin in origins.values()],
+        "copied_from": [  # relative where both are in one project
+            Path(os.path.relpath(origin, target)).as_posix()
+            if origin.is_relative_to(working) and target.is_relative_to(working)
+            else str(origin)
+            for origin in copied_from
+        ],
     }
     return Draft(options.id, "skills", _settings(options, "skills", own), skills=origins)
 
 
 def _folder_problem(folder: str) -> str:
     return "" if Path(folder).expanduser().is_dir() else f"is not a folder: {folder}"
-
-
-def _names(folders: list[Path]) -> list[str]:
-    """Return the name of each copy: that of its folder, with a number where two have the same."""
-    names: list[str] = []
-    for folder in folders:
-        name = folder.name.lstrip(".") or "skills"
-        same = sum(other == name or other.startswith(f"{name}-") for other in names)
-        names.append(f"{name}-{same + 1}" if name in names else name)
-    return names
-
-
-def _origin(origin: Path, target: Path) -> str:
-    """Return where a folder is copied from: relative where both are in one project, else absolute."""
-    working = Path.cwd().resolve()
-    if origin.is_relative_to(working) and target.is_relative_to(working):
-        return Path(os.path.relpath(origin, target)).as_posix()
-    return str(origin)
 
 
 def _http(options: Options, questions: Questions) -> Draft:

@@ -50,11 +50,7 @@ class Draft:
 
 
 def check_folder(folder: Path, source_id: str | None) -> None:
-    """Check that a source can be written.
-
-    Raises:
-        ToolfoldError: there is one already, or the folder is something else.
-    """
+    """Check that a source can be written."""
     if folder.exists() and not folder.is_dir():
         raise ToolfoldError(f"{folder} is not a folder. Name another one with --folder.")
     if source_id and (folder / source_id).exists():
@@ -65,17 +61,16 @@ def check_folder(folder: Path, source_id: str | None) -> None:
 
 
 def write(draft: Draft, options: Options, questions: Questions) -> int:
-    """Show the source, write it, and make it work, or print what to do next.
-
-    Raises:
-        ToolfoldError: it is not valid, or cannot be written. Then nothing is.
-    """
+    """Show the source, write it, and make it work, or print what to do next."""
     folder: Path = options.folder
     check_folder(folder, draft.id)
-    text = to_yaml(draft.settings)
+    import yaml  # of the extra build
+
+    text = str(yaml.safe_dump(dict(draft.settings), sort_keys=False, allow_unicode=True, width=100))
     print(f"{folder / draft.id / 'source.yaml'}:\n")
     print("".join(f"    {line}\n" for line in text.splitlines()))
-    _warn_of_secrets(draft.settings)
+    for _, name, advice in find_typed_secrets(draft.settings):
+        print(f"warning: {name}: {PROBLEM}; {advice}\n", file=sys.stderr)
     if not options.yes and not questions.is_confirmed("Write it?"):
         print("Nothing was written.", file=sys.stderr)
         return 1
@@ -84,7 +79,12 @@ def write(draft: Draft, options: Options, questions: Questions) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as scratch:
             fresh = Path(scratch) / draft.id
-            _fill(fresh, draft, text)
+            fresh.mkdir(mode=0o755)
+            (fresh / "source.yaml").write_text(text, encoding="utf-8")
+            for name, content in draft.files.items():
+                (fresh / name).write_bytes(content)
+            for name, origin in draft.skills.items():
+                copy_skills(origin, fresh / name)
             base_url = _check(fresh, draft, folder)
             fresh.rename(folder / draft.id)
     except OSError as error:
@@ -95,34 +95,8 @@ def write(draft: Draft, options: Options, questions: Questions) -> int:
     return _print_written(draft, options, base_url)
 
 
-def _warn_of_secrets(settings: Mapping[str, Any]) -> None:
-    """Name what looks like a secret and would be written as it was typed."""
-    for _, name, advice in find_typed_secrets(settings):
-        print(f"warning: {name}: {PROBLEM}; {advice}\n", file=sys.stderr)
-
-
-def to_yaml(settings: Mapping[str, Any]) -> str:
-    """Return the settings of a source as YAML, in their order."""
-    import yaml
-
-    return str(yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True, width=100))
-
-
-def _fill(fresh: Path, draft: Draft, text: str) -> None:
-    fresh.mkdir(mode=0o755)
-    (fresh / "source.yaml").write_text(text, encoding="utf-8")
-    for name, content in draft.files.items():
-        (fresh / name).write_bytes(content)
-    for name, origin in draft.skills.items():
-        copy_skills(origin, fresh / name)
-
-
 def _check(fresh: Path, draft: Draft, folder: Path) -> str:
-    """Check the settings, and what can be read already; return the URL that calls are sent to, where it is known.
-
-    Raises:
-        SourceError: something is wrong; file names are those of the final folder.
-    """
+    """Check the settings, and what can be read already; return the URL that calls are sent to, where it is known."""
     problems: list[str] = []
     base_url = ""
     document = yaml_loader.load(fresh / "source.yaml")
@@ -148,7 +122,12 @@ def _print_written(draft: Draft, options: Options, base_url: str) -> int:
     catalog = str((folder / "catalog.json").resolve())
     served = [] if os.environ.get("TOOLFOLD_CATALOG") == catalog else [("TOOLFOLD_CATALOG", catalog)]
     variables = _missing([*draft.variables, *host_variables(base_url), *served])
-    in_file = {name: value for name, value in variables.items() if _fits_file(name, options)}
+    in_file = {
+        name: value
+        for name, value in variables.items()
+        # It has no key, and the environment does not override it.
+        if is_setting(name) and not source_of(name) and (name not in os.environ or name in options.from_file)
+    }
     exports = {name: value for name, value in variables.items() if name not in in_file}
     path = settings_path(options.settings_file)
     question = f"Set {', '.join(in_file)} in {path}, and compile the catalog?" if in_file else "Compile the catalog?"
@@ -162,11 +141,6 @@ def _print_written(draft: Draft, options: Options, base_url: str) -> int:
     print(f"  toolfold catalog compile{option}")
     print(f"  toolfold source test {draft.id}{option}")
     return 0
-
-
-def _fits_file(name: str, options: Options) -> bool:
-    """Return whether a variable can be set in the file: it has no key, and the environment does not override it."""
-    return is_setting(name) and not source_of(name) and (name not in os.environ or name in options.from_file)
 
 
 def _make_work(

@@ -251,11 +251,7 @@ def _compiled(source: SourceFolder) -> Iterator[Path]:
 
 
 def _make_app(path: Path, source_id: str) -> App:
-    """Return an App with the settings of the environment that are about this source, without a cache.
-
-    Raises:
-        ToolfoldError: they do not allow what the source names; says which setting does.
-    """
+    """Return an App with the settings of the environment that are about this source, without a cache."""
     settings = Settings.from_environment()
     settings = settings.replaced(
         catalog=str(path),
@@ -327,12 +323,7 @@ def _print_outcome(source_id: str, outcome: _Outcome) -> None:
 
 
 def review(options: Options) -> int:
-    """Print the texts, note those that are accepted, and return 1 where others are left.
-
-    Raises:
-        SourceError: the source cannot be read.
-        ToolfoldError: a hash is of no text, or the overlay cannot be written.
-    """
+    """Print the texts, note those that are accepted, and return 1 where others are left."""
     source, problems = find_source(options.folder, options.id), list[str]()
     loaded = load_source(source, problems)
     if loaded is None:

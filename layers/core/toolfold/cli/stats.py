@@ -71,9 +71,6 @@ def count_figures(
         until: the end.
         client: a boto3 client of CloudWatch Logs; None: one with the credentials of this machine.
         sleep: waits between two looks at a query.
-
-    Raises:
-        ToolfoldError: AWS refuses, cannot be reached, or takes too long.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -214,11 +211,7 @@ def _from_aws(group: str, since: datetime | None) -> Figures:
 
 
 def _own_log() -> list[str]:
-    """Return the files that ``TOOLFOLD_CALL_LOG`` names: the one before, and the current one.
-
-    Raises:
-        ToolfoldError: it is not set, or the file does not exist yet.
-    """
+    """Return the files that ``TOOLFOLD_CALL_LOG`` names: the one before, and the current one."""
     location = Settings.from_environment().call_log
     if not location:
         raise ToolfoldError(

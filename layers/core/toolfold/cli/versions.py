@@ -41,11 +41,7 @@ _WEB_ADDRESS = re.compile(r"https://([a-z0-9.-]+?)\.s3[a-z0-9.-]*\.amazonaws\.co
 
 
 def open_bucket(options: Options, what: str) -> tuple[CatalogBucket, Author]:
-    """Return the bucket of the command's location, and who runs the command.
-
-    Raises:
-        ToolfoldError: The location cannot be used; ``what`` did not happen.
-    """
+    """Return the bucket of the command's location, and who runs the command."""
     location = parse_location(options.location)
     if options.bucket_owner not in (None, "any") and not re.fullmatch(r"[0-9]{12}", options.bucket_owner):
         raise fail(f"{options.bucket_owner!r} is not the number of an account (12 digits), nor any.")
@@ -86,11 +82,7 @@ def _user() -> str:
 
 
 def check_allowed_here(catalog: Catalog) -> None:
-    """Check that a gateway with the settings of this environment would serve ``catalog``.
-
-    Raises:
-        CatalogRejected: It would not.
-    """
+    """Check that a gateway with the settings of this environment would serve ``catalog``."""
     from toolfold.build.preparation import check_allowed  # needs the extra build, and reading a bucket does not
 
     check_allowed(catalog, AllowList.from_settings(Settings.from_environment()))
@@ -113,11 +105,7 @@ def tell(step: str) -> None:
 
 
 def parse_location(text: str) -> str:
-    """Return ``s3://bucket/prefix``.
-
-    Raises:
-        ToolfoldError: ``text`` is something else; names the nearest form.
-    """
+    """Return ``s3://bucket/prefix``."""
     if not text:
         raise ToolfoldError(
             "Name the place of the catalog: toolfold catalog publish s3://BUCKET/catalog. "
