@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> str:
     """Return the tables."""
     # Refusals of the day are expected here, and are counted.
     logging.getLogger("toolfold").setLevel(logging.ERROR)
-    with memoized_responses(), progress.steps(DAYS, has_lines=True, is_animated=False) as steps:
+    with memoized_responses(), progress.Steps(DAYS, has_lines=True, is_animated=False) as steps:
         return measure(generate_calls(QUICK if options.quick else CALLS), steps)
 
 

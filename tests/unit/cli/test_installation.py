@@ -53,5 +53,5 @@ def test_checkout_that_is_not_installed_uses_make(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(importlib.metadata, "distribution", fail)
     assert environment.install_command("build") == f"cd {Path.cwd()} && make .venv/.dev"
-    monkeypatch.setattr(environment, "_checkout", lambda: None)
+    monkeypatch.setattr(environment, "__file__", "/site-packages/toolfold/cli/environment.py")
     assert environment.install_command("aws").endswith("pip install 'toolfold[aws]'")

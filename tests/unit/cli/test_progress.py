@@ -29,7 +29,7 @@ def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def test_nothing_is_shown_where_stderr_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.steps(2) as steps:
+    with progress.Steps(2) as steps:
         steps.start("one")
         steps.describe("more of one")
         with steps.paused():
@@ -45,7 +45,7 @@ def test_a_measurement_has_one_line_for_each_step(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize("is_animated", [True, False])
 def test_a_terminal_shows_text_and_count_and_is_clean_after(is_animated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with progress.steps(3, is_animated=is_animated) as steps:
+    with progress.Steps(3, is_animated=is_animated) as steps:
         steps.start("first \x1b[31m name")
         steps.start("second")
         time.sleep(0.15 if is_animated else 0)
@@ -59,7 +59,7 @@ def test_a_terminal_shows_text_and_count_and_is_clean_after(is_animated: bool, m
 def test_a_short_command_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
     monkeypatch.setattr(progress, "DELAY_S", 60.0)
-    with progress.steps(1) as steps:
+    with progress.Steps(1) as steps:
         steps.start("quick")
     assert terminal.getvalue() == ""
 
@@ -68,7 +68,7 @@ def test_results_go_to_stdout_while_the_bar_is_away(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     terminal = open_terminal(monkeypatch)
-    with progress.steps(2) as steps:
+    with progress.Steps(2) as steps:
         steps.start("one")
         with steps.paused():
             print("a result")
@@ -79,7 +79,7 @@ def test_results_go_to_stdout_while_the_bar_is_away(
 
 def test_an_error_takes_the_bar_away(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with contextlib.suppress(ValueError), progress.steps(2) as steps:
+    with contextlib.suppress(ValueError), progress.Steps(2) as steps:
         steps.start("one")
         raise ValueError
     assert "one" in terminal.getvalue()

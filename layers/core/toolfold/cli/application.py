@@ -98,30 +98,15 @@ class ToolName(click.ParamType[str]):
         return [CompletionItem(name) for name in catalog if name.startswith(incomplete.upper())]
 
 
-class FileName(click.ParamType[Any]):
-    """The name of a file or folder, which completes it; the command reports what is wrong with one.
-
-    Args:
-        make: the type of the value.
-    """
-
-    name = "file"
-
-    def __init__(self, make: Callable[[str], Any] = str) -> None:
-        self._make = make
+class FileName(click.Path):
+    """The name of a file or folder, which completes it; the command reports what is wrong with one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return ``value`` as the type."""
-        return self._make(value)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return that the shell completes it."""
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(incomplete, type="file")]
+        return self.coerce_path_result(value)
 
 
-FILE, PATH = FileName(), FileName(Path)
+FILE, PATH = FileName(), FileName(path_type=Path)
 
 FILES = (
     option("--env-file FILE", "read variables from FILE, lines of NAME=VALUE, unless they are already set"),

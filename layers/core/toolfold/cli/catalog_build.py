@@ -23,7 +23,7 @@ _MAX_SHOWN = 10
 def compile_catalog(options: Options) -> int:
     """Compile the sources and write the catalog; return the exit code."""
     path = options.output or options.folder / "catalog.json"
-    with progress.steps() as steps:
+    with progress.Steps() as steps:
         compiled, left_out, notes, _ = compile_sources(options.folder, progress=steps.start)
     current = read_output_file(path)
     if left_out:

@@ -1,16 +1,12 @@
-"""``toolfold catalog list``, ``get`` and ``stats``: for a person on a terminal, in lines for scripts, or as JSON.
+"""``toolfold catalog search``, ``list``, ``get`` and ``stats``.
 
-``toolfold catalog search``: which tools match a request, and why.
-
-Prints a table to a terminal, tab-separated lines (name, score, summary) to a pipe, and TOOL_LIST's structured answer
-with ``--json``.
+Each prints a table to a terminal, lines with tabs to a pipe, and the structured answer with ``--json``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -21,6 +17,7 @@ from toolfold.catalog.explanation import ANY_FIELD, Explainer
 from toolfold.catalog.fit import Fit
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, fail
+from toolfold.cli.error_text import call_command
 from toolfold.cli.output import counted, print_json
 from toolfold.cli.remote import RemoteTools
 from toolfold.meta_tools import list_request
@@ -32,8 +29,6 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT = 10
 """Tools shown by default: half a screen."""
-
-_NO_MATCH = "No tool matches. Try other English words, or look through `toolfold catalog list`."
 
 
 def search_tools(options: Options) -> int:
@@ -62,7 +57,8 @@ def search_tools(options: Options) -> int:
                 entry.update(score=round(hit.score), why=why)
         print_json(structured)
     elif not hits:
-        print(_NO_MATCH, file=sys.stderr)
+        step = "Try other English words, or look through `toolfold catalog list`."
+        print(f"No tool matches. {step}", file=sys.stderr)
     elif terminal.is_terminal(sys.stdout):
         _print_table(summaries, [f"{hit.score:.0f}" for hit in hits], reasons, found.top_ties)
         weaker = len(found.hits) - len(hits)
@@ -89,11 +85,12 @@ def _print_remote(options: Options, name: str, arguments: dict[str, Any]) -> int
 
 def _reasons(hit: ExplainedHit) -> list[str]:
     """Return the words of the query that matched a tool, what they were corrected to, and their parts of the score."""
-    shown = ((part, "" if part.field == ANY_FIELD else f"({part.field.replace('_', ' ')}) ") for part in hit.parts)
-    return [
-        f"{kind}{part.word}{'' if part.word == part.term else f' → {part.term}'} {part.score:.0f}"
-        for part, kind in shown
-    ]
+    reasons = []
+    for part in hit.parts:
+        kind = "" if part.field == ANY_FIELD else f"({part.field.replace('_', ' ')}) "
+        corrected = "" if part.word == part.term else f" → {part.term}"
+        reasons.append(f"{kind}{part.word}{corrected} {part.score:.0f}")
+    return reasons
 
 
 def _print_table(
@@ -146,10 +143,8 @@ def list_tools(options: Options) -> int:
         return 1
     if terminal.is_terminal(sys.stdout):
         _print_by_category(summaries)
-        left = len(listed) - len(summaries)
-        output.print_notice(
-            f"{len(summaries)} of {counted(len(listed), 'tool')}." if left else f"{counted(len(listed), 'tool')}."
-        )
+        part = f"{len(summaries)} of " if len(summaries) < len(listed) else ""
+        output.print_notice(f"{part}{counted(len(listed), 'tool')}.")
     else:
         for summary in summaries:
             print(summary.name, summary.category, summary.access, escape_unsafe(summary.summary), sep="\t")
@@ -161,12 +156,7 @@ def _print_by_category(summaries: Sequence[ToolSummary]) -> None:
         if number:
             print()
         print(terminal.cell_text(category))
-        terminal.print_fields(
-            {
-                f"  {found.name}": found.summary + summary_suffix(found.access, found.effect, found.confirm)
-                for found in group
-            }
-        )
+        terminal.print_fields({f"  {found.name}": _text(found) for found in group})
 
 
 def describe_tools(options: Options) -> int:
@@ -207,7 +197,7 @@ def _print_entry(entry: Mapping[str, Any]) -> None:
     if "returns" in entry:
         fields.append(("returns", re.sub(r",(?=\S)", ", ", entry["returns"])))  # lines can end at spaces
     if "example_call" in entry:
-        fields.append(("example", _command(entry["example_call"])))
+        fields.append(("example", call_command(entry["example_call"])))
     if entry.get("see_also"):
         fields.append(("see also", ", ".join(entry["see_also"])))
     for number, (need, name) in enumerate(entry.get("use_instead", {}).items()):
@@ -221,11 +211,6 @@ def _parameter(schema: Mapping[str, Any]) -> str:
     default = f"; default {schema['default']}" if "default" in schema else ""
     examples = "" if values else ", ".join(map(str, schema.get("examples", ())))
     return f"{kind}{default}. {schema.get('description', '')}{f' E.g. {examples}' if examples else ''}"
-
-
-def _command(call: Mapping[str, Any]) -> str:
-    arguments = (f"{name}={value}" for name, value in call.get("arguments", {}).items())
-    return shlex.join(["toolfold", "call", call["tool_name"], *arguments])
 
 
 def print_stats(options: Options) -> int:

@@ -2,8 +2,6 @@
 
 Only files that the command line names, and the user's own settings, are read. A ``.env`` or ``settings.toml`` in the
 working directory is not: a folder that was downloaded could send the calls of a user, and the key, to another host.
-
-How toolfold was installed here, and the command that adds one of its extras.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -59,7 +56,9 @@ def install_command(extra: str) -> str:
     """
     import importlib.metadata  # 20 ms, and no other command needs it
 
-    pip = f"{'pip' if _has_plain_pip() else f'{sys.executable} -m pip'} install"
+    # In an active virtual environment, pip in the path of a shell is that of this Python.
+    is_active = bool(os.environ.get("VIRTUAL_ENV")) and Path(sys.prefix) == Path(os.environ["VIRTUAL_ENV"])
+    pip = f"{'pip' if is_active else f'{sys.executable} -m pip'} install"
     try:
         distribution = importlib.metadata.distribution(_NAME)
         origin = json.loads(distribution.read_text("direct_url.json") or "{}")
@@ -76,22 +75,10 @@ def install_command(extra: str) -> str:
         return f"{pip} {editable}'{Path(unquote(urlsplit(url).path))}[{extra}]'"
     if url:  # a wheel
         return f"{pip} '{_NAME}[{extra}] @ {url}'"
-    checkout = _checkout()
-    if distribution is None and checkout is not None:
+    checkout = (Path(__file__).parent / "../../../..").resolve()
+    if distribution is None and (checkout / "pyproject.toml").is_file() and (checkout / "Makefile").is_file():
         return f"cd {checkout} && make .venv/.dev"
     return f"{pip} '{_NAME}[{extra}]'"
-
-
-def _checkout() -> Path | None:
-    """Return the folder of the sources that run, where they are a checkout and not an installed package."""
-    folder = Path(__file__).resolve().parents[4]
-    return folder if (folder / "pyproject.toml").is_file() and (folder / "Makefile").is_file() else None
-
-
-def _has_plain_pip() -> bool:
-    """Return whether ``pip`` in the path of a shell is that of this Python: a virtual environment is active."""
-    active = os.environ.get("VIRTUAL_ENV")
-    return bool(active) and Path(sys.prefix) == Path(str(active))
 
 
 _MAX_BYTES = 1_000_000
@@ -136,10 +123,7 @@ def read_env_file(path: str) -> dict[str, str]:
         raise SettingsError(f"--env-file {path} cannot be read: {reason}.") from None
     if len(content) > _MAX_BYTES:
         raise SettingsError(f"--env-file {path} is larger than {_MAX_BYTES:,} bytes.")
-    return dict(_parse(path, text))
-
-
-def _parse(path: str, text: str) -> Iterator[tuple[str, str]]:
+    found = {}
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
@@ -148,7 +132,8 @@ def _parse(path: str, text: str) -> Iterator[tuple[str, str]]:
         value = None if match is None else _unquote(match[2])
         if match is None or value is None or "\0" in value:
             raise SettingsError(f"{path}:{number}: a line must be NAME=VALUE, or a comment after #.")
-        yield match[1], value
+        found[match[1]] = value
+    return found
 
 
 def _unquote(text: str) -> str | None:

@@ -47,6 +47,7 @@ class Person:
 
     def term(self, name: str, fields: Mapping[str, Any]) -> str:
         """Return a field that only this machine knows, a detail of the error, or a command."""
+        is_windows = os.name == "nt"
         match name:
             case "tool":
                 return self._tool.upper() or "TOOL_NAME"
@@ -54,9 +55,9 @@ class Person:
                 self.has_wait = True
                 return duration(self._details.get("retry_after_s"))
             case "export":
-                return "set" if os.name == "nt" else "export"
+                return "set" if is_windows else "export"
             case "sqlite_url":
-                return "sqlite:///C:/shop.db" if os.name == "nt" else "sqlite:///shop.db"
+                return f"sqlite:///{'C:/' if is_windows else ''}shop.db"
             case "source_variable":
                 given = [key for key in self._environment if re.fullmatch(r"TOOLFOLD_SOURCE_\w+_URL", key)]
                 return given[0] if len(given) == 1 else "TOOLFOLD_SOURCE_<ID>_URL"
@@ -69,7 +70,7 @@ class Person:
 
     def call_text(self, arguments: Mapping[str, Any]) -> str:
         """Return a call as a command."""
-        return f"`{_command(arguments)}`"
+        return f"`{call_command(arguments)}`"
 
     def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
         """Return how a tool is called, as a command, or the command that describes it."""
@@ -115,7 +116,7 @@ def _next_command(proposed: Any) -> str:
         return ""
     ((meta_tool, arguments),) = proposed.items()
     if meta_tool in ("TOOL_CALL", "TOOL_CALL_WRITE") and "tool_name" in arguments:
-        return _command(arguments)
+        return call_command(arguments)
     words = arguments.get("tool_name" if meta_tool == "TOOL_GET" else "query", ())
     subcommand = {"TOOL_GET": "get", "TOOL_LIST": "search"}.get(meta_tool)
     if not subcommand or not words:
@@ -123,7 +124,8 @@ def _next_command(proposed: Any) -> str:
     return shlex.join(["toolfold", "catalog", subcommand, *(words.split() if isinstance(words, str) else words)])
 
 
-def _command(arguments: Mapping[str, Any]) -> str:
+def call_command(arguments: Mapping[str, Any]) -> str:
+    """Return the command for the arguments of TOOL_CALL."""
     words = ["toolfold", "call", arguments["tool_name"]]
     for name, value in arguments.get("arguments", {}).items():
         for item in value if isinstance(value, list) else [value]:

@@ -26,13 +26,21 @@ _MAX_TEXT = 200
 @contextlib.contextmanager
 def waiting(text: str) -> Iterator[None]:
     """Show a spinner with ``text`` on stderr while the body runs, if that takes long and stderr is a terminal."""
-    with steps() as shown:
-        shown.start(text)
+    with Steps() as steps:
+        steps.start(text)
         yield
 
 
-@contextlib.contextmanager
-def steps(total: int | None = None, *, has_lines: bool = False, is_animated: bool = True) -> Iterator[Steps]:
+def track(items: Iterable[T], describe: Callable[[T], str]) -> Iterator[T]:
+    """Yield ``items``, each as a step of a measurement, with the text that ``describe`` returns for it."""
+    every = list(items)
+    with Steps(len(every), has_lines=True, is_animated=False) as steps:
+        for item in every:
+            steps.start(describe(item))
+            yield item
+
+
+class Steps:
     """Show the steps of the body on stderr: on a terminal as a bar, once they have taken :data:`DELAY_S`.
 
     Args:
@@ -40,35 +48,26 @@ def steps(total: int | None = None, *, has_lines: bool = False, is_animated: boo
         has_lines: Whether each step is printed as a line where stderr is not a terminal; else nothing is.
         is_animated: Whether a thread redraws the bar between two steps. A measurement must not share its processor.
     """
-    shown = Steps(total, has_lines, is_animated)
-    try:
-        yield shown
-    finally:
-        shown.stop()
 
-
-def track(items: Iterable[T], describe: Callable[[T], str]) -> Iterator[T]:
-    """Yield ``items``, each as a step of a measurement, with the text that ``describe`` returns for it."""
-    every = list(items)
-    with steps(len(every), has_lines=True, is_animated=False) as shown:
-        for item in every:
-            shown.start(describe(item))
-            yield item
-
-
-class Steps:
-    """The steps of a long command. Drawn once it has taken :data:`DELAY_S`, so that short ones do not flicker."""
-
-    def __init__(self, total: int | None, has_lines: bool, is_animated: bool) -> None:
+    def __init__(self, total: int | None = None, *, has_lines: bool = False, is_animated: bool = True) -> None:
         self._total, self._has_lines, self._is_animated = total, has_lines, is_animated
         self._began, self._started, self._text = time.monotonic(), 0, ""
         self._progress: Progress | None = None
         self._lock = threading.RLock()
         self._can_draw = terminal.can_draw(sys.stderr)
-        self._timer = threading.Timer(DELAY_S, self._draw) if is_animated and self._can_draw else None
-        if self._timer is not None:
-            self._timer.daemon = True
+        self._timer = threading.Timer(DELAY_S, self._draw)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Steps:
+        if self._is_animated and self._can_draw:
             self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._can_draw = False
+            self._hide()
 
     def start(self, text: str) -> None:
         """Begin the next step; the one before has ended."""
@@ -90,14 +89,6 @@ class Steps:
         with self._lock:
             self._hide()
             yield
-
-    def stop(self) -> None:
-        """Take the display away for good."""
-        if self._timer is not None:
-            self._timer.cancel()
-        with self._lock:
-            self._can_draw = False
-            self._hide()
 
     def _hide(self) -> None:
         if self._progress is not None:

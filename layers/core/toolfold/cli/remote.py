@@ -46,7 +46,16 @@ class RemoteTools:
         except CallError as error:
             step = _STEPS.get(error.code)
             error = error if step is None else error.changed(next_step=step)
-            return error_result(_as_given(error) if whole else error)
+            following = error.details.get("next_call")
+            if whole and isinstance(following, Mapping):  # without the limit that was added to the call
+                error = error.changed(
+                    next_call={
+                        name: {key: value for key, value in call.items() if key != "max_tokens"}
+                        for name, call in following.items()
+                        if isinstance(call, Mapping)
+                    }
+                )
+            return error_result(error)
         errors = [to_error(entry["error"]) for entry in answer.tools if "error" in entry]
         return Result(answer.structured, answer.text, blocks=answer.blocks, errors=errors)
 
@@ -55,16 +64,6 @@ class RemoteTools:
 
     def __exit__(self, *_: object) -> None:
         self._client.close()
-
-
-def _as_given(error: CallError) -> CallError:
-    """Return an error without the limit of tokens that was added to the call, in the call that it proposes."""
-    following = error.details.get("next_call")
-    if isinstance(following, Mapping):
-        calls = {name: {key: value for key, value in call.items() if key != "max_tokens"}
-                 for name, call in following.items() if isinstance(call, Mapping)}  # fmt: skip
-        return error.changed(next_call=calls)
-    return error
 
 
 def secret_of(name: str | None) -> str:

@@ -121,7 +121,7 @@ def refresh(options: Options) -> int:
     if not sources:
         print(f"No source in {options.folder} is read from elsewhere: there is nothing to refresh.")
         return 0
-    with progress.steps(len(sources)) as steps:
+    with progress.Steps(len(sources)) as steps:
         reports = {source.id: _refresh(source, settings, steps, check=options.check) for source in sources}
     changed = [source_id for source_id, report in reports.items() if report]
     failed = [source_id for source_id, report in reports.items() if report is None]

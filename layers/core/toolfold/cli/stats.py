@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -63,20 +63,11 @@ Row = dict[str, str]
 def count_figures(
     group: str, since: datetime, until: datetime, client: Any = None, sleep: Callable[[float], None] = time.sleep
 ) -> Figures:
-    """Return the figures of a log group.
-
-    Args:
-        group: its name.
-        since: the beginning.
-        until: the end.
-        client: a boto3 client of CloudWatch Logs; None: one with the credentials of this machine.
-        sleep: waits between two looks at a query.
-    """
+    """Return the figures of a log group, by a boto3 client of CloudWatch Logs; None: that of this machine."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
-        if client is None:
-            client = _open_client()
+        client = client or _open_client()
         started = {
             name: client.start_query(
                 logGroupName=group,
@@ -98,8 +89,6 @@ def count_figures(
 
 
 def _open_client() -> Any:
-    import os
-
     import boto3
 
     # botocore itself does not read AWS_REGION, which other SDKs do.
@@ -181,33 +170,26 @@ def run(options: Options) -> int:
     since = parse_since(options.since) if options.since else None
     group = options.log_group or (f"/aws/lambda/{options.stack}-gateway" if options.stack else "")
     if group:
-        figures, source = _from_aws(group, since), f"log group {group}"
+        now, source = datetime.now(UTC), f"log group {group}"
+        with waiting(f"Waiting for the {source} …"):
+            figures = count_figures(group, since or now - _DEFAULT_AWS, now)
     else:
         paths = [*options.log, *options.files] or _own_log()
         source = ", ".join("stdin" if path == "-" else path for path in paths)
-        figures = _from_files(paths, since)
+        counter = FigureCounter()
+        for line in read_log(paths, since):
+            counter.add(line)
+        figures = counter.figures()
     if options.json:
         print_json({"source": source, **as_json(figures)}, indent=2)
     elif figures.is_empty:
-        print_wrapped(f"There is no request and no call in {source}{_since_text(since)}.")
+        start = f" since {since.isoformat(sep=' ', timespec='minutes')}" if since else ""
+        print_wrapped(f"There is no request and no call in {source}{start}.")
         print_wrapped("Its lines are JSON, with the message “request” or “call”, as the Lambda function and "
                       "`toolfold serve` write them. `toolfold stats --help` has examples.")  # fmt: skip
     else:
         _print_figures(figures, source)
     return 0
-
-
-def _from_files(paths: Iterable[str], since: datetime | None) -> Figures:
-    counter = FigureCounter()
-    for line in read_log(paths, since):
-        counter.add(line)
-    return counter.figures()
-
-
-def _from_aws(group: str, since: datetime | None) -> Figures:
-    now = datetime.now(UTC)
-    with waiting(f"Waiting for the log group {group} …"):
-        return count_figures(group, since or now - _DEFAULT_AWS, now)
 
 
 def _own_log() -> list[str]:
@@ -227,10 +209,6 @@ def _own_log() -> list[str]:
             "was set has to be started again."
         )
     return found
-
-
-def _since_text(since: datetime | None) -> str:
-    return f" since {since.isoformat(sep=' ', timespec='minutes')}" if since else ""
 
 
 def _print_figures(figures: Figures, source: str) -> None:
