@@ -43,11 +43,7 @@ class Access(Protocol):
     """Decides about each request of the page."""
 
     def check(self, request: PageRequest) -> Response | None:
-        """Return the response to a request that is refused or redirected, or None where it is allowed.
-
-        Raises:
-            ApiProblem: It is refused, and was sent by the page.
-        """
+        """Return the response to a request that is refused or redirected, or None where it is allowed."""
 
 
 class LocalAccess:
@@ -102,12 +98,8 @@ class LocalAccess:
         """Return a redirect to the page without the token, with the cookie."""
         given = request.query[TOKEN_PARAMETER]
         if not (_is_equal(given, self.token) or self._use_code(given)):
-            return page_answer(
-                403,
-                "This token is not valid",
-                "The server has been started again, or the link used before.",
-                _HOW_TO_OPEN,
-            )
+            why = "The server has been started again, or the link used before."
+            return page_answer(403, "This token is not valid", why, _HOW_TO_OPEN)
         cookie = f"{self._cookie_name}={self._cookie}; Path=/; HttpOnly; SameSite=Strict"
         headers = (("location", "./"), ("set-cookie", cookie), ("cache-control", "no-store"))
         return Response(303, headers, b"", LOG_FIELDS)
@@ -123,14 +115,11 @@ class LocalAccess:
 
     def _is_allowed(self, request: PageRequest) -> bool:
         """Return whether the request has the cookie, or the token as a program sends it."""
-        cookies = [
-            value.strip()
-            for header, text in request.headers
-            if header == "cookie"
-            for name, _, value in (item.partition("=") for item in text.replace(",", ";").split(";"))
-            if name.strip() == self._cookie_name
-        ]
-        if any(_is_equal(value, self._cookie) for value in cookies):
+        sent = ";".join(text.replace(",", ";") for header, text in request.headers if header == "cookie")
+        cookies = (item.partition("=") for item in sent.split(";"))
+        if any(
+            name.strip() == self._cookie_name and _is_equal(value.strip(), self._cookie) for name, _, value in cookies
+        ):
             return True
         scheme, _, token = (request.header("authorization") or "").partition(" ")
         return scheme.lower() == "bearer" and _is_equal(token.strip(), self.token)
@@ -155,39 +144,26 @@ class DeployedAccess:
         caller = self._authorization.authenticate(request.source)
         if not isinstance(caller, Response) and SCOPE in caller.scopes:
             return None
-        raise _as_problem(caller if isinstance(caller, Response) else self._authorization.forbid(SCOPE, caller))
+        refused = caller if isinstance(caller, Response) else self._authorization.forbid(SCOPE, caller)
+        try:
+            described = str(json.loads(refused.body)["error_description"])
+        except (ValueError, KeyError, TypeError):
+            described = refused.body.decode(errors="replace").strip()
+        headers = [header for header in refused.headers if header[0] != "content-type"]
+        code = _CODES.get(refused.status, _NO_ACCESS_TOKEN)
+        raise ApiProblem(refused.status, code, described, "Enter an access token of the issuer.", *headers)
 
 
 def check_origin(request: PageRequest, public_host: str = "") -> None:
-    """Check that a request comes from the page itself, or from no page.
-
-    Raises:
-        ApiProblem: It comes from another page.
-    """
+    """Check that a request comes from the page itself, or from no page."""
     has_origin = any(name == "origin" for name, _ in request.headers)
-    if has_origin and not is_from_page(request.headers, OriginPolicy(public_host=public_host, page="calls")):
-        raise _other_page()
+    is_other = has_origin and not is_from_page(request.headers, OriginPolicy(public_host=public_host, page="calls"))
     site = (request.header("sec-fetch-site") or "none").lower()
     is_navigation = request.path == "" and request.method in ("GET", "HEAD")
-    if site not in ("same-origin", "none") and not (is_navigation and request.header("sec-fetch-mode") == "navigate"):
-        raise _other_page()
-
-
-def _as_problem(refused: Response) -> ApiProblem:
-    """Return ``refused``, the response to a request without a valid access token, in the form of all errors."""
-    try:
-        described = str(json.loads(refused.body)["error_description"])
-    except (ValueError, KeyError, TypeError):
-        described = refused.body.decode(errors="replace").strip()
-    headers = [header for header in refused.headers if header[0] != "content-type"]
-    code = _CODES.get(refused.status, _NO_ACCESS_TOKEN)
-    return ApiProblem(refused.status, code, described, "Enter an access token of the issuer.", *headers)
-
-
-def _other_page() -> ApiProblem:
-    return ApiProblem(
-        403, "ORIGIN_REFUSED", "This request comes from another page.", "Only the page of this server may send it."
-    )
+    is_navigation = is_navigation and request.header("sec-fetch-mode") == "navigate"
+    if is_other or (site not in ("same-origin", "none") and not is_navigation):
+        step = "Only the page of this server may send it."
+        raise ApiProblem(403, "ORIGIN_REFUSED", "This request comes from another page.", step)
 
 
 def _is_equal(given: str, expected: str) -> bool:

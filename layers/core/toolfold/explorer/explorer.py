@@ -1,7 +1,4 @@
-"""What the views of the web explorer read.
-
-Find which sources have tools that are not free. A catalog calls a tool free where no source says otherwise.
-"""
+"""What the views of the web explorer read."""
 
 from __future__ import annotations
 
@@ -24,22 +21,21 @@ if TYPE_CHECKING:
     from toolfold.explorer.feed import CallFeed
     from toolfold.explorer.page import PageRequest
 
-_FREE = "free"
-
 
 def paid_sources(catalog: Catalog) -> frozenset[str]:
-    """Return the ids of the sources that have a tool which is not free, also one that is not exposed here."""
+    """Return the ids of the sources that have a tool which is not free, also one that is not exposed here.
+
+    A catalog calls a tool free where no source says otherwise.
+    """
     base = catalog.base
-    return base.memoize("paid sources", lambda: _find(base))
 
+    def find() -> frozenset[str]:
+        access = base.positions_of("access")
+        paid = {position for value, positions in access.items() if value != "free" for position in positions}
+        sources = base.positions_of("source") if paid else {}
+        return frozenset(id_ for id_, positions in sources.items() if not paid.isdisjoint(positions))
 
-def _find(catalog: Catalog) -> frozenset[str]:
-    access = catalog.positions_of("access")
-    paid = {position for value, positions in access.items() if value != _FREE for position in positions}
-    if not paid:
-        return frozenset()
-    sources = catalog.positions_of("source")
-    return frozenset(id_ for id_, positions in sources.items() if not paid.isdisjoint(positions))
+    return base.memoize("paid sources", find)
 
 
 @dataclass(frozen=True)
@@ -66,19 +62,11 @@ class Explorer:
         return self.app.authorization is not None
 
     def catalog(self) -> Catalog:
-        """Return what the path without a profile exposes of the current catalog.
-
-        Raises:
-            CatalogUnavailable: It cannot be read.
-        """
+        """Return what the path without a profile exposes of the current catalog."""
         return self.app.server.tools.catalog()
 
     def explainer(self) -> Explainer:
-        """Return what explains searches in the current catalog.
-
-        Raises:
-            CatalogUnavailable: It cannot be read.
-        """
+        """Return what explains searches in the current catalog."""
         catalog = self.catalog()
         return catalog.memoize("explainer", lambda: Explainer(catalog))
 
@@ -93,11 +81,7 @@ class Explorer:
 
     @functools.cached_property
     def approval_desk(self) -> ApprovalDesk:
-        """What finds waiting calls and records decisions, made by the first request for it.
-
-        Raises:
-            CannotDecide: There is no secret for it.
-        """
+        """What finds waiting calls and records decisions, made by the first request for it."""
         from toolfold.execution.approval_decision import ApprovalDesk
 
         app = self.app

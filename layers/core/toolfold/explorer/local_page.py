@@ -45,14 +45,10 @@ class LocalPage:
         explorer.warm_up()
         return Router(explorer, self.access)
 
-    def url(self, endpoint: str) -> str:
-        """Return the URL of the page, with its token, from that of the MCP endpoint."""
-        return _page_url(endpoint, self.access.token)
+    def url(self, endpoint: str, token: str = "") -> str:
+        """Return the URL of the page from that of the MCP endpoint, with its token or what works in place of it."""
+        return f"{endpoint.rpartition('/')[0]}/?{TOKEN_PARAMETER}={token or self.access.token}"
 
     def url_for_browser(self, endpoint: str) -> str:
         """Return a URL of the page that works once."""
-        return _page_url(endpoint, self.access.make_code())
-
-
-def _page_url(endpoint: str, token: str) -> str:
-    return f"{endpoint.rpartition('/')[0]}/?{TOKEN_PARAMETER}={token}"
+        return self.url(endpoint, self.access.make_code())

@@ -115,11 +115,7 @@ class PageRequest(NamedTuple):
         return self.source.header(name)
 
     def json(self) -> dict[str, Any]:
-        """Return the body, a JSON object.
-
-        Raises:
-            ApiProblem: It is something else.
-        """
+        """Return the body, a JSON object."""
         try:
             document = json.loads(self.body)
         except (ValueError, RecursionError):
@@ -165,11 +161,7 @@ def invalid(message: str, next_step: str) -> ApiProblem:
 
 
 def read_text(request: PageRequest, name: str, max_chars: int, *, is_required: bool = False) -> str:
-    """Return a parameter without outer spaces; empty where it is missing.
-
-    Raises:
-        ApiProblem: It is too long; or it is missing, and required.
-    """
+    """Return a parameter without outer spaces; empty where it is missing."""
     text = request.query.get(name, "").strip()
     if is_required and not text:
         raise invalid(f"The parameter {name} is missing.", f"Send ?{name}=….")
@@ -179,11 +171,7 @@ def read_text(request: PageRequest, name: str, max_chars: int, *, is_required: b
 
 
 def read_integer(request: PageRequest, name: str, default: int, maximum: int, minimum: int = 0) -> int:
-    """Return a parameter that is a number of at least ``minimum``; numbers above ``maximum`` become that.
-
-    Raises:
-        ApiProblem: It has another form.
-    """
+    """Return a parameter that is a number of at least ``minimum``; numbers above ``maximum`` become that."""
     text = request.query.get(name, "")
     if text == "":
         return default

@@ -117,11 +117,7 @@ def _add_slash(request: PageRequest) -> Response | None:
 
 
 def _check_body(request: PageRequest) -> None:
-    """Check a request that changes something, or sends texts.
-
-    Raises:
-        ApiProblem: Its media type is one that any page may send, or it is too large.
-    """
+    """Check a request that changes something, or sends texts."""
     if (request.header("content-type") or "").partition(";")[0].strip().lower() != "application/json":
         raise ApiProblem(
             415, "INVALID_REQUEST", "Content-Type must be application/json.", "Send the body as a JSON object."

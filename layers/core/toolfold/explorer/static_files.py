@@ -12,6 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +44,6 @@ _HASHED = re.compile(r"-[A-Z2-7]{8}\.[a-z0-9]+")
 
 _IMMUTABLE = ("cache-control", "public, max-age=31536000, immutable")
 _CHECKED = ("cache-control", "no-cache")
-_NOT_MODIFIED = 304
 
 
 class StaticFile(NamedTuple):
@@ -79,7 +79,7 @@ class StaticFiles:
                 found = self._files[name] = _read(self._folder, name)
             except OSError:  # deleted by a build
                 return None
-        return _encode(found, request)
+        return encoded(request, found.headers, found.etag, found.content, found.compressed)
 
     def respond_index(self, request: PageRequest) -> Response:
         """Return the page, or one that says how to build it."""
@@ -123,18 +123,19 @@ def _read(folder: Path, name: str) -> StaticFile:
         compressed = packed.read_bytes() if is_packed else gzip.compress(content, 9, mtime=0)
     stored = _IMMUTABLE if _HASHED.search(name) else _CHECKED
     etag = hashlib.sha256(content).hexdigest()[:20]
-    return StaticFile((("content-type", _TYPES[end]), stored, ("vary", "accept-encoding")), content, compressed, etag)
+    return StaticFile((("content-type", _TYPES[end]), stored), content, compressed, etag)
 
 
-def _encode(file: StaticFile, request: PageRequest) -> Response:
-    is_compressed = file.compressed is not None and accepts_gzip(request.header("accept-encoding") or "")
-    etag = f'"{file.etag}-gz"' if is_compressed else f'"{file.etag}"'
-    headers = (*file.headers, ("etag", etag))
-    if has_etag(request.header("if-none-match") or "", etag):
-        return Response(_NOT_MODIFIED, headers, b"", LOG_FIELDS)
+def encoded(request: PageRequest, headers: Headers, etag: str, content: bytes, compressed: bytes | None) -> Response:
+    """Return a response with one of two forms of a content, or 304 where the browser has it."""
+    is_compressed = compressed is not None and accepts_gzip(request.header("accept-encoding") or "")
+    tag = f'"{etag}-gz"' if is_compressed else f'"{etag}"'
+    headers = (*headers, ("etag", tag), ("vary", "accept-encoding"))
+    if has_etag(request.header("if-none-match") or "", tag):
+        return Response(HTTPStatus.NOT_MODIFIED, headers, b"", LOG_FIELDS)
     if is_compressed:
-        return Response(200, (*headers, ("content-encoding", "gzip")), file.compressed or b"", LOG_FIELDS)
-    return Response(200, headers, file.content, LOG_FIELDS)
+        return Response(200, (*headers, ("content-encoding", "gzip")), compressed or b"", LOG_FIELDS)
+    return Response(200, headers, content, LOG_FIELDS)
 
 
 def accepts_gzip(accept_encoding: str) -> bool:

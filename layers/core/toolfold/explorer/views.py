@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.catalog.search import closest_names
 from toolfold.explorer.explorer import paid_sources
-from toolfold.explorer.page import LOG_FIELDS, ApiProblem, invalid, json_answer, read_integer, read_text
-from toolfold.explorer.static_files import accepts_gzip, has_etag
+from toolfold.explorer.page import ApiProblem, invalid, json_answer, read_integer, read_text
+from toolfold.explorer.static_files import encoded
 from toolfold.mcp_clients import endpoint_snippets, own_command
 from toolfold.meta_tools.detail_levels import LEVELS
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.meta_tools.tool_get import refusal_of, tool_get
-from toolfold.protocol.http import Headers, Response
+from toolfold.protocol.http import Response
 from toolfold.results import tokens
 from toolfold.version import __version__
 
@@ -111,17 +111,10 @@ def _definition_saved_tokens(catalog: Catalog) -> int:
 def respond_catalog(explorer: Explorer, request: PageRequest) -> Response:
     """Return every source with its categories, and every tool in the order of the listing."""
     catalog = explorer.catalog()
-    is_compressed = accepts_gzip(request.header("accept-encoding") or "")
-    etag = f'"{catalog.fingerprint[:32]}-{len(catalog)}-{__version__}{"-gz" if is_compressed else ""}"'
     # Requested each time: who may read the page may change.
-    headers: Headers = (("etag", etag), ("cache-control", "private, no-cache"), ("vary", "accept-encoding"))
-    if has_etag(request.header("if-none-match") or "", etag):
-        return Response(304, headers, b"", LOG_FIELDS)
-    plain, compressed = catalog.memoize("explorer catalog", lambda: _encode_catalog(catalog))
-    headers = (("content-type", "application/json"), *headers)
-    if is_compressed:
-        return Response(200, (*headers, ("content-encoding", "gzip")), compressed, LOG_FIELDS)
-    return Response(200, headers, plain, LOG_FIELDS)
+    headers = (("content-type", "application/json"), ("cache-control", "private, no-cache"))
+    etag = f"{catalog.fingerprint[:32]}-{len(catalog)}-{__version__}"
+    return encoded(request, headers, etag, *catalog.memoize("explorer catalog", lambda: _encode_catalog(catalog)))
 
 
 def _encode_catalog(catalog: Catalog) -> tuple[bytes, bytes]:
