@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import itertools
 import json
@@ -60,12 +61,18 @@ def run(options: Options) -> int:
     if after.value == before.value:
         print(f"{client.title} has this entry already: {path}")
         return 0
-    if (kept := _change(path, before, after, options)) is None:
+    if (changed := _change(path, before, after, options)) is None:
         return 1
     shown = f"the tools of {options.profile}" if options.profile else "TOOL_LIST, TOOL_GET and TOOL_CALL"
-    print(f"Added to {_named(path)}.{kept}\nRestart {client.title}; it then shows {shown}.")
-    if not options.endpoint:
-        _warn_about_key(entry.get("env", {}))
+    print(f"Added to {changed}\nRestart {client.title}; it then shows {shown}.")
+    names = entry.get("env", {})
+    has_key = _KEY_VARIABLE in names or any(name.startswith("TOOLFOLD_SOURCE_") for name in names)
+    if not options.endpoint and not has_key:
+        print(
+            f"No API key was written, because {_KEY_VARIABLE} is not set here. Set it and run this command again, or "
+            f'add it to "env" in the file. A free key: https://www.alphavantage.co/support/#api-key',
+            file=sys.stderr,
+        )
     elif key and client.variable:
         how = "asks for it" if inputs else f"reads it from the variable {key}, which must be set where it starts"
         print(f"The API key was not written: {client.title} {how}.")
@@ -80,9 +87,9 @@ def remove(options: Options) -> int:
     if options.name not in before.value.get(client.section, {}):
         print(f"{client.title} has no entry {options.name}: {path}")
         return 0
-    if (kept := _change(path, before, _edited(before, path, client, options.name, None), options)) is None:
+    if (changed := _change(path, before, _edited(before, path, client, options.name, None), options)) is None:
         return 1
-    print(f"Removed from {_named(path)}.{kept}\nRestart {client.title}.")
+    print(f"Removed from {changed}\nRestart {client.title}.")
     return 0
 
 
@@ -96,7 +103,7 @@ def _edited(before: Document, path: Path, client: Client, name: str, entry: Mapp
 
 
 def _change(path: Path, before: Document, after: Document, options: Options) -> str | None:
-    """Show the change, ask, and write it; return where the copy is, as a sentence, or None after a no."""
+    """Show the change, ask, and write it; return the file and where its copy is, as text, or None after a no."""
     old, new = (text.splitlines() for text in without_secrets(before, after))
     print(*difflib.unified_diff(old, new, str(path), str(path), lineterm=""), sep="\n")
     if not options.yes and not confirm("Change the file?", "Add --yes to change it."):
@@ -109,11 +116,8 @@ def _change(path: Path, before: Document, after: Document, options: Options) -> 
         replace_file(target, after.text.encode(), mode=0o600)
     except OSError as error:
         raise ToolfoldError(f"{path} cannot be written: {error.strerror}. It is as it was.") from None
-    return f" The file as it was: {backup}" if backup else ""
-
-
-def _named(path: Path) -> str:
-    return f"{path}, a link to {path.resolve()}" if path.is_symlink() else str(path)
+    named = f"{path}, a link to {target}" if path.is_symlink() else str(path)
+    return f"{named}.{f' The file as it was: {backup}' if backup else ''}"
 
 
 def _read(path: Path, client: Client, by_hand: str) -> Document:
@@ -160,14 +164,11 @@ def _backup(target: Path) -> Path | None:
     moment = time.strftime("%Y%m%d-%H%M%S")
     for number in itertools.count(1):
         backup = target.with_name(f"{target.name}.{moment}{'' if number == 1 else f'-{number}'}.bak")
-        try:
-            replace_file(backup, target.read_bytes(), overwrite=False, mode=0o600) if not backup.is_symlink() else None
-        except FileExistsError:
-            continue
-        if backup.is_symlink():
-            continue
-        shutil.copystat(target, backup)
-        return backup
+        if not backup.is_symlink():
+            with contextlib.suppress(FileExistsError):
+                replace_file(backup, target.read_bytes(), overwrite=False, mode=0o600)
+                shutil.copystat(target, backup)
+                return backup
     raise AssertionError
 
 
@@ -262,12 +263,3 @@ def _pairs(pairs: Sequence[str]) -> dict[str, str]:
         raise SettingsError("\n".join(unknown.values()))
     Settings.from_environment(environment)
     return environment
-
-
-def _warn_about_key(environment: Mapping[str, str]) -> None:
-    if _KEY_VARIABLE not in environment and not any(name.startswith("TOOLFOLD_SOURCE_") for name in environment):
-        print(
-            f"No API key was written, because {_KEY_VARIABLE} is not set here. Set it and run this command again, or "
-            f'add it to "env" in the file. A free key: https://www.alphavantage.co/support/#api-key',
-            file=sys.stderr,
-        )

@@ -85,7 +85,8 @@ def list_settings(environment: Mapping[str, str], from_file: Mapping[str, str]) 
         if name in ("TOOLFOLD_KEY_SALT", "TOOLFOLD_APPROVAL_SECRET") or (problem and name == "TOOLFOLD_SOURCE_KEYS"):
             text = _HIDDEN if text else ""
         elif not text and name in _LOCAL_DEFAULTS:
-            text = _local_default(name)
+            local = with_local_defaults(Settings.from_environment({}))
+            text = local.cache if name == "TOOLFOLD_CACHE" else local.offload
         yield Row(name, text, variable.default, _origin(name, environment, from_file), meanings[name], problem)
 
 
@@ -108,11 +109,6 @@ def _origin(name: str, environment: Mapping[str, str], from_file: Mapping[str, s
     if name in from_file:
         return from_file[name]
     return "environment" if name in environment else "default"
-
-
-def _local_default(name: str) -> str:
-    local = with_local_defaults(Settings.from_environment({}))
-    return local.cache if name == "TOOLFOLD_CACHE" else local.offload
 
 
 def _without_secrets(url: str) -> str:

@@ -60,7 +60,11 @@ def tool_of(request: str, name: str | None = None) -> dict[str, Any]:
             parameters[key] = {"type": _type(key, value), "description": _words(key), "example": _typed(value)}
         if sent_as != key:
             parameters[key]["sent_as"] = sent_as
-    tool: dict[str, Any] = {"name": name or _name(path), "path": path or "/", "description": ""}
+    # The tool is called after the last word of the path.
+    words = [_NOT_IN_NAME.sub("_", part.lower()).strip("_") for part in path.split("/") if part and "{" not in part]
+    named = [word for word in words if word and not re.fullmatch(r"v?\d{1,2}|api", word)]
+    own_name = f"get_{named[-1]}"[:40] if named else "get"
+    tool: dict[str, Any] = {"name": name or own_name, "path": path or "/", "description": ""}
     return {**tool, **({"parameters": parameters, "example": example} if parameters else {})}
 
 
@@ -78,13 +82,6 @@ def _path(path: str) -> tuple[str, dict[str, Any]]:
         parameters[name] = {"type": "string", "required": True, "description": _words(name), "example": text}
         segments.append(f"{{{name}}}")
     return "/".join(segments), parameters
-
-
-def _name(path: str) -> str:
-    """Return a name for the tool: the last word of the path."""
-    words = [_NOT_IN_NAME.sub("_", part.lower()).strip("_") for part in path.split("/") if part and "{" not in part]
-    named = [word for word in words if word and not re.fullmatch(r"v?\d{1,2}|api", word)]
-    return f"get_{named[-1]}"[:40] if named else "get"
 
 
 def _argument(name: str) -> str:
@@ -135,8 +132,6 @@ def url_problem(url: str) -> str:
     secret = next((name for name, _ in parse_qsl(urlsplit(url).query) if SECRET_NAME.fullmatch(name)), None)
     return f"must have no key: leave {secret}=… out, and add --query-key {secret}" if secret else ""
 
-
-_ID = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 _DATABASES = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
 """Scheme of a connection string → dialect."""
@@ -192,7 +187,14 @@ def _mcp(options: Options, questions: Questions) -> Draft:
     else:
         program, *arguments = options.command
         own = {"transport": "stdio", "command": program, "args": arguments}
-        _give_key_to_program(options, own)
+        if auth := _auth_of(options):
+            # A program gets no header: --key-variable is its own variable, and the key is in that of the source.
+            if auth.keys() != {"environment"}:
+                raise ToolfoldError(
+                    "A program gets its key in a variable: give --key-variable with the name that it reads, such as "
+                    "API_KEY, in place of --bearer, --basic, --header, --query-key and --caller-key."
+                )
+            own["key_variable"], options.key_variable = options.key_variable, own_variable(options.id)
         variables = [("TOOLFOLD_ALLOWED_COMMANDS", " ".join(options.command))]
     own["trust_annotations"] = options.trust_annotations
     settings = _settings(options, "mcp", own)
@@ -206,21 +208,6 @@ def _server_url_problem(url: str) -> str:
         return problem
     is_stream = urlsplit(url).path.rstrip("/").endswith("/sse")  # as servers of 2024-11-05 call it
     return f"must not end in /sse: {NO_HTTP_SSE}" if is_stream else ""
-
-
-def _give_key_to_program(options: Options, own: dict[str, Any]) -> None:
-    """Add the variable in which a program gets its key to ``own``, and change ``options`` to those of its source.
-
-    A program gets no header. ``--key-variable`` is its own variable; the key is in that of the source.
-    """
-    if not _auth_of(options):
-        return
-    if _auth_of(options).keys() != {"environment"}:
-        raise ToolfoldError(
-            "A program gets its key in a variable: give --key-variable with the name that it reads, such as API_KEY, "
-            "in place of --bearer, --basic, --header, --query-key and --caller-key."
-        )
-    own["key_variable"], options.key_variable = options.key_variable, own_variable(options.id)
 
 
 def _openapi(options: Options, questions: Questions) -> Draft:
@@ -354,14 +341,15 @@ def ask_kind(_options: Options) -> int:
 
 def _add(kind: str, options: Options) -> int:
     """Write the folder of a source; return the exit code."""
-    questions = Questions()
-    options.id = questions.text(options.id, "ID, a short name in lower case, such as weather", "ID", check=_id_problem)
+    questions, rule = Questions(), "must be lower-case letters, digits and _, beginning with a letter"
+    options.id = questions.text(
+        options.id,
+        "ID, a short name in lower case, such as weather",
+        "ID",
+        check=lambda text: "" if re.fullmatch(r"[a-z][a-z0-9_]{0,31}", text) else rule,
+    )
     check_folder(options.folder, options.id)
     return write(KINDS[kind](options, questions), options, questions)
-
-
-def _id_problem(text: str) -> str:
-    return "" if _ID.fullmatch(text) else "must be lower-case letters, digits and _, beginning with a letter"
 
 
 add_mcp, add_openapi, add_http, add_sql, add_skills = (functools.partial(_add, kind) for kind in KINDS)

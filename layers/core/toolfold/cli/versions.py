@@ -5,6 +5,7 @@ What the commands share that publish to a bucket: the location, the credentials,
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import getpass
 import hashlib
@@ -50,7 +51,10 @@ def open_bucket(options: Options, what: str) -> tuple[CatalogBucket, Author]:
         client = catalog_bucket.open_client("s3")
     owner = {"any": "", None: account}.get(options.bucket_owner, options.bucket_owner or "")
     options.bucket_owner = owner
-    return catalog_bucket.CatalogBucket(location, client, owner), Author(Writer.TERMINAL, arn or _user())
+    if not arn:
+        with contextlib.suppress(KeyError, OSError):  # no name for the user id, as in some containers
+            arn = getpass.getuser()
+    return catalog_bucket.CatalogBucket(location, client, owner), Author(Writer.TERMINAL, arn)
 
 
 def _identity(what: str) -> tuple[str, str]:
@@ -72,13 +76,6 @@ def _identity(what: str) -> tuple[str, str]:
         print(f"STS was not reached ({type(error).__name__}): the owner of the bucket is not checked.", file=sys.stderr)
         return "", ""
     return str(found["Account"]), str(found["Arn"])
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # no name for the user id, as in some containers
-        return ""
 
 
 def check_allowed_here(catalog: Catalog) -> None:

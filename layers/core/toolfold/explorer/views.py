@@ -85,7 +85,7 @@ def _saved_tokens(explorer: Explorer, catalog: Catalog) -> dict[str, Any]:
     """Return the tokens of ``tools/list`` as it answers here, and those of a list of all tools."""
     listed = explorer.app.server.tools_of("").list_page().tools.decode()
     definitions = catalog.memoize(("tokens", listed), lambda: tokens.count(listed))
-    every = catalog.definition_tokens or catalog.memoize("definition tokens", lambda: _definition_saved_tokens(catalog))
+    every = catalog.definition_tokens or catalog.memoize("definition tokens", lambda: _definition_tokens(catalog))
     return {
         "definitions": definitions,
         "all_definitions": every,
@@ -93,7 +93,7 @@ def _saved_tokens(explorer: Explorer, catalog: Catalog) -> dict[str, Any]:
     }
 
 
-def _definition_saved_tokens(catalog: Catalog) -> int:
+def _definition_tokens(catalog: Catalog) -> int:
     """Return the tokens of the definitions of all tools, which the compiler has counted for whole catalogs only."""
     if len(catalog) > _MAX_COUNTED:
         return catalog.base.definition_tokens * len(catalog) // len(catalog.base)
