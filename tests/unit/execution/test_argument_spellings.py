@@ -328,6 +328,11 @@ def test_day_that_does_not_exist_is_not_sent(
     assert mock_api.requests == []
 
 
+def test_day_that_no_calendar_has_in_an_unknown_argument_is_an_unknown_argument() -> None:
+    (problem,) = validator("HISTORICAL_OPTIONS").resolve({"symbol": "IBM", "page": "2024-02-30"}).problems
+    assert problem["problem"] == "is not a parameter of this tool"
+
+
 def test_text_in_the_form_of_a_day_may_be_searched_for() -> None:
     assert validator("SYMBOL_SEARCH").resolve({"keywords": "2025-06-31"}).problems == []
 

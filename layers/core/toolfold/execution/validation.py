@@ -210,7 +210,7 @@ class ArgumentValidator:
         """Return what is wrong with a date that has the form of one, for a parameter that takes no other text."""
         values = value if isinstance(value, list) else [value]
         texts = [text for text in values if isinstance(text, str) and text[:4].isdecimal() and len(text.strip()) > 8]
-        if not texts:
+        if not texts or name not in self.properties:
             return ""
         from toolfold.dates import impossible_date
 

@@ -1,4 +1,4 @@
-"""Parse the arguments of the meta-tools: accept the forms that models send, reject the rest in one sentence.
+"""The arguments of the meta-tools as data: their other names, and what each takes; and how values are read.
 
 Numbers may come as strings, lists as their JSON text or with commas, a single string for a list, null or blank text for
 "not given". No error repeats more than :data:`MAX_QUOTED` characters or a control character.
@@ -8,41 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import InvalidArguments
 
 if TYPE_CHECKING:
     from toolfold.wording import Text
-
-ARGUMENTS: Mapping[str, tuple[str, ...]] = {
-    "TOOL_LIST": (
-        "query",
-        "category",
-        "tag",
-        "tag_mode",
-        "access",
-        "source",
-        "limit",
-        "offset",
-        "token_budget",
-        "detail",
-    ),
-    "TOOL_GET": ("tool_name", "detail", "known"),
-    "TOOL_CALL": ("tool_name", "arguments", "select", "max_tokens", "fresh"),
-}
-"""Meta-tool of ``/mcp`` → its arguments."""
-
-COMBINED_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
-    "TOOL_BATCH": ("calls", "stop_on_error", "max_parallel", "max_tokens", "join", "select", "continue"),
-    "TOOL_PIPE": ("steps", "return", "max_tokens", "continue", "approval_token"),
-    "TOOL_SCRIPT": ("script", "inputs", "max_tokens"),
-}
-"""Meta-tool that combines calls → its arguments, the main one first."""
-
-MAX_ARGUMENTS = 1000
-"""Arguments of a call that are read: more than any tool has parameters."""
 
 MAX_QUOTED = 64
 """Characters of a value that an error repeats: enough to recognise it."""
@@ -50,10 +22,277 @@ MAX_QUOTED = 64
 MAX_NEXT_CALL = 600
 """Characters of the arguments of a call that an error proposes: more than any call has that a model would repeat."""
 
+MAX_ARGUMENTS = 1000
+"""Arguments of a call that are read: more than any tool has parameters."""
+
 MAX_ITEMS = 50
 """Items of a list argument: more than there are categories or tags to combine."""
 
+MAX_TOOLS = 200
+"""Tools in an answer of TOOL_LIST."""
+
+MAX_PARALLEL = 16
+"""Calls at the same time: they wait for their source most of the time."""
+
+LEVELS = ("full", "medium", "minimal")
+"""Detail levels of a description."""
+
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
+
+
+_OPTIONAL = ", or leave it out"
+"""How the next step ends for an argument that has a default."""
+
+
+class Argument(NamedTuple):
+    """An argument of a meta-tool.
+
+    Attributes:
+        other_names: other names that models send for it.
+        options: the texts that it takes, one of them.
+        bounds: the smallest and the largest whole number that it takes.
+        is_boolean: whether it is true or false.
+    """
+
+    other_names: str = ""
+    options: tuple[str, ...] = ()
+    bounds: tuple[int, int] | None = None
+    is_boolean: bool = False
+
+
+_DETAIL = Argument("details detail_level level verbosity", LEVELS)
+_MAX_TOKENS = Argument("token_budget token_limit max_output_tokens", bounds=(1, 10**9))
+_CONTINUE = Argument("continue_token continuation cursor token next resume")
+
+ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
+    "TOOL_LIST": {
+        "query": Argument(
+            "q search search_query search_term term terms keyword keywords text question prompt task need request find "
+            "intent name names tool tools tool_name tool_names"
+        ),
+        "category": Argument("categories group groups domain topic"),
+        "tag": Argument("tags label labels"),
+        "tag_mode": Argument("tags_mode", ("any", "all")),
+        "access": Argument("access_level plan", ("free", "mixed", "premium")),
+        "source": Argument("sources server servers api provider connector service"),
+        "limit": Argument(
+            "max top_k top count k n size page_size per_page max_results max_tools num_results", bounds=(1, MAX_TOOLS)
+        ),
+        "offset": Argument("skip start", bounds=(0, 10**9)),
+        "token_budget": Argument("max_tokens token_limit budget", bounds=(100, 100_000)),
+        "detail": _DETAIL,
+    },
+    "TOOL_GET": {
+        "tool_name": Argument(
+            "name names tool tools tool_names function function_name functions id ids method command"
+        ),
+        "detail": _DETAIL,
+        "known": Argument("known_hashes hashes"),
+    },
+    "TOOL_CALL": {
+        "tool_name": Argument(),
+        "arguments": Argument(),
+        "select": Argument(),
+        "max_tokens": Argument(),
+        "fresh": Argument(is_boolean=True),
+    },
+}
+"""Meta-tool of ``/mcp`` → its arguments."""
+
+COMBINED_ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
+    "TOOL_BATCH": {
+        "calls": Argument("batch requests items tools tool_calls invocations operations tasks jobs commands"),
+        "stop_on_error": Argument("fail_fast stop_on_failure abort_on_error", is_boolean=True),
+        "max_parallel": Argument("parallel concurrency max_concurrency parallelism workers", bounds=(1, MAX_PARALLEL)),
+        "max_tokens": _MAX_TOKENS,
+        "join": Argument("join_on merge merge_on on"),
+        "select": Argument("sql query filter"),
+        "continue": _CONTINUE,
+    },
+    "TOOL_PIPE": {
+        "steps": Argument("pipe pipeline calls chain stages tasks commands"),
+        "return": Argument("returns output result"),
+        "max_tokens": _MAX_TOKENS,
+        "continue": _CONTINUE,
+        "approval_token": Argument("approval"),
+    },
+    "TOOL_SCRIPT": {
+        "script": Argument("code source python program text"),
+        "inputs": Argument("input variables vars args arguments parameters params values"),
+        "max_tokens": _MAX_TOKENS,
+    },
+}
+"""Meta-tool that combines calls → its arguments, the main one first."""
+
+
+def arguments_of(tool: str) -> Mapping[str, Argument]:
+    """Return the arguments of a meta-tool."""
+    return ARGUMENTS.get(tool) or COMBINED_ARGUMENTS[tool]
+
+
+def read_value(tool: str, arguments: Mapping[str, Any], name: str) -> Any:
+    """Return the number, option or boolean that is given as ``name``, in the spelling of the schema; None: not given.
+
+    Raises:
+        InvalidArguments: the argument does not take the value.
+    """
+    given, rule = arguments.get(name), arguments_of(tool)[name]
+    if is_blank(given):
+        return None
+    if rule.bounds is not None:
+        least, most = rule.bounds
+        number = whole_number(given)
+        if number is not None and least <= number <= most:
+            return number
+        closest: Any = None if number is None else min(max(number, least), most)
+        raise wrong_value(tool, arguments, name, f"a whole number, {least:,} to {most:,}", closest)
+    if rule.is_boolean:
+        if (value := boolean(given)) is None:
+            raise wrong_value(tool, arguments, name, "true or false")
+        return value
+    option = given.strip().lower() if isinstance(given, str) else None
+    if option in rule.options:
+        return option
+    from toolfold.fuzzy import closest_matches  # needed for errors only
+
+    matches = closest_matches(given, rule.options) if isinstance(given, str) else []
+    allowed = f"one of {', '.join(rule.options)}"
+    raise wrong_value(tool, arguments, name, allowed, matches[0] if matches else None, "")
+
+
+def wrong_value(
+    tool: str,
+    arguments: Mapping[str, Any],
+    name: str,
+    allowed: str,
+    closest: Any = None,
+    end: str = ", or leave it out",
+) -> InvalidArguments:
+    """Return the error for a value that an argument does not take.
+
+    Args:
+        tool: the meta-tool.
+        arguments: of the call.
+        name: of the argument.
+        allowed: what it takes, in words.
+        closest: the value that may be meant; None: the next call is without the argument.
+        end: how the next step ends.
+    """
+    from toolfold.wording import Text  # needed for an error only
+
+    # The name is a term of the reader: a person sends an option of a command.
+    problem = Text(f"{{{name}}} must be {{allowed}}, not {{given}}").filled(
+        allowed=allowed, given=quote(arguments[name])
+    )
+    step = Text(f"Send {{{name}}} as {{allowed}}{{end}}.").filled(allowed=allowed, end=end)
+    return invalid(tool, problem, step, **correction(tool, arguments, name, closest))
+
+
+def read_strings(tool: str, arguments: Mapping[str, Any], name: str) -> list[str]:
+    """Return the strings given as ``name``: a list, its JSON text, one string or several separated by commas.
+
+    Raises:
+        InvalidArguments: the value has another type, or more than :data:`MAX_ITEMS` items.
+    """
+    given = arguments.get(name)
+    if given is None:
+        return []
+    items = parse_list(given) if isinstance(given, str) else given
+    if not isinstance(items, list) or len(items) > MAX_ITEMS or not all(isinstance(item, str) for item in items):
+        received = f"a list of {len(items)}" if isinstance(items, list) else quote(given)
+        raise invalid(
+            tool,
+            f"{name} must be a string, or a list of at most {MAX_ITEMS} strings, not {received}",
+            f'Send {name} as a string or a list, e.g. ["a", "b"], or leave it out.',
+            **correction(tool, arguments, name),
+        )
+    return [item.strip() for item in items if item.strip()]
+
+
+def read_items(tool: str, name: str, given: Any, maximum: int, example: str) -> list[Any]:
+    """Return the items of a list argument: a list, its JSON text, one item, or an object of named items.
+
+    Raises:
+        InvalidArguments: there is no list, it is empty, or it has more than ``maximum`` items.
+    """
+    if isinstance(given, str):
+        given = parse_json(given)
+    if isinstance(given, dict):
+        is_named = all(isinstance(value, dict) for value in given.values()) and "arguments" not in given
+        given = [{"id": key, **value} for key, value in given.items()] if given and is_named else [given]
+    if not isinstance(given, list) or not given:
+        problem = (
+            "is missing" if given is None else "is empty" if given == [] else f"must be a list, not {quote(given)}"
+        )
+        raise invalid(tool, f"{name} {problem}", f"Send {name} as a list, e.g. {example}.")
+    if len(given) > maximum:
+        raise invalid(
+            tool,
+            f"{name} has {len(given):,} items; at most {maximum} are allowed",
+            f"Send the first {maximum}, then the others in another call; nothing was sent.",
+        )
+    return given
+
+
+def own_option(item: dict[str, Any], names: Iterable[str]) -> str:
+    """Remove the first of ``names`` from ``item`` and return it as text; empty where it has none of them.
+
+    Raises:
+        InvalidArguments: it is neither text nor a whole number.
+    """
+    for name in names:
+        if name in item:
+            value = item.pop(name)
+            if is_blank(value):
+                continue
+            number = whole_number(value) if not isinstance(value, str) else None
+            if not isinstance(value, str) and number is None:
+                raise InvalidArguments(f"{name} must be text, not {quote(value)}.", f"Send {name} as a short name.")
+            return value.strip() if isinstance(value, str) else str(number)
+    return ""
+
+
+def is_blank(value: Any) -> bool:
+    """Return whether ``value`` is null or blank text, which clients send for what they leave out."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def whole_number(value: Any) -> int | None:
+    """Return the whole number that ``value`` is or spells, or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return int(number) if math.isfinite(number) and number.is_integer() else None
+
+
+def boolean(value: Any) -> bool | None:
+    """Return the boolean that ``value`` is or spells, False when it was not given, or None when it is neither."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    spelling = str(value).strip().lower()
+    return spelling in _TRUE if spelling in _TRUE + _FALSE else None
+
+
+def parse_list(text: str) -> Any:
+    """Parse a list from a client that can send only strings: JSON, or parts separated by commas.
+
+    Returns:
+        A JSON value, usually a list; None for malformed JSON.
+    """
+    if not text.lstrip().startswith("["):
+        return text.split(",")
+    return parse_json(text)
+
+
+def parse_json(text: str) -> Any:
+    """Return the JSON value that ``text`` holds, or None when it is malformed."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def quote(value: Any) -> str:
@@ -93,158 +332,6 @@ def invalid(tool: str, problem: str | Text, next_step: str | Text, **details: An
 
 def correction(tool: str, arguments: Mapping[str, Any], name: str, value: Any = None) -> dict[str, Any]:
     """Return the detail :func:`next_call` with another ``value`` for an argument, or without it."""
-    known = ARGUMENTS.get(tool) or COMBINED_ARGUMENTS[tool]
+    known = arguments_of(tool)
     others = {key: given for key, given in arguments.items() if key != name and key in known}
     return next_call(tool, others if value is None else {**others, name: value})
-
-
-def is_blank(value: Any) -> bool:
-    """Return whether ``value`` is null or blank text, which clients send for what they leave out."""
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
-def parse_integer(tool: str, arguments: Mapping[str, Any], name: str, minimum: int, maximum: int) -> int | None:
-    """Return the whole number given as ``name``, or None when it was not given.
-
-    Raises:
-        InvalidArguments: it is not a whole number from ``minimum`` to ``maximum``.
-    """
-    given = arguments.get(name)
-    if is_blank(given):
-        return None
-    value = whole_number(given)
-    if value is None or not minimum <= value <= maximum:
-        allowed = f"a whole number, {minimum:,} to {maximum:,}"
-        raise invalid(
-            tool,
-            f"{name} must be {allowed}, not {quote(given)}",
-            f"Send {name} as {allowed}, or leave it out.",
-            **correction(tool, arguments, name, None if value is None else min(max(value, minimum), maximum)),
-        )
-    return value
-
-
-def whole_number(value: Any) -> int | None:
-    """Return the whole number that ``value`` is or spells, or None."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return int(number) if math.isfinite(number) and number.is_integer() else None
-
-
-def boolean(value: Any) -> bool | None:
-    """Return the boolean that ``value`` is or spells, False when it was not given, or None when it is neither."""
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    spelling = str(value).strip().lower()
-    return spelling in _TRUE if spelling in _TRUE + _FALSE else None
-
-
-def parse_choice(tool: str, arguments: Mapping[str, Any], name: str, options: Sequence[str]) -> str | None:
-    """Return which of ``options`` is given as ``name``, without regard to case; None when it was not given.
-
-    Raises:
-        InvalidArguments: the value is not one of ``options``.
-    """
-    given = arguments.get(name)
-    if is_blank(given):
-        return None
-    value = given.strip().lower() if isinstance(given, str) else None
-    if value not in options:
-        from toolfold.fuzzy import closest_matches  # needed for errors only
-
-        allowed = ", ".join(options)
-        closest = closest_matches(given, options) if isinstance(given, str) else []
-        raise invalid(
-            tool,
-            f"{name} must be one of {allowed}, not {quote(given)}",
-            f"Send {name} as one of {allowed}.",
-            **correction(tool, arguments, name, closest[0] if closest else None),
-        )
-    return value
-
-
-def parse_strings(tool: str, arguments: Mapping[str, Any], name: str) -> list[str]:
-    """Return the strings given as ``name``: a list, its JSON text, one string or several separated by commas.
-
-    Raises:
-        InvalidArguments: the value has another type, or more than :data:`MAX_ITEMS` items.
-    """
-    given = arguments.get(name)
-    if given is None:
-        return []
-    items = parse_list(given) if isinstance(given, str) else given
-    if not isinstance(items, list) or len(items) > MAX_ITEMS or not all(isinstance(item, str) for item in items):
-        received = f"a list of {len(items)}" if isinstance(items, list) else quote(given)
-        raise invalid(
-            tool,
-            f"{name} must be a string, or a list of at most {MAX_ITEMS} strings, not {received}",
-            f'Send {name} as a string or a list, e.g. ["a", "b"], or leave it out.',
-            **correction(tool, arguments, name),
-        )
-    return [item.strip() for item in items if item.strip()]
-
-
-def parse_list(text: str) -> Any:
-    """Parse a list from a client that can send only strings: JSON, or parts separated by commas.
-
-    Returns:
-        A JSON value, usually a list; None for malformed JSON.
-    """
-    if not text.lstrip().startswith("["):
-        return text.split(",")
-    return parse_json(text)
-
-
-def parse_json(text: str) -> Any:
-    """Return the JSON value that ``text`` holds, or None when it is malformed."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def read_items(tool: str, name: str, given: Any, maximum: int, example: str) -> list[Any]:
-    """Return the items of a list argument: a list, its JSON text, one item, or an object of named items.
-
-    Raises:
-        InvalidArguments: there is no list, it is empty, or it has more than ``maximum`` items.
-    """
-    if isinstance(given, str):
-        given = parse_json(given)
-    if isinstance(given, dict):
-        is_named = all(isinstance(value, dict) for value in given.values()) and "arguments" not in given
-        given = [{"id": key, **value} for key, value in given.items()] if given and is_named else [given]
-    if not isinstance(given, list) or not given:
-        problem = (
-            "is missing" if given is None else "is empty" if given == [] else f"must be a list, not {quote(given)}"
-        )
-        raise invalid(tool, f"{name} {problem}", f"Send {name} as a list, e.g. {example}.")
-    if len(given) > maximum:
-        raise invalid(
-            tool,
-            f"{name} has {len(given):,} items; at most {maximum} are allowed",
-            f"Send the first {maximum}, then the others in another call; nothing was sent.",
-        )
-    return given
-
-
-def own_option(item: dict[str, Any], names: Sequence[str]) -> str:
-    """Remove the first of ``names`` from ``item`` and return it as text; empty where it has none of them.
-
-    Raises:
-        InvalidArguments: it is neither text nor a whole number.
-    """
-    for name in names:
-        if name in item:
-            value = item.pop(name)
-            if is_blank(value):
-                continue
-            number = whole_number(value) if not isinstance(value, str) else None
-            if not isinstance(value, str) and number is None:
-                raise InvalidArguments(f"{name} must be text, not {quote(value)}.", f"Send {name} as a short name.")
-            return value.strip() if isinstance(value, str) else str(number)
-    return ""

@@ -12,18 +12,25 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.execution.result import NO_USE, UpstreamUse
+from toolfold.execution.validation import validator_of
+from toolfold.meta_tools.arguments import boolean, is_blank, whole_number, wrong_value
+from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import Result
+from toolfold.meta_tools.tool_arguments import OPTIONS, TOOL
+from toolfold.results.output import MIN_TOKENS, OutputOptions
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.executor import ToolExecutor
-    from toolfold.results.output import AnswerStatus, OutputOptions
+    from toolfold.meta_tools.result import MetaRequest
+    from toolfold.results.output import AnswerStatus
+    from toolfold.results.select.grammar import Selection
     from toolfold.results.tables import Document
 
 LARGE_CHARS = 2_000_000
@@ -46,6 +53,96 @@ def time_budget(timeout_s: float, deadline: float | None) -> tuple[WorkBudget, f
         return WorkBudget(now + timeout_s + MAX_RESERVE_S), now + timeout_s
     reserve_s = min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
     return WorkBudget(deadline), deadline - reserve_s
+
+
+class CallOptions(NamedTuple):
+    """The options of a TOOL_CALL. ``select`` is None where everything is requested, ``max_tokens`` 0 by default."""
+
+    select: Selection | None
+    max_tokens: int
+    fresh: bool
+    approval_token: str | None
+
+
+def read_options(arguments: Mapping[str, Any]) -> CallOptions:
+    """Return the options of a TOOL_CALL in the documented form.
+
+    Raises:
+        InvalidArguments: ``max_tokens`` is not a whole number above 0, ``fresh`` or ``inspect`` neither true nor
+            false, ``approval_token`` no text, or ``select`` cannot be parsed.
+    """
+    given = {name: None if is_blank(arguments.get(name)) else arguments[name] for name in OPTIONS}
+    end = ", or leave it out; nothing was sent"
+    most = whole_number(given["max_tokens"])
+    if given["max_tokens"] is not None and (most is None or most < 1):
+        raise wrong_value(TOOL, arguments, "max_tokens", "a whole number above 0", end=end)
+    for name in ("fresh", "inspect"):
+        if boolean(given[name]) is None:
+            raise wrong_value(TOOL, arguments, name, "true or false", end=end)
+    token = given["approval_token"]
+    if not isinstance(token, str | None):
+        raise wrong_value(TOOL, arguments, "approval_token", "the token of APPROVAL_REQUIRED, a text", end=end)
+    return CallOptions(parse_select(given["select"]), most or 0, bool(boolean(given["fresh"])), token)
+
+
+def parse_select(value: Any) -> Selection | None:
+    """Return what ``select`` selects; None: everything."""
+    if is_blank(value):
+        return None
+    from toolfold.results.select import grammar  # compiles its expressions when it is imported
+
+    return grammar.parse_select(value)
+
+
+def may_have_lists(arguments: Mapping[str, Any]) -> bool:
+    """Return whether one of ``arguments`` may be several values; see :mod:`toolfold.meta_tools.value_lists`."""
+    return any(isinstance(value, list) for value in arguments.values())
+
+
+def is_raw(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], parameter: str) -> bool:
+    """Return whether a call gives the format parameter of its source, under any name for it."""
+    if arguments.get(parameter) is not None or not parameter:
+        return bool(parameter)
+    validator = validator_of(catalog, tool)
+    if arguments.keys() <= validator.properties.keys():
+        return False
+    from toolfold.execution.argument_repair import rename  # only other names need it
+
+    return rename(validator, arguments).arguments.get(parameter) is not None
+
+
+def without_redundant_format(tool: Tool, arguments: Mapping[str, Any], parameter: str) -> Mapping[str, Any]:
+    """Leave out the format where the tool has one format and no such parameter, and the call names that format."""
+    requested = arguments.get(parameter)
+    if requested is None or parameter in properties(tool.parameters):
+        return arguments
+    if str(requested).strip().lower() not in tool.formats:
+        return arguments  # reported as an unknown argument
+    return {name: value for name, value in arguments.items() if name != parameter}
+
+
+def output_options(
+    request: MetaRequest, max_tokens: int, select: Selection | None = None, raw_by: str = ""
+) -> OutputOptions:
+    """Return how an answer is wanted.
+
+    Args:
+        request: of the meta-tool.
+        max_tokens: as it was given; 0: what the settings say.
+        select: what is selected; None: everything.
+        raw_by: the parameter by which the form of the service is requested; empty: it is not.
+    """
+    settings = request.executor.settings
+    requested = max_tokens or settings.max_tokens
+    most = max(MIN_TOKENS, min(requested, settings.max_tokens_ceiling))
+    return OutputOptions(
+        raw_by=raw_by,
+        select=select,
+        max_tokens=most,
+        requested_tokens=requested if max_tokens and requested != most else 0,
+        save_answer=request.executor.save_answer if settings.offload not in ("", "off") else None,
+        whole=request.whole,
+    )
 
 
 class LargeAnswerTurn:

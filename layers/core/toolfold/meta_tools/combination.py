@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
-from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.arguments import is_blank, quote
+from toolfold.meta_tools.call import output_options, parse_select
 from toolfold.meta_tools.combined_answer import Rendering, error_of, heading, status_of
 from toolfold.meta_tools.object_text import parse_object
 from toolfold.results import output
@@ -57,7 +57,7 @@ class Combination(NamedTuple):
             InvalidArguments: ``join`` or ``select`` cannot be used.
         """
         requested = None if is_blank(join_) else read_join(join_)
-        selection = call_arguments.parse_select(None if is_blank(select) else select)
+        selection = parse_select(select)
         if requested is None and (selection is None or not _names_a_result(selection, items)):
             for item in items:
                 if item.call is not None and item.call.options.select is None and selection is not None:
@@ -104,7 +104,7 @@ class Combination(NamedTuple):
             age_s=max(answer.status.age_s for answer in answered.values()),
         )
         size = sum(answer.size for answer in answered.values())
-        options = call_arguments.output_options(request, max_tokens)
+        options = output_options(request, max_tokens)
         rendered = output.render_document(document, options, status, WorkBudget(budget.deadline), size)
         return Rendering({**rendered.structured, "results": entries}, "\n".join([rendered.text, *failures]))
 

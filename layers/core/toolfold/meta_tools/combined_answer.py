@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError
-from toolfold.meta_tools.call import metadata
-from toolfold.meta_tools.call_arguments import output_options
+from toolfold.meta_tools.call import metadata, output_options
 from toolfold.meta_tools.plan import Item
 from toolfold.meta_tools.result import safe_line, to_text
 from toolfold.results import output, render, tokens

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import CallError
 from toolfold.execution.single_use import Unavailable
 from toolfold.meta_tools.arguments import invalid
-from toolfold.meta_tools.call_forms import read_call
+from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.result import dumps_compact
 
 if TYPE_CHECKING:

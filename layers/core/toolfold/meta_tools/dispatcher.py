@@ -296,7 +296,7 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
         raise InvalidArguments(f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(known)}.")
     if name in ("TOOL_LIST", "TOOL_GET") and all(key in known for key in arguments):
         return MetaCall(name, arguments)
-    from toolfold.meta_tools.call_forms import read_meta_call
+    from toolfold.meta_tools.reader import read_meta_call
 
     return read_meta_call(catalog, name, arguments)
 

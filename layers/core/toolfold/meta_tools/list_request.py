@@ -5,28 +5,22 @@ The counts of these are part of every answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.meta_tools import detail_levels
-from toolfold.meta_tools.arguments import (
-    correction,
-    invalid,
-    parse_choice,
-    parse_integer,
-    parse_strings,
-    quote,
-)
+from toolfold.meta_tools.arguments import MAX_TOOLS, correction, invalid, quote, read_strings, read_value
 from toolfold.meta_tools.result import safe_line
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.wording import Text
 
-ACCESS = ("free", "mixed", "premium")
+__all__ = ["MAX_TOOLS", "TOOL", "Filters", "ListRequest", "parse_filters", "parse_list_request"]
+
+TOOL = "TOOL_LIST"
 
 _ACCESS_SYNONYMS = {"paid": "premium", "any": "", "all": ""}
 """Other words for an access; empty: no condition."""
@@ -82,35 +76,34 @@ def parse_filters(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> 
         InvalidArguments: one of them has the wrong type, or a name that the catalog does not have.
     """
     access = [
-        parse_choice(tool, {**arguments, "access": _ACCESS_SYNONYMS.get(normalize(name), name)}, "access", ACCESS)
-        for name in parse_strings(tool, arguments, "access")
+        read_value(tool, {**arguments, "access": _ACCESS_SYNONYMS.get(normalize(name), name)}, "access")
+        for name in read_strings(tool, arguments, "access")
     ]
     # A tool that is free in part works with a free key.
     access += ["mixed"] if "free" in access else []
     return Filters(
-        _categories(tool, catalog, arguments),
-        _tags(tool, catalog, arguments),
-        parse_choice(tool, arguments, "tag_mode", ("any", "all")) == "all",
+        _named(tool, catalog, arguments, "category"),
+        _named(tool, catalog, arguments, "tag"),
+        read_value(tool, arguments, "tag_mode") == "all",
         tuple(dict.fromkeys(value for value in access if value)),
-        _sources(tool, catalog, arguments),
+        _named(tool, catalog, arguments, "source"),
     )
 
 
-def _categories(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the categories given by name or title. A title may hold a comma: text is first compared as a whole."""
-    given = arguments.get("category")
+def _named(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str) -> tuple[str, ...]:
+    """Return the names of categories, tags or sources that are given in any spelling, or by title."""
+    given = arguments.get(kind)
     if given is None:
         return ()
-    spellings = _category_spellings(catalog)
-    if isinstance(given, str) and (names := spellings.get(normalize(given))):
-        return tuple(names)
-    categories: list[str] = []
-    for text in parse_strings(tool, arguments, "category"):
-        if (found := spellings.get(normalize(text))) is None:
-            first = {spelling: names[0] for spelling, names in spellings.items()}
-            raise _unknown(tool, arguments, "category", text, first, [category.name for category in catalog.categories])
-        categories += found
-    return tuple(dict.fromkeys(categories))
+    spellings = _SPELLINGS[kind](catalog)
+    # A title may hold a comma: text is first compared as a whole.
+    is_one = isinstance(given, str) and normalize(given) in spellings
+    found: list[str] = []
+    for text in [given] if is_one else read_strings(tool, arguments, kind):
+        if normalize(text) not in spellings:
+            raise _unknown(tool, catalog, arguments, kind, text)
+        found += spellings[normalize(text)]
+    return tuple(dict.fromkeys(found))
 
 
 def _category_spellings(catalog: Catalog) -> dict[str, list[str]]:
@@ -124,71 +117,43 @@ def _category_spellings(catalog: Catalog) -> dict[str, list[str]]:
         for form in {normalize(category.title), normalize(name), normalize(f"{category.source}/{name}")}:
             forms.setdefault(form, []).append(category.name)
     # A name counts before a title of another category.
-    names = {normalize(category.name): [category.name] for category in catalog.categories}
-    return {**forms, **names}
+    return {**forms, **{normalize(category.name): [category.name] for category in catalog.categories}}
 
 
-def _sources(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the ids of the sources given by id or title."""
-    given = parse_strings(tool, arguments, "source")
-    if not given:
-        return ()
-    names = {normalize(source.title): source.id for source in catalog.sources}
-    names |= {normalize(source.id): source.id for source in catalog.sources}
-    found = []
-    for text in given:
-        if (source_id := names.get(normalize(text))) is None:
-            counts = catalog.counts("source")
-            raise _unknown(tool, arguments, "source", text, names, sorted(counts, key=lambda id_: -counts[id_]))
-        found.append(source_id)
-    return tuple(dict.fromkeys(found))
+def _tag_spellings(catalog: Catalog) -> dict[str, list[str]]:
+    return {normalize(tag): [tag] for tag in catalog.counts("tags")}
 
 
-def _tags(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    given = parse_strings(tool, arguments, "tag")
-    if not given:
-        return ()
-    counts = catalog.counts("tags")
-    names = {normalize(tag): tag for tag in counts}
-    tags = []
-    for text in given:
-        if (found := names.get(normalize(text))) is None:
-            by_count = sorted(counts, key=lambda tag: -counts[tag])
-            raise _unknown(tool, arguments, "tag", text, {tag: tag for tag in counts}, by_count)
-        tags.append(found)
-    return tuple(dict.fromkeys(tags))
+def _source_spellings(catalog: Catalog) -> dict[str, list[str]]:
+    titles = {normalize(source.title): [source.id] for source in catalog.sources}
+    return {**titles, **{normalize(source.id): [source.id] for source in catalog.sources}}
 
 
-def _unknown(
-    tool: str,
-    arguments: Mapping[str, Any],
-    kind: str,
-    text: str,
-    names: Mapping[str, str],
-    by_relevance: list[str],
-) -> InvalidArguments:
-    """Return the error for an unknown name.
+_SPELLINGS: Mapping[str, Callable[[Catalog], dict[str, list[str]]]] = {
+    "category": _category_spellings,
+    "tag": _tag_spellings,
+    "source": _source_spellings,
+}
+"""Filter → what its names may be called, as ``fuzzy.normalize`` spells it → the names."""
 
-    Args:
-        tool: the meta-tool.
-        arguments: its arguments.
-        kind: what the name should have been one of.
-        text: the name that was given.
-        names: spelling to compare it with → name.
-        by_relevance: all names, the most useful first.
-    """
+
+def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str, text: str) -> InvalidArguments:
+    """Return the error for an unknown name."""
     from toolfold.messages import THERE_ARE  # for errors only
 
+    names = {spelling: found[0] for spelling, found in _SPELLINGS[kind](catalog).items()}
     closest = list(dict.fromkeys(names[match] for match in closest_matches(text, names, most=3)))
     hint: str | Text = did_you_mean(text, names, most=3, shown=names.__getitem__).strip()
     if not hint:
+        by_relevance = [category.name for category in catalog.categories]
+        if kind != "category":
+            counts = catalog.counts("tags" if kind == "tag" else kind)
+            by_relevance = sorted(counts, key=lambda name: -counts[name])
         more = ", …" if len(by_relevance) > _MAX_SUGGESTED else ""
         hint = THERE_ARE.filled(names=f"{', '.join(by_relevance[:_MAX_SUGGESTED])}{more}")
     following = correction(tool, arguments, kind, closest[0] if closest else None)
     return invalid(tool, f"there is no {kind} {quote(text)}", hint, closest=closest, **following)
 
-
-TOOL = "TOOL_LIST"
 
 MAX_QUERY_LENGTH = 1000
 """Characters. A request is a sentence or two; longer text is a pasted document, whose words say little about it."""
@@ -198,10 +163,6 @@ MAX_QUERIES = 8
 
 _PROPOSED_LENGTH = 100
 """Characters at the beginning of a query that is too long, with which an error proposes to search."""
-
-MAX_TOOLS = 200
-MIN_TOKENS, MAX_TOKENS = 100, 100_000
-MAX_OFFSET = 10**9
 
 
 @dataclass(frozen=True)
@@ -253,10 +214,10 @@ def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRe
         query=query,
         queries=queries,
         filters=parse_filters(TOOL, catalog, arguments),
-        limit=parse_integer(TOOL, arguments, "limit", 1, MAX_TOOLS),
-        offset=parse_integer(TOOL, arguments, "offset", 0, MAX_OFFSET),
-        token_budget=parse_integer(TOOL, arguments, "token_budget", MIN_TOKENS, MAX_TOKENS),
-        detail=parse_choice(TOOL, arguments, "detail", tuple(detail_levels.LEVELS)),
+        limit=read_value(TOOL, arguments, "limit"),
+        offset=read_value(TOOL, arguments, "offset"),
+        token_budget=read_value(TOOL, arguments, "token_budget"),
+        detail=read_value(TOOL, arguments, "detail"),
         notice="The query is blank, so nothing was searched for." if is_blank else "",
     )
 
@@ -266,23 +227,16 @@ def _parse_queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     given = arguments.get("query")
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         return ()
-    queries = tuple(dict.fromkeys(query for text in given if (query := " ".join(_printable(text).split()))))
+    queries = tuple(dict.fromkeys(query for text in given if (query := _line(text))))
     if len(queries) < 2 or all(" " not in query for query in queries):
         return ()
     if len(queries) > MAX_QUERIES:
-        raise invalid(
-            TOOL,
-            f"query has {len(queries)} requests, and {MAX_QUERIES} are the most",
-            "Send the others with another call.",
-            **correction(TOOL, arguments, "query", list(queries[:MAX_QUERIES])),
-        )
+        problem = f"query has {len(queries)} requests, and {MAX_QUERIES} are the most"
+        raise _wrong_query(arguments, problem, "Send the others with another call.", list(queries[:MAX_QUERIES]))
     if (longest := max(map(len, queries))) > MAX_QUERY_LENGTH:
-        raise invalid(
-            TOOL,
-            f"a request of query has {longest:,} characters, and {MAX_QUERY_LENGTH:,} are the most",
-            "Send each as a few keywords.",
-            **correction(TOOL, arguments, "query", [query[:_PROPOSED_LENGTH] for query in queries]),
-        )
+        problem = f"a request of query has {longest:,} characters, and {MAX_QUERY_LENGTH:,} are the most"
+        shorter = [query[:_PROPOSED_LENGTH] for query in queries]
+        raise _wrong_query(arguments, problem, "Send each as a few keywords.", shorter)
     return queries
 
 
@@ -298,24 +252,21 @@ def _parse_query(arguments: Mapping[str, Any]) -> str:
     if given is None:
         return ""
     if not isinstance(given, str):
-        raise invalid(
-            TOOL,
-            f"query must be text, not {quote(given)}",
-            'Send query as text, e.g. "price of a stock".',
-            **correction(TOOL, arguments, "query"),
-        )
+        problem = f"query must be text, not {quote(given)}"
+        raise _wrong_query(arguments, problem, 'Send query as text, e.g. "price of a stock".')
     if len(given) > MAX_QUERY_LENGTH:
-        raise invalid(
-            TOOL,
-            f"query has {len(given):,} characters, and {MAX_QUERY_LENGTH:,} are the most",
-            "Send what is needed as a sentence or a few keywords.",
-            **correction(TOOL, arguments, "query", " ".join(_printable(given[:_PROPOSED_LENGTH]).split())),
-        )
-    return " ".join(_printable(given).split())
+        problem = f"query has {len(given):,} characters, and {MAX_QUERY_LENGTH:,} are the most"
+        step = "Send what is needed as a sentence or a few keywords."
+        raise _wrong_query(arguments, problem, step, _line(given[:_PROPOSED_LENGTH]))
+    return _line(given)
 
 
-def _printable(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)
+def _wrong_query(arguments: Mapping[str, Any], problem: str, step: str, other: Any = None) -> InvalidArguments:
+    return invalid(TOOL, problem, step, **correction(TOOL, arguments, "query", other))
+
+
+def _line(text: str) -> str:
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
 MAX_LISTED_TOOLS, MAX_LISTED_CHARACTERS = 1000, 50_000

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_json, quote
-from toolfold.meta_tools.call_arguments import OPTIONS
 from toolfold.meta_tools.result import MetaCall
+from toolfold.meta_tools.tool_arguments import OPTIONS
 from toolfold.meta_tools.tool_names import find_name, tool_not_found
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.validation import validator_of
 from toolfold.messages import CORRECT_ARGUMENTS, STEP
-from toolfold.meta_tools import call_arguments
-from toolfold.meta_tools.arguments import invalid, is_blank, own_option, parse_integer, quote, read_items
-from toolfold.meta_tools.call_forms import read_call
+from toolfold.meta_tools.arguments import invalid, own_option, quote, read_items
+from toolfold.meta_tools.call import may_have_lists, parse_select, read_options
 from toolfold.meta_tools.combination import JoinRequest, read_join
+from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.references import (
     PREVIOUS,
     check_path,
@@ -82,7 +82,6 @@ def read_pipe(catalog: Catalog, arguments: Mapping[str, Any]) -> PipeRequest:
         CallError: it cannot be read, or a step cannot work; names the step.
     """
     items = read_items(TOOL, "steps", arguments.get("steps"), MAX_STEPS, _EXAMPLE)
-    parse_integer(TOOL, arguments, "max_tokens", 1, 10**9)
     given = [_object(item, position) for position, item in enumerate(items)]
     names = _names(given)
     steps = []
@@ -155,8 +154,7 @@ def _read_step(catalog: Catalog, items: Sequence[dict[str, Any]], names: Mapping
         check_path(parse_reference(text, names, position))
     check_templates(arguments, list(names), lambda head: _has_rows(catalog, items, names, position, head))
     if tool is not None:
-        call_arguments.split_arguments(tool, given)
-        call_arguments.parse_select(None if is_blank(given.get("select")) else given["select"])
+        read_options(given)
         _check_literals(catalog, tool, arguments)
     return Step(name, given)
 
@@ -170,7 +168,7 @@ def _read_join(item: Mapping[str, Any], names: Mapping[str, int], position: int,
         )
     listed = item["join"] if isinstance(item["join"], list) else [item["join"]]
     indexes = tuple(parse_reference(str(one), names, position).step for one in listed)
-    selection = call_arguments.parse_select(item.get("select"))
+    selection = parse_select(item.get("select"))
     is_sql = selection is not None and selection.has_sql and "on" not in item
     join = None if is_sql else read_join({"on": item.get("on", "date"), "how": item.get("how", "inner")})
     if len(set(indexes)) < (1 if is_sql else 2):
@@ -195,7 +193,7 @@ def _check_literals(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) 
         for name, value in given.items()
         if name != left_out and (value is not None or name not in referring)
     }
-    if call_arguments.may_have_lists(given):
+    if may_have_lists(given):
         return  # read as several calls, with what the references bring
     problems = [
         problem

@@ -17,11 +17,19 @@ from toolfold.cache.key import simple_text
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
 from toolfold.execution.argument_repair import rename
 from toolfold.execution.validation import validator_of
-from toolfold.meta_tools import call_arguments
 from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, with_notes
-from toolfold.meta_tools.call import Call, LargeAnswerTurn, time_budget
-from toolfold.meta_tools.call_forms import read_call
+from toolfold.meta_tools.call import (
+    Call,
+    LargeAnswerTurn,
+    is_raw,
+    may_have_lists,
+    output_options,
+    read_options,
+    time_budget,
+    without_redundant_format,
+)
 from toolfold.meta_tools.parallel import Unanswered, run_parts
+from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.tool_names import tool_not_found
 from toolfold.results import limits
 
@@ -35,13 +43,13 @@ if TYPE_CHECKING:
     from toolfold.results.output import OutputOptions
     from toolfold.results.tables import Document
 
-__all__ = ["MAX_CALLS", "MAX_PARALLEL", "USUAL_PARALLEL", "Item", "Plan", "document_size"]
+__all__ = ["MAX_CALLS", "USUAL_PARALLEL", "Item", "Plan", "document_size"]
 
 MAX_CALLS = 50
 """Calls of one request, each value of a list counted: a free key has some tens of calls a day."""
 
-MAX_PARALLEL, USUAL_PARALLEL = 16, 10
-"""Calls at the same time, at most and by default: they wait for their source most of the time."""
+USUAL_PARALLEL = 10
+"""Calls at the same time by default."""
 
 _CELL_BYTES = 60
 """What a cell of a document takes about: a number or a short text, and its place."""
@@ -269,7 +277,7 @@ class Plan:
             text = None
             if not keeps_raw:
                 call, sent = self._read(self._without_raw_form(item, call.tool, raw_by), credentials)
-        if call_arguments.may_have_lists(sent):
+        if may_have_lists(sent):
             from toolfold.meta_tools import value_lists
 
             item.lists, sent = value_lists.plan(call, sent)
@@ -295,16 +303,14 @@ class Plan:
         tool = catalog.called_tool(arguments["tool_name"])
         if tool is None:
             raise tool_not_found(catalog, arguments["tool_name"])
-        given, options = call_arguments.split_arguments(tool, arguments)
+        options, given = read_options(arguments), dict(arguments.get("arguments") or {})
         parameter = catalog.source(tool.source).format_parameter
-        raw_by = parameter if call_arguments.is_raw(catalog, tool, given, parameter) else ""
-        wanted = call_arguments.output_options(
-            self.request, options["max_tokens"], call_arguments.parse_select(options["select"]), raw_by
-        )
-        if options["approval_token"] is not None:
-            credentials = credentials._replace(approval_token=options["approval_token"])
-        call = self._call(tool, credentials, wanted, bypass_cache=call_arguments.parse_fresh(options["fresh"]))
-        return call, call_arguments.without_redundant_format(tool, given, parameter)
+        raw_by = parameter if is_raw(catalog, tool, given, parameter) else ""
+        wanted = output_options(self.request, options.max_tokens, options.select, raw_by)
+        if options.approval_token is not None:
+            credentials = credentials._replace(approval_token=options.approval_token)
+        call = self._call(tool, credentials, wanted, bypass_cache=options.fresh)
+        return call, without_redundant_format(tool, given, parameter)
 
     def _call(self, tool: Tool, credentials: RequestCredentials, options: OutputOptions, *, bypass_cache: bool) -> Call:
         request = self.request

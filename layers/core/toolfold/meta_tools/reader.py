@@ -10,89 +10,101 @@ therefore proposed by them, never performed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.entries import COMBINING_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.messages import DESCRIBE_OR_SEARCH
+from toolfold.messages import DESCRIBE_OR_SEARCH, NAME_TOOL, ONE_TOOL
 from toolfold.meta_tools.arguments import (
     ARGUMENTS,
     COMBINED_ARGUMENTS,
+    arguments_of,
     invalid,
     is_blank,
     next_call,
     quote,
     whole_number,
 )
-from toolfold.meta_tools.object_text import parse_object
-from toolfold.meta_tools.tool_names import find_name
+from toolfold.meta_tools.object_text import parse_call_text, parse_object
+from toolfold.meta_tools.result import MetaCall
+from toolfold.meta_tools.tool_arguments import MAX_UNWRAPPED, WRAPPERS, ArgumentReader
+from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
-WRAPPERS = frozenset(
-    {
-        *("args", "argument", "arguments", "functionargs", "functionarguments", "input", "inputs", "kwargs", "options"),
-        *("parameters", "params", "payload", "toolargs", "toolarguments", "toolinput", "toolparameters", "toolparams"),
-    }
-)
-"""Names of an object that has the arguments, as ``fuzzy.normalize`` spells them."""
-
-_ALIASES: Mapping[str, Mapping[str, str]] = {
-    "TOOL_LIST": {
-        "query": "q search search_query search_term term terms keyword keywords text question prompt task need "
-        "request find intent name names tool tools tool_name tool_names",
-        "category": "categories group groups domain topic",
-        "tag": "tags label labels",
-        "tag_mode": "tags_mode",
-        "access": "access_level plan",
-        "source": "sources server servers api provider connector service",
-        "limit": "max top_k top k count n size page_size per_page max_results max_tools num_results",
-        "offset": "skip start",
-        "token_budget": "max_tokens token_limit budget",
-        "detail": "details detail_level level verbosity",
-    },
-    "TOOL_GET": {
-        "tool_name": "name names tool tools tool_names function function_name functions id ids method command",
-        "detail": "details detail_level level verbosity",
-        "known": "known_hashes hashes",
-    },
-    "TOOL_BATCH": {
-        "calls": "batch requests items tools tool_calls invocations operations tasks jobs commands",
-        "stop_on_error": "fail_fast stop_on_failure abort_on_error",
-        "max_parallel": "parallel concurrency max_concurrency parallelism workers",
-        "max_tokens": "token_budget token_limit max_output_tokens",
-        "join": "join_on merge merge_on on",
-        "select": "sql query filter",
-        "continue": "continue_token continuation cursor token next resume",
-    },
-    "TOOL_PIPE": {
-        "steps": "pipe pipeline calls chain stages tasks commands",
-        "return": "returns output result",
-        "max_tokens": "token_budget token_limit max_output_tokens",
-        "continue": "continue_token continuation cursor token next resume",
-        "approval_token": "approval",
-    },
-    "TOOL_SCRIPT": {
-        "script": "code source python program text",
-        "inputs": "input variables vars args arguments parameters params values",
-        "max_tokens": "token_budget token_limit max_output_tokens",
-    },
-}
-"""Meta-tool → argument → other names of it."""
+TOOL = "TOOL_CALL"
 
 _NAMES: Mapping[str, Mapping[str, str]] = {
-    tool: {normalize(word): name for name, words in names.items() for word in [name, *words.split()]}
-    for tool, names in _ALIASES.items()
+    tool: {normalize(word): name for name, rule in rules.items() for word in [name, *rule.other_names.split()]}
+    for tool, rules in {**ARGUMENTS, **COMBINED_ARGUMENTS}.items()
 }
 """Meta-tool → a name as ``fuzzy.normalize`` spells it → the argument."""
 
-MAX_UNWRAPPED = 5
-"""Levels of objects around the arguments."""
+_NAME_KEYS = ("toolname", "tool", "name", "functionname", "function", "command", "action", "method", "operation")
+"""Other names of ``tool_name``, the surest first, as ``fuzzy.normalize`` spells them."""
+
+_KINDS_OF_CALLS = frozenset({"function", "function_call", "tool_call", "tool_use"})
+"""Values of ``type`` in the calls of other interfaces, which wrap a call of a function."""
 
 _PAGED_BY = 8
 """Tools on a page of a search, where ``page`` comes without ``limit``; as in ``tool_list.SEARCH_TOOLS``."""
+
+
+def read_meta_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
+    """Return a call of the meta-tool ``name`` in the documented form.
+
+    Raises:
+        InvalidArguments: an argument has no place, or two contradict each other.
+        ToolNotFound: TOOL_CALL names no tool.
+    """
+    if name == TOOL:
+        return read_tool_call(catalog, arguments)
+    return MetaCall(name, read_arguments(catalog, name, arguments))
+
+
+def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 0) -> MetaCall:
+    """Return a TOOL_CALL in the documented form, or the call of a meta-tool that it names.
+
+    Raises:
+        InvalidArguments: the tool's name is missing, an argument has no place, or two contradict each other.
+        ToolNotFound: no tool has the name.
+    """
+    if depth > MAX_UNWRAPPED:
+        raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
+    name, rest = _take_name(catalog, dict(arguments))
+    tool = None if name in RESERVED_NAMES else catalog.called_tool(name)
+    if tool is None and (meta_tool := find_meta_tool(name)) is not None:
+        if meta_tool in COMBINING_TOOLS:
+            return MetaCall(meta_tool, read_arguments(catalog, meta_tool, rest))
+        inner = _merged(rest)
+        if meta_tool in (TOOL, "TOOL_CALL_WRITE"):
+            return read_tool_call(catalog, inner, depth + 1)
+        return MetaCall(meta_tool, read_arguments(catalog, meta_tool, inner))
+    if tool is None and (found := find_name(catalog, name)) is not None:
+        tool = catalog.called_tool(found)
+    if tool is None:
+        if (call := parse_call_text(name)) is not None:
+            return read_tool_call(catalog, {**rest, "tool_name": call[0], "arguments": call[1]}, depth + 1)
+        raise tool_not_found(catalog, name, _merged(rest))
+    return MetaCall(TOOL, ArgumentReader(catalog, tool).read(rest))
+
+
+def read_call(catalog: Catalog, item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return one of several calls in the documented form of TOOL_CALL.
+
+    Raises:
+        CallError: it cannot be read, no tool has its name, or it is the call of a meta-tool that lists or combines.
+    """
+    call = read_tool_call(catalog, item)
+    if call.name != TOOL:
+        raise InvalidArguments(
+            f"{call.name} cannot be called here: only tools of the catalog can be combined.",
+            f"Call {call.name} on its own; nothing was sent.",
+        )
+    return call.arguments
 
 
 def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,50 +125,152 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
     if tool == "TOOL_LIST":
         unknown = _read_paging(read, given, unknown)
     elif tool == "TOOL_GET" and "tool_name" not in read and any(_own_name("TOOL_LIST", key) for key in unknown):
-        read["tool_name"] = _name_in_query(catalog, read, given)
+        read["tool_name"] = _name_in_query(catalog, given)
         unknown = [key for key in unknown if _own_name("TOOL_LIST", key) != "query"]
     if unknown:
         raise _no_such_argument(catalog, tool, read, given, unknown[0])
     return read if tool in ARGUMENTS else {name: value for name, value in read.items() if not is_blank(value)}
 
 
-def _documented(tool: str) -> tuple[str, ...]:
-    return ARGUMENTS.get(tool) or COMBINED_ARGUMENTS[tool]
+def put(tool: str, read: dict[str, Any], name: str, value: Any, given_as: str) -> None:
+    """Set an argument in ``read``, which is changed, unless it is there already.
+
+    Raises:
+        InvalidArguments: it has another value there.
+    """
+    if name not in read or is_blank(read[name]):
+        read[name] = value
+    elif not is_blank(value) and read[name] != value:
+        twice = f"{name} is given twice" if given_as == name else f"{quote(given_as)} and {name} are the same argument"
+        following = next_call(tool, _sendable(tool, read)) if tool != TOOL or read.get("tool_name") else {}
+        raise invalid(tool, f"{twice}, with different values", f"Send {name} once.", **following)
+
+
+def _sendable(tool: str, read: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in read.items() if key in arguments_of(tool)}
 
 
 def _own_name(tool: str, key: str) -> str | None:
-    return key if key in _documented(tool) else _NAMES[tool].get(normalize(key))
+    return key if key in arguments_of(tool) else _NAMES[tool].get(normalize(key))
+
+
+def _lifted(tool: str, given: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    """Return ``given`` with the members of the objects ``keys`` in their place."""
+    lifted: dict[str, Any] = {}
+    for key, value in given.items():
+        for name, inner in (parse_object(value) or {}).items() if key in keys else [(key, value)]:
+            put(tool, lifted, name, inner, name)
+    return lifted
 
 
 def _unwrapped(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``arguments`` with those of an object around them one level up."""
     given = dict(arguments)
     for _ in range(MAX_UNWRAPPED):
-        wrapped = {
-            key: inner
-            for key in given
-            if normalize(key) in WRAPPERS
-            and (inner := parse_object(given[key])) is not None
-            and _is_around(tool, key, inner, given)
-        }
+        wrapped = [key for key in given if normalize(key) in WRAPPERS and _is_around(tool, key, given)]
         if not wrapped:
             return given
-        given = {key: value for key, value in given.items() if key not in wrapped}
-        for inner in wrapped.values():
-            for key, value in inner.items():
-                put(tool, given, key, value, key)
-    raise invalid(tool, "arguments are nested too deeply", f"Send {', '.join(_documented(tool))} at the top.")
+        given = _lifted(tool, given, wrapped)
+    raise invalid(tool, "arguments are nested too deeply", f"Send {', '.join(arguments_of(tool))} at the top.")
 
 
-def _is_around(tool: str, key: str, inner: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Return whether the object ``inner`` has arguments of the meta-tool, and is not one itself."""
+def _is_around(tool: str, key: str, given: Mapping[str, Any]) -> bool:
+    """Return whether ``key`` is an object that has arguments of the meta-tool, and is not one itself."""
+    inner = parse_object(given[key])
+    if inner is None:
+        return False
     if tool in ARGUMENTS:
         is_known = all(normalize(name) in _NAMES[tool] or normalize(name) in WRAPPERS for name in inner)
         return key not in ARGUMENTS[tool] and is_known
-    main = _documented(tool)[0]
+    main = next(iter(arguments_of(tool)))
     has_main = any(_own_name(tool, name) in (main, "continue") and not is_blank(given[name]) for name in given)
     # Beside the main argument an object of options has others; an object without it may be an argument itself.
     return normalize(key) == "options" if has_main else bool(inner)
+
+
+def _merged(rest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a meta-tool, or of an unknown tool: those in an object, and those beside it."""
+    wrappers = [key for key in rest if normalize(key) in WRAPPERS]
+    given = {key: value for key, value in rest.items() if not (key in wrappers and is_blank(value))}
+    return _lifted(TOOL, given, [key for key in wrappers if parse_object(rest[key]) is not None])
+
+
+def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the tool's name, and the other arguments."""
+    for _ in range(MAX_UNWRAPPED):
+        key = "tool_name" if not is_blank(given.get("tool_name")) else _name_key(catalog, given)
+        if key is None:
+            only = next(iter(given.items()), ("", None)) if len(given) == 1 else ("", None)
+            if only[0] and find_name(catalog, only[0]) is not None and (is_blank(only[1]) or parse_object(only[1])):
+                return only[0], {"arguments": only[1]}
+            wrapper = next((key for key in given if normalize(key) in WRAPPERS and _names_a_tool(given[key])), None)
+            if wrapper is None:
+                raise _without_name(catalog, given)
+            given = _lifted(TOOL, _without_kind(given), [wrapper])
+            continue
+        value = given[key]
+        rest = {name: other for name, other in given.items() if name != key}
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, str):
+            return value, rest if key == "tool_name" else _without_kind(rest)
+        if not isinstance(value, dict):
+            raise _wrong_name(catalog, value, rest)
+        given = _lifted(TOOL, _without_kind({**rest, key: value}), [key])
+    raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
+
+
+def _name_key(catalog: Catalog, given: Mapping[str, Any]) -> str | None:
+    """Return which argument has the tool's name under another name."""
+    keys = {normalize(key): key for key, value in given.items() if not is_blank(value)}
+    candidates = [keys[kind] for kind in _NAME_KEYS if kind in keys]
+    for key in candidates:
+        value = given[key]
+        if _names_a_tool(value) or (isinstance(value, str) and (find_meta_tool(value) or find_name(catalog, value))):
+            return key
+    # An unknown name, which is then reported: but for the words that are often parameters of a tool.
+    return next((key for key in candidates if normalize(key) in _NAME_KEYS[:6]), None)
+
+
+def _names_a_tool(value: Any) -> bool:
+    """Return whether ``value`` is an object that has the name of a tool."""
+    inner = parse_object(value)
+    return inner is not None and any(normalize(key) in _NAME_KEYS for key in inner)
+
+
+def _without_kind(given: dict[str, Any]) -> dict[str, Any]:
+    """Return ``given`` without what says only that it is a call: ``"type": "function"`` and the id of the call."""
+    is_kind = isinstance(given.get("type"), str) and given["type"] in _KINDS_OF_CALLS
+    return {key: value for key, value in given.items() if not (is_kind and key in ("type", "id"))}
+
+
+def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArguments:
+    """Return the error for a TOOL_CALL that names no tool."""
+    rest = _merged(given)
+    named = (key for key, value in rest.items() if isinstance(value, str) and find_name(catalog, value) is not None)
+    if (key := next(named, None)) is not None:
+        others = {name: value for name, value in rest.items() if name != key}
+        following = _call_of(catalog, find_name(catalog, rest[key]) or "", others)
+    else:
+        query = rest.get("query", rest.get("q"))
+        following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
+    return invalid(TOOL, "tool_name must be the name of a tool", NAME_TOOL, **following)
+
+
+def _wrong_name(catalog: Catalog, value: Any, rest: Mapping[str, Any]) -> InvalidArguments:
+    """Return the error for a ``tool_name`` that is not a name."""
+    first = value[0] if isinstance(value, list) and value and isinstance(value[0], str) else None
+    found = None if first is None else find_name(catalog, first)
+    following = next_call("TOOL_LIST", {}) if found is None else _call_of(catalog, found, _merged(rest))
+    return invalid(TOOL, f"tool_name must be the name of a tool, not {quote(value)}", ONE_TOOL, **following)
+
+
+def _call_of(
+    catalog: Catalog, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any] = {}
+) -> dict[str, Any]:
+    from toolfold.meta_tools.corrections import call_or_description  # for errors only
+
+    return call_or_description(catalog, name, arguments, options)
 
 
 def _read_paging(read: dict[str, Any], given: Mapping[str, Any], unknown: Sequence[str]) -> list[str]:
@@ -176,32 +290,14 @@ def _read_paging(read: dict[str, Any], given: Mapping[str, Any], unknown: Sequen
             continue  # what changes data is marked in every answer
         elif kind in ("free", "freeonly", "premium", "premiumonly") and value in (True, "true"):
             put("TOOL_LIST", read, "access", kind.removesuffix("only"), key)
-        elif normalize(kind) == "input" and isinstance(value, str):
+        elif kind == "input" and isinstance(value, str):
             put("TOOL_LIST", read, "query", value, key)
         else:
             left.append(key)
     return left
 
 
-def put(tool: str, read: dict[str, Any], name: str, value: Any, given_as: str) -> None:
-    """Set an argument in ``read``, which is changed, unless it is there already.
-
-    Raises:
-        InvalidArguments: it has another value there.
-    """
-    if name not in read or is_blank(read[name]):
-        read[name] = value
-    elif not is_blank(value) and read[name] != value:
-        twice = f"{name} is given twice" if given_as == name else f"{quote(given_as)} and {name} are the same argument"
-        following = next_call(tool, _sendable(tool, read)) if tool != "TOOL_CALL" or read.get("tool_name") else {}
-        raise invalid(tool, f"{twice}, with different values", f"Send {name} once.", **following)
-
-
-def _sendable(tool: str, read: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in read.items() if key in _documented(tool)}
-
-
-def _name_in_query(catalog: Catalog, read: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+def _name_in_query(catalog: Catalog, given: Mapping[str, Any]) -> str:
     """Return the name of a tool that a TOOL_GET without ``tool_name`` has as ``query``.
 
     Raises:
@@ -211,12 +307,8 @@ def _name_in_query(catalog: Catalog, read: Mapping[str, Any], given: Mapping[str
     query = renamed.get("query")
     if isinstance(query, str) and (found := find_name(catalog, query)) is not None:
         return found
-    raise invalid(
-        "TOOL_GET",
-        "tool_name is missing",
-        DESCRIBE_OR_SEARCH,
-        **next_call("TOOL_LIST", {key: value for key, value in renamed.items() if key}),
-    )
+    following = next_call("TOOL_LIST", {key: value for key, value in renamed.items() if key})
+    raise invalid("TOOL_GET", "tool_name is missing", DESCRIBE_OR_SEARCH, **following)
 
 
 def _no_such_argument(
@@ -227,14 +319,12 @@ def _no_such_argument(
     names = read.get({"TOOL_GET": "tool_name", "TOOL_LIST": "query"}.get(tool, ""))
     inner = parse_object(given[name]) if normalize(name) in WRAPPERS else None
     found = find_name(catalog, names) if isinstance(names, str) else None
-    if found is not None and (inner is not None or name in ARGUMENTS["TOOL_CALL"]):
-        options = {key: given[key] for key in ARGUMENTS["TOOL_CALL"][2:] if key in given and key not in kept}
-        from toolfold.meta_tools.corrections import call_or_description
-
-        following = call_or_description(catalog, found, inner or {}, options)
+    if found is not None and (inner is not None or name in ARGUMENTS[TOOL]):
+        beside = [key for key in ARGUMENTS[TOOL] if key not in ("tool_name", "arguments", *kept)]
+        following = _call_of(catalog, found, inner or {}, {key: given[key] for key in beside if key in given})
         return invalid(tool, f"{quote(name)} belongs to TOOL_CALL", "TOOL_CALL runs the tool.", **following)
-    takes = f"{tool} takes {', '.join(_documented(tool))}."
-    closest = closest_matches(name, _documented(tool))
+    takes = f"{tool} takes {', '.join(arguments_of(tool))}."
+    closest = closest_matches(name, arguments_of(tool))
     elsewhere = [other for other, names in ARGUMENTS.items() if name in names]
     if closest:
         hint = did_you_mean(name, closest)

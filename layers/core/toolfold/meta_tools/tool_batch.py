@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolfold.errors import InsufficientScope
-from toolfold.meta_tools import call_arguments, continuation
-from toolfold.meta_tools.arguments import boolean, correction, invalid, own_option, parse_integer, quote, read_items
+from toolfold.meta_tools import continuation
+from toolfold.meta_tools.arguments import invalid, own_option, quote, read_items, read_value
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.combined_answer import Rendering, render_items
-from toolfold.meta_tools.plan import MAX_CALLS, MAX_PARALLEL, USUAL_PARALLEL, Item, Plan
+from toolfold.meta_tools.plan import MAX_CALLS, USUAL_PARALLEL, Item, Plan
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact
 
 __all__ = ["tool_batch"]
@@ -55,7 +55,7 @@ def tool_batch(request: MetaRequest) -> Result:
     started = time.perf_counter()
     arguments = continuation.resume(request, TOOL)
     batch = _read(arguments)
-    max_tokens = call_arguments.parse_max_tokens(arguments.get("max_tokens"), 0)
+    max_tokens = read_value(TOOL, arguments, "max_tokens") or 0
     with Plan(request) as calls:
         items = [calls.open(id_, given) for id_, given in batch.calls.items()]
         combination = None
@@ -86,12 +86,8 @@ def _read(arguments: Mapping[str, Any]) -> BatchRequest:
         InvalidArguments: it cannot be read.
     """
     items = read_items(TOOL, "calls", arguments.get("calls"), MAX_CALLS, _EXAMPLE)
-    stop = boolean(arguments.get("stop_on_error"))
-    if stop is None:
-        raise invalid(TOOL, "stop_on_error must be true or false", "Send true or false, or leave it out.",
-                      **correction(TOOL, arguments, "stop_on_error"))  # fmt: skip
-    most = parse_integer(TOOL, arguments, "max_parallel", 1, MAX_PARALLEL) or USUAL_PARALLEL
-    parse_integer(TOOL, arguments, "max_tokens", 1, 10**9)
+    stop = bool(read_value(TOOL, arguments, "stop_on_error"))
+    most = read_value(TOOL, arguments, "max_parallel") or USUAL_PARALLEL
     return BatchRequest(_with_ids(items), stop, most, arguments.get("join"), arguments.get("select"))
 
 

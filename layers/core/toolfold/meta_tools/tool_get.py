@@ -19,10 +19,10 @@ from toolfold.meta_tools.arguments import (
     invalid,
     is_blank,
     next_call,
-    parse_choice,
     parse_json,
     parse_list,
     quote,
+    read_value,
 )
 from toolfold.meta_tools.definitions import COMBINING, definitions, example
 from toolfold.meta_tools.detail_levels import properties
@@ -140,7 +140,7 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any], switched_off: Colle
     """
     given = arguments.get("tool_name")
     names = _parse_names(given)
-    detail = parse_choice(TOOL, arguments, "detail", tuple(detail_levels.LEVELS)) or "full"
+    detail = read_value(TOOL, arguments, "detail") or "full"
     known_hashes = _parse_known(arguments)
     catalog.prefetch(tools=[name.upper() for name in names])
     if isinstance(given, str) and len(names) == 1:

@@ -9,9 +9,9 @@ from typing import Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InsufficientScope, InvalidArguments, UpstreamTimeout
 from toolfold.execution.result import NO_USE
-from toolfold.meta_tools import call_arguments, continuation
-from toolfold.meta_tools.arguments import escape, is_blank
-from toolfold.meta_tools.call import Answer, metadata
+from toolfold.meta_tools import continuation
+from toolfold.meta_tools.arguments import escape, is_blank, read_value
+from toolfold.meta_tools.call import Answer, metadata, output_options
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.combined_answer import Rendering, render_items, status_of
 from toolfold.meta_tools.pipe_request import PipeRequest, Step, located, read_pipe
@@ -48,8 +48,8 @@ def tool_pipe(request: MetaRequest) -> Result:
     """
     started = time.perf_counter()
     arguments = continuation.resume(request, TOOL)
+    max_tokens = read_value(TOOL, arguments, "max_tokens") or 0
     pipe = read_pipe(request.catalog, arguments)
-    max_tokens = call_arguments.parse_max_tokens(arguments.get("max_tokens"), 0)
     with Plan(request) as calls:
         run = _Run(request, pipe, calls, arguments.get("approval_token"))
         error = run.perform()
@@ -168,7 +168,7 @@ def _success(request: MetaRequest, run: _Run, max_tokens: int) -> Result:
     item = steps[run.pipe.returned]
     if item.answer is None:
         return Result({"result": None, "steps": []}, "null")
-    options = call_arguments.output_options(request, max_tokens)
+    options = output_options(request, max_tokens)
     answer = item.answer
     budget = WorkBudget(run.calls.budget.deadline)
     rendered = output.render_document(answer.document, options, answer.status, budget, answer.size)

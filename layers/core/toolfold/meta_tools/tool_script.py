@@ -11,8 +11,8 @@ from typing import Any
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, ScriptError
-from toolfold.meta_tools import call_arguments
-from toolfold.meta_tools.arguments import invalid, is_blank, parse_integer, quote
+from toolfold.meta_tools.arguments import invalid, is_blank, quote, read_value
+from toolfold.meta_tools.call import output_options
 from toolfold.meta_tools.object_text import parse_object
 from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.result import MetaRequest, Result, repeated_by, safe_line, to_text
@@ -50,7 +50,7 @@ def tool_script(request: MetaRequest) -> Result:
     """
     started = time.perf_counter()
     script, inputs = _read(request.arguments)
-    max_tokens = call_arguments.parse_max_tokens(request.arguments.get("max_tokens"), 0)
+    max_tokens = read_value(TOOL, request.arguments, "max_tokens") or 0
     printed = Output()
     with Plan(request, with_approval) as calls:
         run = ScriptCalls(request, calls, script)
@@ -81,7 +81,6 @@ def _read(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     inputs = {} if is_blank(given) else parse_object(given)
     if inputs is None:
         raise invalid(TOOL, f"inputs must be an object, not {quote(given)}", 'Send inputs as {"name": value}.')
-    parse_integer(TOOL, arguments, "max_tokens", 1, 10**9)
     own = {name: value for name, value in inputs.items() if _WORD.fullmatch(name) and name not in ("call", "gather")}
     return _unfenced(script), {**own, "inputs": inputs}
 
@@ -143,7 +142,7 @@ def _answer(
         age_s=max((answer.status.age_s for answer in answered), default=0),
     )
     size = len(json.dumps(value)) if value is not None else 4
-    options = replace(call_arguments.output_options(request, max_tokens), ask_less=_ASK_LESS)
+    options = replace(output_options(request, max_tokens), ask_less=_ASK_LESS)
     rendered = output.render_document(document, options, status, budget, size)
     blocks = [block for answer in answered for block in answer.blocks]
     structured = {

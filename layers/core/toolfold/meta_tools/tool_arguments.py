@@ -1,4 +1,4 @@
-"""Divide what a TOOL_CALL has beside the tool's name into the tool's own arguments and the options of TOOL_CALL.
+"""What a TOOL_CALL has beside the tool's name: the tool's own arguments, and the options of TOOL_CALL.
 
 A parameter of the tool itself comes first: an object named ``parameters`` is an argument of a tool that has a parameter
 of that name.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
@@ -24,10 +23,8 @@ from toolfold.meta_tools.arguments import (
     quote,
     whole_number,
 )
-from toolfold.meta_tools.call_arguments import OPTIONS
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.object_text import json_problem, parse_object
-from toolfold.meta_tools.reader import MAX_UNWRAPPED, WRAPPERS
 from toolfold.meta_tools.tool_names import find_name
 
 if TYPE_CHECKING:
@@ -36,7 +33,19 @@ if TYPE_CHECKING:
 
 TOOL = "TOOL_CALL"
 
-_DOCUMENTED = frozenset(ARGUMENTS[TOOL])
+OPTIONS = ("select", "max_tokens", "fresh", "approval_token", "inspect")
+"""Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
+
+WRAPPERS = frozenset(
+    {
+        *("args", "argument", "arguments", "functionargs", "functionarguments", "input", "inputs", "kwargs", "options"),
+        *("parameters", "params", "payload", "toolargs", "toolarguments", "toolinput", "toolparameters", "toolparams"),
+    }
+)
+"""Names of an object that has the arguments, as ``fuzzy.normalize`` spells them."""
+
+MAX_UNWRAPPED = 5
+"""Levels of objects around the arguments."""
 
 _MAX_COMPARED = 20
 """Unknown arguments that are compared with the options."""
@@ -88,19 +97,17 @@ class ArgumentReader:
     def __init__(self, catalog: Catalog, tool: Tool) -> None:
         self._catalog, self._tool = catalog, tool
         self._own = properties(tool.parameters)
+        self._own_kinds: frozenset[str] = frozenset()
         self._arguments: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
-
-    @cached_property
-    def _own_kinds(self) -> frozenset[str]:
-        """The tool's parameters as ``fuzzy.normalize`` spells them: ``$select`` is a parameter called ``select``."""
-        return frozenset(map(normalize, self._own))
 
     def read(self, rest: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of TOOL_CALL in the documented form."""
         given = rest.get("arguments")
-        if isinstance(given, dict) and given.keys() <= self._own.keys() and rest.keys() <= _DOCUMENTED:
+        if isinstance(given, dict) and given.keys() <= self._own.keys() and rest.keys() <= ARGUMENTS[TOOL].keys():
             return {"tool_name": self._tool.name, **rest}
+        # ``$select`` is a parameter called ``select``.
+        self._own_kinds = frozenset(map(normalize, self._own))
         is_flat = all(is_blank(rest.get(key)) for key in rest if normalize(key) in WRAPPERS)
         # Beside the arguments an option is TOOL_CALL's own, even where the tool has a parameter of that name.
         options = {name: rest[name] for name in OPTIONS if name in rest and not (is_flat and name in self._own)}
@@ -128,7 +135,7 @@ class ArgumentReader:
                     self._collect(inner, depth + 1)
                     continue
                 if kind == "arguments":
-                    raise self._not_an_object(value)
+                    raise self._not_an_object(only)
             if key in self._own or kind in self._own_kinds:
                 self._set_argument(key, value)
             elif kind in _OPTION_KEYS:
@@ -143,12 +150,8 @@ class ArgumentReader:
     def _set_argument(self, name: str, value: Any) -> None:
         known = self._arguments
         if name in known and not is_blank(known[name]) and not is_blank(value) and known[name] != value:
-            raise invalid(
-                TOOL,
-                f"{quote(name)} is given twice, with different values",
-                "Send it once, in arguments.",
-                **next_call(TOOL, self._call()),
-            )
+            problem = f"{quote(name)} is given twice, with different values"
+            raise invalid(TOOL, problem, "Send it once, in arguments.", **next_call(TOOL, self._call()))
         if name not in known or not is_blank(value):
             known[name] = value
 
@@ -173,21 +176,13 @@ class ArgumentReader:
                 if meant == "arguments" and inner is not None:
                     self._arguments.update(inner)
                 call = self._call() if meant == "arguments" else self._call(**{meant: value})
-                takes = f"TOOL_CALL takes {', '.join(ARGUMENTS[TOOL])}."
-                raise invalid(
-                    TOOL,
-                    f"there is no argument {quote(key)}",
-                    f"{did_you_mean(key, closest)}{takes}",
-                    **next_call(TOOL, call),
-                )
+                hint = f"{did_you_mean(key, closest)}TOOL_CALL takes {', '.join(ARGUMENTS[TOOL])}."
+                raise invalid(TOOL, f"there is no argument {quote(key)}", hint, **next_call(TOOL, call))
 
     def _not_an_object(self, value: Any) -> InvalidArguments:
         """Return the error for ``arguments`` that are no object."""
-        problem = "arguments must be an object, or the JSON text of one"
-        only = value[0] if isinstance(value, list) and len(value) == 1 else value
-        text = only.strip() if isinstance(only, str) else ""
-        if text.startswith(("{", "[")):
-            problem = json_problem(text)
+        text = value.strip() if isinstance(value, str) else ""
+        problem = json_problem(text if text.startswith(("{", "[")) else "[]")
         from toolfold.meta_tools.corrections import correct
 
         guessed = self._guessed(text)
