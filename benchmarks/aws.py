@@ -38,8 +38,8 @@ OURS = {
     "obstore.get(bucket, 'a').bytes()",
     "shared cache: cache.dynamodb": "from toolfold.aws.clients import AwsClients\n"
     "from toolfold.cache.dynamodb import DynamoDBStore; DynamoDBStore(AwsClients(), 'bench', '', 5).get('a')",
-    "API key: execution.secrets": "from toolfold.aws.clients import AwsClients\n"
-    "from toolfold.execution.secrets import SecretProvider\n"
+    "API key: execution.api_keys": "from toolfold.aws.clients import AwsClients\n"
+    "from toolfold.execution.api_keys import SecretProvider\n"
     "assert SecretProvider(AwsClients(), 60, 5).get_secret('arn:aws:secretsmanager:us-east-1:1:secret:bench') == 'key'",
     "long response: results.offload": "from toolfold.results.offload import AnswerStore\n"
     "assert AnswerStore('s3://bench/long', 60).save('a' * 400_000, 'csv')",

@@ -12,7 +12,7 @@ from tests.support.executor import BUSY, DAILY, OK, Calls, Make
 from tests.support.http import KEY
 from tests.support.upstream import Reply, Upstream, notice
 from toolfold.catalog.model import Catalog
-from toolfold.execution.result import CallResult
+from toolfold.execution.call import CallResult
 
 OTHER = "OTHERKEY98765432"
 

@@ -14,7 +14,7 @@ from tests.support.http import KEY
 from tests.support.upstream import CSV, Upstream
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
-from toolfold.execution.call_log import CallLog
+from toolfold.execution.call import CallLog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.settings import Settings

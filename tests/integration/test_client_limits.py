@@ -24,7 +24,7 @@ from toolfold.aws.clients import AwsClients
 from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.cache.factory import create_shared_store
 from toolfold.errors import ClientLimit
-from toolfold.execution.client_limits import ClientLimits
+from toolfold.execution.limits import ClientLimits
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
@@ -301,7 +301,7 @@ import sys
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.factory import create_shared_store
 from toolfold.errors import ClientLimit
-from toolfold.execution.client_limits import ClientLimits
+from toolfold.execution.limits import ClientLimits
 from toolfold.client_call import Clock
 from toolfold.settings import Settings
 

@@ -17,7 +17,7 @@ from toolfold import client_call as clocks
 from toolfold.cache.memory import Memo
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import argument_repair, cached_upstreams
-from toolfold.execution.call_log import CallLog
+from toolfold.execution.call import CallLog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools

@@ -27,7 +27,7 @@ from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import CatalogUnavailable
-from toolfold.execution.call_log import CallLog
+from toolfold.execution.call import CallLog
 from toolfold.execution.credentials import read_credentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools

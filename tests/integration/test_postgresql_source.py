@@ -31,9 +31,8 @@ from toolfold.build.importers.sql import SqlSourceSettings
 from toolfold.build.refreshes import refresh
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import AuthRequired, CallError, SourceError
-from toolfold.execution.api_keys import resolve_api_key
+from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
-from toolfold.execution.secrets import SecretProvider
 from toolfold.settings import Settings
 from toolfold.sources.sql.database_reader import DatabaseReader, open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error

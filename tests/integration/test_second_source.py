@@ -20,10 +20,9 @@ from toolfold.build.compiler import compile_folder
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import ApprovalRequired, AuthRequired, CallError, CatalogUnavailable, RateLimited, UpstreamError
-from toolfold.execution.call_log import CallLog
+from toolfold.execution.call import CallLog, CallResult
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
-from toolfold.execution.result import CallResult
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
 from toolfold.sources.registry import AdapterRegistry

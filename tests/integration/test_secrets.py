@@ -18,10 +18,9 @@ from tests.support.aws_services import use_aws_endpoint
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AuthRequired
-from toolfold.execution import secrets
-from toolfold.execution.api_keys import known_operator_key, resolve_api_key
+from toolfold.execution import api_keys
+from toolfold.execution.api_keys import SecretProvider, known_operator_key, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
-from toolfold.execution.secrets import SecretProvider
 
 KEY = "CANARYKEY0123456"
 VARIABLE = "ALPHA_VANTAGE_API_KEY"
@@ -60,7 +59,7 @@ def find(provider: SecretProvider, catalog: Catalog) -> Find:
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The time of day for toolfold and for Powertools."""
     clock = SimpleNamespace(now=1_800_000_000.0)
-    monkeypatch.setattr(secrets, "time", SimpleNamespace(time=lambda: clock.now))
+    monkeypatch.setattr(api_keys, "time", SimpleNamespace(time=lambda: clock.now))
     monkeypatch.setattr(base, "datetime", SimpleNamespace(now=lambda: datetime.fromtimestamp(clock.now)))
     return clock
 

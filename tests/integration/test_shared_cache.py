@@ -21,8 +21,8 @@ from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
 from toolfold.execution.cached_upstreams import CachedUpstreams
+from toolfold.execution.call import CallResult
 from toolfold.execution.call_resources import CallResources
-from toolfold.execution.result import CallResult
 from toolfold.settings import Settings
 
 KEY = "CANARYKEY0123456"

@@ -14,9 +14,8 @@ from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
 from toolfold.execution.cached_upstreams import CachedUpstreams
-from toolfold.execution.call_context import CallContext
+from toolfold.execution.call import CallContext, CallResult
 from toolfold.execution.call_resources import CallResources
-from toolfold.execution.result import CallResult
 from toolfold.execution.upstream import CircuitBreaker
 from toolfold.models import SourceCredentials
 from toolfold.settings import Settings

@@ -17,7 +17,7 @@ import pytest
 from aws_lambda_powertools.logging import correlation_paths
 
 from tests.support.lambda_handler import CONTEXT
-from toolfold.execution.call_log import CallLog
+from toolfold.execution.call import CallLog
 from toolfold.settings import Settings
 from toolfold.telemetry import Telemetry, configure
 

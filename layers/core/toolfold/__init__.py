@@ -14,14 +14,14 @@ from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.client import AsyncClient, Client
-    from toolfold.execution.call_context import CallContext
+    from toolfold.execution.call import CallContext
     from toolfold.execution.pipeline import Middleware
 
 __all__ = ["AsyncClient", "CallContext", "Client", "Middleware", "__version__"]
 
 _MODULES = {
     "AsyncClient": "toolfold.client",
-    "CallContext": "toolfold.execution.call_context",
+    "CallContext": "toolfold.execution.call",
     "Client": "toolfold.client",
     "Middleware": "toolfold.execution.pipeline",
 }

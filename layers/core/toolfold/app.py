@@ -24,8 +24,8 @@ from toolfold.settings.model import open_keys
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.catalog.store import FileStore
-    from toolfold.execution.call_log import CallLog
-    from toolfold.execution.call_log_file import CallLogFile
+    from toolfold.execution.audit import CallLogFile
+    from toolfold.execution.call import CallLog
     from toolfold.execution.pipeline import Middleware
     from toolfold.settings import Settings
 
@@ -138,8 +138,8 @@ def build_app(
         aws, catalog_store.on_failure = catalog_store.aws, on_failure
     call_log = None
     if settings.call_log:
-        from toolfold.execution.call_log import log_call
-        from toolfold.execution.call_log_file import CallLogFile
+        from toolfold.execution.audit import CallLogFile
+        from toolfold.execution.call import log_call
 
         call_log = CallLogFile(settings.call_log)
         on_call = _each(call_log.record_call, on_call or log_call)

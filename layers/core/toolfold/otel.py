@@ -27,8 +27,8 @@ from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.errors import CallError
-    from toolfold.execution.call_context import CallContext
-    from toolfold.execution.result import CallResult
+    from toolfold.execution.call import CallContext
+    from toolfold.execution.call import CallResult
 
 __all__ = ["Spans"]
 

@@ -42,7 +42,7 @@ from toolfold.errors import (
 if TYPE_CHECKING:
     from aws_lambda_powertools.logging.types import LogRecord
 
-    from toolfold.execution.call_log import CallLog
+    from toolfold.execution.call import CallLog
     from toolfold.protocol.http import LogFields
     from toolfold.settings import Settings
 
@@ -83,7 +83,7 @@ USAGE_METRICS: Mapping[str, str] = {
 
 
 CALL_LOGGER_NAME = "toolfold.calls"
-"""The logger of ``execution.call_log`` for lines of every level, which come out of the same handler."""
+"""The logger of ``execution.call`` for lines of every level, which come out of the same handler."""
 
 _UNITS = {"UpstreamLatency": "Milliseconds", "QuotaUsed": "Percent", "CatalogAge": "Seconds"}
 """Units of metrics that are no counts."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from toolfold.execution import call_log_file
-from toolfold.execution.call_log import CallLog
-from toolfold.execution.call_log_file import CallLogFile
+from toolfold.execution import audit
+from toolfold.execution.audit import CallLogFile
+from toolfold.execution.call import CallLog
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def test_a_folder_that_does_not_exist_stops_no_call(tmp_path: Path, caplog: pyte
 
 
 def test_a_full_file_becomes_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call_log_file, "MAX_BYTES", 300)
+    monkeypatch.setattr(audit, "MAX_BYTES", 300)
     path = tmp_path / "calls.jsonl"
     log = CallLogFile(str(path))
     for number in range(11):

@@ -17,8 +17,8 @@ from toolfold.cache.memory import MemoryStore
 from toolfold.catalog.entries import Auth, Source
 from toolfold.catalog.model import Catalog
 from toolfold.errors import ClientLimit
-from toolfold.execution.client_limits import ClientLimits, caller_id
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
+from toolfold.execution.limits import ClientLimits, caller_id
 from toolfold.settings import Settings
 
 PER_MINUTE, PER_DAY = 3, 7

@@ -10,7 +10,7 @@ from tests.support.clocks import Clock, timestamp
 from toolfold.cache.base import FailSafeStore
 from toolfold.cache.memory import MemoryStore
 from toolfold.errors import RateLimited
-from toolfold.execution.rate_limiter import RateLimiter
+from toolfold.execution.limits import RateLimiter
 from toolfold.settings import Settings
 from toolfold.sources.alpha_vantage import next_midnight
 

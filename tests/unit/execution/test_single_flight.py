@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from toolfold.errors import RateLimited, UpstreamTimeout
-from toolfold.execution.single_flight import SingleFlight
+from toolfold.execution.cached_upstreams import SingleFlight
 
 
 def test_equal_work_under_way_is_done_once() -> None:

@@ -12,7 +12,7 @@ from tests.support.approvals import ARGUMENTS, CONFIRMED, TOOL, World, by_meta_t
 from tests.support.explorer import ask, make_router
 from tests.support.upstream import Upstream
 from toolfold.cli.entry_point import main
-from toolfold.execution import approval_decision
+from toolfold.execution import approval
 from toolfold.explorer.router import Router
 
 JSON_TYPE = (("content-type", "application/json"),)
@@ -144,7 +144,7 @@ def test_damaged_records_are_left_out(page: Page, damage: str, tmp_path: Path) -
 
 def test_many_waiting_calls_are_listed_up_to_a_limit(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     world, router = page
-    monkeypatch.setattr(approval_decision, "MAX_LISTED", 3)
+    monkeypatch.setattr(approval, "MAX_LISTED", 3)
     for number in range(5):
         world.token(TOOL, {"harbour": f"H{number}", "days": 1})
     assert len(waiting(router)) == 3

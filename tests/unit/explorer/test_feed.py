@@ -15,8 +15,8 @@ from tests.support.approvals import World, compile_docks, reply
 from tests.support.mcp_requests import message, request
 from tests.support.upstream import Upstream
 from toolfold.app import App, build_app
-from toolfold.execution.call_log import CallLog
-from toolfold.execution.call_log_file import CallLogFile
+from toolfold.execution.audit import CallLogFile
+from toolfold.execution.call import CallLog
 from toolfold.explorer.feed import MAX_ENTRIES, CallFeed
 from toolfold.settings import Settings
 

@@ -12,8 +12,8 @@ from toolfold.aws.clients import AwsClients, error_code
 from toolfold.cli import prompts
 from toolfold.cli.application import Options
 from toolfold.errors import ToolfoldError
-from toolfold.execution.approval_decision import ApprovalDesk, WaitingCall
-from toolfold.execution.secrets import SecretProvider
+from toolfold.execution.api_keys import SecretProvider
+from toolfold.execution.approval import ApprovalDesk, WaitingCall
 from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import Settings
 from toolfold.text_safety import escape_unsafe

@@ -24,9 +24,8 @@ from toolfold.cli.log_lines import print_trace
 from toolfold.cli.output import Finding, counted, meta_tools, print_json
 from toolfold.cli.terminal import wrap
 from toolfold.errors import CallError, SettingsError
-from toolfold.execution.api_keys import resolve_api_key
+from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
-from toolfold.execution.secrets import SecretProvider
 from toolfold.fuzzy import closest_matches
 from toolfold.local_defaults import with_local_defaults
 from toolfold.network.errors import TransportError

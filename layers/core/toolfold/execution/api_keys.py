@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import math
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from toolfold.errors import AuthRequired
+from toolfold.aws.clients import AwsClients, error_code
+from toolfold.errors import KEY_UNREADABLE, AuthRequired
 from toolfold.execution.credentials import MAX_KEY_CHARACTERS, RequestCredentials, header_for, is_possible_key
-from toolfold.messages import (
-    ALLOW_KEY,
-    CORRECT_KEY,
-    READ_KEY,
-    SEND_KEY,
-    SEND_OTHER_KEY,
-    SET_DATABASE,
-    SET_KEY,
-)
+from toolfold.messages import ALLOW_KEY, CORRECT_KEY, READ_KEY, SEND_KEY, SEND_OTHER_KEY, SET_DATABASE, SET_KEY
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source
-    from toolfold.execution.secrets import SecretProvider
 
-__all__ = ["known_operator_key", "resolve_api_key"]
 
 _REFERENCE_PREFIXES = ("arn:", "ssm:")
-"""An environment variable that starts with one of these refers to a key in AWS; see ``execution.secrets``."""
+"""An environment variable that starts with one of these refers to a key in AWS; see :class:`SecretProvider`."""
 
 _NO_KEY = "none was given"
 
@@ -171,3 +166,207 @@ def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool, no_key:
         f"{source.title} needs an API key, and {(unused if auth.caller_key else '') or no_key}.",
         SET_KEY.filled(variable=auth.environment, header=header, signup=signup),
     )
+
+
+logger = logging.getLogger("toolfold")
+
+
+class _UnusableSecret(Exception):
+    """A secret was read that contains no key. The text is a fixed one, which may be logged."""
+
+
+class _NoField(_UnusableSecret):
+    """The JSON object has no field of the name that is requested."""
+
+
+_WANTED_FIELD = "the secret is JSON; name its field after the ARN, as #FIELD"
+
+
+class SecretProvider:
+    """Read keys and cache them for ``ttl_s`` seconds. Safe to use from many threads.
+
+    Args:
+        aws: creates the clients.
+        ttl_s: seconds for which a key is used before it is read again.
+        timeout_s: seconds to connect to AWS, and as many to wait for its response.
+        on_failure: called with ``KEY_UNREADABLE`` when a key cannot be read.
+        source_keys: reference to a JSON object with the keys of sources by their ids; empty: no such object.
+    """
+
+    def __init__(
+        self,
+        aws: AwsClients,
+        ttl_s: float,
+        timeout_s: float,
+        on_failure: Callable[[str], None] | None = None,
+        source_keys: str = "",
+    ) -> None:
+        self._aws, self._ttl_s, self._timeout_s, self._on_failure = aws, ttl_s, timeout_s, on_failure
+        self.source_keys = source_keys
+        self._providers: dict[tuple[str, str], Any] = {}
+        self._last_good: dict[str, str] = {}
+        self._last_call_at = 0.0
+
+    def get_secret(self, reference: str, *, is_database: bool = False) -> str:
+        """Return the key that ``reference`` names.
+
+        When AWS cannot be reached, or the secret contains no key any more, the key that was read last is better than
+        none.
+
+        Args:
+            reference: to the secret.
+            is_database: whether it may be the JSON of a secret of RDS, which no other source receives.
+
+        Returns:
+            The key; empty when it cannot be read and never was.
+        """
+        try:
+            self._refresh(reference, "API key")
+        except _NoField as error:
+            self._report("API key", str(error))
+        return self._checked(self._last_good.get(reference, ""), "API key", is_database)
+
+    def source_key(self, source_id: str, *, is_database: bool = False) -> str | None:
+        """Return the key that ``TOOLFOLD_SOURCE_KEYS`` has for one source.
+
+        As with a single key, the one that was read last is used while AWS does not answer. A key that was removed from
+        the object is not.
+
+        Args:
+            source_id: the source.
+            is_database: see :meth:`get_secret`.
+
+        Returns:
+            The key; empty where this source has none, None where it cannot be read and never was.
+        """
+        if not self.source_keys:
+            return ""
+        reference, subject = (
+            f"{self.source_keys}#{source_id}",
+            f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS",
+        )
+        try:
+            self._refresh(reference, subject)
+        except _NoField:
+            self._last_good.pop(reference, None)
+            return ""
+        key = self._last_good.get(reference)
+        return None if key is None else self._checked(key, subject, is_database) or None
+
+    def last_source_key(self, source_id: str) -> str:
+        """Return what ``source_key`` returned last, without calling AWS; empty when there was none."""
+        return self._last_good.get(f"{self.source_keys}#{source_id}", "")
+
+    def last_read(self, reference: str) -> str:
+        """Return the key that was read last for ``reference``, without calling AWS; empty when there was none."""
+        return self._last_good.get(reference, "")
+
+    def reset(self) -> None:
+        """Drop all keys, so that the next call reads its key again."""
+        self._providers.clear()
+        self._last_good.clear()
+
+    def _refresh(self, reference: str, subject: str) -> None:
+        """Read the key of ``reference``, and report under the name of ``subject`` when that fails.
+
+        Raises:
+            _NoField: the secret is an object without this field.
+        """
+        # Powertools compares times of day: a clock that was set back would keep a key for too long.
+        now = time.time()
+        clock_set_back, self._last_call_at = now < self._last_call_at, now
+        try:
+            self._last_good[reference] = self._key_in(reference, force_fetch=clock_set_back)
+        except _NoField:
+            raise
+        except _UnusableSecret as error:
+            self._report(subject, str(error))
+        except Exception as error:  # noqa: BLE001 - anything can be wrong with a reference and what it names
+            # Powertools wraps what boto3 raised. Never the text: it may hold the reference, and that of JSON the key.
+            self._report(subject, error_code(error.__context__ or error))
+
+    def _checked(self, key: str, subject: str, is_database: bool) -> str:
+        """Return ``key``; empty where it is the JSON of a database, and the source is not one."""
+        if is_database or not key.startswith("{") or not _is_json(key):
+            return key
+        self._report(subject, _WANTED_FIELD)
+        return ""
+
+    def _report(self, subject: str, reason: str) -> None:
+        logger.error("%s cannot be read from AWS: %s", subject, reason)
+        if self._on_failure is not None:
+            self._on_failure(KEY_UNREADABLE)
+
+    def _key_in(self, reference: str, *, force_fetch: bool) -> str:
+        """Return the key that AWS has now for ``reference``.
+
+        Raises:
+            _UnusableSecret: the secret contains something that cannot be a key.
+            Exception: AWS refuses, or ``reference`` is malformed.
+        """
+        field = reference.partition("#")[2]
+        key = self._read(reference, force_fetch=force_fetch).strip()
+        if not key:
+            raise _UnusableSecret("the secret is empty")
+        if key[0] in "{[" and _is_json(key):
+            from toolfold.sources.sql.source_settings import is_database_secret
+
+            if not is_database_secret(json.loads(key)):
+                raise _UnusableSecret("the field is not a text" if field else _WANTED_FIELD)
+            key = json.dumps(json.loads(key))  # one line of ASCII
+        if reference.startswith(f"{self.source_keys}#") and key.startswith(("arn:", "ssm:")):
+            raise _UnusableSecret("the field is a reference, not a key")
+        if not (key.isascii() and key.isprintable()):
+            raise _UnusableSecret("the secret is not printable ASCII")
+        return key
+
+    def _read(self, reference: str, *, force_fetch: bool) -> str:
+        name, _, field = reference.partition("#")
+        # arn:partition:service:region:account:…
+        parts = name.split(":", 5)
+        region = parts[3] if parts[0] == "arn" else ""
+        options = {"max_age": math.ceil(self._ttl_s), "force_fetch": force_fetch}
+        if parts[0] == "ssm" or parts[2] == "ssm":
+            provider, name = self._provider("ssm", region), name.removeprefix("ssm:")
+            options["decrypt"] = True
+        else:
+            provider = self._provider("secretsmanager", region)
+        if field:
+            return _field_of(provider.get(name, transform="json", **options), field)
+        value = provider.get(name, **options)
+        return value.decode() if isinstance(value, bytes) else str(value)
+
+    def _provider(self, service: str, region: str) -> Any:
+        if (service, region) not in self._providers:
+            from aws_lambda_powertools.utilities import parameters
+
+            create = parameters.SSMProvider if service == "ssm" else parameters.SecretsProvider
+            client = self._aws.client(service, timeout_s=self._timeout_s, region=region)
+            self._providers[service, region] = create(boto3_client=client)
+        return self._providers[service, region]
+
+
+def _field_of(stored: Any, field: str) -> str:
+    if not isinstance(stored, dict):
+        raise _UnusableSecret("the secret is not a JSON object")
+    if field not in stored:
+        raise _NoField("the secret has no field of the name after #")
+    found = stored[field]
+    if isinstance(found, str):
+        return found
+    if isinstance(found, dict):
+        from toolfold.sources.sql.source_settings import is_database_secret
+
+        if is_database_secret(found):
+            return json.dumps(found)
+    if found is None or isinstance(found, bool | dict | list):
+        raise _UnusableSecret("the field is not a text")
+    return json.dumps(found)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

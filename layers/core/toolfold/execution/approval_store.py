@@ -10,6 +10,8 @@ it is generated. :class:`ApprovalResources` has both, for approvals and for toke
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import math
 import os
 import re
@@ -23,10 +25,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from toolfold import private_folder
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.local_defaults import with_local_defaults
+from toolfold.private_folder import PathRefused
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
     from toolfold.settings import Settings
+
 
 FILE_NAME = "approvals.sqlite"
 """In the folder of the cache file. Not in that file: a full cache evicts what expires first."""
@@ -316,3 +320,64 @@ class ApprovalResources:
     def reopen(self) -> None:
         """Open the store again when it is needed next: a file may have been deleted."""
         self._opened = None
+
+
+TTL_S = 600
+"""Seconds for which a token can be used: an agent continues at once."""
+
+_ID_BYTES, _MAC_CHARS = 8, 32
+_OPEN, _USED = b"open", b"used"
+
+
+class Unavailable(Exception):
+    """Nothing can be signed or recorded here."""
+
+
+class SingleUse:
+    """Sign tokens, and let each be used once. One for a process; safe to use from many threads.
+
+    Args:
+        resources: signs tokens, and records what becomes of them.
+    """
+
+    def __init__(self, resources: ApprovalResources) -> None:
+        self._resources, self._now = resources, resources.now
+
+    def open(self, text: str) -> tuple[str, int, str]:
+        """Return a new id, when it ends, in seconds since 1970, and the signature of ``text`` with both.
+
+        Raises:
+            Unavailable: nothing can be signed or recorded.
+        """
+        id_, expires_at = os.urandom(_ID_BYTES).hex(), int(self._now() + TTL_S)
+        mac = self._mac(id_, expires_at, text)
+        try:
+            self._resources.store().add(_token_key(id_), _OPEN, expires_at)
+        except Exception as error:  # noqa: BLE001 - as in the gate of approvals: then nothing is known
+            raise Unavailable(type(error).__name__) from None
+        return id_, expires_at, mac
+
+    def use(self, id_: str, expires_at: int, mac: str, text: str) -> bool:
+        """Return whether this is the first use of what :meth:`open` returned for ``text``.
+
+        Raises:
+            Unavailable: nothing can be checked or recorded.
+        """
+        if not hmac.compare_digest(mac.encode(), self._mac(id_, expires_at, text).encode()) or expires_at < self._now():
+            return False
+        try:
+            return self._resources.store().replace(_token_key(id_), _OPEN, _USED)
+        except Exception as error:  # noqa: BLE001 - as in the gate of approvals: then nothing is known
+            raise Unavailable(type(error).__name__) from None
+
+    def _mac(self, id_: str, expires_at: int, text: str) -> str:
+        try:
+            secret = self._resources.secret()
+        except (SecretUnavailable, PathRefused, OSError) as error:
+            raise Unavailable(type(error).__name__) from None
+        message = f"toolfold continue {id_} {expires_at} {text}".encode()
+        return hmac.new(secret, message, hashlib.sha256).hexdigest()[:_MAC_CHARS]
+
+
+def _token_key(id_: str) -> str:
+    return f"continue-{id_}"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from toolfold.dates import Bound
-from toolfold.execution.argument_tickers import parse_pair
+from toolfold.execution.argument_values import parse_pair
 from toolfold.execution.validation_problems import Problem, quote
 from toolfold.fuzzy import normalize
 

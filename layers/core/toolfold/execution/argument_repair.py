@@ -14,16 +14,13 @@ from datetime import UTC, date, datetime
 from typing import Any, Protocol
 
 from toolfold.catalog.json_schema import allowed_types, keyword
-from toolfold.dates import Bound, Reading, impossible_date, parse_date, spellings
-from toolfold.execution import argument_names, argument_tickers, argument_values
+from toolfold.dates import Bound, Period, Reading, impossible_date, parse_date, parse_period, spellings
+from toolfold.execution import argument_names, argument_values
 from toolfold.execution.argument_values import Proposal
-from toolfold.execution.period_hint import period_select
 from toolfold.execution.validation_problems import Problem, ResolvedArguments, describe_expected, quote
 from toolfold.fuzzy import normalize
 from toolfold.messages import CALL, CALL_FIRST, NOTHING_SENT
 from toolfold.wording import CallText, Text
-
-__all__ = ["next_call", "read_value", "rename", "resolve"]
 
 _MAX_ITEMS = 200
 """Items of a list that are read, which is not one of several calls."""
@@ -277,7 +274,7 @@ class _Repair:
                 read.append(meant.value)
                 is_noted = True
                 continue
-            ticker = argument_tickers.parse_ticker(part, rules)
+            ticker = argument_values.parse_ticker(part, rules)
             if ticker is None:
                 raise self._company(name, part.strip())
             read.append(ticker.text)
@@ -341,3 +338,67 @@ def _is_a_day_or_more(value: Any) -> bool:
 
 def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:80]
+
+
+_WORDS = {
+    "start": "start startdate starttime startdatetime startday from fromdate fromtime since datefrom timefrom begin "
+    "begindate after mindate period1 rangestart",
+    "end": "end enddate endtime enddatetime endday to todate totime until till dateto timeto before maxdate period2 "
+    "rangeend",
+    "day": "date day on asof ondate tradingday",
+    "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize",
+    "last": "last tail",
+    "columns": "columns column fields field cols metrics",
+    "days": "days ndays numdays lastdays daysback",
+    "weeks": "weeks nweeks numweeks lastweeks",
+    "months": "months nmonths nummonths lastmonths",
+    "years": "years nyears numyears lastyears",
+    "year": "year",
+    "span": "period range lookback timespan timerange daterange duration history span window",
+}
+_KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+_MAX_COLUMNS = 200
+
+
+def period_select(arguments: Mapping[str, Any], today: date) -> str:
+    """Return the ``select`` that serves ``arguments``, or an empty text where one of them is something else.
+
+    >>> period_select({"start_date": "2025-01-01", "limit": 5}, date(2026, 1, 1))
+    'since 2025-01-01; limit 5'
+    """
+    kinds = {_KINDS.get(normalize(name), ""): value for name, value in arguments.items()}
+    if not kinds or "" in kinds or len(kinds) != len(arguments):
+        return ""
+    dates = {kind: parse_date(kinds[kind], today) for kind in ("start", "end", "day", "year") if kind in kinds}
+    if any(len(readings) != 1 for readings in dates.values()):
+        return ""
+    parts = [_columns(kinds["columns"])] if "columns" in kinds else []
+    low, high = (dates[end][0] if end in dates else None for end in ("start", "end"))
+    parts += [_written(Period(low, high))] if low or high else []
+    parts += [_written(Period(dates[kind][0], dates[kind][0])) for kind in ("day", "year") if kind in dates]
+    spans = [kinds["span"]] if "span" in kinds else []
+    spans += [f"{kinds[unit]} {unit}" for unit in ("days", "weeks", "months", "years") if unit in kinds]
+    parts += [_written(parse_period(span, today)) if isinstance(span, str) else "" for span in spans]
+    for kind, step in (("first", "limit"), ("last", "last")):  # the first rows of a series are the newest
+        if kind in kinds:
+            count = str(kinds[kind]).strip()
+            parts.append(f"{step} {count}" if count.isdecimal() and len(count) < 7 else "")
+    return "; ".join(parts) if all(parts) else ""
+
+
+def _written(period: Period | None) -> str:
+    """Return a period as ``select`` takes it; nothing of one that it has no words for."""
+    if period is None or period.unit in ("second", "minute", "hour", "quarter", "halfyear"):
+        return ""
+    low, high = period.low and period.low.low.date(), period.high and period.high.high.date()
+    if period.unit:
+        counted = f"last {period.count} {period.unit}s" if period.count != 1 else f"past {period.unit}"
+        return counted if period.count else "ytd"
+    return f"{low}..{high}" if low and high else f"since {low}" if low else f"until {high}"
+
+
+def _columns(value: Any) -> str:
+    columns = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    names = [str(column).strip() for column in columns]
+    text = ", ".join(names)
+    return text if names and len(text) <= _MAX_COLUMNS and text.replace("_", "").replace(", ", "").isalnum() else ""

@@ -1,15 +1,17 @@
-"""The audit log: one line for each call of a tool, also for one that was refused. No arguments, no API keys.
+"""What is written of calls in files: the audit log, and the call log of a user. No arguments, no API keys.
+
+The audit log has one line for each call of a tool, also for one that was refused.
 
 On Lambda and in ``toolfold serve`` its fields are in the log line of the call, which is then written at every
 TOOLFOLD_LOG_LEVEL. TOOLFOLD_AUDIT_FILE names a file instead. Lines are appended to it, and nothing else is ever done
 with it.
 
-A file is toolfold's when it begins with :data:`HEADER`; any other file is refused and stays as it is. The file is
-opened for each line, so that it can be renamed (rotated) at any time.
+A file that does not begin as one of toolfold's is refused, and stays as it is.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import hmac
@@ -20,7 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import private_folder
 from toolfold.errors import SettingsError
@@ -30,7 +32,7 @@ from toolfold.private_folder import PathRefused
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
-    from toolfold.execution.call_context import CallContext
+    from toolfold.execution.call import CallContext, CallLog
     from toolfold.settings import Settings
 
 logger = logging.getLogger("toolfold")
@@ -48,6 +50,86 @@ class _Cut(OSError):
     """A part of a line was written."""
 
 
+class _OwnFile(NamedTuple):
+    """A file of this user to which several processes append lines, opened for each line: it may be renamed any time.
+
+    Attributes:
+        path: ``~`` stands for the user's home. The file is made by the first line.
+        beginnings: what it begins with, by which it is known as one that toolfold made.
+        header: the first line of a new one.
+        is_secret: whether one that other users can read is refused.
+    """
+
+    path: str
+    beginnings: tuple[bytes, ...]
+    header: bytes = b""
+    is_secret: bool = False
+
+    def append(self, line: bytes) -> int:
+        """Append a line by one write, which other processes cannot divide; return the size of the file.
+
+        Raises:
+            PathRefused: it is another file.
+            OSError: it cannot be opened or written.
+        """
+        found = self.find()
+        try:
+            descriptor = self.open(found, os.O_RDWR | os.O_APPEND)
+        except FileNotFoundError:
+            try:
+                descriptor = os.open(found, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600)
+                line = self.header + line
+            except FileExistsError:  # another process has just made it
+                descriptor = self.open(found, os.O_RDWR | os.O_APPEND)
+        try:
+            if os.write(descriptor, line) != len(line):
+                raise _Cut(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return os.fstat(descriptor).st_size
+        finally:
+            os.close(descriptor)
+
+    def find(self) -> str:
+        """Return the absolute path."""
+        parent, name = os.path.split(private_folder.absolute_path(self.path))
+        if not name:
+            raise PathRefused(f"{self.path} is not the name of a file")
+        return os.path.join(private_folder.resolve(parent), name)
+
+    def open(self, found: str, flags: int) -> int:
+        """Open the file at ``found``. It is read before it is opened for writing.
+
+        Raises:
+            PathRefused: it is another file.
+            OSError: it cannot be opened.
+        """
+        private_folder.check_owned_file(found, os.lstat(found))
+        reading = os.open(found, os.O_RDONLY | _NO_FOLLOW)
+        try:
+            status = os.fstat(reading)
+            if os.read(reading, max(map(len, self.beginnings))) not in self.beginnings:
+                raise PathRefused(f"{found} was not made by toolfold: it does not begin as a log of this kind does")
+            if self.is_secret and os.name != "nt" and status.st_mode & 0o077:
+                raise PathRefused(f"other users can read {found}")
+            if not flags & os.O_RDWR:
+                return os.dup(reading)
+            descriptor = os.open(found, flags | _NO_FOLLOW)
+            opened = os.fstat(descriptor)
+            if (opened.st_dev, opened.st_ino) != (status.st_dev, status.st_ino):
+                os.close(descriptor)
+                raise PathRefused(f"{found} was replaced at this moment")
+            return descriptor
+        finally:
+            os.close(reading)
+
+
+def _reason(error: Exception) -> str:
+    return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+
+
+def _audit_file(path: str) -> _OwnFile:
+    return _OwnFile(path, (HEADER,), HEADER, is_secret=True)
+
+
 class AuditFile:
     """Appends lines to a file, which only this user can read. Several processes may append to the same file.
 
@@ -59,7 +141,7 @@ class AuditFile:
     """
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self._file = _audit_file(path)
         self._lost, self._is_cut, self._reported_at = 0, False, float("-inf")
         self._lock = threading.Lock()
 
@@ -69,7 +151,7 @@ class AuditFile:
             line = {**fields, "lost": self._lost} if self._lost else fields
             try:
                 # An empty line ends one that was cut by a full disk.
-                _append(self._path, b"\n" * self._is_cut + json.dumps(line).encode() + b"\n")
+                self._file.append(b"\n" * self._is_cut + json.dumps(line).encode() + b"\n")
             except (OSError, PathRefused) as error:
                 self._lost += 1
                 self._is_cut = self._is_cut or isinstance(error, _Cut)
@@ -80,21 +162,7 @@ class AuditFile:
     def _report(self, error: Exception) -> None:
         if time.monotonic() - self._reported_at >= _REPORTED_EVERY_S:
             self._reported_at = time.monotonic()
-            reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-            logger.error("audit file cannot be written, calls go on: %s (%d lines lost)", reason, self._lost)
-
-
-def check_audit_file(path: str) -> None:
-    """Check, without changing anything, that lines can be appended to ``path``, or that it can be made.
-
-    Raises:
-        PathRefused: it is another file.
-        OSError: its folder does not exist.
-    """
-    folder, name = _location(path)
-    found = os.path.join(folder, name)
-    if os.path.lexists(found):
-        os.close(_open(found, os.O_RDONLY))
+            logger.error("audit file cannot be written, calls go on: %s (%d lines lost)", _reason(error), self._lost)
 
 
 def check_audit_setting(settings: Settings) -> None:
@@ -107,63 +175,67 @@ def check_audit_setting(settings: Settings) -> None:
     """
     if not settings.audit_file:
         return
+    file = _audit_file(settings.audit_file)
     try:
-        check_audit_file(settings.audit_file)
+        if os.path.lexists(found := file.find()):
+            os.close(file.open(found, os.O_RDONLY))
     except (PathRefused, OSError) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise SettingsError(
-            f"TOOLFOLD_AUDIT_FILE cannot be used: {reason}. Nothing was changed. Name a file that does not exist yet, "
-            "in a folder of your own that exists."
+            f"TOOLFOLD_AUDIT_FILE cannot be used: {_reason(error)}. Nothing was changed. Name a file that does not "
+            "exist yet, in a folder of your own that exists."
         ) from None
 
 
-def _append(path: str, line: bytes) -> None:
-    found = os.path.join(*_location(path))
-    try:
-        descriptor = _open(found, os.O_RDWR | os.O_APPEND)
-    except FileNotFoundError:
-        descriptor = os.open(found, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600)
-        line = HEADER + line
-    try:
-        written = os.write(descriptor, line)  # one call: lines of several processes do not mix
-        if written != len(line):
-            raise _Cut(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    finally:
-        os.close(descriptor)
+MAX_BYTES = 20_000_000
+"""Size at which a call log is renamed to ``NAME.1``, which replaces the one before: some 60,000 calls."""
 
 
-def _location(path: str) -> tuple[str, str]:
-    parent, name = os.path.split(private_folder.absolute_path(path))
-    if not name:
-        raise PathRefused(f"{path} is not the name of a file")
-    return private_folder.resolve(parent), name
+class CallLogFile:
+    """Append lines to the file that ``TOOLFOLD_CALL_LOG`` names, for ``toolfold stats``.
 
+    The lines have the fields of the deployed function's log (docs/reference/metrics.md), so that one command reads
+    both. They contain no arguments, no answers and no keys. A log that cannot be written stops no call. Several
+    processes may use the same one. Safe to use from many threads.
 
-def _open(path: str, flags: int) -> int:
-    """Open a file that is toolfold's.
+    Args:
+        path: the file; ``~`` stands for the user's home.
+        now: the time, in seconds since 1970.
 
-    Raises:
-        PathRefused: it is another one.
-        OSError: it cannot be opened.
+    Attributes:
+        on_line: called with each line before it is appended, by who also reads the file; None: by none.
     """
-    private_folder.check_owned_file(path, os.lstat(path))
-    reading = os.open(path, os.O_RDONLY | _NO_FOLLOW)  # first: a file that is not ours is never opened for writing
-    try:
-        status = os.fstat(reading)
-        if os.read(reading, len(HEADER)) != HEADER:
-            raise PathRefused(f"{path} was not made by toolfold: it does not begin with the first line of an audit log")
-        if os.name != "nt" and status.st_mode & 0o077:
-            raise PathRefused(f"other users can read {path}")
-        if not flags & os.O_RDWR:
-            return os.dup(reading)
-        descriptor = os.open(path, flags | _NO_FOLLOW)
-        opened = os.fstat(descriptor)
-        if (opened.st_dev, opened.st_ino) != (status.st_dev, status.st_ino):
-            os.close(descriptor)
-            raise PathRefused(f"{path} was replaced at this moment")
-        return descriptor
-    finally:
-        os.close(reading)
+
+    def __init__(self, path: str, now: Callable[[], float] = time.time) -> None:
+        self._file, self._now = _OwnFile(path, (b'{"timestamp":', b"")), now
+        self.on_line: Callable[[str], None] | None = None
+        self._lock = threading.Lock()
+        self._is_off = False
+
+    def record_call(self, call: CallLog) -> None:
+        """Append the line of one finished call of a tool."""
+        if call.is_counted:
+            self._write("call", call.fields())
+
+    def record_request(self, fields: Mapping[str, Any]) -> None:
+        """Append the line of one answered request."""
+        self._write("request", fields)
+
+    def _write(self, message: str, fields: Mapping[str, Any]) -> None:
+        if self._is_off:
+            return
+        timestamp = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"timestamp": timestamp, "level": "INFO", "message": message, **fields})
+        if self.on_line is not None:
+            self.on_line(line)
+        with self._lock:
+            try:
+                if self._file.append(line.encode() + b"\n") > MAX_BYTES:
+                    with contextlib.suppress(OSError):  # another process has just done it
+                        found = self._file.find()
+                        os.replace(found, f"{found}.1")
+            except (OSError, ValueError, PathRefused) as error:
+                self._is_off = True
+                logger.warning("TOOLFOLD_CALL_LOG is not written: %s", _reason(error))
 
 
 _HASH_DIGITS = 32

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from toolfold.cache.factory import create_shared_store
 from toolfold.client_call import Clock
 from toolfold.errors import LIMITS_UNAVAILABLE
+from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.audit import AuditLog
-from toolfold.execution.client_limits import ClientLimits
-from toolfold.execution.secrets import SecretProvider
+from toolfold.execution.limits import ClientLimits
 from toolfold.execution.source_health import SourceHealth, Trouble
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.errors import CallError
     from toolfold.execution.approval import ApprovalGate
-    from toolfold.execution.call_log import CallLog
-    from toolfold.execution.single_use import SingleUse
+    from toolfold.execution.approval_store import SingleUse
+    from toolfold.execution.call import CallLog
     from toolfold.execution.task_store import TaskStore
     from toolfold.network.session import HttpClient
     from toolfold.results.offload import AnswerStore
@@ -156,11 +156,11 @@ class CallResources:
 
     @made_once
     def _approvals(self) -> tuple[ApprovalGate, SingleUse]:
-        from toolfold.execution import approval, approval_store, single_use  # few catalogs need them
+        from toolfold.execution import approval, approval_store  # few catalogs need them
 
         secret = self.secret_provider.get_secret
         resources = approval_store.ApprovalResources(self.settings, self.aws, secret, self.clock.now)
-        return approval.ApprovalGate(resources), single_use.SingleUse(resources)
+        return approval.ApprovalGate(resources), approval_store.SingleUse(resources)
 
     @made_once
     def audit_log(self) -> AuditLog:

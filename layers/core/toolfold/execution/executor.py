@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
     from toolfold.client_call import Clock
-    from toolfold.execution.call_log import Observer
+    from toolfold.execution.call import CallResult, Observer
     from toolfold.execution.call_resources import CallResources
     from toolfold.execution.pipeline import Middleware, Pipeline
-    from toolfold.execution.result import CallResult
     from toolfold.execution.source_health import Trouble
     from toolfold.settings import Settings
 
@@ -95,13 +94,13 @@ class ToolExecutor:
     ) -> CallResult:
         """Perform one call, or answer it from the cache.
 
-        The arguments are the fields of :class:`~toolfold.execution.call_context.CallContext`.
+        The arguments are the fields of :class:`~toolfold.execution.call.CallContext`.
 
         Raises:
             CallError: every way in which a call can fail; see ``errors``.
             NotCached: ``only_cached`` is set, and there is no answer in memory. Nothing was logged or counted.
         """
-        from toolfold.execution.call_context import CallContext
+        from toolfold.execution.call import CallContext
 
         call = CallContext(catalog, tool, arguments, credentials, bypass_cache, only_cached, deadline, added or {})
         return self.pipeline.run(call, self.observer)

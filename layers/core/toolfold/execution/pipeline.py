@@ -1,7 +1,7 @@
 """The way of a call to its answer: a list of steps, and what is logged, audited and measured around them.
 
 The steps are those of ``docs/explanation/one-tool-call.md``, in its order. Each is a function of a
-:class:`~toolfold.execution.call_context.CallContext`, which it reads and completes; one that refuses the call raises a
+:class:`~toolfold.execution.call.CallContext`, which it reads and completes; one that refuses the call raises a
 ``CallError``. What is known after the last one is answered from the cache or by the source (``cached_upstreams``).
 """
 
@@ -24,7 +24,7 @@ from toolfold.errors import (
 )
 from toolfold.execution import api_keys
 from toolfold.execution.cached_upstreams import CachedUpstreams
-from toolfold.execution.call_log import CallLog, log_call
+from toolfold.execution.call import CallLog, log_call
 from toolfold.execution.validation import validator_of
 from toolfold.messages import CALL_WRITE, CORRECT_ARGUMENTS, INVALID_ARGUMENT, INVALID_OF_SEVERAL, READS_ONLY
 from toolfold.models import SourceCredentials
@@ -32,10 +32,8 @@ from toolfold.models import SourceCredentials
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.call_context import Admit, CallContext
-    from toolfold.execution.call_log import Observer
+    from toolfold.execution.call import Admit, CallContext, CallResult, Observer
     from toolfold.execution.call_resources import CallResources
-    from toolfold.execution.result import CallResult
     from toolfold.execution.validation_problems import ResolvedArguments
 
 __all__ = ["CallContext", "Middleware", "Pipeline", "load_middleware"]

@@ -28,8 +28,8 @@ from toolfold.wording import mapped
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.client_call import Clock
-    from toolfold.execution.call_context import CallContext
-    from toolfold.execution.rate_limiter import RateLimiter
+    from toolfold.execution.call import CallContext
+    from toolfold.execution.limits import RateLimiter
     from toolfold.models import ParsedResponse
     from toolfold.settings import Settings
     from toolfold.sources.base import SourceAdapter

@@ -158,7 +158,7 @@ class ArgumentValidator:
         names = [name for name in rules.get("parameters", ()) if name in self.properties]
         if not names:
             return {}
-        from toolfold.execution.argument_tickers import canonical_pattern
+        from toolfold.execution.argument_values import canonical_pattern
 
         return {name: canonical_pattern(rules, self.separator(name)) for name in names}
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.aws.clients import error_code
 from toolfold.errors import ToolfoldError
-from toolfold.execution.approval import iso_time
-from toolfold.execution.approval_decision import AlreadyDecided, CannotDecide
+from toolfold.execution.approval import AlreadyDecided, CannotDecide, iso_time
 from toolfold.explorer.page import ApiProblem, invalid, json_answer
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
-    from toolfold.execution.approval_decision import WaitingCall
+    from toolfold.execution.approval import WaitingCall
     from toolfold.explorer.explorer import Explorer
     from toolfold.explorer.page import PageRequest
     from toolfold.protocol.http import Response

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from toolfold.catalog.explanation import Explainer
 from toolfold.errors import CallError
-from toolfold.execution.secrets import SecretProvider
+from toolfold.execution.api_keys import SecretProvider
 from toolfold.local_defaults import with_local_defaults
 
 if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.catalog.explanation import Explainer
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.approval_decision import ApprovalDesk
+    from toolfold.execution.approval import ApprovalDesk
     from toolfold.explorer.feed import CallFeed
     from toolfold.explorer.page import PageRequest
 
@@ -82,7 +82,7 @@ class Explorer:
     @functools.cached_property
     def approval_desk(self) -> ApprovalDesk:
         """What finds waiting calls and records decisions, made by the first request for it."""
-        from toolfold.execution.approval_decision import ApprovalDesk
+        from toolfold.execution.approval import ApprovalDesk
 
         app = self.app
         secrets = SecretProvider(app.aws, app.settings.secret_ttl_s, app.settings.secret_timeout_s)

@@ -25,7 +25,7 @@ from toolfold.log_analysis.follower import LogFollower
 if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.catalog.entries import Tool
-    from toolfold.execution.call_log import CallLog
+    from toolfold.execution.call import CallLog
 
 MAX_ENTRIES = 500
 """Calls, and as many requests, that are kept. A page that is open reads each within a second or two."""
@@ -69,7 +69,7 @@ _call: ContextVar[_Call | None] = ContextVar("watched_call", default=None)
 
 
 class CallFeed:
-    """Keep the last calls and requests in memory. An :class:`~toolfold.execution.call_log.Observer`.
+    """Keep the last calls and requests in memory. An :class:`~toolfold.execution.call.Observer`.
 
     Args:
         log_file: A call log whose lines are added; empty: that of the settings of the App, where they name one.
@@ -104,7 +104,7 @@ class CallFeed:
     def start_request(
         self, name: str, arguments: Mapping[str, Any], profile: str
     ) -> Callable[[Mapping[str, Any]], None]:
-        """Note that a call of a meta-tool begins; see :class:`~toolfold.execution.call_log.Observer`."""
+        """Note that a call of a meta-tool begins; see :class:`~toolfold.execution.call.Observer`."""
         request = _Request(name, profile, time.perf_counter())
         token = _request.set(request)
         # Clients that use another name for it have one text among the arguments.
@@ -120,7 +120,7 @@ class CallFeed:
         return end
 
     def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
-        """Note that a call of ``tool`` begins; see :class:`~toolfold.execution.call_log.Observer`."""
+        """Note that a call of ``tool`` begins; see :class:`~toolfold.execution.call.Observer`."""
         with self._lock:
             number = next(self._numbers)
             call = self._running[number] = _Call(
@@ -138,7 +138,7 @@ class CallFeed:
         return end
 
     def record_call(self, call: CallLog) -> None:
-        """Note the log line of a call; see :class:`~toolfold.execution.call_log.Observer`."""
+        """Note the log line of a call; see :class:`~toolfold.execution.call.Observer`."""
         running = _call.get()
         if running is not None:
             running.log = call

@@ -1,4 +1,4 @@
-"""Follow a log that other processes append to, as ``execution.call_log_file`` writes it.
+"""Follow a log that other processes append to, as ``execution.audit`` writes it.
 
 A full file is renamed to ``NAME.1`` and begun again; a user may delete it, truncate it, or put another one in its
 place. Nothing stays open between two reads, so that no reader hinders that.

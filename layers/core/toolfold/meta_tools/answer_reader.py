@@ -30,7 +30,7 @@ from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
-    from toolfold.execution.result import CallResult
+    from toolfold.execution.call import CallResult
     from toolfold.meta_tools.call import Call
     from toolfold.meta_tools.completion import Gap
     from toolfold.results.output import ParsedAnswer
@@ -283,7 +283,7 @@ def fetch_response(
             only_cached=only_cached,
         )
     except CallError as error:
-        from toolfold.meta_tools.next_steps import with_next_step
+        from toolfold.meta_tools.corrections import with_next_step
 
         raise with_next_step(error, call.catalog, call.tool, arguments) from None
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
-from toolfold.execution.result import NO_USE, UpstreamUse
+from toolfold.execution.call import NO_USE, UpstreamUse
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools.arguments import boolean, is_blank, whole_number, wrong_value
 from toolfold.meta_tools.detail_levels import properties

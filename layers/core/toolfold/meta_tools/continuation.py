@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError
-from toolfold.execution.single_use import Unavailable
+from toolfold.execution.approval_store import Unavailable
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.result import dumps_compact

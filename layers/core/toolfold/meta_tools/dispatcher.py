@@ -232,7 +232,7 @@ class MetaTools:
             raise
         except CallError as error:
             if "next_call" in error.details:
-                from toolfold.meta_tools.next_steps import with_executor
+                from toolfold.meta_tools.corrections import with_executor
 
                 error = with_executor(self.catalog(), error)
             return error_result(error)

@@ -35,8 +35,8 @@ from toolfold.results import limits
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
+    from toolfold.execution.call import CallResult
     from toolfold.execution.credentials import RequestCredentials
-    from toolfold.execution.result import CallResult
     from toolfold.meta_tools.call import Answer
     from toolfold.meta_tools.result import MetaRequest
     from toolfold.meta_tools.value_lists import ValueLists
@@ -253,7 +253,7 @@ class Plan:
 
             error = with_next_call(self.request.catalog, given, error)
         if "next_call" in error.details:
-            from toolfold.meta_tools.next_steps import with_executor
+            from toolfold.meta_tools.corrections import with_executor
 
             error = with_executor(self.request.catalog, error)
         return error

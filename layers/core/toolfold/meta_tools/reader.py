@@ -24,10 +24,11 @@ from toolfold.meta_tools.arguments import (
     invalid,
     is_blank,
     next_call,
+    parse_call_text,
+    parse_object,
     quote,
     whole_number,
 )
-from toolfold.meta_tools.object_text import parse_call_text, parse_object
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_arguments import MAX_UNWRAPPED, WRAPPERS, ArgumentReader
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found

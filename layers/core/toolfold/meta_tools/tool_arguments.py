@@ -19,12 +19,13 @@ from toolfold.meta_tools.arguments import (
     boolean,
     invalid,
     is_blank,
+    json_problem,
     next_call,
+    parse_object,
     quote,
     whole_number,
 )
 from toolfold.meta_tools.detail_levels import properties
-from toolfold.meta_tools.object_text import json_problem, parse_object
 from toolfold.meta_tools.tool_names import find_name
 
 if TYPE_CHECKING:

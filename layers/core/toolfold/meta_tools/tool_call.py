@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
+from toolfold.execution.argument_repair import rename
+from toolfold.execution.validation import validator_of
+from toolfold.messages import DESCRIBE_ANSWER
 from toolfold.meta_tools.answer_reader import begin_shaping, fetch_response
 from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.call import add_metadata
 from toolfold.meta_tools.plan import Plan
-from toolfold.meta_tools.result import MetaRequest, Result
-from toolfold.results import output
+from toolfold.meta_tools.references import view_of
+from toolfold.meta_tools.result import MetaRequest, Result, to_text
+from toolfold.results import output, values
+from toolfold.results.tables import Document, Table
 
 if TYPE_CHECKING:
-    from toolfold.meta_tools.call import Call
+    from toolfold.meta_tools.call import Answer, Call
 
 
 def tool_call(request: MetaRequest) -> Result:
@@ -38,12 +43,10 @@ def tool_call(request: MetaRequest) -> Result:
                 return _raw(call, item.parts[0], started)
             filled: tuple[str, ...] = ()
             if inspects:
-                from toolfold.meta_tools import inspection
-
-                item.notes, (item.parts, filled) = (), inspection.completed_parts(call, item.parts)
+                item.notes, (item.parts, filled) = (), completed_parts(call, item.parts)
             answer = plan.answer(item)
             if inspects:
-                result = inspection.render_inspection(call, answer, item.parts[0], filled)
+                result = render_inspection(call, answer, item.parts[0], filled)
             else:
                 rendered = output.render_document(
                     answer.document, call.options, answer.status, plan.budget, answer.size
@@ -65,3 +68,148 @@ def _raw(call: Call, arguments: Mapping[str, Any], started: float) -> Result:
     )
     notes = {"notes": list(response.notes)} if response.notes else {}
     return add_metadata(Result({**rendered.structured, **notes}, rendered.text), call, response.use, started)
+
+
+_ROWS = 3
+"""First rows that are shown: enough to see what a column holds."""
+
+_SAMPLED = 200
+"""Rows, or items of a list, whose types are read."""
+
+_MAX_MEMBERS = 60
+_MAX_DEPTH = 6
+_MAX_EXAMPLE_CHARS = 40
+
+
+def completed_parts(
+    call: Call, parts: Sequence[Mapping[str, Any]]
+) -> tuple[Sequence[Mapping[str, Any]], tuple[str, ...]]:
+    """Return the arguments of calls with those that are missing taken from the tool's example, and their names.
+
+    Raises:
+        InvalidArguments: the tool does more than read, so that a call to try it is not made.
+    """
+    tool = call.tool
+    if tool.effect != "read" or tool.needs_approval:
+        raise InvalidArguments(
+            f"{tool.name} does more than read, or needs approval, so that it is not called to inspect its answer.",
+            DESCRIBE_ANSWER,
+        )
+
+    known = set(rename(validator_of(call.catalog, tool), parts[0]).arguments)
+    required = [name for name in tool.parameters.get("required", ()) if name not in known]
+    missing = [name for name in (required or ([] if known else tool.example)) if name in tool.example]
+    return [{**part, **{name: tool.example[name] for name in missing}} for part in parts], tuple(missing)
+
+
+def render_inspection(call: Call, answer: Answer, arguments: Mapping[str, Any], filled: Sequence[str]) -> Result:
+    """Return the description of an answer.
+
+    Returns:
+        ``{"result": {"arguments", "from_example", "schema", "counts", "first_rows"}, "cached", "age_s"}``. The schema
+        is that of the answer as ``$ref`` and scripts see it.
+
+    Raises:
+        AnswerTooLarge: the budget of the call is used up.
+    """
+    document = answer.document
+    view = view_of(_shortened(document, _SAMPLED), call.budget)
+    if document.tables:
+        again = ("columns", "row_count", *(("rows",) if document.tables[0].name else ()))
+        view = {key: value for key, value in view.items() if key not in again}
+    schema = _schema(view, 0)
+    first = _shortened(document, _ROWS)
+    described: dict[str, Any] = {
+        "arguments": dict(arguments),
+        "from_example": list(filled),
+        "schema": schema,
+        "counts": _counts(document),
+        "first_rows": {table.name or "rows": table.objects() for table in first.tables},
+    }
+    if document.metadata not in ({}, None):
+        described["fields"] = document.metadata
+    options = call.options
+    head = {key: described[key] for key in ("arguments", "counts", "schema")}
+    lines = [f"# {', '.join(filled)}: from the example"] if filled else []
+    shown = output.render_document(first, options, answer.status, call.budget, answer.size)
+    text = "\n".join([*lines, to_text(head), "# First rows:" if document.tables else "# Fields:", shown.text])
+    structured = {"result": described, **answer.status.as_dict()}
+    if document.notes:
+        structured["notes"] = list(document.notes)
+    return Result(structured, text)
+
+
+def _counts(document: Document) -> dict[str, Any]:
+    """Return rows, columns and missing values of each table, and the number of fields."""
+    tables = {
+        table.name or "rows": {
+            "rows": len(table.rows),
+            "columns": len(table.columns),
+            "missing": _missing(table),
+        }
+        for table in document.tables
+    }
+    fields = len(document.metadata) if isinstance(document.metadata, dict) else int(document.metadata is not None)
+    return {"tables": tables, "fields": fields}
+
+
+def _missing(table: Table) -> dict[str, int]:
+    """Return column → rows without a value in it, where there are some."""
+    counted = ((column, sum(row[index] is None for row in table.rows)) for index, column in enumerate(table.columns))
+    return {column: count for column, count in counted if count}
+
+
+def _shortened(document: Document, rows: int) -> Document:
+    tables = tuple(Table(table.name, table.columns, table.rows[:rows]) for table in document.tables)
+    return Document(tables, document.metadata)
+
+
+def _schema(value: Any, depth: int) -> dict[str, Any]:
+    """Return a JSON Schema of a value, from the value alone."""
+    if isinstance(value, dict) and depth < _MAX_DEPTH:
+        members = {key: _schema(item, depth + 1) for key, item in list(value.items())[:_MAX_MEMBERS]}
+        return {"type": "object", "properties": members}
+    if isinstance(value, list) and depth < _MAX_DEPTH:
+        return {"type": "array", "items": _merged([_schema(item, depth + 1) for item in value[:_SAMPLED]])}
+    found: dict[str, Any] = {"type": _type(value)}
+    if values.is_date(value):
+        found["format"] = "date" if len(value) == 10 else "date-time"
+    if isinstance(value, str | int | float) and not isinstance(value, bool) and len(str(value)) <= _MAX_EXAMPLE_CHARS:
+        found["examples"] = [value]
+    return found
+
+
+def _type(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, float):
+        return "number"
+    return "string" if isinstance(value, str) else "object" if isinstance(value, dict) else "array"
+
+
+def _merged(schemas: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return a schema that all of the values fit: the types that occur, the members of all, the first example."""
+    if not schemas:
+        return {}
+    types = list(dict.fromkeys(one["type"] for one in schemas))
+    if {"integer", "number"} <= set(types):
+        types.remove("integer")
+    merged: dict[str, Any] = {"type": types[0] if len(types) == 1 else types}
+    objects = [one["properties"] for one in schemas if "properties" in one]
+    if objects:
+        names = list(dict.fromkeys(name for one in objects for name in one))[:_MAX_MEMBERS]
+        merged["properties"] = {name: _merged([one[name] for one in objects if name in one]) for name in names}
+        always = [name for name in names if all(name in one for one in objects)]
+        merged["required"] = always
+    items = [one["items"] for one in schemas if one.get("items")]
+    if items:
+        merged["items"] = _merged(items)
+    formats = {one.get("format") for one in schemas if one["type"] != "null"}
+    if len(formats) == 1 and None not in formats:
+        merged["format"] = formats.pop()
+    example = next((one["examples"] for one in schemas if "examples" in one), None)
+    return {**merged, "examples": example} if example is not None else merged

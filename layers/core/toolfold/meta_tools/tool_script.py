@@ -11,9 +11,8 @@ from typing import Any
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, ScriptError
-from toolfold.meta_tools.arguments import invalid, is_blank, quote, read_value
+from toolfold.meta_tools.arguments import invalid, is_blank, parse_object, quote, read_value
 from toolfold.meta_tools.call import output_options
-from toolfold.meta_tools.object_text import parse_object
 from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.result import MetaRequest, Result, repeated_by, safe_line, to_text
 from toolfold.meta_tools.script_calls import ScriptCalls, with_approval

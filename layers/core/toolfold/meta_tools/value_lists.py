@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.catalog.json_schema import allowed_types
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_repair import next_call, rename
-from toolfold.execution.result import NO_USE
+from toolfold.execution.call import NO_USE
 from toolfold.execution.validation import validator_of
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
 from toolfold.meta_tools.call import Answer

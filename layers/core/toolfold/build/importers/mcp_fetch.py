@@ -15,7 +15,7 @@ from toolfold.build.importers.mcp import MAX_BYTES, MAX_TOOLS, McpSettings, Snap
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
-from toolfold.execution.secrets import SecretProvider
+from toolfold.execution.api_keys import SecretProvider
 from toolfold.models import SourceCredentials
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.mcp.adapter import McpAdapter, import_sdk

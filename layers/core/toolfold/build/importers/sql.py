@@ -30,9 +30,8 @@ from toolfold.build.yaml_loader import Document
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
-from toolfold.execution.api_keys import resolve_api_key
+from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
-from toolfold.execution.secrets import SecretProvider
 from toolfold.sources.sql import source_settings
 from toolfold.sources.sql.adapter import DEFAULT_LIMIT
 from toolfold.sources.sql.database_reader import open_database

@@ -1,0 +1,278 @@
+"""The result of a call."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from toolfold.errors import InternalError, UpstreamError, UpstreamTimeout
+from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
+from toolfold.models import ResultKind, SourceCredentials
+from toolfold.redaction import NO_REDACTION, Redactor
+
+if TYPE_CHECKING:
+    from toolfold.cache.key import CacheKeys
+    from toolfold.cache.response_cache import Entry
+    from toolfold.catalog.entries import Source, Tool
+    from toolfold.catalog.model import Catalog
+    from toolfold.execution.approval import Approval
+
+
+@dataclass(frozen=True)
+class UpstreamUse:
+    """What answers cost at the upstream.
+
+    Attributes:
+        requests: requests sent.
+        seconds: the time that they took together.
+    """
+
+    requests: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: UpstreamUse) -> UpstreamUse:
+        """Return the sum of both."""
+        return UpstreamUse(self.requests + other.requests, self.seconds + other.seconds)
+
+
+NO_USE = UpstreamUse()
+
+
+@dataclass(frozen=True)
+class CallResult:
+    """A response of the upstream that is data.
+
+    Attributes:
+        body: the upstream's text, without a byte order mark and outer white space, the API key replaced.
+        kind: the form of ``body``.
+        cached: whether it comes from the cache.
+        age_s: seconds since it was fetched.
+        arguments: the validated arguments.
+        stale_reason: for a result past its time, the code of the error for which it is given; else empty.
+        notes: what was read in the arguments in a way that the caller may not expect.
+        redactor: replaces the keys of this call in what is made of ``body``.
+        blocks: see :class:`toolfold.models.ParsedResponse`.
+        use: what the call cost at the upstream.
+        entry: the cache entry that ``body`` is from; None where it repeats a key, or where no entry exists.
+    """
+
+    body: str
+    kind: ResultKind
+    cached: bool
+    age_s: int
+    arguments: Mapping[str, Any]
+    stale_reason: str = ""
+    redactor: Redactor = NO_REDACTION
+    notes: tuple[str, ...] = ()
+    blocks: str = ""
+    use: UpstreamUse = NO_USE
+    entry: Entry | None = field(default=None, compare=False, repr=False)
+
+    def with_notes(self, notes: tuple[str, ...]) -> CallResult:
+        """Return the result with ``notes`` in place of its own, if there are any."""
+        return replace(self, notes=notes) if notes else self
+
+
+LOGGER_NAME = "toolfold.calls"
+"""The logger of lines that are written at every TOOLFOLD_LOG_LEVEL: those that audit a call."""
+
+CACHE_HITS = ("memory", "shared", "joined")
+"""Values of :attr:`CallLog.cache` of calls that were answered without a request of their own."""
+
+SERVICE_ERRORS = (UpstreamError.code, UpstreamTimeout.code, InternalError.code)
+"""Codes of calls that failed through the source or through toolfold. Others depend on the caller: its arguments, its
+API key, the plan of the key."""
+
+
+@dataclass
+class CallLog:
+    """What is logged of one call, filled in while it runs. Times in seconds.
+
+    Attributes:
+        tool: name of the tool.
+        source: id of its source.
+        code: ``OK``, or the code of the error.
+        error_message: sentence of the error. Those of call errors are fixed texts, without arguments.
+        cache: ``miss``; ``memory`` or ``shared`` for a hit; ``joined`` to an equal call that was running; ``stale`` for
+            an entry past its time, the reason being in ``error_message``; ``bypass`` where no cache is used.
+        requests: requests sent to the upstream.
+        upstream_s: time that those took.
+        wait_s: time spent waiting for a turn and between attempts.
+        response_chars: length of the data.
+        circuit_breaker: state of the source's circuit breaker.
+        quota_used_percent: how much of its calls of the day the API key has used, where a limit is known.
+        is_operator_key: whether the API key is that of the deployment.
+        was_refused: whether the call ended before its next request was sent, by a limit of toolfold's own: then it says
+            nothing about the upstream.
+        is_counted: whether it is a call in metrics and figures, and not one that was refused for its arguments or for
+            what its caller may do.
+        audit: fields of ``execution.audit`` for this line; empty: it writes its own, or none.
+    """
+
+    tool: str
+    source: str = ""
+    code: str = "OK"
+    error_message: str = ""
+    cache: str = "miss"
+    requests: int = 0
+    upstream_s: float = 0.0
+    wait_s: float = 0.0
+    response_chars: int = 0
+    circuit_breaker: str = "closed"
+    quota_used_percent: float | None = None
+    is_operator_key: bool = False
+    was_refused: bool = True
+    is_counted: bool = True
+    audit: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_cacheable(self) -> bool:
+        """Whether the call may be answered from the cache: it reads."""
+        return self.cache != "bypass"
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether the call was answered without a request of its own, and not because its source failed."""
+        return self.cache in CACHE_HITS
+
+    @property
+    def is_service_error(self) -> bool:
+        """Whether the call failed, and neither its arguments nor its API key are the reason."""
+        return self.code in SERVICE_ERRORS
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of the log line, without those that say nothing: zero, empty, or a closed breaker."""
+        found = {
+            "inner_tool": self.tool,
+            "code": self.code,
+            "error_message": self.error_message,
+            "cache": self.cache if self.is_counted else "",
+            "upstream_requests": self.requests,
+            "retries": max(0, self.requests - 1),
+            "upstream_ms": round(self.upstream_s * 1000, 1),
+            "wait_ms": round(self.wait_s * 1000, 1),
+            "response_chars": self.response_chars,
+            "circuit_breaker": "" if self.circuit_breaker == "closed" else self.circuit_breaker,
+            "quota_used_percent": round(self.quota_used_percent or 0, 1),
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+def log_call(call: CallLog) -> None:
+    """Log the line ``call``, where no transport makes it a part of the line of its request."""
+    logger = logging.getLogger(LOGGER_NAME if call.audit else "toolfold")
+    if logger.isEnabledFor(logging.INFO):
+        logger.info("call", extra={**call.fields(), **call.audit})
+
+
+class Observer(Protocol):
+    """Is called from many threads, must return at once, and must not raise."""
+
+    def start_request(
+        self, name: str, arguments: Mapping[str, Any], profile: str
+    ) -> Callable[[Mapping[str, Any]], None]:
+        """Note that a call of a meta-tool begins.
+
+        Args:
+            name: The meta-tool.
+            arguments: As the client sent them.
+            profile: The profile of the request; empty: the path without a name.
+
+        Returns:
+            What is called with the fields of the log line of the answer: ``error`` and the figures of
+            ``meta_tools.usage``.
+        """
+
+    def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
+        """Note that a call of ``tool`` begins, in the thread that performs it.
+
+        Returns:
+            What is called with ``OK``, or with the code of the error; with an empty code for a call that was not made,
+            because its answer is not in memory.
+        """
+
+    def record_call(self, call: CallLog) -> None:
+        """Note the log line of a call, in the thread that performs it, before the call ends."""
+
+
+class Admit(Protocol):
+    """Counts a call against the limits of its caller."""
+
+    def __call__(self, *, is_cached: bool) -> None:
+        """Count the call.
+
+        Raises:
+            ClientLimit: the caller has made as many calls as it may.
+        """
+
+
+@dataclass(eq=False)
+class CallContext:
+    """One call, from what was requested to what its source is sent. Belongs to one thread.
+
+    Attributes:
+        catalog: the catalog that ``tool`` comes from.
+        tool: the tool to call.
+        arguments: as the caller sent them; the validated ones once they are.
+        credentials: of the request.
+        bypass_cache: whether to ask the source even when a fresh response is cached.
+        only_cached: whether to answer from the memory of this process alone.
+        deadline: when the result must be there, by the monotonic clock; None: by the time-outs alone.
+        added: those of the arguments that toolfold adds to the caller's, to complete an answer.
+        log: the log line.
+        notes: what was read in the arguments in a way that the caller may not expect.
+        admit: counts the call once it is known whether its answer is cached; None: nothing is to be counted.
+        approval: its approval, which is not redeemed yet; None for a call that needs none.
+        approval_id: the id of the approval, also of one that is refused.
+        source_credentials: the API key that is sent.
+        operator_key: the API key of the deployment, which no caller may see.
+        key_id: the hash of the API key and of the address that it is sent to.
+        ends_at: ``deadline``, or the end of the time-out before it.
+        keys: by which it is cached.
+    """
+
+    catalog: Catalog
+    tool: Tool
+    arguments: Mapping[str, Any]
+    credentials: RequestCredentials = NO_CREDENTIALS
+    bypass_cache: bool = False
+    only_cached: bool = False
+    deadline: float | None = None
+    added: Mapping[str, Any] = field(default_factory=dict)
+    log: CallLog = field(init=False)
+    notes: tuple[str, ...] = ()
+    admit: Admit | None = None
+    approval: Approval | None = None
+    approval_id: str = ""
+    source_credentials: SourceCredentials = field(default_factory=SourceCredentials)
+    operator_key: str = field(default="", repr=False)
+    key_id: str = ""
+    ends_at: float = math.inf
+    keys: CacheKeys = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.log = CallLog(self.tool.name, self.tool.source, is_counted=False)
+
+    @functools.cached_property
+    def source(self) -> Source:
+        """The source of the tool."""
+        return self.catalog.source(self.tool.source)
+
+    @property
+    def is_plain_read(self) -> bool:
+        """Whether it changes nothing, and needs no approval."""
+        return self.tool.effect == "read" and not self.tool.needs_approval
+
+    @property
+    def known_keys(self) -> tuple[str, str]:
+        """The API keys that a response of the upstream may repeat."""
+        return self.source_credentials.api_key, self.operator_key
+
+    @functools.cached_property
+    def redactor(self) -> Redactor:
+        """Replaces the keys of the call. For use once they are known."""
+        return Redactor(self.known_keys)
