@@ -63,13 +63,7 @@ def reason_of(tool: Tool) -> str:
 
 
 def write_prompt(source: Source, tool: Tool, arguments: str) -> str:
-    """Return the question in one line. All names of arguments are in it; what is left out of a value is counted.
-
-    Args:
-        source: the source of ``tool``.
-        tool: the tool that is called.
-        arguments: the canonical ones, as JSON.
-    """
+    """Return the question in one line. All names of arguments are in it; what is left out of a value is counted."""
     values: dict[str, Any] = json.loads(arguments)
     shown = [f"{name[:_MAX_VALUE_CHARS]}={_shorten(value)}" for name, value in list(values.items())[:_MAX_SHOWN]]
     if len(values) > _MAX_SHOWN:
@@ -101,11 +95,7 @@ class Approval(NamedTuple):
 
 
 class ApprovalGate:
-    """Decides whether calls may be performed. One for a process; safe to use from many threads.
-
-    Args:
-        resources: signs tokens, and records what becomes of them.
-    """
+    """Decides whether calls may be performed. One for a process; safe to use from many threads."""
 
     def __init__(self, resources: ApprovalResources) -> None:
         self._resources, self._settings, self._now = resources, resources.settings, resources.now
@@ -119,13 +109,6 @@ class ApprovalGate:
         on_approval: Callable[[str], None] = lambda _: None,
     ) -> Approval:
         """Return the approval of a call, which :meth:`redeem` uses up.
-
-        Args:
-            source: the source of ``tool``.
-            tool: the tool that is called.
-            arguments: validated.
-            credentials: of the request, with the token of the call.
-            on_approval: called with the id of the approval, also where the call is refused.
 
         Raises:
             ApprovalRequired: there is no token, or not one for this call.
@@ -314,12 +297,6 @@ class WaitingCall:
 
 class ApprovalDesk:
     """Finds waiting calls and records decisions.
-
-    Args:
-        settings: those of the server that issued the tokens, as far as cache and secret are concerned.
-        aws: creates the clients of AWS.
-        read_reference: reads a secret of AWS.
-        now: the time, in seconds since 1970.
 
     Raises:
         CannotDecide: there is no secret.

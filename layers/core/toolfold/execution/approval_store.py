@@ -279,12 +279,6 @@ def _read(path: str) -> bytes:
 class ApprovalResources:
     """Reads the secret, and opens the store when it is needed first. One for a process; safe to use from many threads.
 
-    Args:
-        settings: the settings in force.
-        aws: creates the clients of AWS.
-        read_reference: reads a secret of AWS.
-        now: the time, in seconds since 1970.
-
     Attributes:
         settings: see above.
         now: see above.
@@ -334,11 +328,7 @@ class Unavailable(Exception):
 
 
 class SingleUse:
-    """Sign tokens, and let each be used once. One for a process; safe to use from many threads.
-
-    Args:
-        resources: signs tokens, and records what becomes of them.
-    """
+    """Sign tokens, and let each be used once. One for a process; safe to use from many threads."""
 
     def __init__(self, resources: ApprovalResources) -> None:
         self._resources, self._now = resources, resources.now

@@ -79,14 +79,7 @@ class ApprovalToken(NamedTuple):
 
 
 def mint(secret: bytes, terms: Terms, id_: bytes, expires_at: int) -> ApprovalToken:
-    """Return a new token for the call ``terms``.
-
-    Args:
-        secret: the key of the HMAC.
-        terms: the call.
-        id_: eight random bytes.
-        expires_at: seconds since 1970.
-    """
+    """Return a new token for the call ``terms``."""
     return ApprovalToken(id_.hex(), expires_at, _mac(secret, id_.hex(), expires_at, terms))
 
 

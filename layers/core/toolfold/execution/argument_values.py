@@ -49,13 +49,7 @@ class Proposal(NamedTuple):
 
 
 def enum_values(value: Any, options: Sequence[Any], other_spellings: Mapping[str, Iterable[str]]) -> Iterator[Proposal]:
-    """Yield the members of ``options`` that ``value`` spells another way.
-
-    Args:
-        value: a value that is not among the options.
-        options: the enum.
-        other_spellings: member → further words for it, from the catalog.
-    """
+    """Yield the members of ``options`` that ``value`` spells another way."""
     if isinstance(value, bool) or not isinstance(value, str | int | float) or len(str(value)) > _MAX_CHARS:
         return
     text = str(value).strip()
@@ -196,12 +190,7 @@ class Ticker(NamedTuple):
 
 
 def canonical_pattern(rules: Mapping[str, Any], separator: str = "") -> re.Pattern[str]:
-    """Return what a ticker, or a list of them, matches that is already as the source writes it.
-
-    Args:
-        rules: ``tickers`` of the source.
-        separator: what separates the items of a list; empty: the value is one ticker.
-    """
+    """Return what a ticker, or a list of them, matches that is already as the source writes it."""
     end = f"(?:{re.escape(separator)}|$)" if separator else "$"
     foreign = "|".join(map(re.escape, rules.get("suffixes", {})))
     one = rf"(?![A-Z0-9_\-]*\.(?:{foreign}){end})" if foreign else ""
@@ -210,12 +199,7 @@ def canonical_pattern(rules: Mapping[str, Any], separator: str = "") -> re.Patte
 
 
 def parse_ticker(text: str, rules: Mapping[str, Any]) -> Ticker | None:
-    """Return ``text`` as the source writes a ticker, or None for what looks like the name of a company.
-
-    Args:
-        text: as the caller wrote it.
-        rules: ``tickers`` of the source: ``prefixes`` and ``suffixes``, venue → suffix of the source.
-    """
+    """Return ``text`` as the source writes a ticker, or None for what looks like the name of a company."""
     given = " ".join(_INVISIBLE.sub("", text).split()).strip("\"'`")
     if not given or len(given) > _MAX_TICKER_CHARS:
         return Ticker(text, False)

@@ -135,9 +135,6 @@ class AuditFile:
 
     Where a line cannot be written, calls go on: an error is logged once a minute, and the next line that is written has
     the number of missing ones, as ``lost``.
-
-    Args:
-        path: of the file; ``~`` stands for the user's home. It is made when the first line is written.
     """
 
     def __init__(self, path: str) -> None:
@@ -242,12 +239,7 @@ _HASH_DIGITS = 32
 
 
 class AuditLog:
-    """Writes audit lines. One for a process; safe to use from many threads.
-
-    Args:
-        settings: the settings in force.
-        now: the time, in seconds since 1970.
-    """
+    """Writes audit lines. One for a process; safe to use from many threads."""
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
         self._settings, self._now = settings, now

@@ -62,11 +62,7 @@ _MAX_REFUSALS = 20_000
 
 
 class PlanMemory:
-    """Refusals of calls that toolfold sent on its own account. Safe to use from many threads.
-
-    Args:
-        monotonic: the clock.
-    """
+    """Refusals of calls that toolfold sent on its own account. Safe to use from many threads."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._refusals: TTLCache[tuple[str, str, str, str], tuple[str | Text, str | Text]] = TTLCache(
@@ -108,9 +104,6 @@ _THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", 
 
 class CachedUpstreams:
     """Answer prepared calls, keeping responses. One for a process; safe to use from many threads.
-
-    Args:
-        resources: what calls share.
 
     Attributes:
         memo: what equal calls computed from cache entries, tools and sources. Never from an entry that repeats a key.

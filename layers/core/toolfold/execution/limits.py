@@ -303,11 +303,6 @@ class ClientLimits:
     """Count the calls of each caller and refuse those above the limits. Safe to use from many threads.
 
     While the shared store fails, each process counts alone: callers can make more calls, but no call fails for it.
-
-    Args:
-        settings: the limits.
-        shared: the counters of all processes; None: those of this process are all.
-        clock: the clocks.
     """
 
     def __init__(self, settings: Settings, shared: FailSafeStore[CacheStore] | None, clock: Clock) -> None:
@@ -371,13 +366,7 @@ class ClientLimits:
 
 
 def caller_id(source: Source, credentials: RequestCredentials, salt: str) -> str:
-    """Return the hash that stands for the caller of a call to ``source``.
-
-    Args:
-        source: the source that is called.
-        credentials: what the request carries.
-        salt: makes the hash differ from one deployment to the next.
-    """
+    """Return the hash that stands for the caller of a call to ``source``."""
     if credentials.caller:
         kind, name = "token", credentials.caller
     elif key := _sent_key(source, credentials):

@@ -88,10 +88,6 @@ def load_middleware(names: Sequence[str]) -> list[Middleware]:
 class Pipeline:
     """Perform calls. One for a process; safe to use from many threads.
 
-    Args:
-        resources: what calls share.
-        middleware: called around the steps, the first outermost.
-
     Attributes:
         resources: as given.
         upstreams: answer the calls after the last step.

@@ -39,11 +39,7 @@ class Trouble(NamedTuple):
 
 
 class SourceHealth:
-    """The last failure of each source that is not of its caller's making. Safe to use from many threads.
-
-    Args:
-        clock: a monotonic clock.
-    """
+    """The last failure of each source that is not of its caller's making. Safe to use from many threads."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -20,12 +20,7 @@ _MAX_BYTES, _MAX_OWN_BYTES = 200_000, 4_000_000
 
 
 class TaskStore:
-    """Keep tasks, JSON objects, under random ids. Safe to use from many threads.
-
-    Args:
-        shared: the store of all processes; None: tasks are kept in this one.
-        clock: the clocks.
-    """
+    """Keep tasks, JSON objects, under random ids. Safe to use from many threads."""
 
     def __init__(self, shared: FailSafeStore[CacheStore] | None, clock: Clock) -> None:
         self._store = shared or FailSafeStore(lambda: MemoryStore(_MAX_OWN_BYTES), 0, clock.monotonic)

@@ -189,13 +189,7 @@ class CircuitBreaker:
 
 
 class CircuitBreakers:
-    """The circuit breakers of the calls that failed last, by cache key. Safe to use from many threads.
-
-    Args:
-        max_failures: see :class:`CircuitBreaker`.
-        cooldown_s: see :class:`CircuitBreaker`.
-        clock: a monotonic clock.
-    """
+    """The circuit breakers of the calls that failed last, by cache key. Safe to use from many threads."""
 
     def __init__(self, max_failures: int, cooldown_s: float, clock: Callable[[], float]) -> None:
         self._limits = max_failures, cooldown_s, clock
@@ -247,10 +241,6 @@ class Upstream:
 
     def fetch(self, call: CallContext, key: str) -> ParsedResponse:
         """Send a call and return the upstream's data.
-
-        Args:
-            call: the call.
-            key: its cache key, for its API key alone.
 
         Raises:
             CallError: the outcome of the last request, or the circuit breaker is open.

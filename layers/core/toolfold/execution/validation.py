@@ -117,12 +117,7 @@ class ArgumentValidator:
         self.ticker_patterns = self._ticker_patterns()
 
     def resolve(self, arguments: Mapping[str, Any], memo: Memo | None = None) -> ResolvedArguments:
-        """Check ``arguments`` as the caller sent them, and read what the schema refuses where it has one meaning.
-
-        Args:
-            arguments: as the caller sent them.
-            memo: has the arguments that were right as they are. What others mean may depend on the day.
-        """
+        """Check ``arguments`` as the caller sent them, and read what the schema refuses where it has one meaning."""
         text = None if memo is None else simple_text(arguments)
         if memo is not None and text is not None and (found := memo.get("arguments", (self,), text)) is not None:
             return ResolvedArguments(dict(found), [])

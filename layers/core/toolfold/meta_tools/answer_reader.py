@@ -68,16 +68,7 @@ def notes_on(
     selected: Document,
     today: date | None,
 ) -> tuple[str, ...]:
-    """Return notes on an answer; none on an ordinary one.
-
-    Args:
-        tool: the tool that was called.
-        arguments: its validated arguments.
-        requested: what is requested of it; None: everything.
-        whole: the whole answer.
-        selected: what is selected of it.
-        today: the day in UTC; None: the data end on another day.
-    """
+    """Return notes on an answer; none on an ordinary one."""
     notes = [*_other_values(tool, arguments, whole)]
     if requested is None:
         notes += _default_limit(tool, arguments, whole)
@@ -230,11 +221,6 @@ class _Reading(NamedTuple):
 def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
     """Select what a call requests of its response, and fetch what the response lacks of that.
 
-    Args:
-        call: the call.
-        arguments: the arguments of its tool, as the caller sent them.
-        response: what they returned.
-
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
@@ -260,12 +246,6 @@ def fetch_response(
     call: Call, arguments: Mapping[str, Any], added: Mapping[str, Any] | None = None, *, only_cached: bool = False
 ) -> CallResult:
     """Perform a call, or answer it from the cache. Several parts of a call may be fetched at the same time.
-
-    Args:
-        call: the call.
-        arguments: the arguments of its tool, as the caller sent them.
-        added: further arguments, with which the answer is complete.
-        only_cached: see :meth:`toolfold.execution.executor.ToolExecutor.call`.
 
     Raises:
         CallError: the call failed.

@@ -146,12 +146,7 @@ def output_options(
 
 
 class LargeAnswerTurn:
-    """The turn of one call to shape its answers, as a context manager that releases it; small answers need none.
-
-    Args:
-        turns: as many turns as large answers may be shaped at the same time, for all calls of the process.
-        budget: what the call may cost.
-    """
+    """The turn of one call to shape its answers, as a context manager that releases it; small answers need none."""
 
     def __init__(self, turns: threading.Semaphore, budget: WorkBudget) -> None:
         self._turns, self._budget = turns, budget
@@ -167,9 +162,6 @@ class LargeAnswerTurn:
 
     def acquire(self, chars: int) -> None:
         """Wait for the turn where the answers of the call are large together.
-
-        Args:
-            chars: length of one more answer that is about to be shaped.
 
         Raises:
             AnswerTooLarge: no turn was free before the deadline of the call.
@@ -245,14 +237,7 @@ _MAX_ALTERNATIVES = 3
 
 
 def add_metadata(result: Result, call: Call, use: UpstreamUse, started: float) -> Result:
-    """Return the answer to a call with its metadata.
-
-    Args:
-        result: the answer.
-        call: the call.
-        use: what it cost at the upstream.
-        started: ``time.perf_counter()`` when the call began.
-    """
+    """Return the answer to a call with its metadata."""
     elapsed_s = time.perf_counter() - started
     return result._replace(structured={**result.structured, **metadata(call, result.structured, use, elapsed_s)})
 

@@ -47,14 +47,7 @@ class Rendering(NamedTuple):
 
 
 def render_items(request: MetaRequest, items: Sequence[Item], budget: WorkBudget, max_tokens: int) -> Rendering:
-    """Render each item.
-
-    Args:
-        request: of the meta-tool.
-        items: performed, in the order of the answer.
-        budget: what it may cost.
-        max_tokens: budget of the text; 0: that of the settings.
-    """
+    """Render each item."""
     options = output_options(request, max_tokens)
     failures = {item.id: to_text({"error": _short(item.error)}) for item in items if item.error is not None}
     left = max(output.MIN_TOKENS, options.max_tokens - sum(tokens.count(text) + 8 for text in failures.values()))

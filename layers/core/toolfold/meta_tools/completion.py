@@ -110,16 +110,7 @@ def find_gap(
     today: date,
     selected_rows: int = 0,
 ) -> Gap | None:
-    """Return what a document lacks of what is requested, or None.
-
-    Args:
-        tool: the tool that was called.
-        arguments: the validated arguments of the call.
-        requested: what is requested of the document.
-        document: the whole answer.
-        today: the day in UTC.
-        selected_rows: rows that the ``select`` found.
-    """
+    """Return what a document lacks of what is requested, or None."""
     covered = coverage.coverage_of(document, requested.table) if requested.depends_on_length else None
     if covered is None:
         return None
@@ -190,14 +181,7 @@ def used_note(gap: Gap) -> str:
 
 
 def lacking_note(tool: Tool, arguments: Mapping[str, Any], gap: Gap, failure: CallError | None = None) -> str:
-    """Return the note on an answer that lacks something, with what would help.
-
-    Args:
-        tool: the tool that was called.
-        arguments: its arguments.
-        gap: what is lacking.
-        failure: the reason for which the answer was not completed.
-    """
+    """Return the note on an answer that lacks something, with what would help."""
     if failure is not None:
         reason = (
             "this key's plan does not include it" if isinstance(failure, PremiumOnly) else f"failed: {failure.code}"

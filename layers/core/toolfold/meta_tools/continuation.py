@@ -40,14 +40,7 @@ _CHECKSUM_CHARS = 8
 
 
 def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: Sequence[Item]) -> str | None:
-    """Return the token for the rest of a request; None where it is too long, or nothing can be signed for its writes.
-
-    Args:
-        request: that could not be finished.
-        tool: the meta-tool.
-        arguments: that perform the rest.
-        items: of the rest.
-    """
+    """Return the token for the rest of a request; None where it is too long, or its writes cannot be signed."""
     arguments = {name: value for name, value in arguments.items() if name not in ("continue", "approval_token")}
     payload: dict[str, Any] = {
         "v": _VERSION,

@@ -80,13 +80,7 @@ class Correction(NamedTuple):
 
 
 def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: InvalidArguments) -> InvalidArguments:
-    """Return ``error`` with the call that would work, where it lists the problems of a tool's arguments.
-
-    Args:
-        catalog: the current catalog.
-        arguments: those of the TOOL_CALL that failed, in the documented form.
-        error: the failure.
-    """
+    """Return ``error`` with the call that would work, where it lists the problems of a tool's arguments."""
     problems = error.details.get("problems")
     tool = catalog.get(arguments["tool_name"])
     if not problems or "next_call" in error.details or tool is None:
@@ -298,14 +292,7 @@ _MAX_KEYWORDS = 60
 
 
 def with_next_step(error: CallError, catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> CallError:
-    """Return ``error`` with a next step that names a call, where there is a better one than it has.
-
-    Args:
-        error: the failure of a call, as the source reports it.
-        catalog: the current catalog.
-        tool: the tool that was called.
-        arguments: its arguments, as the caller sent them.
-    """
+    """Return ``error`` with a next step that names a call, where there is a better one than it has."""
     if isinstance(error, WriteNotAllowed):
         return error.changed(**next_call("TOOL_CALL_WRITE", {"tool_name": tool.name, "arguments": arguments}))
     if not isinstance(error, PremiumOnly | NoData | InvalidArguments) or "schema" in error.details:

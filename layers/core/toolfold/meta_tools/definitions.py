@@ -121,10 +121,6 @@ def definitions(catalog: Catalog | None, names: Sequence[str] = META_TOOLS) -> l
     allows nothing but reading. Both have ``approval_token`` where calls of some tools need approval. ``TOOL_LIST`` has
     ``source`` where there are several. Without a catalog the definitions state what is true of any: a client must be
     able to connect all the same.
-
-    Args:
-        catalog: the current catalog; None while it is missing.
-        names: which meta-tools to define, in the order of the answer.
     """
     if names == META_TOOLS:
         return _listing_and_calling(catalog)

@@ -16,7 +16,6 @@ from toolfold.meta_tools.tool_names import find_name, tool_not_found
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
-    from toolfold.errors import InvalidArguments
 
 __all__ = ["OTHER_NAMES", "kind_call", "translate"]
 
@@ -42,12 +41,6 @@ def kind_call(
     catalog: Catalog, kind: str, arguments: Mapping[str, Any], definition: Mapping[str, Any] | None = None
 ) -> MetaCall:
     """Return the call that ``connector``, ``database``, ``mcp``, ``read_skill`` or ``request_tools`` stands for.
-
-    Args:
-        catalog: The tools.
-        kind: Which of them.
-        arguments: As the client sent them.
-        definition: The definition that the client has; only what it names may then be called.
 
     Raises:
         InvalidArguments: The call names nothing that there is.
@@ -77,20 +70,30 @@ def _given(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
     return next((by_key[key] for key in keys if key in by_key), None)
 
 
-def _object(arguments: Mapping[str, Any], keys: tuple[str, ...] = _ARGUMENT_KEYS) -> dict[str, Any]:
+def _object(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the object with the arguments of the tool, which may come as its JSON text."""
-    found = _given(arguments, keys)
+    found = _given(arguments, _ARGUMENT_KEYS)
     value = parse_json(found) if isinstance(found, str) else found
     return dict(value) if isinstance(value, dict) else {}
 
 
-def _source(catalog: Catalog, kind: str, given: Any) -> str | None:
+def _same(arguments: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: arguments[name] for name in names if not is_blank(arguments.get(name))}
+
+
+def _subcommand(arguments: Mapping[str, Any]) -> str:
+    given = _given(arguments, ("subcommand", "operation", "mode"))
+    return normalize(given) if isinstance(given, str) else ""
+
+
+def _source(catalog: Catalog, kind: str, arguments: Mapping[str, Any], *keys: str) -> str | None:
     """Return the id of the source that is named, by id or title; None where none is.
 
     Raises:
         InvalidArguments: There is no such source.
     """
-    if is_blank(given):
+    given = _given(arguments, (*keys, *_SERVER_KEYS))
+    if given is None:
         return None
     spellings = {normalize(form): source.id for source in catalog.sources for form in (source.title, source.id)}
     found = spellings.get(normalize(given)) if isinstance(given, str) else None
@@ -106,55 +109,43 @@ def _tool(catalog: Catalog, kind: str, source: str | None, given: Any) -> str:
     """Return the name of a tool, which may be given without its source.
 
     Raises:
+        InvalidArguments: None is given.
         ToolNotFound: There is no such tool.
     """
+    of_source = {"source": source} if source else {}
     if not isinstance(given, str):
-        raise _missing(kind, source)
+        following = next_call("TOOL_LIST", of_source)
+        raise invalid(kind, "the name of the tool is missing", "TOOL_LIST has the names.", **following)
     found = (find_name(catalog, f"{source}__{given}") if source else None) or find_name(catalog, given)
     if found is None:
         raise tool_not_found(catalog, given)
     return found
 
 
-def _missing(kind: str, source: str | None) -> InvalidArguments:
-    following = next_call("TOOL_LIST", {"source": source} if source else {})
-    return invalid(kind, "the name of the tool is missing", "TOOL_LIST has the names.", **following)
-
-
-def _subcommand(arguments: Mapping[str, Any]) -> str:
-    given = _given(arguments, ("subcommand", "operation", "mode"))
-    return normalize(given) if isinstance(given, str) else ""
-
-
-def _listed(catalog: Catalog, source: str | None) -> MetaCall:
-    """Return the call that lists the tools of a source with their parameters."""
-    given = {"source": source} if source else {}
-    return MetaCall("TOOL_LIST", {**given, "detail": "full"})
+def _run(name: str, given: Mapping[str, Any], arguments: Mapping[str, Any]) -> MetaCall:
+    """Return the call of a tool with the options of TOOL_CALL that are beside its arguments."""
+    options = {option: arguments[option] for option in OPTIONS if option in arguments}
+    return MetaCall(_WRITE, {"tool_name": name, "arguments": given, **options})
 
 
 def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "connector") -> MetaCall:
-    source = _source(catalog, kind, _given(arguments, (kind, *_SERVER_KEYS)))
+    source = _source(catalog, kind, arguments, kind)
     given = _given(arguments, ("action", "tool", "toolname"))
     subcommand = _subcommand(arguments)
     if given is None and subcommand not in _EXECUTE:
-        return _listed(catalog, source)
+        return MetaCall("TOOL_LIST", {**({"source": source} if source else {}), "detail": "full"})
     name = _tool(catalog, kind, source, given)
     if subcommand and subcommand not in _EXECUTE:
         return MetaCall("TOOL_GET", {"tool_name": name})
-    return MetaCall(_WRITE, {"tool_name": name, "arguments": _object(arguments), **_options(arguments)})
+    return _run(name, _object(arguments), arguments)
 
 
 def _mcp(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     return _connector(catalog, arguments, "mcp")
 
 
-def _options(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of TOOL_CALL that are beside the arguments."""
-    return {name: arguments[name] for name in OPTIONS if name in arguments}
-
-
 def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    source = _source(catalog, "database", _given(arguments, ("database", "db", *_SERVER_KEYS)))
+    source = _source(catalog, "database", arguments, "database", "db")
     if source is None:
         return MetaCall("TOOL_LIST", {})
     table, sql = _given(arguments, ("table", "tablename")), _given(arguments, ("sql", "query", "statement"))
@@ -165,13 +156,7 @@ def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
         name, given = "describe_table", {"table": table}
     else:
         name, given = "list_tables", {}
-    return MetaCall(
-        _WRITE, {"tool_name": _tool(catalog, "database", source, name), "arguments": given, **_options(arguments)}
-    )
-
-
-def _same(arguments: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: arguments[name] for name in names if not is_blank(arguments.get(name))}
+    return _run(_tool(catalog, "database", source, name), given, arguments)
 
 
 def _read_skill(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
@@ -182,7 +167,7 @@ def _read_skill(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     return MetaCall(_WRITE, {"tool_name": name, "arguments": {**_object(arguments), **_same(arguments, "file")}})
 
 
-def _request_tools(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
+def _request_tools(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     names = _given(arguments, ("toolnames", "toolname", "names", "tools", "name"))
     if names is not None:
         return MetaCall("TOOL_GET", {"tool_name": names})
@@ -204,19 +189,18 @@ def _same_as(name: str) -> Callable[[Any, Mapping[str, Any]], MetaCall]:
 
 
 def _server_tools(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    source = _source(catalog, "list-server-tools", _given(arguments, (*_SERVER_KEYS, "name")))
+    source = _source(catalog, "list-server-tools", {"source": _given(arguments, (*_SERVER_KEYS, "name"))})
     return MetaCall("TOOL_LIST", {"source": source} if source else {})
 
 
-def _tool_details(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    source = _source(catalog, "tool-details", _given(arguments, _SERVER_KEYS))
-    return MetaCall("TOOL_GET", {"tool_name": _tool(catalog, "tool-details", source, _given(arguments, _TOOL_KEYS))})
+def _tool_details(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "tool-details") -> MetaCall:
+    name = _tool(catalog, kind, _source(catalog, kind, arguments), _given(arguments, _TOOL_KEYS))
+    return MetaCall("TOOL_GET", {"tool_name": name})
 
 
 def _inspect(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    source = _source(catalog, "inspect-tool-response", _given(arguments, _SERVER_KEYS))
-    name = _tool(catalog, "inspect-tool-response", source, _given(arguments, _TOOL_KEYS))
-    return MetaCall("TOOL_CALL", {"tool_name": name, "arguments": _object(arguments), "inspect": True})
+    named = _tool_details(catalog, arguments, "inspect-tool-response").arguments
+    return MetaCall("TOOL_CALL", {**named, "arguments": _object(arguments), "inspect": True})
 
 
 def _schema(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:

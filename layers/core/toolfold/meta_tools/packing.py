@@ -25,14 +25,7 @@ _WORDS: Mapping[str, str] = {"needs_output_of": "before", "alternative": "instea
 
 
 def find_related(catalog: Catalog, best: Sequence[int], candidates: frozenset[int] | None, most: int) -> dict[int, str]:
-    """Return the position of each tool that one of ``best`` is related to → how: ``before GLOBAL_QUOTE: symbol``.
-
-    Args:
-        catalog: the tools.
-        best: positions of the tools that are shown in full, which are not returned themselves.
-        candidates: positions that pass the filters of the request; None: all.
-        most: how many are returned.
-    """
+    """Return the position of each tool that one of ``best`` is related to → how: ``before GLOBAL_QUOTE: symbol``."""
     found: dict[int, str] = {}
     for position in best:
         related = catalog.memoize(("related tools", position), functools.partial(_related, catalog, position))
@@ -65,6 +58,11 @@ def mark(rendered: RenderedTool, remark: str) -> RenderedTool:
     entry = {**rendered.entry, "relation": remark}
     return replace(rendered, entry=entry, text=text, pieces=pieces, cost=tokens.with_margin(pieces))
 
+
+FILL_RATIO = 0.8
+"""Share of a budget that is filled. A twentieth is what counting line by line leaves out; the rest is for parameters
+whose names are words run together (fastkperiod), and for abbreviations: a page full of them has up to a sixth more
+tokens than counted, and must not exceed the budget either."""
 
 RESERVED_LINES = 3
 """Following tools for whose lines the budget is kept: a tool shown in full must not hide its alternatives."""

@@ -121,6 +121,7 @@ class _Opened(NamedTuple):
     sent: Mapping[str, Any]
     options: OutputOptions
     bypass_cache: bool
+    approval_token: str | None
 
 
 class Plan:
@@ -169,22 +170,12 @@ class Plan:
         return self._answered < self._count
 
     def progress(self, *, lacks_time: bool) -> int | None:
-        """Return :attr:`Result.answered` of the request.
-
-        Args:
-            lacks_time: whether nothing but time is missing in the result.
-        """
+        """Return :attr:`Result.answered` of the request."""
         is_over = time.monotonic() >= self.end - _NEAR_END_S
         return self._answered if lacks_time and is_over and self._may_repeat and self._count > 1 else None
 
     def open(self, id_: str, given: Any, credentials: RequestCredentials | None = None) -> Item:
-        """Return a call that is not performed yet. One that cannot be read has its error.
-
-        Args:
-            id_: names it in the answer.
-            given: the arguments of a TOOL_CALL, in any form that models send.
-            credentials: of the call; None: those of the request.
-        """
+        """Return a call that is not performed yet. One that cannot be read has its error."""
         if not isinstance(given, Mapping):
             kind = "a list" if isinstance(given, list) else type(given).__name__
             error = InvalidArguments(
@@ -201,10 +192,6 @@ class Plan:
     def open_only(self, given: Mapping[str, Any], *, keeps_raw: bool) -> tuple[Item, Call]:
         """Return the only call of a request, which is not performed yet.
 
-        Args:
-            given: its arguments, in the documented form.
-            keeps_raw: whether the answer may have the form of the service.
-
         Raises:
             CallError: it cannot be read.
         """
@@ -217,13 +204,36 @@ class Plan:
         Raises:
             CallError: it failed.
         """
+        if item.lists is None and item.call is not None:
+            answer = self._complete(item.call, item.parts[0], fetch_response(item.call, item.parts[0]))
+            return with_notes(answer, *item.notes)
         self.perform([item])
         if item.answer is None:
             raise item.error or _late()
         return item.answer
 
     def _open(self, item: Item, credentials: RequestCredentials, *, keeps_raw: bool) -> Call:
-        call, sent = self._opened(item, credentials, keeps_raw=keeps_raw)
+        request, opened = self.request, self._opened(item, keeps_raw=keeps_raw)
+        if opened.approval_token is not None:
+            credentials = credentials._replace(approval_token=opened.approval_token)
+        call = Call(
+            request.catalog,
+            request.executor,
+            opened.tool,
+            credentials,
+            opened.options,
+            opened.bypass_cache,
+            self.budget,
+            self.end,
+            self._turn,
+        )
+        sent = opened.sent
+        if may_have_lists(sent):
+            from toolfold.meta_tools import value_lists
+
+            item.lists, sent = value_lists.plan(call, sent)
+            if item.lists is not None:
+                call = replace(call, is_part=call.options.select is not None and not call.options.select.jmespath)
         item.call = call if self._change_tool is None else replace(call, tool=self._change_tool(call.tool))
         item.parts = [sent] if item.lists is None else [part.arguments for part in item.lists.parts]
         self._take(len(item.parts))
@@ -258,10 +268,8 @@ class Plan:
             error = with_executor(self.request.catalog, error)
         return error
 
-    def _opened(
-        self, item: Item, credentials: RequestCredentials, *, keeps_raw: bool
-    ) -> tuple[Call, Mapping[str, Any]]:
-        """Return the call of an item, whose ``given`` becomes the documented form, and the arguments of its tool.
+    def _opened(self, item: Item, *, keeps_raw: bool) -> _Opened:
+        """Return what an item calls; its ``given`` becomes the documented form.
 
         An equal call of the same catalog is read once.
         """
@@ -270,31 +278,17 @@ class Plan:
         found: _Opened | None = None if text is None else memo.get("opened", owners, (text, request.whole))
         if found is not None:
             item.given = found.given
-            return self._call(found.tool, credentials, found.options, bypass_cache=found.bypass_cache), found.sent
+            return found
         item.given = read_call(request.catalog, item.given)
-        call, sent = self._read(item.given, credentials)
-        if raw_by := call.options.raw_by:
-            text = None
-            if not keeps_raw:
-                call, sent = self._read(self._without_raw_form(item, call.tool, raw_by), credentials)
-        if may_have_lists(sent):
-            from toolfold.meta_tools import value_lists
-
-            item.lists, sent = value_lists.plan(call, sent)
-            text = None
-            if item.lists is not None:
-                call = replace(call, is_part=call.options.select is not None and not call.options.select.jmespath)
-        if text is not None and call.credentials is credentials:
-            opened = _Opened(item.given, call.tool, sent, call.options, call.bypass_cache)
+        opened = self._read(item.given)
+        if raw_by := opened.options.raw_by:
+            return opened if keeps_raw else self._read(self._without_raw_form(item, opened.tool, raw_by))
+        if text is not None and opened.approval_token is None and not may_have_lists(opened.sent):
             memo.put("opened", owners, (text, request.whole), opened, _OPENED_BYTES + 4 * len(text))
-        return call, sent
+        return opened
 
-    def _read(self, arguments: Mapping[str, Any], credentials: RequestCredentials) -> tuple[Call, Mapping[str, Any]]:
-        """Return a call, and the arguments of its tool.
-
-        Args:
-            arguments: those of TOOL_CALL, in the documented form.
-            credentials: of the request.
+    def _read(self, arguments: Mapping[str, Any]) -> _Opened:
+        """Return what a TOOL_CALL in the documented form calls.
 
         Raises:
             CallError: no tool has the name, or an option cannot be used.
@@ -307,24 +301,8 @@ class Plan:
         parameter = catalog.source(tool.source).format_parameter
         raw_by = parameter if is_raw(catalog, tool, given, parameter) else ""
         wanted = output_options(self.request, options.max_tokens, options.select, raw_by)
-        if options.approval_token is not None:
-            credentials = credentials._replace(approval_token=options.approval_token)
-        call = self._call(tool, credentials, wanted, bypass_cache=options.fresh)
-        return call, without_redundant_format(tool, given, parameter)
-
-    def _call(self, tool: Tool, credentials: RequestCredentials, options: OutputOptions, *, bypass_cache: bool) -> Call:
-        request = self.request
-        return Call(
-            request.catalog,
-            request.executor,
-            tool,
-            credentials,
-            options,
-            bypass_cache,
-            self.budget,
-            self.end,
-            self._turn,
-        )
+        sent = without_redundant_format(tool, given, parameter)
+        return _Opened(arguments, tool, sent, wanted, options.fresh, options.approval_token)
 
     def _without_raw_form(self, item: Item, tool: Tool, parameter: str) -> Mapping[str, Any]:
         """Return the arguments of TOOL_CALL without the parameter for the form of the service; ``item`` notes it."""
@@ -379,13 +357,17 @@ class Plan:
                 self._finish(item, own, stops_on_error)
 
     def _read_response(self, part: _Part, response: CallResult) -> Answer:
+        answer = self._complete(part.call, part.arguments, response)
+        part.ended = time.perf_counter()
+        return answer
+
+    def _complete(self, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
         """Return the answer of one request, in what memory the answers before it have left."""
         budget = WorkBudget(self.budget.deadline, max(0, MAX_BYTES - self._retained))
-        answer = complete_answer(replace(part.call, budget=budget), part.arguments, response)
+        answer = complete_answer(replace(call, budget=budget), arguments, response)
         self.budget.deadline = max(self.budget.deadline, budget.deadline)  # a late response has time to be shaped
         self._retained += document_size(answer.document)
         self._answered += 1
-        part.ended = time.perf_counter()
         return answer
 
     def _finish(self, item: Item, parts: Sequence[_Part], stops_on_error: bool) -> None:

@@ -71,11 +71,6 @@ class Reference(NamedTuple):
 def parse_reference(text: Any, names: Mapping[str, int], position: int) -> Reference:
     """Return the reference ``text`` of the step at ``position``.
 
-    Args:
-        text: the value of ``$ref``: a text, or the index of a step.
-        names: name of each step → its index.
-        position: the step that has the reference.
-
     Raises:
         InvalidArguments: it is not text, or refers to its own or a later step.
         ReferenceNotFound: no step has the name.
@@ -177,12 +172,6 @@ def replace_references(value: Any, resolve: Any) -> Any:
 def check_templates(value: Any, names: Sequence[str], has_rows: Callable[[str], bool], depth: int = 0) -> None:
     """Raise an error for a text such as ``$found.symbol`` or ``{{symbol}}``, which would be sent as it is.
 
-    Args:
-        value: an argument.
-        names: the names of the steps.
-        has_rows: returns whether the answer of a step, by its name or index, is a table.
-        depth: levels of nesting around ``value``.
-
     Raises:
         InvalidArguments: an argument is such a text; says which reference works, and how to send the text itself.
     """
@@ -224,11 +213,6 @@ def _working_path(path: str, names: Sequence[str], has_rows: Callable[[str], boo
 
 def value_at(reference: Reference, view: Any, budget: WorkBudget) -> Any:
     """Return the value that a reference means.
-
-    Args:
-        reference: the reference.
-        view: the answer of its step; see :func:`view_of`.
-        budget: what it may cost.
 
     Raises:
         ReferenceNotFound: there is nothing there; says which keys there are.
@@ -303,10 +287,6 @@ _MAX_KEYS = 40
 
 def view_of(document: Document, budget: WorkBudget) -> Any:
     """Return an answer as one JSON value.
-
-    Args:
-        document: the answer.
-        budget: what it may cost.
 
     Returns:
         An answer without tables as it is. Otherwise an object: ``rows`` (one object for each row), ``columns`` and

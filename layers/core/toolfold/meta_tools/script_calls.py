@@ -75,13 +75,7 @@ class Ended(NamedTuple):
 
 
 def with_hint(error: ScriptError, called: Sequence[Called], modules: Mapping[str, Collection[str]]) -> ScriptError:
-    """Return the error with the next step that follows from its exception.
-
-    Args:
-        error: of a script.
-        called: the calls of the script that succeeded.
-        modules: module of a source → the names of its functions, as far as the script uses it.
-    """
+    """Return the error with the next step that follows from its exception."""
     make = _HINTS.get(str(error.details.get("exception", "")))
     hint = make(Ended(error.message, called, modules)) if make is not None else ""
     cached = " Calls that have succeeded are cached." if called else ""

@@ -48,13 +48,7 @@ def refusal_of(catalog: Catalog, tool: Tool) -> str:
 
 
 def tool_details(catalog: Catalog, tool: Tool, refusal: str) -> dict[str, Any]:
-    """Return the further members of an entry of the level ``full``.
-
-    Args:
-        catalog: the current catalog.
-        tool: the tool that is described.
-        refusal: what :func:`refusal_of` returns for the tool.
-    """
+    """Return the further members of an entry of the level ``full``."""
     source = next((source for source in catalog.base.sources if source.id == tool.source), None)
     examples = _examples(tool, "" if source is None else source.format_parameter)
     return {
@@ -117,11 +111,6 @@ def describe_tools(request: MetaRequest) -> Result:
 
 def tool_get(catalog: Catalog, arguments: Mapping[str, Any], switched_off: Collection[str] = ()) -> Result:
     """Describe the tools named in ``arguments``.
-
-    Args:
-        catalog: the current catalog.
-        arguments: of the call.
-        switched_off: tools that combine several calls, and that cannot be called.
 
     Returns:
         ``{"tools": [entry, …]}`` in the order of the names; the text of a single name is its entry alone. An entry is

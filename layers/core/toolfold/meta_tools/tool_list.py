@@ -18,7 +18,7 @@ from toolfold.catalog.reader import damaged
 from toolfold.meta_tools import detail_levels, list_request
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
-from toolfold.meta_tools.packing import find_related, pack, render_tool, with_related
+from toolfold.meta_tools.packing import FILL_RATIO, find_related, pack, render_tool, with_related
 from toolfold.meta_tools.result import MetaRequest, Result, safe_line
 from toolfold.results import tokens
 
@@ -42,10 +42,6 @@ def source_entries(catalog: Catalog, ids: Collection[str] = ()) -> list[dict[str
 
     ``version``, ``instructions`` and ``fetched_at`` are added where the source states them. Those after
     :data:`MAX_SOURCES` have ``id``, ``title`` and ``tools`` alone.
-
-    Args:
-        catalog: The tools.
-        ids: Only these sources; empty: all.
     """
     counts = catalog.counts("source")
     sources = sorted(
@@ -99,11 +95,6 @@ LISTED_TOKENS = 4000
 """Default budget of filters without a query: any category of a catalog of hundreds on one page."""
 
 _NO_REMARKS: Mapping[int, str] = MappingProxyType({})
-
-_FILL_RATIO = 0.8
-"""Share of a budget that is filled. A twentieth is what counting line by line leaves out; the rest is for parameters
-whose names are words run together (fastkperiod), and for abbreviations: a page full of them has up to a sixth more
-tokens than counted, and must not exceed the budget either."""
 
 
 def list_tools(request: MetaRequest) -> Result:
@@ -224,18 +215,7 @@ def _page(
     fit: Fit = Fit.SURE,
     remarks: Mapping[int, str] = _NO_REMARKS,
 ) -> Result:
-    """Return the requested page of ``positions``, within ``token_budget`` or ``default_budget`` tokens.
-
-    Args:
-        catalog: the tools.
-        request: limit, offset and budget.
-        positions: the tools that match, best first.
-        matched: how many match, also those that are not in ``positions``.
-        best_level: rank of a tool among all that match → the most detailed level allowed.
-        default_budget: tokens, unless the request says otherwise.
-        fit: how well the first tool fits; one that only fits weakly is to be compared before a call.
-        remarks: as for :func:`toolfold.meta_tools.packing.pack`.
-    """
+    """Return the requested page of ``positions``, within ``token_budget`` or ``default_budget`` tokens."""
     budget = request.token_budget or default_budget
     start = request.offset or 0
     window = positions[start : start + (request.limit or list_request.MAX_TOOLS)]
@@ -273,7 +253,7 @@ _COMPARE = "Next: no tool fits closely; compare with TOOL_GET."
 
 def _tool_budget(budget: int, heading_cost: int) -> int:
     """Return the tokens, counted line by line, that tools may take after the heading."""
-    return int((budget - heading_cost) * _FILL_RATIO)
+    return int((budget - heading_cost) * FILL_RATIO)
 
 
 def _next_step(in_full: int, *, only_full: bool) -> str:
@@ -386,13 +366,7 @@ _STATES = {
 
 
 def with_states(catalog: Catalog, result: Result, troubles: Mapping[str, Trouble]) -> Result:
-    """Return a list of tools with ``state`` of each source in ``troubles`` that it has tools of, and a line for each.
-
-    Args:
-        catalog: the tools.
-        result: of TOOL_LIST.
-        troubles: id of a source → what is wrong with it.
-    """
+    """Return a list of tools with the ``state`` of each source in ``troubles`` that it has tools of."""
     listed = {entry["id"] for entry in result.structured.get("sources", ())}
     if not listed:  # the tools of a search
         tools = (catalog.get(entry["name"]) for entry in result.structured["tools"])

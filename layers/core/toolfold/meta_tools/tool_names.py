@@ -85,13 +85,7 @@ def _normalized_names(catalog: Catalog) -> dict[str, str | None]:
 
 
 def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | None = None) -> ToolNotFound:
-    """Return the error for a name that no tool has: the closest tool with its parameters, or the search to make.
-
-    Args:
-        catalog: the tools.
-        name: the unknown name.
-        arguments: what the tool was to be called with; None: it was not to be called.
-    """
+    """Return the error for a name that no tool has: the closest tool with its parameters, or the search to make."""
     from toolfold.catalog import search, tokenizer  # needed for errors only
 
     closest = search.closest_names(catalog, name)

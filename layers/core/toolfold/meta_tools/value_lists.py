@@ -204,11 +204,6 @@ def _raw_refused(
 def merge(call: Call, lists: ValueLists, outcomes: Sequence[Any]) -> Answer:
     """Return the answers of the parts of a call as one, with a note on each that failed, and what is selected of it.
 
-    Args:
-        call: the call.
-        lists: its parts.
-        outcomes: the answer of each, or its :class:`CallError`.
-
     Raises:
         CallError: no part succeeded, or the selection does not fit the answers.
         AnswerTooLarge: the budget is used up.
