@@ -40,7 +40,7 @@ def test_boto3_is_imported_by_the_first_client_and_not_before() -> None:
     program = (
         "import sys; from toolfold.aws import clients, s3; from toolfold.cache import dynamodb\n"
         "from toolfold.execution import api_keys; from toolfold.results import offload\n"
-        "secrets.SecretProvider(clients.AwsClients(), 60, 1)\n"
+        "api_keys.SecretProvider(clients.AwsClients(), 60, 1)\n"
         "print({'boto3', 'botocore', 'obstore', 'urllib3', 'aws_lambda_powertools'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

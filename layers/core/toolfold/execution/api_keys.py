@@ -183,7 +183,15 @@ _WANTED_FIELD = "the secret is JSON; name its field after the ARN, as #FIELD"
 
 
 class SecretProvider:
-    """Read keys and cache them for ``ttl_s`` seconds. Safe to use from many threads.
+    """Read keys that are stored in AWS, and cache them for ``ttl_s`` seconds. Safe to use from many threads.
+
+    A reference has one of these forms:
+
+    =================================================  ===========================================================
+    ``arn:aws:secretsmanager:REGION:…:secret:NAME``    a secret that is the key
+    ``arn:aws:secretsmanager:…:secret:NAME#FIELD``     a secret that is a JSON object; the key is the value of FIELD
+    ``ssm:/PATH``, ``arn:aws:ssm:…:parameter/PATH``    a parameter, decrypted if it is a SecureString; #FIELD as above
+    =================================================  ===========================================================
 
     Args:
         aws: creates the clients.

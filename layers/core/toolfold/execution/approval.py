@@ -38,20 +38,30 @@ from toolfold.execution.approval_store import (
     open_approvals,
     signing_secret,
 )
-from toolfold.execution.approval_token import ApprovalRecord, ApprovalToken, Terms, canonical_arguments, mint, parse
+from toolfold.execution.approval_token import (
+    Approval,
+    ApprovalRecord,
+    ApprovalToken,
+    Terms,
+    canonical_arguments,
+    mint,
+    parse,
+)
 from toolfold.execution.credentials import principal_id
 from toolfold.private_folder import PathRefused
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from toolfold.aws.clients import AwsClients
     from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.approval_store import ApprovalResources, ApprovalStore
-    from toolfold.execution.credentials import RequestCredentials
+    from toolfold.execution.call import CallContext
     from toolfold.settings import Settings
 
+
+logger = logging.getLogger("toolfold")
+
+T = TypeVar("T")
 
 _MAX_VALUE_CHARS, _MAX_SHOWN = 200, 30
 _DESTRUCTIVE = "It changes or deletes data that cannot be restored"
@@ -79,19 +89,8 @@ def _shorten(value: Any) -> str:
     return f"{text[:_MAX_VALUE_CHARS]}… ({len(text):,} characters)"
 
 
-logger = logging.getLogger("toolfold")
-
-T = TypeVar("T")
-
 _MAX_ARGUMENTS_CHARS = 100_000
 """Characters of arguments that a person may have to read. An item of DynamoDB holds four times as much."""
-
-
-class Approval(NamedTuple):
-    """An approval that was checked and is not redeemed yet."""
-
-    token: ApprovalToken
-    stored: bytes
 
 
 class ApprovalGate:
@@ -100,15 +99,8 @@ class ApprovalGate:
     def __init__(self, resources: ApprovalResources) -> None:
         self._resources, self._settings, self._now = resources, resources.settings, resources.now
 
-    def check(
-        self,
-        source: Source,
-        tool: Tool,
-        arguments: Mapping[str, Any],
-        credentials: RequestCredentials,
-        on_approval: Callable[[str], None] = lambda _: None,
-    ) -> Approval:
-        """Return the approval of a call, which :meth:`redeem` uses up.
+    def check(self, call: CallContext) -> None:
+        """Set the approval of a call, which :meth:`redeem` uses up, and its id, also where the call is refused.
 
         Raises:
             ApprovalRequired: there is no token, or not one for this call.
@@ -116,6 +108,7 @@ class ApprovalGate:
             ApprovalDenied: a person or the settings do not allow the call.
             ApprovalUnavailable: nothing can be recorded or checked.
         """
+        source, tool, credentials = call.source, call.tool, call.credentials
         if self._settings.approve == "deny":
             raise ApprovalDenied(
                 f"{tool.name} needs approval, and this server performs no such calls; nothing was sent.",
@@ -128,34 +121,38 @@ class ApprovalGate:
             self._settings.source_urls.get(source.id, source.base_url),
             tool.name,
             tool.hash,
-            canonical_arguments(tool, arguments),
+            canonical_arguments(tool, call.arguments),
         )
         problem = ""
         if credentials.approval_token:
             token = parse(credentials.approval_token.strip())
             if token is not None and token.is_for(secret, terms):
-                on_approval(token.id)
+                call.approval_id = token.id
                 stored = self._run(lambda store: store.get(token.id))
                 problem = self._problem(secret, tool, token, stored, credentials.is_declined)
                 if not problem and stored is not None:
-                    return Approval(token, stored)
+                    call.approval = Approval(token, stored)
+                    return
             else:
                 problem = "is not for this call: tool, arguments or caller differ"
         if credentials.is_declined:
             raise _denied(tool)
-        raise self._request(secret, terms, source, tool, problem, on_approval)
+        raise self._request(call, secret, terms, problem)
 
-    def redeem(self, tool: Tool, approval: Approval) -> None:
-        """Use up the approval of a call of ``tool``. Call this last before the request is sent.
+    def redeem(self, call: CallContext) -> None:
+        """Use up the approval of a call that has one. Call this last before the request is sent.
 
         Raises:
             ApprovalRequired: another call was faster.
             ApprovalUnavailable: it cannot be recorded.
         """
+        approval = call.approval
+        if approval is None:
+            return
         redeemed = ApprovalRecord("redeemed").encode()
         if not self._run(lambda store: store.replace(approval.token.id, approval.stored, redeemed)):
             raise ApprovalRequired(
-                f"The approval of this call of {tool.name} was used already; nothing was sent.",
+                f"The approval of this call of {call.tool.name} was used already; nothing was sent.",
                 messages.CALL_WITHOUT_TOKEN,
             )
 
@@ -169,7 +166,10 @@ class ApprovalGate:
             return "has expired"
         if stored is None:
             return "is not known here any more"
-        record = _decode(stored)
+        try:
+            record = ApprovalRecord.decode(stored)
+        except ValueError:
+            raise _unavailable("a record is damaged") from None
         if record.state == "redeemed":
             return "was used already"
         if is_declined and record.state != "denied":
@@ -187,16 +187,9 @@ class ApprovalGate:
             expires_at=iso_time(token.expires_at),
         )
 
-    def _request(
-        self,
-        secret: bytes,
-        terms: Terms,
-        source: Source,
-        tool: Tool,
-        problem: str,
-        on_approval: Callable[[str], None],
-    ) -> ApprovalRequired:
+    def _request(self, call: CallContext, secret: bytes, terms: Terms, problem: str) -> ApprovalRequired:
         """Record that a call waits for approval, and return the error with its token."""
+        source, tool = call.source, call.tool
         is_human = self._settings.approve == "human"
         if is_human and len(terms.arguments) > _MAX_ARGUMENTS_CHARS:
             raise InvalidArguments(
@@ -205,7 +198,7 @@ class ApprovalGate:
             )
         now = self._now()
         token = mint(secret, terms, os.urandom(8), math.floor(now + self._settings.approval_ttl_s))
-        on_approval(token.id)
+        call.approval_id = token.id
         record = ApprovalRecord("requested", terms if is_human else None, reason_of(tool) if is_human else "")
         self._run(lambda store: store.add(token.id, record.encode(), token.expires_at))
         why = f"The approval token {problem}; {tool.name}" if problem else tool.name
@@ -247,13 +240,6 @@ def iso_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _decode(stored: bytes) -> ApprovalRecord:
-    try:
-        return ApprovalRecord.decode(stored)
-    except (ValueError, TypeError, LookupError):
-        raise _unavailable("a record is damaged") from None
-
-
 def _denied(tool: Tool) -> ApprovalDenied:
     return ApprovalDenied(f"The user does not allow this call of {tool.name}; nothing was sent.", messages.DENIED)
 
@@ -281,22 +267,20 @@ class AlreadyDecided(CannotDecide):
     """The call waits no longer: it was decided elsewhere, or has expired."""
 
 
-class WaitingCall:
-    """A call that waits for a decision.
+class WaitingCall(NamedTuple):
+    """A call that waits for a decision: its token, the reason that the catalog has, and its record as it is stored."""
 
-    Attributes:
-        token: its token.
-        terms: the call.
-        reason: what the catalog says about calls of the tool.
-        stored: its record, as it is in the store.
-    """
-
-    def __init__(self, token: ApprovalToken, terms: Terms, reason: str, stored: bytes) -> None:
-        self.token, self.terms, self.reason, self.stored = token, terms, reason, stored
+    token: ApprovalToken
+    terms: Terms
+    reason: str
+    stored: bytes
 
 
 class ApprovalDesk:
-    """Finds waiting calls and records decisions.
+    """Finds waiting calls and records decisions, for ``toolfold approve`` and the page of ``toolfold ui``.
+
+    That requires the store of the approvals and the secret that signs them. What is shown is what the token is for: a
+    record that was changed in the store does not fit its token.
 
     Raises:
         CannotDecide: there is no secret.
@@ -333,7 +317,7 @@ class ApprovalDesk:
             )
         try:
             record = ApprovalRecord.decode(stored)
-        except (ValueError, TypeError, LookupError):
+        except ValueError:
             raise CannotDecide("The record of this token is damaged. Let the call be made again.") from None
         if record.state != "requested":
             raise AlreadyDecided(f"This call was {_STATES[record.state]}.")
@@ -366,7 +350,7 @@ class ApprovalDesk:
                 record = ApprovalRecord.decode(stored)
                 json.loads("null" if record.terms is None else record.terms.arguments)
                 key = bytes.fromhex(id_)
-            except (ValueError, TypeError, LookupError):
+            except ValueError:
                 continue  # damaged: its token is refused as well
             if record.state == "requested" and record.terms is not None:
                 token = mint(self._secret, record.terms, key, int(expires_at))
@@ -388,7 +372,7 @@ class ApprovalDesk:
             raise CannotDecide("No call waits with this id any more. Let the call be made again.")
         try:
             state = ApprovalRecord.decode(stored).state
-        except (ValueError, TypeError, LookupError):
+        except ValueError:
             raise CannotDecide("The record of this call is damaged. Let the call be made again.") from None
         raise AlreadyDecided(
             f"This call was {_STATES[state]}."

@@ -328,7 +328,10 @@ class Unavailable(Exception):
 
 
 class SingleUse:
-    """Sign tokens, and let each be used once. One for a process; safe to use from many threads."""
+    """Sign tokens that hold calls, and let each be used once, as calls must not be performed twice.
+
+    One for a process; safe to use from many threads. Of several uses of a token one succeeds.
+    """
 
     def __init__(self, resources: ApprovalResources) -> None:
         self._resources, self._now = resources, resources.now

@@ -16,7 +16,7 @@ import hmac
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from toolfold.catalog.json_schema import properties
 
@@ -130,13 +130,27 @@ class ApprovalRecord(NamedTuple):
         """Return the record that was stored.
 
         Raises:
-            ValueError, TypeError, LookupError: it is damaged.
+            ValueError: it is damaged.
         """
-        found = json.loads(stored)
-        terms = found["terms"]
-        if found["state"] not in ("requested", "approved", "denied", "redeemed"):
-            raise ValueError("unknown state")
-        return cls(found["state"], None if terms is None else Terms(*terms), str(found["reason"]), str(found["proof"]))
+        try:
+            found = json.loads(stored)
+            terms = found["terms"]
+            record = cls(
+                found["state"], None if terms is None else Terms(*terms), str(found["reason"]), str(found["proof"])
+            )
+        except (TypeError, LookupError):
+            raise ValueError("damaged") from None
+        texts = all(isinstance(text, str) for text in record.terms or ())
+        if record.state not in get_args(State) or not texts:
+            raise ValueError("damaged")
+        return record
+
+
+class Approval(NamedTuple):
+    """An approval that was checked and is not redeemed yet, with its record as it is stored."""
+
+    token: ApprovalToken
+    stored: bytes
 
 
 def canonical_arguments(tool: Tool, arguments: Mapping[str, Any]) -> str:

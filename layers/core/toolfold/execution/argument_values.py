@@ -1,6 +1,8 @@
 """Propose what a refused value may mean: the enum value, number, boolean, span or date that it spells another way.
 
-Each function proposes; the parameter's schema decides. A value that its schema accepts never comes here.
+Each function proposes; the parameter's schema decides. A value that its schema accepts never comes here. Tickers and
+pairs of currencies are read in the spellings of other services (``$AAPL``, ``NASDAQ:AAPL``, ``EUR/USD``), by what the
+catalog says of the source; one that says nothing keeps every value as it is.
 """
 
 from __future__ import annotations

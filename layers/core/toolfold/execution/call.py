@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolfold.cache.response_cache import Entry
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.approval import Approval
+    from toolfold.execution.approval_token import Approval
 
 
 @dataclass(frozen=True)

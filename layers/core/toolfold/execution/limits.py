@@ -1,6 +1,6 @@
-"""The rate limits of one source, known before they are hit.
+"""Limits of calls: those of a source, known before they are hit, and those of each caller.
 
-They hold per API key and address that it is sent to; both are known by one hash.
+Those of a source hold per API key and address that it is sent to; both are known by one hash.
 
 What the plan of a key allows is learned from the upstream's refusals, or set by the operator. Our own count alone
 refuses no call unless the operator set a limit, since some plans have none and nothing distinguishes their keys.
@@ -302,6 +302,11 @@ class _Window(NamedTuple):
 class ClientLimits:
     """Count the calls of each caller and refuse those above the limits. Safe to use from many threads.
 
+    Windows are fixed: minutes of the clock, and days of UTC. A counter per window is exact with one conditional write,
+    and states when the caller may go on. Its price is that of a token bucket of the same size: at most twice the limit
+    in 60 seconds that lie in two minutes. A call that is answered from the cache counts for the minute, as it takes
+    computing time, but not for the day, and is possible when the day is used up.
+
     While the shared store fails, each process counts alone: callers can make more calls, but no call fails for it.
     """
 
@@ -366,7 +371,13 @@ class ClientLimits:
 
 
 def caller_id(source: Source, credentials: RequestCredentials, salt: str) -> str:
-    """Return the hash that stands for the caller of a call to ``source``."""
+    """Return the salted hash that stands for the caller of a call to ``source``.
+
+    It is of the first of these that there is: the principal of the access token, or of AWS that signed the request; the
+    API key, where the source is called with it; the address, of IPv6 the network (/64), whose addresses one machine can
+    use in turn. A key that the source does not take makes no other caller: otherwise a made-up key for each call would
+    pass any limit.
+    """
     if credentials.caller:
         kind, name = "token", credentials.caller
     elif key := _sent_key(source, credentials):

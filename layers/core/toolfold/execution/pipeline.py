@@ -222,13 +222,8 @@ class Pipeline:
         """Check the approval of a call that needs one."""
         if not call.tool.needs_approval:
             return
-
-        def note(id_: str) -> None:
-            call.approval_id = id_
-
-        gate = self.resources.approval_gate
         try:
-            call.approval = gate.check(call.source, call.tool, call.arguments, call.credentials, note)
+            self.resources.approval_gate.check(call)
         except CallError:
             _count_refused(call.log)
             raise
@@ -249,7 +244,7 @@ class Pipeline:
     def _redeem(self, call: CallContext) -> None:
         """Use the approval up. Last: a call that cannot be sent for another reason keeps it."""
         if call.approval is not None:
-            self.resources.approval_gate.redeem(call.tool, call.approval)
+            self.resources.approval_gate.redeem(call)
 
 
 def _count_refused(log: CallLog) -> None:
