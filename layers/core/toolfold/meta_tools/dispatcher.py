@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOLS
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments, ToolNotExposed
@@ -116,7 +116,9 @@ class MetaTools:
         try:
             catalog = self.catalog()
             if (found := tool_names.find_name(catalog, name)) is not None:
-                return MetaCall(_executor_of(catalog), {"tool_name": found, "arguments": arguments})
+                # A client that calls a tool by its own name knows what it calls.
+                executor = WRITE if has_writes(catalog) else "TOOL_CALL"
+                return MetaCall(executor, {"tool_name": found, "arguments": arguments})
             return other_names.translate(catalog, name, arguments)
         except CallError:
             return None
@@ -191,16 +193,15 @@ class MetaTools:
             InsufficientScope: the caller's access token does not allow this; HTTP has a status of its own for that.
         """
         observer = self.executor.observer
-        if observer is None:
-            return self._call(name, arguments, credentials, deadline, whole=whole, reads_only=reads_only)
-        end = observer.start_request(name, arguments, credentials.profile)
+        end = None if observer is None else observer.start_request(name, arguments, credentials.profile)
         fields: dict[str, Any] = {"error": InsufficientScope.code}
         try:
             result = self._call(name, arguments, credentials, deadline, whole=whole, reads_only=reads_only)
             fields = {**({"error": result.structured["error"]["code"]} if result.is_error else {}), **result.usage}
+            return result
         finally:
-            end(fields)
-        return result
+            if end is not None:
+                end(fields)
 
     def _call(
         self,
@@ -227,7 +228,14 @@ class MetaTools:
             request = MetaRequest(
                 catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter, off
             )
-            return _with_usage(catalog, call, _performer(call.name)(request))
+            module, _, function = HANDLERS[call.name].partition(":")
+            performer: Callable[[MetaRequest], Result] = getattr(
+                importlib.import_module(f"{__package__}.{module}"), function
+            )
+            result = performer(request)
+            from toolfold.meta_tools.usage import usage_of  # the first response is not counted
+
+            return result._replace(usage=usage_of(catalog, call, result))
         except InsufficientScope:
             raise
         except CallError as error:
@@ -259,27 +267,8 @@ what its request needs alone.
 """
 
 
-def _performer(name: str) -> Callable[[MetaRequest], Result]:
-    module, _, function = HANDLERS[name].partition(":")
-    return cast(
-        "Callable[[MetaRequest], Result]", getattr(importlib.import_module(f"{__package__}.{module}"), function)
-    )
-
-
 def _encode(shown: list[dict[str, Any]]) -> bytes:
     return dumps_compact(shown).encode()
-
-
-def _executor_of(catalog: Catalog) -> str:
-    """Return the meta-tool that runs a tool which a client calls by its own name: it knows what it calls."""
-    return WRITE if has_writes(catalog) else "TOOL_CALL"
-
-
-def _with_usage(catalog: Catalog, call: MetaCall, result: Result) -> Result:
-    """Return ``result`` with its figures for the log."""
-    from toolfold.meta_tools.usage import usage_of  # the first response is not counted
-
-    return result._replace(usage=usage_of(catalog, call, result))
 
 
 def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
@@ -289,9 +278,9 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
         InvalidArguments: an argument has no place, or two contradict each other.
         ToolNotFound: TOOL_CALL was called with a name that no tool has.
     """
-    from toolfold.meta_tools.arguments import ARGUMENTS, COMBINED_ARGUMENTS, MAX_ARGUMENTS
+    from toolfold.meta_tools.arguments import MAX_ARGUMENTS, arguments_of
 
-    known = ARGUMENTS.get(name) or COMBINED_ARGUMENTS[name]
+    known = arguments_of(name)
     if len(arguments) > MAX_ARGUMENTS:
         raise InvalidArguments(f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(known)}.")
     if name in ("TOOL_LIST", "TOOL_GET") and all(key in known for key in arguments):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import functools
 import queue
 import threading
 import time
@@ -52,66 +53,46 @@ def run_parts(
     Returns:
         For each part its answer, its :class:`CallError`, or an :class:`Unanswered`.
     """
-    if len(parts) == 1:
-        return [_answered(parts[0], fetch, read)]
     outcomes: list[Any] = [None] * len(parts)
-    awaited = _answer_cached(parts, fetch_cached, read, outcomes, stops_on_error=stops_on_error)
-    if awaited and not (stops_on_error and any(isinstance(one, CallError) for one in outcomes)):
-        rest = [parts[index] for index in awaited]
-        fetcher = _Fetcher(rest, fetch, end, threads, stops_on_error=stops_on_error)
+    started: frozenset[int] = frozenset()
+    awaited: list[int] = []
+    first = fetch if len(parts) == 1 else fetch_cached
+    for index, part in enumerate(parts):
         try:
-            for index, response in fetcher.responses():
-                outcome = outcomes[awaited[index]] = _read_response(rest[index], response, read)
-                if stops_on_error and isinstance(outcome, CallError):
+            outcomes[index] = _answered(part, functools.partial(first, part), read)
+        except NotCached:
+            awaited.append(index)
+        if stops_on_error and isinstance(outcomes[index], CallError):
+            awaited = []
+            break
+    if awaited:
+        fetcher = _Fetcher([parts[index] for index in awaited], fetch, end, threads, stops_on_error=stops_on_error)
+        try:
+            for place, response in fetcher.responses():
+                index = awaited[place]
+                outcomes[index] = _answered(parts[index], functools.partial(_raised, response), read)
+                if stops_on_error and isinstance(outcomes[index], CallError):
                     fetcher.stop()
         finally:
-            started = {awaited[index] for index in fetcher.close()}
-    else:
-        started = set()
+            started = frozenset(awaited[place] for place in fetcher.close())
     return [
         (Unanswered.UNFINISHED if index in started else Unanswered.NOT_STARTED) if one is None else one
         for index, one in enumerate(outcomes)
     ]
 
 
-def _answered(part: P, fetch: Callable[[P], R], read: Callable[[P, R], Any]) -> Any:
+def _answered(part: P, fetch: Callable[[], R], read: Callable[[P, R], Any]) -> Any:
     """Return the answer of a part, or its error."""
     try:
-        return read(part, fetch(part))
+        return read(part, fetch())
     except CallError as error:
         return error
 
 
-def _answer_cached(
-    parts: Sequence[P],
-    fetch_cached: Callable[[P], R],
-    read: Callable[[P, R], Any],
-    outcomes: list[Any],
-    *,
-    stops_on_error: bool,
-) -> list[int]:
-    """Set the outcomes of the parts whose answers are in memory; return the indexes of the others."""
-    awaited = []
-    for index, part in enumerate(parts):
-        try:
-            outcomes[index] = _answered(part, fetch_cached, read)
-        except NotCached:
-            awaited.append(index)
-            continue
-        if stops_on_error and isinstance(outcomes[index], CallError):
-            return [*awaited, *range(index + 1, len(parts))]
-    return awaited
-
-
-def _read_response(part: P, response: Any, read: Callable[[P, Any], Any]) -> Any:
+def _raised(response: Any) -> Any:
     if isinstance(response, BaseException):
-        if isinstance(response, CallError):
-            return response
         raise response
-    try:
-        return read(part, response)
-    except CallError as error:
-        return error
+    return response
 
 
 class _Fetcher(Generic[P]):
