@@ -21,7 +21,7 @@ from toolfold.meta_tools.arguments import boolean, is_blank, whole_number, wrong
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import Result
 from toolfold.meta_tools.tool_arguments import OPTIONS, TOOL
-from toolfold.results.output import MIN_TOKENS, OutputOptions
+from toolfold.results.output import MIN_TOKENS, AnswerStatus, OutputOptions
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.executor import ToolExecutor
     from toolfold.meta_tools.result import MetaRequest
-    from toolfold.results.output import AnswerStatus
     from toolfold.results.select.grammar import Selection
     from toolfold.results.tables import Document
 
@@ -230,6 +229,18 @@ class Answer:
     size: int
     blocks: Sequence[Mapping[str, Any]] = ()
     use: UpstreamUse = NO_USE
+
+
+def answer_of(document: Document, answers: Sequence[Answer]) -> Answer:
+    """Return ``document``, which was made of ``answers``, as an answer: as old as the oldest of them."""
+    status = AnswerStatus(
+        cached=bool(answers) and all(answer.status.cached for answer in answers),
+        age_s=max((answer.status.age_s for answer in answers), default=0),
+        stale_reason=next((answer.status.stale_reason for answer in answers if answer.status.stale_reason), ""),
+    )
+    blocks = [block for answer in answers for block in answer.blocks]
+    size = sum(answer.size for answer in answers)
+    return Answer(document, status, size, blocks, sum((answer.use for answer in answers), NO_USE))
 
 
 _MAX_ALTERNATIVES = 3

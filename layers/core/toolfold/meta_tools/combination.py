@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.meta_tools.arguments import is_blank, parse_object, quote
-from toolfold.meta_tools.call import metadata, output_options, parse_select
+from toolfold.meta_tools.call import answer_of, metadata, output_options, parse_select
 from toolfold.meta_tools.plan import Item
 from toolfold.meta_tools.result import safe_line, to_text
 from toolfold.results import output, render, tokens
@@ -183,11 +183,6 @@ class Combination(NamedTuple):
     join: JoinRequest | None
     select: Selection | None
 
-    @property
-    def needs_all(self) -> bool:
-        """Whether the rest of a batch is of use with the calls before it alone."""
-        return True
-
     @staticmethod
     def plan(join_: Any, select: Any, items: Sequence[Item]) -> Combination | None:
         """Return what to make of the results; None where ``select`` is one for each call, which is then set.
@@ -238,13 +233,7 @@ class Combination(NamedTuple):
             document = self.document(named, request.executor.today(), budget)
         except InvalidArguments as error:
             raise error.changed(results=entries) from None
-        status = output.AnswerStatus(
-            cached=all(answer.status.cached for answer in answered.values()),
-            age_s=max(answer.status.age_s for answer in answered.values()),
-        )
-        size = sum(answer.size for answer in answered.values())
-        options = output_options(request, max_tokens)
-        rendered = output.render_document(document, options, status, WorkBudget(budget.deadline), size)
+        rendered = _render(answer_of(document, list(answered.values())), output_options(request, max_tokens), budget)
         return Rendering({**rendered.structured, "results": entries}, "\n".join([rendered.text, *failures]))
 
 

@@ -65,7 +65,7 @@ def tool_batch(request: MetaRequest) -> Result:
         rest = [item for item in items if item.is_skipped]
         token = None
         if rest and not batch.stop_on_error:
-            repeated = items if combination is not None and combination.needs_all else rest
+            repeated = items if combination is not None else rest
             token = continuation.issue(request, TOOL, {**arguments, "calls": _rest_of(repeated, batch)}, repeated)
         if combination is not None:
             rendering = combination.render(request, items, calls.budget, max_tokens)

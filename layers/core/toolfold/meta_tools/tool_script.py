@@ -12,12 +12,11 @@ from typing import Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, ScriptError
 from toolfold.meta_tools.arguments import invalid, is_blank, parse_object, quote, read_value
-from toolfold.meta_tools.call import output_options
+from toolfold.meta_tools.call import answer_of, output_options
 from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.result import MetaRequest, Result, repeated_by, safe_line, to_text
 from toolfold.meta_tools.script_calls import ScriptCalls, with_approval
 from toolfold.results import output, tables
-from toolfold.results.output import AnswerStatus
 from toolfold.scripts.interpreter import MAX_SCRIPT_BYTES, Output, limit_error
 from toolfold.scripts.values import TooLarge, to_json
 
@@ -136,19 +135,15 @@ def _answer(
     document = tables.from_value(value, budget) if value is not None else tables.Document(metadata=None)
     document = replace(document, notes=(*document.notes, *notes))
     answered = [item.answer for item in run.items if item.answer is not None]
-    status = AnswerStatus(
-        cached=bool(answered) and all(answer.status.cached for answer in answered),
-        age_s=max((answer.status.age_s for answer in answered), default=0),
-    )
+    answer = answer_of(document, answered)
     size = len(json.dumps(value)) if value is not None else 4
     options = replace(output_options(request, max_tokens), ask_less=_ASK_LESS)
-    rendered = output.render_document(document, options, status, budget, size)
-    blocks = [block for answer in answered for block in answer.blocks]
+    rendered = output.render_document(document, options, answer.status, budget, size)
     structured = {
         **rendered.structured,
         "printed": printed.text,
         "calls": _entries(run),
         "elapsed_ms": round((time.perf_counter() - started) * 1000, 1),
-        "upstream_requests": sum(answer.use.requests for answer in answered),
+        "upstream_requests": answer.use.requests,
     }
-    return Result(structured, "\n".join([rendered.text, *_printed_lines(printed)]), blocks=blocks)
+    return Result(structured, "\n".join([rendered.text, *_printed_lines(printed)]), blocks=answer.blocks)

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 from toolfold.catalog.json_schema import allowed_types
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_repair import next_call, rename
-from toolfold.execution.call import NO_USE
 from toolfold.execution.validation import validator_of
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
-from toolfold.meta_tools.call import Answer
+from toolfold.meta_tools.call import answer_of
 from toolfold.results import output
 from toolfold.results.combine import (
     LabelledDocument,
@@ -29,13 +28,12 @@ from toolfold.results.combine import (
     side_by_side,
     stack_documents,
 )
-from toolfold.results.output import AnswerStatus
 from toolfold.text_safety import quoted_name
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.execution.validation import ArgumentValidator
-    from toolfold.meta_tools.call import Call
+    from toolfold.meta_tools.call import Answer, Call
     from toolfold.results.tables import Document
 
 __all__ = ["Part", "ValueLists", "merge", "plan"]
@@ -132,21 +130,28 @@ def _items(validator: ArgumentValidator, name: str, value: Any) -> tuple[str, li
     if not isinstance(value, list):
         return None
     target = _target(validator, name, value[0] if value else "")
-    if target is None or (target in validator.properties and _takes_lists(validator, target)):
+    if target is None:
         return None
+    if target in validator.properties:
+        types = allowed_types(validator.schema, validator.properties[target])
+        if types & {"array", "object"} or validator.separator(target):
+            return None
     if not value:
         raise InvalidArguments(
             f"{validator.tool_name}: {name[:60]} is an empty list.",
             f'Send a value or a list of values, as in "{target}": ["A", "B"]; nothing was sent.',
         )
-    for index, item in enumerate(value):
+    for index, item in enumerate(value, 1):
         if isinstance(item, list | dict) or item is None:
             kind = "a list" if isinstance(item, list) else "an object" if isinstance(item, dict) else "null"
             raise InvalidArguments(
-                f"{validator.tool_name}: item {index + 1} of {name[:60]} is {kind}.",
+                f"{validator.tool_name}: item {index} of {name[:60]} is {kind}.",
                 f"Send a flat list of up to {MAX_PARTS} values for {target}; nothing was sent.",
             )
-    return target, _unique(value)
+    unique: dict[str, Any] = {}
+    for item in value:
+        unique.setdefault(str(item).strip().casefold(), item)
+    return target, list(unique.values())
 
 
 def _target(validator: ArgumentValidator, name: str, item: Any) -> str | None:
@@ -158,19 +163,6 @@ def _target(validator: ArgumentValidator, name: str, item: Any) -> str | None:
     if renamed.problems or not known:
         return None
     return known[0] if len(known) == 1 else name
-
-
-def _takes_lists(validator: ArgumentValidator, target: str) -> bool:
-    types = allowed_types(validator.schema, validator.properties[target])
-    return bool(types & {"array", "object"}) or bool(validator.separator(target))
-
-
-def _unique(items: Sequence[Any]) -> list[Any]:
-    """Return each value once, in order; texts are compared without regard to case."""
-    found: dict[str, Any] = {}
-    for item in items:
-        found.setdefault(str(item).strip().casefold(), item)
-    return list(found.values())
 
 
 def _refuse_writes(tool: Tool) -> None:
@@ -211,7 +203,10 @@ def merge(call: Call, lists: ValueLists, outcomes: Sequence[Any]) -> Answer:
     failed = [(part, one) for part, one in zip(lists.parts, outcomes, strict=True) if isinstance(one, CallError)]
     answered = [(part, one) for part, one in zip(lists.parts, outcomes, strict=True) if not isinstance(one, CallError)]
     if not answered:
-        raise _only_error([error for _, error in failed])
+        first = failed[0][1]
+        if all(error.code == first.code and error.problem == first.problem for _, error in failed):
+            raise first
+        raise first.changed(problem=FIRST_OF_SEVERAL.filled(problem=first.problem, count=len(failed)))
     notes: dict[str, list[Part]] = {}
     for part, answer in answered:
         for note in answer.document.notes:
@@ -225,15 +220,7 @@ def merge(call: Call, lists: ValueLists, outcomes: Sequence[Any]) -> Answer:
     documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
     combined = _combined(call, lists, documents)
     document = replace(combined, notes=tuple(dict.fromkeys((*lists.notes, *lines, *combined.notes))))
-    stale = next((answer.status.stale_reason for _, answer in answered if answer.status.stale_reason), "")
-    status = AnswerStatus(
-        cached=all(answer.status.cached for _, answer in answered),
-        age_s=max(answer.status.age_s for _, answer in answered),
-        stale_reason=stale,
-    )
-    use = sum((answer.use for _, answer in answered), NO_USE)
-    blocks = [block for _, answer in answered for block in answer.blocks]
-    return Answer(document, status, sum(answer.size for _, answer in answered), blocks, use)
+    return answer_of(document, [answer for _, answer in answered])
 
 
 def _combined(call: Call, lists: ValueLists, parts: Sequence[LabelledDocument]) -> Document:
@@ -271,11 +258,3 @@ def _combined(call: Call, lists: ValueLists, parts: Sequence[LabelledDocument]) 
 def _named(parts: Sequence[Part]) -> str:
     shown = ", ".join(label_text(part.labels)[:60] for part in parts[:_MAX_LABELS])
     return shown + (f" and {len(parts) - _MAX_LABELS} more" if len(parts) > _MAX_LABELS else "")
-
-
-def _only_error(errors: Sequence[CallError]) -> CallError:
-    """Return the error of all parts, or the first with the number of the others."""
-    first = errors[0]
-    if all(error.code == first.code and error.problem == first.problem for error in errors):
-        return first
-    return first.changed(problem=FIRST_OF_SEVERAL.filled(problem=first.problem, count=len(errors)))
