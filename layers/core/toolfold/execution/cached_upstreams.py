@@ -40,7 +40,7 @@ from toolfold.errors import (
 )
 from toolfold.execution.call import CallResult, UpstreamUse
 from toolfold.execution.limits import RateLimiter
-from toolfold.execution.upstream import RetryingClient, Upstream
+from toolfold.execution.upstream import Upstream
 from toolfold.messages import SLOW
 from toolfold.redaction import NO_REDACTION
 from toolfold.sources.base import AdapterContext
@@ -151,7 +151,7 @@ class CachedUpstreams:
             if call.admit is not None:
                 call.admit(is_cached=False)
             upstream = self._upstream(call.source)
-            found = upstream.fetch(call, call.keys.own)
+            found = upstream.fetch(call)
             redactor = call.redactor if self._repeats_key(call, found) else NO_REDACTION
             result = CallResult(
                 found.body, found.kind, False, 0, call.arguments, redactor=redactor, blocks=found.blocks
@@ -270,7 +270,7 @@ class CachedUpstreams:
             return found
         call.log.cache, upstream = "miss", self._upstream(call.source)
         try:
-            response = upstream.fetch(call, call.keys.own)
+            response = upstream.fetch(call)
         except CallError as error:
             self._store_error(call, error)
             raise
@@ -326,7 +326,7 @@ class CachedUpstreams:
         context = AdapterContext(settings, lambda: resources.http_client, resources.read_file)
         adapter = self._adapters.create(source, context)
         limiter = RateLimiter(source.title, adapter.quota_resets_at, settings, self._memory, self._shared, clock)
-        return Upstream(source, adapter, RetryingClient(adapter, limiter, settings, clock), settings, clock)
+        return Upstream(source, adapter, limiter, settings, clock)
 
 
 T = TypeVar("T")

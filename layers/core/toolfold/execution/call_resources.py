@@ -16,12 +16,10 @@ from toolfold.errors import LIMITS_UNAVAILABLE
 from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.audit import AuditLog
 from toolfold.execution.limits import ClientLimits
-from toolfold.execution.source_health import SourceHealth, Trouble
+from toolfold.execution.source_health import SourceHealth
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
-    from toolfold.catalog.entries import Tool
-    from toolfold.errors import CallError
     from toolfold.execution.approval import ApprovalGate
     from toolfold.execution.approval_store import SingleUse
     from toolfold.execution.call import CallLog
@@ -58,6 +56,9 @@ class CallResources:
         adapters: finds the adapters of sources (default: the built-in and installed ones).
         clock: the clocks (default: the system's).
         read_file: returns content of the current catalog by its SHA-256.
+
+    Attributes:
+        health: which sources failed last.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class CallResources:
         self.settings, self.aws, self.adapters, self.clock = settings, aws, adapters, clock or Clock()
         self.on_call, self.on_failure, self.read_file = on_call, on_failure, read_file
         self.uses_own_keys, self.is_audited = uses_own_keys, logs_audit or bool(settings.audit_file)
-        self.lock = threading.RLock()
+        self.lock, self.health = threading.RLock(), SourceHealth(self.clock.monotonic)
 
     def close(self) -> None:
         """Drop the secrets, and close the connections."""
@@ -84,23 +85,6 @@ class CallResources:
             self.secret_provider.reset()
         if "http_client" in vars(self):
             self.http_client.close()
-
-    def record_success(self, tool: Tool) -> None:
-        """Report that the source of ``tool`` has answered a call."""
-        if "_health" in vars(self):
-            self._health.record_success(tool)
-
-    def record_failure(self, tool: Tool, error: CallError) -> None:
-        """Report that a call of ``tool`` failed; see :mod:`toolfold.execution.source_health`."""
-        self._health.record_failure(tool, error)
-
-    def troubles(self) -> Mapping[str, Trouble]:
-        """Return id of a source → what is wrong with it, by the last calls."""
-        return self._health.troubles() if "_health" in vars(self) else {}
-
-    @made_once
-    def _health(self) -> SourceHealth:
-        return SourceHealth(self.clock.monotonic)
 
     @made_once
     def http_client(self) -> HttpClient:

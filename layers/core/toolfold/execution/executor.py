@@ -144,7 +144,7 @@ class ToolExecutor:
 
     def troubles(self) -> Mapping[str, Trouble]:
         """Return id of a source → what is wrong with it, by the last calls of this process."""
-        return {} if self._pipeline is None else self._pipeline.resources.troubles()
+        return {} if self._pipeline is None else self._pipeline.resources.health.troubles()
 
     def warm_up(self, catalog: Catalog) -> None:
         """Import what calls of the tools in ``catalog`` need. Nothing is sent."""

@@ -119,7 +119,7 @@ class Pipeline:
         try:
             result = self._around(call) if self._middleware else self._performed(call)
             if not result.cached:
-                self.resources.record_success(call.tool)
+                self.resources.health.record_success(call.tool)
             return result
         except NotCached:
             is_made = False
@@ -128,7 +128,7 @@ class Pipeline:
             log.code = error.code
             if log.is_counted:  # the message of another may quote arguments
                 log.error_message = error.message
-            self.resources.record_failure(call.tool, error)
+            self.resources.health.record_failure(call.tool, error)
             raise
         except BaseException:
             log.code = InternalError.code

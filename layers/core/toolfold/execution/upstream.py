@@ -35,87 +35,12 @@ if TYPE_CHECKING:
     from toolfold.sources.base import SourceAdapter
 
 
-def _system_random() -> float:
+def _random() -> float:
     """Return a number from 0 to 1.
 
     Not from ``random``, whose state all copies of one snapshot share: they would all pause for the same time.
     """
     return os.urandom(1)[0] / 255
-
-
-class RetryingClient:
-    """Send calls through a source's adapter, as its rate limiter allows.
-
-    Only a tool that reads is sent more than once: after a broken connection it is unknown whether a write took effect.
-    """
-
-    def __init__(
-        self,
-        adapter: SourceAdapter,
-        limiter: RateLimiter,
-        settings: Settings,
-        clock: Clock,
-        jitter: Callable[[], float] = _system_random,
-    ) -> None:
-        self._adapter, self._limiter, self._settings = adapter, limiter, settings
-        self._clock, self._jitter = clock, jitter
-
-    def fetch(self, call: CallContext) -> ParsedResponse:
-        """Return the upstream's data.
-
-        Retried are: no connection, a connection that broke, status 502, 503 and 504, an empty response; and once a
-        refusal because requests came too fast. Everything else would fail again.
-
-        Raises:
-            CallError: the outcome of the last request, without the keys of the call.
-        """
-        log, is_read = call.log, call.tool.effect == "read"
-        was_slowed, attempt = False, 0
-        while True:
-            log.was_refused = True
-            try:
-                log.wait_s += self._limiter.acquire(call.key_id, call.ends_at)
-            finally:
-                log.quota_used_percent = self._limiter.quota_used_percent(call.key_id)
-            log.was_refused = False
-            try:
-                return self._send(call)
-            except RateLimited as error:
-                refusal = self._limiter.record_refusal(call.key_id, error)
-                pause_s = float(refusal.details.get("retry_after_s", self._settings.max_queue_wait_s + 1))
-                if not is_read or was_slowed or not self._may_wait(pause_s, call.ends_at):
-                    raise refusal from None
-                was_slowed = True
-            except CallError as error:
-                if not is_read or not isinstance(error, Retryable) or attempt >= self._settings.retries:
-                    raise
-                pause_s = self._backoff(error, attempt)
-                if not self._may_wait(pause_s, call.ends_at):
-                    raise
-                attempt += 1
-            self._clock.sleep(pause_s)
-            log.wait_s += pause_s
-
-    def _send(self, call: CallContext) -> ParsedResponse:
-        tool, arguments, credentials = call.tool, call.arguments, call.source_credentials
-        call.log.requests += 1
-        started = self._clock.monotonic()
-        try:
-            try:
-                response = self._adapter.call(tool, arguments, credentials, call.ends_at)
-            finally:
-                call.log.upstream_s += self._clock.monotonic() - started
-            return self._adapter.parse(tool, arguments, response, credentials)
-        except CallError as error:
-            raise _without_keys(error, call) from error.__cause__
-
-    def _backoff(self, error: CallError, attempt: int) -> float:
-        # Half of it is random, so that calls that failed together are not retried together.
-        backoff_s = self._settings.retry_backoff_s * 2.0**attempt * (0.5 + self._jitter() / 2)
-        return max(backoff_s, float(error.details.get("retry_after_s", 0.0)))
-
-    def _may_wait(self, pause_s: float, deadline: float) -> bool:
-        return pause_s <= self._settings.max_queue_wait_s and self._clock.monotonic() + pause_s < deadline
 
 
 def _without_keys(error: CallError, call: CallContext) -> CallError:
@@ -216,7 +141,7 @@ class CircuitBreakers:
 
 
 class Upstream:
-    """Send the calls of one source, unless a circuit breaker is open. Safe to use from many threads.
+    """Send the calls of one source, as its limiter and its circuit breakers allow. Safe to use from many threads.
 
     Attributes:
         source: the source.
@@ -226,9 +151,10 @@ class Upstream:
     """
 
     def __init__(
-        self, source: Source, adapter: SourceAdapter, client: RetryingClient, settings: Settings, clock: Clock
+        self, source: Source, adapter: SourceAdapter, limiter: RateLimiter, settings: Settings, clock: Clock
     ) -> None:
-        self.source, self.adapter, self._client = source, adapter, client
+        self.source, self.adapter = source, adapter
+        self._limiter, self._settings, self._clock = limiter, settings, clock
         limits = settings.breaker_failures, settings.breaker_cooldown_s, clock.monotonic
         self.breaker, self.call_breakers = CircuitBreaker(*limits), CircuitBreakers(*limits)
 
@@ -239,27 +165,27 @@ class Upstream:
             return bool(quick(call.tool, call.arguments))
         return self.adapter.cache_policy(call.tool, call.arguments, now).varies_by_key
 
-    def fetch(self, call: CallContext, key: str) -> ParsedResponse:
+    def fetch(self, call: CallContext) -> ParsedResponse:
         """Send a call and return the upstream's data.
 
         Raises:
             CallError: the outcome of the last request, or the circuit breaker is open.
         """
         self.adapter.check_call(call.tool, call.arguments, call.source_credentials)
-        self._check_breakers(call, key)
+        self._check_breakers(call)
         try:
-            found = self._client.fetch(call)
+            found = self._fetch(call)
         except CallError as error:
-            self._record_failure(call, key, error)
-            self._log_state(call, key)
+            self._record_failure(call, error)
+            self._log_state(call)
             raise
         self.breaker.record_success()
-        self.call_breakers.record_success(key)
+        self.call_breakers.record_success(call.keys.own)
         return found
 
-    def _check_breakers(self, call: CallContext, key: str) -> None:
-        self._log_state(call, key)
-        source_wait_s, call_wait_s = self.breaker.wait_s, self.call_breakers.get(key).wait_s
+    def _check_breakers(self, call: CallContext) -> None:
+        self._log_state(call)
+        source_wait_s, call_wait_s = self.breaker.wait_s, self.call_breakers.get(call.keys.own).wait_s
         if source_wait_s or call_wait_s:
             paused = "calls to it are" if source_wait_s else "this call is"
             raise UpstreamError(
@@ -269,7 +195,7 @@ class Upstream:
                 retryable=True,
             )
 
-    def _record_failure(self, call: CallContext, key: str, error: CallError) -> None:
+    def _record_failure(self, call: CallContext, error: CallError) -> None:
         if isinstance(error, CallCancelled):
             return  # it says nothing about the source
         if isinstance(error, NotSent):
@@ -278,10 +204,67 @@ class Upstream:
             if not isinstance(error, UpstreamTimeout):  # which may have come before there was a connection
                 self.breaker.record_success()
             if isinstance(error, UpstreamError | UpstreamTimeout) and error.details.get("retryable"):
-                self.call_breakers.record_failure(key)
+                self.call_breakers.record_failure(call.keys.own)
             else:
-                self.call_breakers.record_success(key)
+                self.call_breakers.record_success(call.keys.own)
 
-    def _log_state(self, call: CallContext, key: str) -> None:
+    def _log_state(self, call: CallContext) -> None:
         state = self.breaker.state
-        call.log.circuit_breaker = state if state != "closed" else self.call_breakers.get(key).state
+        call.log.circuit_breaker = state if state != "closed" else self.call_breakers.get(call.keys.own).state
+
+    def _fetch(self, call: CallContext) -> ParsedResponse:
+        """Return the upstream's data.
+
+        Retried are: no connection, a connection that broke, status 502, 503 and 504, an empty response; and once a
+        refusal because requests came too fast. Everything else would fail again.
+
+        Only a tool that reads is sent more than once: after a broken connection it is unknown whether a write took
+        effect.
+
+        Raises:
+            CallError: the outcome of the last request, without the keys of the call.
+        """
+        log, is_read = call.log, call.tool.effect == "read"
+        was_slowed, attempt = False, 0
+        while True:
+            log.was_refused = True
+            try:
+                log.wait_s += self._limiter.acquire(call.key_id, call.ends_at)
+            finally:
+                log.quota_used_percent = self._limiter.quota_used_percent(call.key_id)
+            log.was_refused = False
+            try:
+                return self._send(call)
+            except RateLimited as error:
+                refusal = self._limiter.record_refusal(call.key_id, error)
+                pause_s = float(refusal.details.get("retry_after_s", self._settings.max_queue_wait_s + 1))
+                if not is_read or was_slowed or not self._may_wait(pause_s, call.ends_at):
+                    raise refusal from None
+                was_slowed = True
+            except CallError as error:
+                if not is_read or not isinstance(error, Retryable) or attempt >= self._settings.retries:
+                    raise
+                # Half of it is random, so that calls that failed together are not retried together.
+                backoff_s = self._settings.retry_backoff_s * 2.0**attempt * (0.5 + _random() / 2)
+                pause_s = max(backoff_s, float(error.details.get("retry_after_s", 0.0)))
+                if not self._may_wait(pause_s, call.ends_at):
+                    raise
+                attempt += 1
+            self._clock.sleep(pause_s)
+            log.wait_s += pause_s
+
+    def _send(self, call: CallContext) -> ParsedResponse:
+        tool, arguments, credentials = call.tool, call.arguments, call.source_credentials
+        call.log.requests += 1
+        started = self._clock.monotonic()
+        try:
+            try:
+                response = self.adapter.call(tool, arguments, credentials, call.ends_at)
+            finally:
+                call.log.upstream_s += self._clock.monotonic() - started
+            return self.adapter.parse(tool, arguments, response, credentials)
+        except CallError as error:
+            raise _without_keys(error, call) from error.__cause__
+
+    def _may_wait(self, pause_s: float, deadline: float) -> bool:
+        return pause_s <= self._settings.max_queue_wait_s and self._clock.monotonic() + pause_s < deadline
