@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scripts.doc_examples import render_examples
-from toolfold.meta_tools import list_request, tool_list
+from toolfold.meta_tools import arguments, tool_list
 from toolfold.meta_tools.arguments import ARGUMENTS
 from toolfold.meta_tools.dispatcher import MetaTools
 
@@ -39,7 +39,7 @@ def test_page_lists_every_argument_and_key(tools: MetaTools) -> None:
 
 
 def test_page_states_the_defaults_of_the_code() -> None:
-    assert f"| {tool_list.SEARCH_TOOLS} with `query`, else {list_request.MAX_TOOLS} |" in TEXT
+    assert f"| {tool_list.SEARCH_TOOLS} with `query`, else {arguments.MAX_TOOLS} |" in TEXT
     assert f"| {tool_list.SEARCH_TOKENS:,} with `query`, else {tool_list.LISTED_TOKENS:,} |" in TEXT
     assert tool_list.MIN_RELATIVE_SCORE == 0.4
     assert tool_list.MEDIUM_TOOLS == 2

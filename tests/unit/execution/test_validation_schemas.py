@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from toolfold.execution.validation import ArgumentValidator, SchemaError, describe_expected, validate_arguments
+from toolfold.execution.validation import ArgumentValidator, SchemaError, validate_arguments
+from toolfold.execution.validation_problems import describe_expected
 
 JUDGE = jsonschema.Draft202012Validator
 

@@ -16,8 +16,6 @@ from toolfold.execution.argument_values import parse_pair
 from toolfold.execution.validation_problems import Problem, quote
 from toolfold.fuzzy import normalize
 
-__all__ = ["Renamed", "bound_of", "rename"]
-
 _START_WORDS = frozenset({"from", "start", "since", "after", "begin", "min", "earliest"})
 _END_WORDS = frozenset({"to", "end", "until", "before", "max", "latest"})
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from toolfold.settings import Settings
     from toolfold.sources.registry import AdapterRegistry
 
-__all__ = ["CallResources"]
-
 T = TypeVar("T")
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from toolfold.execution.call_resources import CallResources
     from toolfold.execution.validation_problems import ResolvedArguments
 
-__all__ = ["CallContext", "Middleware", "Pipeline", "load_middleware"]
-
 
 class Middleware:
     """What a user of the package does with each call of a tool. A method that is not overridden changes nothing.

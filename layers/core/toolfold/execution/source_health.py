@@ -14,8 +14,6 @@ from toolfold.sources.base import ConnectionFailed, NotSent
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
 
-__all__ = ["SourceHealth", "Trouble"]
-
 KEPT_S = 300.0
 """Seconds for which a failure is mentioned: a source that is not called any more may work again."""
 

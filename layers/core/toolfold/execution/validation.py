@@ -36,16 +36,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
 
-__all__ = [
-    "ArgumentValidator",
-    "Problem",
-    "ResolvedArguments",
-    "SchemaError",
-    "describe_expected",
-    "validate_arguments",
-    "validator_of",
-]
-
 MAX_NESTING = 64
 """Levels of objects and arrays in arguments. The library recurses: 50,000 levels overflow its stack."""
 

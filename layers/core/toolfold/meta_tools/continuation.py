@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.plan import Item
     from toolfold.meta_tools.result import MetaRequest
 
-__all__ = ["caller_id", "issue", "resume"]
-
 _VERSION = 1
 _MAX_CHARS = 16_000
 """Characters of a token: a model has to repeat it."""

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.meta_tools.arguments import MAX_TOOLS, correction, invalid, quote, read_strings, read_value
+from toolfold.meta_tools.arguments import correction, invalid, quote, read_strings, read_value
 from toolfold.meta_tools.result import safe_line
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.wording import Text
-
-__all__ = ["MAX_TOOLS", "TOOL", "Filters", "ListRequest", "parse_filters", "parse_list_request"]
 
 TOOL = "TOOL_LIST"
 

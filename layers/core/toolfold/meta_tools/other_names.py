@@ -17,8 +17,6 @@ from toolfold.meta_tools.tool_names import find_name, tool_not_found
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
-__all__ = ["OTHER_NAMES", "kind_call", "translate"]
-
 _EXECUTE = ("execute", "call", "run", "invoke")
 _SERVER_KEYS = ("source", "server", "servername", "luaservername", "connector", "database", "db")
 _TOOL_KEYS = ("luatoolname", "toolname", "tool", "action", "command", "name")

@@ -13,8 +13,6 @@ from typing import Any, Generic, TypeVar
 
 from toolfold.errors import CallError, NotCached
 
-__all__ = ["Unanswered", "run_parts"]
-
 P = TypeVar("P")
 R = TypeVar("R")
 

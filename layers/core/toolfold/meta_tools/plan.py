@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from toolfold.results.output import OutputOptions
     from toolfold.results.tables import Document
 
-__all__ = ["MAX_CALLS", "USUAL_PARALLEL", "Item", "Plan", "document_size"]
-
 MAX_CALLS = 50
 """Calls of one request, each value of a list counted: a free key has some tens of calls a day."""
 

@@ -19,21 +19,6 @@ from toolfold.results import limits
 from toolfold.results.select import jmespath
 from toolfold.results.tables import Document, Table
 
-__all__ = [
-    "LITERAL",
-    "REFERENCE",
-    "Reference",
-    "check_path",
-    "check_templates",
-    "has_reference",
-    "keys_of",
-    "parse_reference",
-    "references_in",
-    "replace_references",
-    "value_at",
-    "view_of",
-]
-
 REFERENCE, LITERAL = "$ref", "$literal"
 PREVIOUS = "prev"
 

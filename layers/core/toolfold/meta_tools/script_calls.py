@@ -48,38 +48,23 @@ _MAX_SHOWN = 3
 _MAX_NAMES = 20
 
 
-class Called(NamedTuple):
-    """A call that succeeded.
-
-    Attributes:
-        tool_name: its tool.
-        value: what it returned to the script.
-    """
-
-    tool_name: str
-    value: Any
-
-
 class Ended(NamedTuple):
     """How a script ended.
 
     Attributes:
         message: of its exception.
-        called: its calls that succeeded.
+        called: tool and value of each of its calls that succeeded.
         modules: module of a source → the names of its functions, as far as the script uses it.
     """
 
     message: str
-    called: Sequence[Called]
+    called: Sequence[tuple[str, Any]]
     modules: Mapping[str, Collection[str]]
 
-
-def with_hint(error: ScriptError, called: Sequence[Called], modules: Mapping[str, Collection[str]]) -> ScriptError:
-    """Return the error with the next step that follows from its exception."""
-    make = _HINTS.get(str(error.details.get("exception", "")))
-    hint = make(Ended(error.message, called, modules)) if make is not None else ""
-    cached = " Calls that have succeeded are cached." if called else ""
-    return error.changed(next_step=f"{hint.strip() or 'Correct the script and send it again.'}{cached}")
+    def shapes(self) -> str:
+        """Return what the tools that were called last have returned, in a sentence each."""
+        shapes = {name: _shape(value) for name, value in self.called[-50:]}
+        return " ".join(f"{name} returned {shape}." for name, shape in list(shapes.items())[-_MAX_SHOWN:] if shape)
 
 
 def _missing_module(ended: Ended) -> str:
@@ -93,12 +78,8 @@ def _wrong_member(ended: Ended) -> str:
     if found := re.search(r"module '(\w+)' has no attribute '(\w+)'", ended.message):
         return did_you_mean(found[2], ended.modules.get(found[1], ()), shown=f"{found[1]}.{{}}".format)
     if found := re.search(r"'dict' object has no attribute '(\w+)'", ended.message):
-        return f"An answer is an object: write [{found[1]!r}]. {_shapes(ended.called)}"
-    return _shapes(ended.called)
-
-
-def _wrong_key(ended: Ended) -> str:
-    return _shapes(ended.called)
+        return f"An answer is an object: write [{found[1]!r}]. {ended.shapes()}"
+    return ended.shapes()
 
 
 def _not_in_the_subset(ended: Ended) -> str:
@@ -112,16 +93,6 @@ def _not_in_the_subset(ended: Ended) -> str:
 
 def _no_host(_ended: Ended) -> str:
     return "A script has no files, network or variables of a system: data comes from call(…) and from inputs."
-
-
-def _unsupported(ended: Ended) -> str:
-    return _no_host(ended) if "not supported in this environment" in ended.message else ""
-
-
-def _shapes(called: Sequence[Called]) -> str:
-    """Return what the tools that were called last have returned, in a sentence each."""
-    shapes = {one.tool_name: _shape(one.value) for one in called[-50:]}
-    return " ".join(f"{name} returned {shape}." for name, shape in list(shapes.items())[-_MAX_SHOWN:] if shape)
 
 
 def _shape(value: Any) -> str:
@@ -142,12 +113,10 @@ _HINTS: Mapping[str, Callable[[Ended], str]] = {
     "ModuleNotFoundError": _missing_module,
     "ImportError": _wrong_member,
     "AttributeError": _wrong_member,
-    "KeyError": _wrong_key,
-    "IndexError": _wrong_key,
-    "TypeError": _wrong_key,
+    **dict.fromkeys(("KeyError", "IndexError", "TypeError"), Ended.shapes),
     "NotImplementedError": _not_in_the_subset,
     "PermissionError": _no_host,
-    "RuntimeError": _unsupported,
+    "RuntimeError": lambda ended: _no_host(ended) if "not supported in this environment" in ended.message else "",
 }
 """Exception of a script → what to change."""
 
@@ -228,16 +197,24 @@ class ScriptCalls:
         pending = [_pending_id(one) for one in values]
         items = {id_: self._later.pop(id_) for id_ in pending if id_ in self._later}
         self._perform(list(items.values()))
-        return [
-            (self._or_error(items[id_]) if keeps_errors else self._value(items[id_])) if id_ in items else value
-            for id_, value in zip(pending, values, strict=True)
-        ]
+        found = []
+        for id_, value in zip(pending, values, strict=True):
+            result = self._value_or_error(items[id_]) if id_ in items else value
+            if isinstance(result, CallError):
+                if not keeps_errors:
+                    raise result
+                result = {"error": {"code": result.code, "message": result.message}}
+            found.append(result)
+        return found
 
     def with_hint(self, error: ScriptError) -> ScriptError:
         """Return an exception of the script with what to change."""
-        called = [Called(item.tool_name, self._value_or_error(item)) for item in self.items if item.answer is not None]
+        called = [(item.tool_name, self._value_or_error(item)) for item in self.items if item.answer is not None]
         modules = {**dict.fromkeys(_source_modules(self.request.catalog), ()), **self.modules}
-        return with_hint(error, called, modules)
+        make = _HINTS.get(str(error.details.get("exception", "")))
+        hint = make(Ended(error.message, called, modules)) if make is not None else ""
+        cached = " Calls that have succeeded are cached." if called else ""
+        return error.changed(next_step=f"{hint.strip() or 'Correct the script and send it again.'}{cached}")
 
     def _open(self, called: ScriptCall) -> Item:
         name, arguments = self._tool_of(called)
@@ -282,10 +259,6 @@ class ScriptCalls:
         if isinstance(value, CallError):
             raise value
         return value
-
-    def _or_error(self, item: Item) -> Any:
-        value = self._value_or_error(item)
-        return {"error": {"code": value.code, "message": value.message}} if isinstance(value, CallError) else value
 
     def _value_or_error(self, item: Item) -> Any:
         if item.error is not None or item.answer is None:

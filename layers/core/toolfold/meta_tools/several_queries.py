@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolfold.catalog import search
 from toolfold.catalog.fit import Fit
 from toolfold.meta_tools import detail_levels, list_request
-from toolfold.meta_tools.arguments import invalid
+from toolfold.meta_tools.arguments import MAX_TOOLS, invalid
 from toolfold.meta_tools.packing import FILL_RATIO, pack
 from toolfold.meta_tools.result import Result, safe_line
 from toolfold.results import tokens
@@ -62,7 +62,7 @@ def list_for_each(catalog: Catalog, request: ListRequest, candidates: frozenset[
                 home.setdefault(position, number)
     best = {group.positions[0] for group in groups if group.fit is Fit.SURE}
     start, budget = request.offset or 0, request.token_budget or TOKENS
-    window = list(home)[start : start + (request.limit or list_request.MAX_TOOLS)]
+    window = list(home)[start : start + (request.limit or MAX_TOOLS)]
     step = "Next: TOOL_CALL the first of each group; TOOL_GET describes the others."
     if not home:
         step = "Next: try other English keywords, or TOOL_LIST() for what there is."

@@ -13,8 +13,6 @@ from toolfold.meta_tools.combination import Combination, Rendering, render_items
 from toolfold.meta_tools.plan import MAX_CALLS, USUAL_PARALLEL, Item, Plan
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact
 
-__all__ = ["tool_batch"]
-
 TOOL = "TOOL_BATCH"
 
 _EXAMPLE = '[{"id": "a", "tool_name": "NAME", "arguments": {…}}, …]'

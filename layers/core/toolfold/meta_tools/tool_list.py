@@ -16,7 +16,7 @@ from toolfold.catalog import search
 from toolfold.catalog.fit import Fit
 from toolfold.catalog.reader import damaged
 from toolfold.meta_tools import detail_levels, list_request
-from toolfold.meta_tools.arguments import invalid
+from toolfold.meta_tools.arguments import MAX_TOOLS, invalid
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
 from toolfold.meta_tools.packing import FILL_RATIO, find_related, pack, render_tool, with_related
 from toolfold.meta_tools.result import MetaRequest, Result, safe_line
@@ -218,7 +218,7 @@ def _page(
     """Return the requested page of ``positions``, within ``token_budget`` or ``default_budget`` tokens."""
     budget = request.token_budget or default_budget
     start = request.offset or 0
-    window = positions[start : start + (request.limit or list_request.MAX_TOOLS)]
+    window = positions[start : start + (request.limit or MAX_TOOLS)]
     if not window:
         step = f"Nothing is left at offset {start:,}: start again with offset 0."
         return _result(catalog, request, _heading(catalog, request, step, 0, matched), [], step, matched=matched)

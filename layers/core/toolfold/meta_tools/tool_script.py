@@ -20,8 +20,6 @@ from toolfold.results import output, tables
 from toolfold.scripts.interpreter import MAX_SCRIPT_BYTES, Output, limit_error
 from toolfold.scripts.values import TooLarge, to_json
 
-__all__ = ["tool_script"]
-
 TOOL = "TOOL_SCRIPT"
 
 _ASK_LESS = "return fewer rows or only figures from the script, or use select in its calls"

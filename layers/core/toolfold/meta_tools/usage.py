@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.meta_tools.result import MetaCall, Result
 
-__all__ = ["usage_of"]
-
 _SAMPLES, _SAMPLE_CHARS = 4, 128
 """Parts of an answer of TOOL_CALL whose tokens are counted: 0.03 ms, and within a tenth on tables."""
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.call import Answer, Call
     from toolfold.results.tables import Document
 
-__all__ = ["Part", "ValueLists", "merge", "plan"]
-
 MAX_PARTS = 50
 """Calls in one. A free key of a data service has some tens of calls a day; a table of more columns is not read."""
 
