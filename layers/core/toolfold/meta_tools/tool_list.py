@@ -9,7 +9,6 @@ import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
@@ -94,8 +93,6 @@ MEDIUM_TOOLS = 2
 LISTED_TOKENS = 4000
 """Default budget of filters without a query: any category of a catalog of hundreds on one page."""
 
-_NO_REMARKS: Mapping[int, str] = MappingProxyType({})
-
 
 def list_tools(request: MetaRequest) -> Result:
     """List tools; of sources with a trouble, their state too."""
@@ -107,11 +104,8 @@ def list_tools(request: MetaRequest) -> Result:
 def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     """List the tools that ``arguments`` ask for.
 
-    Args:
-        catalog: the tools.
-        arguments: those of ``list_request.ARGUMENTS``, all optional. With ``query`` the tools that match come best
-            first, at three detail levels (:mod:`.detail_levels`), those of several requests in groups; with filters
-            alone a line each, in the catalog's order; without any, the whole catalog.
+    With ``query`` the tools that match come best first, at three detail levels (:mod:`.detail_levels`), those of
+    several requests in groups; with filters alone a line each, in the catalog's order; without any, the whole catalog.
 
     Returns:
         ``{"tools": [entry of its level, …], "total", "matched", "returned", "more": {"offset"} or null, "next",
@@ -125,29 +119,191 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         InvalidArguments: see :func:`.parse_list_request`; or the budget is too small for a single tool.
     """
     request = parse_list_request(catalog, arguments)
+    listing = _Listing(catalog, request)
     if request.is_unfiltered:
-        return _whole_catalog(catalog, request)
+        return listing.whole_catalog()
     candidates = request.filters.positions(catalog)
     if request.queries:
         from toolfold.meta_tools.several_queries import list_for_each  # few calls need it
 
         return list_for_each(catalog, request, candidates)
-    return _search(catalog, request, candidates) if request.query else _filter(catalog, request, candidates)
+    return listing.search(candidates) if request.query else listing.filtered(candidates)
 
 
-def _whole_catalog(catalog: Catalog, request: ListRequest) -> Result:
-    """Return every tool in one line, or, for a large catalog, its categories and how to search it."""
-    total = len(catalog)
-    behind = source_lines(catalog)
-    if list_request.is_large(catalog):
-        step = "Next: TOOL_LIST(query) with what you need in English, or TOOL_LIST(category) for the tools of one."
-        text = _join_lines(request.notice, f"{step} {total:,} tools.", *behind, *list_request.summary_lines(catalog))
-        return _result(catalog, request, text, [], step, matched=total)
-    step = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
-    rendered = catalog.memoize("every line", lambda: _every_line(catalog))
-    return _result(
-        catalog, request, _join_lines(request.notice, *behind, catalog.listing), rendered, step, matched=total
-    )
+_COMPARE = "Next: no tool fits closely; compare with TOOL_GET."
+_DESCRIBE = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
+
+
+class _Listing:
+    """The answer to one request."""
+
+    def __init__(self, catalog: Catalog, request: ListRequest) -> None:
+        self._catalog, self._request = catalog, request
+
+    def whole_catalog(self) -> Result:
+        """Return every tool in one line, or, for a large catalog, its categories and how to search it."""
+        catalog, total, behind = self._catalog, len(self._catalog), source_lines(self._catalog)
+        if list_request.is_large(catalog):
+            step = "Next: TOOL_LIST(query) with what you need in English, or TOOL_LIST(category) for the tools of one."
+            text = self._text(f"{step} {total:,} tools.", *behind, *list_request.summary_lines(catalog))
+            return self._result(text, [], step, total)
+        rendered = catalog.memoize("every line", lambda: _every_line(catalog))
+        return self._result(self._text(*behind, catalog.listing), rendered, _DESCRIBE, total)
+
+    def search(self, candidates: frozenset[int] | None) -> Result:
+        """Return the tools that match the query, best first."""
+        catalog, request = self._catalog, self._request
+        found = search.search(catalog, request.query, candidates, is_whole=request.is_paged)
+        if not found.hits:
+            return self._no_match(candidates)
+        hits, ties = found.hits, found.top_ties
+        # A score says less than a measure: the tools of sources without thresholds are described all the same.
+        is_brief = found.fit is Fit.WEAK and any(source.fit for source in catalog.sources)
+        if not request.is_paged:
+            min_score = MIN_RELATIVE_SCORE * hits[0].score
+            hits = tuple(hit for rank, hit in enumerate(hits[:SEARCH_TOOLS]) if hit.score >= min_score or rank < ties)
+
+        def best_level(rank: int) -> int:
+            if request.detail is not None:
+                return detail_levels.LEVELS[request.detail]
+            if is_brief:
+                return detail_levels.MINIMAL
+            if rank < ties:
+                return detail_levels.FULL
+            return detail_levels.MEDIUM if rank < ties + MEDIUM_TOOLS else detail_levels.MINIMAL
+
+        positions, matched, remarks = [hit.position for hit in hits], len(found.hits), dict[int, str]()
+        if catalog.has_relations and not is_brief:
+            remarks = find_related(catalog, positions[:ties], candidates, MEDIUM_TOOLS)
+            positions = with_related(positions, ties, remarks)
+            matched += len(remarks.keys() - {hit.position for hit in found.hits})
+            positions = positions if request.is_paged else positions[:SEARCH_TOOLS]
+        budget = request.token_budget or SEARCH_TOKENS
+        rendered, heading, step = self._page(positions, matched, best_level, budget, found.fit, remarks)
+        if not rendered:
+            return self._result(heading, [], step, matched)
+        # Added up from the tools, which are counted already; the last has no line feed here.
+        *others, last = rendered
+        pieces = tokens.pieces(heading + "\n") + sum(tool.pieces for tool in others) + tokens.pieces(last.text)
+        text = "\n".join([heading, *(tool.text for tool in rendered)])
+        return self._result(text, rendered, step, matched, tokens.with_margin(pieces), found.fit)
+
+    def filtered(self, candidates: frozenset[int] | None) -> Result:
+        """Return the tools that pass the filters, in the catalog's order."""
+        positions = range(len(self._catalog)) if candidates is None else sorted(candidates)
+        if not positions:
+            return self._no_match(candidates)
+        level = detail_levels.LEVELS[self._request.detail or "minimal"]
+        budget = self._request.token_budget or LISTED_TOKENS
+        rendered, heading, step = self._page(positions, len(positions), lambda _rank: level, budget, Fit.SURE, {})
+        if not rendered:
+            return self._result(heading, [], step, len(positions))
+        text = "\n".join([heading, *(tool.text for tool in rendered)])
+        return self._result(self._with_stats(text, budget), rendered, step, len(positions))
+
+    def _page(
+        self,
+        positions: Sequence[int],
+        matched: int,
+        best_level: Callable[[int], int],
+        budget: int,
+        fit: Fit,
+        remarks: Mapping[int, str],
+    ) -> tuple[list[RenderedTool], str, str]:
+        """Return the requested page of ``positions``, within ``budget`` tokens, the lines above it, and the next step.
+
+        ``best_level`` returns the most detailed level allowed for a rank among all that match.
+        """
+        start = self._request.offset or 0
+        window = positions[start : start + (self._request.limit or MAX_TOOLS)]
+        if not window:
+            step = f"Nothing is left at offset {start:,}: start again with offset 0."
+            return [], self._heading(step, 0, matched), step
+        longest_step = _next_step(len(window), only_full=False)
+        heading_cost = tokens.count(self._heading(longest_step, len(window), matched) + "\n")
+        left = int((budget - heading_cost) * FILL_RATIO)
+        rendered = pack(self._catalog, window, lambda rank: best_level(start + rank), left, remarks)
+        if not rendered:
+            line_cost = tokens.count(detail_levels.minimal(self._catalog.summary(window[0]))[1] + "\n")
+            needed = next(
+                more for more in itertools.count(budget) if int((more - heading_cost) * FILL_RATIO) >= line_cost
+            )
+            raise invalid(
+                list_request.TOOL,
+                f"token_budget {budget} is too small for a single tool",
+                f"Send token_budget {needed} or more, or leave it out.",
+                needed=needed,
+            )
+        in_full = sum(detail_levels.name_of(tool.entry) == "full" for tool in rendered)
+        step = _next_step(in_full, only_full=in_full == len(rendered)) if fit is Fit.SURE else _COMPARE
+        return rendered, self._heading(step, len(rendered), matched), step
+
+    def _heading(self, step: str, returned: int, matched: int) -> str:
+        """Return the notice and the line above the tools: the next step, and which part of the matches this page is."""
+        request = self._request
+        following = (request.offset or 0) + returned
+        kind = "matches" if request.query else f"tools, {len(self._catalog):,} in all"
+        more = f"; more with offset {following}" if returned and following < matched else ""
+        ids = () if request.query else request.filters.sources
+        behind = source_lines(self._catalog, ids) if ids else ()
+        return self._text(*behind, f"{step} {returned:,} of {matched:,} {kind}{more}.")
+
+    def _no_match(self, candidates: frozenset[int] | None) -> Result:
+        """Return an answer without tools, which is not an error, and what to try instead."""
+        catalog, request = self._catalog, self._request
+        if not request.query:
+            reason, step = "No tool passes all of the filters.", "Next: leave out one."
+        elif candidates is not None and (elsewhere := len(search.search(catalog, request.query).hits)):
+            reason = "Nothing that passes the filters fits the query."
+            step = f"Next: leave out the filters; without them there are {elsewhere:,} matches."
+        else:
+            reason = f"Nothing among {len(catalog):,} tools fits the query."
+            step = "Next: try other English keywords, or TOOL_LIST() for what there is."
+        text = self._with_stats(self._text(f"{reason} {step}"), request.token_budget or SEARCH_TOKENS)
+        return self._result(text, [], step, 0)
+
+    def _text(self, *lines: str) -> str:
+        """Return the notice and ``lines``."""
+        return "\n".join(line for line in (self._request.notice, *lines) if line)
+
+    def _with_stats(self, text: str, budget: int) -> str:
+        """Append the catalog's categories as far as the budget allows, and its tags when the request named one."""
+        for line in list_request.summary_lines(self._catalog)[: 2 if self._request.filters.tags else 1]:
+            longer = f"{text}\n{line}"
+            if tokens.count(longer) > budget:
+                break
+            text = longer
+        return text
+
+    def _result(
+        self,
+        text: str,
+        rendered: Sequence[RenderedTool],
+        step: str,
+        matched: int,
+        cost: int | None = None,
+        fit: Fit = Fit.NOTHING,
+    ) -> Result:
+        request, catalog = self._request, self._catalog
+        following = (request.offset or 0) + len(rendered)
+        structured = {
+            "tools": [tool.entry for tool in rendered],
+            "total": len(catalog),
+            "matched": matched,
+            "returned": len(rendered),
+            **({"offset": request.offset} if request.offset else {}),
+            "more": {"offset": following} if rendered and following < matched else None,
+            "next": step,
+            "tokens": _count_tokens(text) if cost is None else cost,
+            **({"notice": request.notice} if request.notice else {}),
+        }
+        if request.query:
+            return Result({**structured, "confidence": fit.name.lower()}, text)
+        # A client may show all data to its model: a search has none of what the catalog can be divided by.
+        structured["categories"] = list_request.category_counts(catalog)
+        if request.is_unfiltered or request.filters.tags:
+            structured["tags"] = list_request.tag_counts(catalog)
+        return Result({**structured, "sources": source_entries(catalog, request.filters.sources)}, text)
 
 
 def _every_line(catalog: Catalog) -> list[RenderedTool]:
@@ -163,191 +319,12 @@ def _every_line(catalog: Catalog) -> list[RenderedTool]:
     return rendered
 
 
-def _search(catalog: Catalog, request: ListRequest, candidates: frozenset[int] | None) -> Result:
-    """Return the tools that match the query, best first."""
-    found = search.search(catalog, request.query, candidates, is_whole=request.is_paged)
-    if not found.hits:
-        return _no_match(catalog, request, candidates)
-    hits = found.hits
-    # A score says less than a measure: the tools of sources without thresholds are described all the same.
-    is_brief = found.fit is Fit.WEAK and any(source.fit for source in catalog.sources)
-    if not request.is_paged:
-        min_score = MIN_RELATIVE_SCORE * hits[0].score
-        hits = tuple(
-            hit for rank, hit in enumerate(hits[:SEARCH_TOOLS]) if hit.score >= min_score or rank < found.top_ties
-        )
-
-    def best_level(rank: int) -> int:
-        if request.detail is not None:
-            return detail_levels.LEVELS[request.detail]
-        if is_brief:
-            return detail_levels.MINIMAL
-        if rank < found.top_ties:
-            return detail_levels.FULL
-        return detail_levels.MEDIUM if rank < found.top_ties + MEDIUM_TOOLS else detail_levels.MINIMAL
-
-    positions, matched, remarks = [hit.position for hit in hits], len(found.hits), _NO_REMARKS
-    if catalog.has_relations and not is_brief:
-        remarks = find_related(catalog, positions[: found.top_ties], candidates, MEDIUM_TOOLS)
-        positions = with_related(positions, found.top_ties, remarks)
-        matched += len(remarks.keys() - {hit.position for hit in found.hits})
-        positions = positions if request.is_paged else positions[:SEARCH_TOOLS]
-    return _page(*(catalog, request, positions, matched, best_level, SEARCH_TOKENS), fit=found.fit, remarks=remarks)
-
-
-def _filter(catalog: Catalog, request: ListRequest, candidates: frozenset[int] | None) -> Result:
-    """Return the tools that pass the filters, in the catalog's order."""
-    positions = range(len(catalog)) if candidates is None else sorted(candidates)
-    if not positions:
-        return _no_match(catalog, request, candidates)
-    level = detail_levels.LEVELS[request.detail or "minimal"]
-    return _page(catalog, request, positions, len(positions), lambda _rank: level, LISTED_TOKENS)
-
-
-def _page(
-    catalog: Catalog,
-    request: ListRequest,
-    positions: Sequence[int],
-    matched: int,
-    best_level: Callable[[int], int],
-    default_budget: int,
-    *,
-    fit: Fit = Fit.SURE,
-    remarks: Mapping[int, str] = _NO_REMARKS,
-) -> Result:
-    """Return the requested page of ``positions``, within ``token_budget`` or ``default_budget`` tokens."""
-    budget = request.token_budget or default_budget
-    start = request.offset or 0
-    window = positions[start : start + (request.limit or MAX_TOOLS)]
-    if not window:
-        step = f"Nothing is left at offset {start:,}: start again with offset 0."
-        return _result(catalog, request, _heading(catalog, request, step, 0, matched), [], step, matched=matched)
-    longest_step = _next_step(len(window), only_full=False)
-    heading_cost = tokens.count(_heading(catalog, request, longest_step, len(window), matched) + "\n")
-    rendered = pack(catalog, window, lambda rank: best_level(start + rank), _tool_budget(budget, heading_cost), remarks)
-    if not rendered:
-        raise _budget_too_small(catalog, window[0], budget, heading_cost)
-    in_full = sum(detail_levels.name_of(tool.entry) == "full" for tool in rendered)
-    step = _next_step(in_full, only_full=in_full == len(rendered)) if fit is Fit.SURE else _COMPARE
-    heading = _heading(catalog, request, step, len(rendered), matched)
-    text = _join_lines(heading, *(tool.text for tool in rendered))
-    following = start + len(rendered)
-    next_offset = following if following < matched else None
-    if request.query:
-        # Added up from the tools, which are counted already; the last has no line feed here.
-        *others, last = rendered
-        pieces = tokens.pieces(heading + "\n") + sum(tool.pieces for tool in others) + tokens.pieces(last.text)
-        return _result(
-            *(catalog, request, text, rendered, step),
-            matched=matched,
-            next_offset=next_offset,
-            cost=tokens.with_margin(pieces),
-            fit=fit,
-        )
-    text = _with_stats(catalog, request, text, budget)
-    return _result(catalog, request, text, rendered, step, matched=matched, next_offset=next_offset)
-
-
-_COMPARE = "Next: no tool fits closely; compare with TOOL_GET."
-
-
-def _tool_budget(budget: int, heading_cost: int) -> int:
-    """Return the tokens, counted line by line, that tools may take after the heading."""
-    return int((budget - heading_cost) * FILL_RATIO)
-
-
 def _next_step(in_full: int, *, only_full: bool) -> str:
     """Return the next step, when the first ``in_full`` tools are shown in full; ``only_full``: and no others."""
     if not in_full:
-        return "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
+        return _DESCRIBE
     which = "the first" if in_full == 1 else f"one of the first {in_full}"
     return f"Next: TOOL_CALL {which}" + ("." if only_full else "; TOOL_GET describes the others.")
-
-
-def _heading(catalog: Catalog, request: ListRequest, step: str, returned: int, matched: int) -> str:
-    """Return the notice and the line above the tools: the next step, and which part of the matches this page is."""
-    following = (request.offset or 0) + returned
-    kind = "matches" if request.query else f"tools, {len(catalog):,} in all"
-    more = f"; more with offset {following}" if returned and following < matched else ""
-    ids = () if request.query else request.filters.sources
-    behind = source_lines(catalog, ids) if ids else ()
-    return _join_lines(request.notice, *behind, f"{step} {returned:,} of {matched:,} {kind}{more}.")
-
-
-def _no_match(catalog: Catalog, request: ListRequest, candidates: frozenset[int] | None) -> Result:
-    """Return an answer without tools, which is not an error, and what to try instead."""
-    if not request.query:
-        reason, step = "No tool passes all of the filters.", "Next: leave out one."
-    elif candidates is not None and (elsewhere := len(search.search(catalog, request.query).hits)):
-        reason = "Nothing that passes the filters fits the query."
-        step = f"Next: leave out the filters; without them there are {elsewhere:,} matches."
-    else:
-        reason = f"Nothing among {len(catalog):,} tools fits the query."
-        step = "Next: try other English keywords, or TOOL_LIST() for what there is."
-    text = _with_stats(catalog, request, _join_lines(request.notice, f"{reason} {step}"), SEARCH_TOKENS)
-    return _result(catalog, request, text, [], step, matched=0)
-
-
-def _budget_too_small(catalog: Catalog, position: int, budget: int, heading_cost: int) -> Exception:
-    line_cost = tokens.count(detail_levels.minimal(catalog.summary(position))[1] + "\n")
-    needed = next(more for more in itertools.count(budget) if _tool_budget(more, heading_cost) >= line_cost)
-    return invalid(
-        list_request.TOOL,
-        f"token_budget {budget} is too small for a single tool",
-        f"Send token_budget {needed} or more, or leave it out.",
-        needed=needed,
-    )
-
-
-def _with_stats(catalog: Catalog, request: ListRequest, text: str, default_budget: int) -> str:
-    """Append the catalog's categories as far as the budget allows, and its tags when the request named one."""
-    for line in list_request.summary_lines(catalog)[: 2 if request.filters.tags else 1]:
-        longer = _join_lines(text, line)
-        if tokens.count(longer) > (request.token_budget or default_budget):
-            break
-        text = longer
-    return text
-
-
-def _result(
-    catalog: Catalog,
-    request: ListRequest,
-    text: str,
-    rendered: Sequence[RenderedTool],
-    step: str,
-    *,
-    matched: int,
-    next_offset: int | None = None,
-    cost: int | None = None,
-    fit: Fit = Fit.NOTHING,
-) -> Result:
-    structured = {
-        "tools": [tool.entry for tool in rendered],
-        "total": len(catalog),
-        "matched": matched,
-        "returned": len(rendered),
-        **({"offset": request.offset} if request.offset else {}),
-        "more": None if next_offset is None else {"offset": next_offset},
-        "next": step,
-        "tokens": _count_tokens(text) if cost is None else cost,
-        **({"notice": request.notice} if request.notice else {}),
-        **({"confidence": fit.name.lower()} if request.query else _facets(catalog, request)),
-    }
-    return Result(structured, text)
-
-
-def _facets(catalog: Catalog, request: ListRequest) -> dict[str, Any]:
-    """Return what the catalog can be divided by. A client may show all data to its model: a search has none of it."""
-    has_tags = request.is_unfiltered or request.filters.tags
-    return {
-        "categories": list_request.category_counts(catalog),
-        **({"tags": list_request.tag_counts(catalog)} if has_tags else {}),
-        "sources": source_entries(catalog, request.filters.sources),
-    }
-
-
-def _join_lines(*lines: str) -> str:
-    return "\n".join(line for line in lines if line)
 
 
 @functools.lru_cache(maxsize=8)
