@@ -275,11 +275,7 @@ class SecretProvider:
         self._last_good.clear()
 
     def _refresh(self, reference: str, subject: str) -> None:
-        """Read the key of ``reference``, and report under the name of ``subject`` when that fails.
-
-        Raises:
-            _NoField: the secret is an object without this field.
-        """
+        """Read the key of ``reference``, and report under the name of ``subject`` when that fails."""
         # Powertools compares times of day: a clock that was set back would keep a key for too long.
         now = time.time()
         clock_set_back, self._last_call_at = now < self._last_call_at, now

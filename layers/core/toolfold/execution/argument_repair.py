@@ -140,11 +140,7 @@ class _Repair:
             return False
 
     def _read(self, name: str, value: Any) -> tuple[Any, bool]:
-        """Return ``value`` as the parameter takes it, and whether a note states it; ``value`` where it cannot.
-
-        Raises:
-            _Refused: it has two meanings, or names a company where a ticker is wanted.
-        """
+        """Return ``value`` as the parameter takes it, and whether a note states it; ``value`` where it cannot."""
         if isinstance(value, list) and len(value) > _MAX_ITEMS:
             return value, False
         if self._validator.accepts(name, value):
@@ -204,11 +200,7 @@ class _Repair:
                 yield Proposal(text, says_less or readings[0].is_relative)
 
     def _refuse_date(self, name: str, value: Any, bound: Bound) -> None:
-        """Refuse a date with two readings, one without the day that is needed, or one after the end of its month.
-
-        Raises:
-            _Refused: it is one.
-        """
+        """Refuse a date with two readings, one without the day that is needed, or one after the end of its month."""
         readings = parse_date(value, self._today)
         if (wrong := impossible_date(value)) and (nearest := parse_date(wrong.nearest)):
             spelled = self._spelled(name, nearest[0], "")

@@ -381,11 +381,7 @@ def _parsed(call: Call, response: CallResult) -> ParsedAnswer:
 
 
 def _blocks(call: Call, response: CallResult) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
-    """Return the further content blocks of a response, without the keys of the call, and notes on what they lack.
-
-    Raises:
-        AnswerTooLarge: a Lambda function cannot return them.
-    """
+    """Return the further content blocks of a response, without the keys of the call, and notes on what they lack."""
     import json
 
     from toolfold.results.preview import MAX_BLOCK_CHARS as MAX_CHARS

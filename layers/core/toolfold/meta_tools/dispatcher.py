@@ -272,12 +272,7 @@ def _encode(shown: list[dict[str, Any]]) -> bytes:
 
 
 def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
-    """Return the call in the documented form.
-
-    Raises:
-        InvalidArguments: an argument has no place, or two contradict each other.
-        ToolNotFound: TOOL_CALL was called with a name that no tool has.
-    """
+    """Return the call in the documented form."""
     from toolfold.meta_tools.arguments import MAX_ARGUMENTS, arguments_of
 
     known = arguments_of(name)
@@ -300,11 +295,7 @@ def _switched_off(tool: str, off: Collection[str]) -> ToolNotExposed:
 
 
 def _check_unicode(name: str, arguments: Mapping[str, Any]) -> None:
-    """Raise an error for half of a surrogate pair, anywhere in the arguments: it can be neither sent nor repeated.
-
-    Raises:
-        InvalidArguments: the arguments have one.
-    """
+    """Raise an error for half of a surrogate pair, anywhere in the arguments: it can be neither sent nor repeated."""
     try:
         json.dumps(arguments, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -85,11 +85,7 @@ def _subcommand(arguments: Mapping[str, Any]) -> str:
 
 
 def _source(catalog: Catalog, kind: str, arguments: Mapping[str, Any], *keys: str) -> str | None:
-    """Return the id of the source that is named, by id or title; None where none is.
-
-    Raises:
-        InvalidArguments: There is no such source.
-    """
+    """Return the id of the source that is named, by id or title; None where none is."""
     given = _given(arguments, (*keys, *_SERVER_KEYS))
     if given is None:
         return None
@@ -104,12 +100,7 @@ def _source(catalog: Catalog, kind: str, arguments: Mapping[str, Any], *keys: st
 
 
 def _tool(catalog: Catalog, kind: str, source: str | None, given: Any) -> str:
-    """Return the name of a tool, which may be given without its source.
-
-    Raises:
-        InvalidArguments: None is given.
-        ToolNotFound: There is no such tool.
-    """
+    """Return the name of a tool, which may be given without its source."""
     of_source = {"source": source} if source else {}
     if not isinstance(given, str):
         following = next_call("TOOL_LIST", of_source)

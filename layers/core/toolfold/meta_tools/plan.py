@@ -286,11 +286,7 @@ class Plan:
         return opened
 
     def _read(self, arguments: Mapping[str, Any]) -> _Opened:
-        """Return what a TOOL_CALL in the documented form calls.
-
-        Raises:
-            CallError: no tool has the name, or an option cannot be used.
-        """
+        """Return what a TOOL_CALL in the documented form calls."""
         catalog = self.request.catalog
         tool = catalog.called_tool(arguments["tool_name"])
         if tool is None:
@@ -313,11 +309,7 @@ class Plan:
         return item.given
 
     def _take(self, count: int) -> None:
-        """Count requests.
-
-        Raises:
-            InvalidArguments: there are more than one request may make.
-        """
+        """Count requests."""
         if self._count + count > MAX_CALLS:
             self.is_full = True
             raise InvalidArguments(

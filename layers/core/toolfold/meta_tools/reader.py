@@ -299,11 +299,7 @@ def _read_paging(read: dict[str, Any], given: Mapping[str, Any], unknown: Sequen
 
 
 def _name_in_query(catalog: Catalog, given: Mapping[str, Any]) -> str:
-    """Return the name of a tool that a TOOL_GET without ``tool_name`` has as ``query``.
-
-    Raises:
-        InvalidArguments: it has none; the next step is TOOL_LIST with its arguments.
-    """
+    """Return the name of a tool that a TOOL_GET without ``tool_name`` has as ``query``."""
     renamed = {_own_name("TOOL_LIST", key): value for key, value in given.items()}
     query = renamed.get("query")
     if isinstance(query, str) and (found := find_name(catalog, query)) is not None:

@@ -227,11 +227,7 @@ class ScriptCalls:
         return item
 
     def _tool_of(self, called: ScriptCall) -> tuple[str, dict[str, Any]]:
-        """Return the name of the tool that a script calls, and its arguments.
-
-        Raises:
-            CallError: the function is not one of a script, or the arguments cannot be sent.
-        """
+        """Return the name of the tool that a script calls, and its arguments."""
         module, _, function = called.function.rpartition(".")
         args, arguments = list(called.args), own_arguments(called)
         if module:
@@ -267,11 +263,7 @@ class ScriptCalls:
 
 
 def _named_tool(args: list[Any], arguments: dict[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
-    """Return the tool that ``call`` names, and its arguments; they may have the form of a TOOL_CALL.
-
-    Raises:
-        InvalidArguments: no tool is named.
-    """
+    """Return the tool that ``call`` names, and its arguments; they may have the form of a TOOL_CALL."""
     if len(args) == 1 and isinstance(args[0], dict) and isinstance(args[0].get("tool_name"), str):
         args, arguments = [], {**args[0], **arguments}
     if not args and isinstance(arguments.get("tool_name"), str):
@@ -316,11 +308,7 @@ def _functions_of(catalog: Catalog, source: str) -> Mapping[str, str]:
 
 
 def _positional(catalog: Catalog, name: str, args: list[Any]) -> dict[str, Any]:
-    """Return positional arguments under the names of the tool's parameters: the required ones first.
-
-    Raises:
-        InvalidArguments: there are more than it has parameters.
-    """
+    """Return positional arguments under the names of the tool's parameters: the required ones first."""
     tool = catalog.get(find_name(catalog, name) or name)
     if tool is None:
         return {}
@@ -332,11 +320,7 @@ def _positional(catalog: Catalog, name: str, args: list[Any]) -> dict[str, Any]:
 
 
 def _sendable(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments as JSON.
-
-    Raises:
-        InvalidArguments: one has no such form, or is too large.
-    """
+    """Return arguments as JSON."""
     try:
         found = to_json(dict(arguments))
         json.dumps(found, ensure_ascii=False).encode()

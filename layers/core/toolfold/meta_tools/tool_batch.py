@@ -77,11 +77,7 @@ def tool_batch(request: MetaRequest) -> Result:
 
 
 def _read(arguments: Mapping[str, Any]) -> BatchRequest:
-    """Return the batch.
-
-    Raises:
-        InvalidArguments: it cannot be read.
-    """
+    """Return the batch."""
     items = read_items(TOOL, "calls", arguments.get("calls"), MAX_CALLS, _EXAMPLE)
     stop = bool(read_value(TOOL, arguments, "stop_on_error"))
     most = read_value(TOOL, arguments, "max_parallel") or USUAL_PARALLEL
@@ -89,11 +85,7 @@ def _read(arguments: Mapping[str, Any]) -> BatchRequest:
 
 
 def _with_ids(items: Sequence[Any]) -> dict[str, Any]:
-    """Return each call under its id; one without an id gets ``c1``, ``c2``, … by its position.
-
-    Raises:
-        InvalidArguments: an id is not a short text, or is given twice.
-    """
+    """Return each call under its id; one without an id gets ``c1``, ``c2``, … by its position."""
     given = [dict(item) if isinstance(item, dict) else item for item in items]
     ids = [own_option(item, ("id", "as", "key", "label")) if isinstance(item, dict) else "" for item in given]
     known = [id_ for id_ in ids if id_]

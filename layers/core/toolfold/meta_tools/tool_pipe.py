@@ -119,11 +119,7 @@ def _object(item: Any, position: int) -> dict[str, Any]:
 
 
 def _names(given: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Remove the name of each step, and return name → index.
-
-    Raises:
-        InvalidArguments: a name is not an identifier, is ``prev``, or is given twice.
-    """
+    """Remove the name of each step, and return name → index."""
     names: dict[str, int] = {}
     for position, item in enumerate(given):
         name = own_option(item, ("as", "id", "key", "label"))
@@ -187,11 +183,7 @@ def _read_join(item: Mapping[str, Any], names: Mapping[str, int], position: int,
 
 
 def _check_literals(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """Check the arguments that have no reference, the others being taken for those of the tool's example.
-
-    Raises:
-        InvalidArguments: one of them cannot work.
-    """
+    """Check the arguments that have no reference, the others being taken for those of the tool's example."""
     referring = {name for name, value in arguments.items() if has_reference(value)}
     given = {
         name: tool.example.get(name) if name in referring else replace_references(value, lambda text: text)

@@ -120,11 +120,7 @@ def plan(call: Call, arguments: Mapping[str, Any]) -> tuple[ValueLists | None, M
 
 
 def _items(validator: ArgumentValidator, name: str, value: Any) -> tuple[str, list[Any]] | None:
-    """Return the parameter that ``name`` means and the values in ``value``; None for a single value.
-
-    Raises:
-        InvalidArguments: a list is empty or has lists in it.
-    """
+    """Return the parameter that ``name`` means and the values in ``value``; None for a single value."""
     if not isinstance(value, list):
         return None
     target = _target(validator, name, value[0] if value else "")
@@ -164,11 +160,7 @@ def _target(validator: ArgumentValidator, name: str, item: Any) -> str | None:
 
 
 def _refuse_writes(tool: Tool) -> None:
-    """Refuse lists for a tool whose calls are made one by one: writes that fail in the middle cannot be repeated.
-
-    Raises:
-        InvalidArguments: it does more than read, or each of its calls needs approval.
-    """
+    """Refuse lists for a tool whose calls are made one by one: writes that fail in the middle cannot be repeated."""
     step = "Make one call for each value; nothing was sent."
     if tool.effect != "read":
         raise InvalidArguments(f"{tool.name} does more than read, and takes one value for each parameter.", step)
@@ -226,9 +218,6 @@ def _combined(call: Call, lists: ValueLists, parts: Sequence[LabelledDocument]) 
 
     The rows are under each other, and each answer is a partition of them. A name that only the table side by side has
     (``10year``, ``AAPL_close``) means that table.
-
-    Raises:
-        InvalidSelect: it fits neither.
     """
     budget, today, varied = call.budget, call.executor.today(), lists.varied
     selection = call.options.select if call.is_part else None
