@@ -32,6 +32,7 @@ _MAX_CALL_CHARS = 400
 _NOTHING = frozenset({"None", "none", "null", "Null", "undefined", "NaN"})
 """What programs print for no value. In capitals each of them can be a ticker, as NAN is."""
 
+_A_DAY_OR_MORE = ("daily", "weekly", "monthly", "DAILY", "WEEKLY", "MONTHLY")
 _NOT_READ = "is not a parameter of this tool"
 
 
@@ -313,7 +314,7 @@ class _Repair:
     def _month_of(self, hint: str, known: Mapping[str, Any]) -> dict[str, str]:
         """Return the month that a period is in, for a tool of short bars that is called for a month."""
         dates = re.findall(r"\d{4}-\d{2}-\d{2}", hint)
-        if len(dates) != 2 or dates[0][:7] != dates[1][:7] or any(map(_is_a_day_or_more, known.values())):
+        if len(dates) != 2 or dates[0][:7] != dates[1][:7] or any(value in _A_DAY_OR_MORE for value in known.values()):
             return {}
         takes = self._validator.accepts
         months = [
@@ -322,10 +323,6 @@ class _Repair:
             if name not in known and takes(name, dates[0][:7]) and not takes(name, dates[0]) and not takes(name, "x")
         ]
         return {months[0]: dates[0][:7]} if len(months) == 1 else {}
-
-
-def _is_a_day_or_more(value: Any) -> bool:
-    return value in ("daily", "weekly", "monthly", "DAILY", "WEEKLY", "MONTHLY")
 
 
 def _shown(value: Any) -> str:

@@ -112,8 +112,13 @@ class CallResources:
     @made_once
     def client_limits(self) -> ClientLimits:
         """What counts the calls of each caller."""
+
+        def report(_reason: str) -> None:
+            if self.on_failure is not None:
+                self.on_failure(LIMITS_UNAVAILABLE)
+
         shared = create_shared_store(
-            self.settings, self.clock.monotonic, self.aws, name="Limits of callers", on_failure=self._report_limits
+            self.settings, self.clock.monotonic, self.aws, name="Limits of callers", on_failure=report
         )
         return ClientLimits(self.settings, shared, self.clock)
 
@@ -148,7 +153,3 @@ class CallResources:
     def audit_log(self) -> AuditLog:
         """What logs each call."""
         return AuditLog(self.settings, self.clock.now)
-
-    def _report_limits(self, _reason: str) -> None:
-        if self.on_failure is not None:
-            self.on_failure(LIMITS_UNAVAILABLE)

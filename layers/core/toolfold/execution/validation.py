@@ -331,11 +331,10 @@ def _levels(value: Any) -> Iterator[list[Any]]:
     level = [value]
     while level:
         yield level
-        level = [inner for outer in level if isinstance(outer, dict | list) for inner in _inside(outer)]
-
-
-def _inside(value: dict[str, Any] | list[Any]) -> Any:
-    return value.values() if isinstance(value, dict) else value
+        nested = [
+            outer.values() if isinstance(outer, dict) else outer for outer in level if isinstance(outer, dict | list)
+        ]
+        level = [inner for values in nested for inner in values]
 
 
 def _nesting(value: Any, most: int) -> int:

@@ -7,7 +7,7 @@ them, unless the caller gave the argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
@@ -183,21 +183,16 @@ def used_note(gap: Gap) -> str:
 def lacking_note(tool: Tool, arguments: Mapping[str, Any], gap: Gap, failure: CallError | None = None) -> str:
     """Return the note on an answer that lacks something, with what would help."""
     if failure is not None:
-        reason = (
-            "this key's plan does not include it" if isinstance(failure, PremiumOnly) else f"failed: {failure.code}"
-        )
-        return " ".join([gap.note, f"{_arguments(gap.complete)} has more, but {reason}.", *_free_tool(tool, failure)])
+        is_plan = isinstance(failure, PremiumOnly)
+        reason = "this key's plan does not include it" if is_plan else f"failed: {failure.code}"
+        free = tool.hints.get("free_instead") if is_plan else None
+        is_free = f" {free['tool']} is free." if free else ""
+        return f"{gap.note} {_arguments(gap.complete)} has more, but {reason}.{is_free}"
     others = gap.complete
     if not others and gap.kind in (GapKind.BEGINNING, GapKind.ROWS, GapKind.RESOLUTION):  # given another value
         hints = tool.hints.get("finest" if gap.kind is GapKind.RESOLUTION else "complete", {}).items()
         others = {name: value for name, value in hints if arguments.get(name, value) != value}
     return f"{gap.note} {_arguments(others)} has more." if others else gap.note
-
-
-def _free_tool(tool: Tool, failure: CallError) -> Iterator[str]:
-    free = tool.hints.get("free_instead")
-    if free and isinstance(failure, PremiumOnly):
-        yield f"{free['tool']} is free."
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:

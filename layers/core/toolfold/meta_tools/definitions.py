@@ -158,9 +158,10 @@ def _listing_and_calling(catalog: Catalog | None) -> list[dict[str, Any]]:
     if has_writes(catalog):
         hints = {**_effect_hints(catalog.counts("effect")), "openWorldHint": True}
         found[2] = {**tool_call, "description": _READS}
-        found.append(
-            {**tool_call, **_WRITE, "inputSchema": _write_schema(tool_call["inputSchema"]), "annotations": hints}
-        )
+        # What a call that changes data answers is short, and never cached.
+        schema = tool_call["inputSchema"]
+        kept = {name: rule for name, rule in schema["properties"].items() if name in _OF_WRITES}
+        found.append({**tool_call, **_WRITE, "inputSchema": {**schema, "properties": kept}, "annotations": hints})
     return found
 
 
@@ -171,12 +172,6 @@ def _behind(catalog: Catalog) -> str:
     titles = [source.title for source in catalog.sources]
     more = f" and {len(titles) - _MOST_SOURCES} more" if len(titles) > _MOST_SOURCES else ""
     return f"Behind it: {', '.join(titles[:_MOST_SOURCES])}{more}."
-
-
-def _write_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call that changes data: what it answers is short, and never cached."""
-    kept = {name: rule for name, rule in schema["properties"].items() if name in _OF_WRITES}
-    return {**schema, "properties": kept}
 
 
 def has_writes(catalog: Catalog) -> bool:

@@ -368,13 +368,10 @@ def _success(request: MetaRequest, run: _Run, max_tokens: int) -> Result:
     answer = item.answer
     budget = WorkBudget(run.calls.budget.deadline)
     rendered = output.render_document(answer.document, options, answer.status, budget, answer.size)
-    figures = {} if item.call is None else metadata(item.call, rendered.structured, _use(steps), item.elapsed_s)
+    use = sum((one.answer.use for one in steps if one.answer is not None), NO_USE)
+    figures = {} if item.call is None else metadata(item.call, rendered.structured, use, item.elapsed_s)
     entries = [_entry(status_of(one, None), one) for one in steps]
     return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=answer.blocks)
-
-
-def _use(steps: Sequence[Item]) -> Any:
-    return sum((item.answer.use for item in steps if item.answer is not None), NO_USE)
 
 
 def _entry(entry: Mapping[str, Any], item: Item) -> dict[str, Any]:
