@@ -250,7 +250,7 @@ def test_periods_become_a_select(arguments: dict[str, Any], select: str) -> None
 
 def test_names_of_companies_are_told_from_tickers() -> None:
     words = ["Ibm", "googl", "GOOGL", "Tsla", "Apple", "AT&T", "microsoft", "BTC/USD", "McDonald's", "A" * 300, ""]
-    found = [ticker and ticker.text for ticker in (parse_ticker(word, {}) for word in words)]
+    found = [ticker and ticker.value for ticker in (parse_ticker(word, {}) for word in words)]
     assert found == ["IBM", "GOOGL", "GOOGL", "TSLA", None, None, None, "BTCUSD", None, "A" * 300, ""]
 
 

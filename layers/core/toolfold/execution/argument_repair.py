@@ -79,9 +79,9 @@ def resolve(validator: Validator, arguments: Mapping[str, Any]) -> ResolvedArgum
 class _Refused(Exception):
     """A value that has two meanings, or one that cannot be sent."""
 
-    def __init__(self, problem: Problem, next_step: Text | None = None) -> None:
-        super().__init__(problem["problem"])
-        self.problem, self.next_step = problem, next_step
+    def __init__(self, name: str, problem: str, expected: str, next_step: Text | None = None) -> None:
+        super().__init__(problem)
+        self.problem, self.next_step = Problem(parameter=name, problem=problem, expected=expected), next_step
 
 
 class _Repair:
@@ -203,15 +203,14 @@ class _Repair:
     def _refuse_date(self, name: str, value: Any, bound: Bound) -> None:
         """Refuse a date with two readings, one without the day that is needed, or one after the end of its month."""
         readings = parse_date(value, self._today)
-        if (wrong := impossible_date(value)) and (nearest := parse_date(wrong.nearest)):
-            spelled = self._spelled(name, nearest[0], "")
-            if spelled:
-                raise _Refused(Problem(parameter=name, problem=f"{quote(value)} {wrong.problem}", expected=spelled))
+        wrong = impossible_date(value)
+        nearest = parse_date(wrong.nearest) if wrong else []
+        if wrong and nearest and (spelled := self._spelled(name, nearest[0], "")):
+            raise _Refused(name, f"{quote(value)} {wrong.problem}", spelled)
         bounds: tuple[Bound, ...] = (bound,) if len(readings) > 1 else ("start", "end")
         found = [self._spelled(name, reading, one) for reading in readings for one in bounds]
         if len(found) == 2 and all(found):
-            text = f"{quote(value)} can be read in two ways"
-            raise _Refused(Problem(parameter=name, problem=text, expected=" or ".join(found)))
+            raise _Refused(name, f"{quote(value)} can be read in two ways", " or ".join(found))
 
     def _spelled(self, name: str, reading: Reading, bound: Bound) -> str:
         texts = (text for text, _ in spellings(reading, bound))
@@ -234,18 +233,13 @@ class _Repair:
             if self._validator.accepts(name, [item]):
                 found = Proposal(item, False)
             if found is None:
-                self._refuse_date_item(name, item, bound)
+                texts = [next((text for text, _ in spellings(one, bound)), "") for one in parse_date(item, self._today)]
+                if len(texts) > 1:
+                    raise _Refused(name, f"{quote(item)} can be read in two ways", " or ".join(texts))
                 return value, False
             read.append(found.value)
             is_noted = is_noted or found.is_noted
         return read, is_noted
-
-    def _refuse_date_item(self, name: str, item: Any, bound: Bound) -> None:
-        readings = parse_date(item, self._today)
-        texts = [next((text for text, _ in spellings(one, bound)), "") for one in readings]
-        if len(texts) > 1:
-            text = f"{quote(item)} can be read in two ways"
-            raise _Refused(Problem(parameter=name, problem=text, expected=" or ".join(texts)))
 
     def _tickers(self, name: str, value: str) -> tuple[str, bool]:
         if self._validator.ticker_patterns[name].fullmatch(value):
@@ -254,35 +248,26 @@ class _Repair:
         separator = self._validator.separator(name)
         if not separator and (listed := argument_values.listed_values(value)):
             text = f"{quote(value)} is a text of several values"
-            raise _Refused(Problem(parameter=name, problem=text, expected=f"a list, as in {json.dumps(listed)}"))
-        parts = value.split(separator) if separator else [value]
-        read: list[str] = []
-        is_noted = False
+            raise _Refused(name, text, f"a list, as in {json.dumps(listed)}")
+        read: list[Proposal] = []
         words = self._other_words(name)
-        for part in parts:
+        for part in value.split(separator) if separator else [value]:
             if part.strip() in _NOTHING:
                 expected = describe_expected(self._properties[name], self._schema)
-                raise _Refused(Problem(parameter=name, problem=f"{quote(part)} stands for no value", expected=expected))
-            if meant := next(self._words(part, words), None):
-                read.append(meant.value)
-                is_noted = True
-                continue
-            ticker = argument_values.parse_ticker(part, rules)
-            if ticker is None:
+                raise _Refused(name, f"{quote(part)} stands for no value", expected)
+            meant = next(self._words(part, words), None) or argument_values.parse_ticker(part, rules)
+            if meant is None:
                 raise self._company(name, part.strip())
-            read.append(ticker.text)
-            is_noted = is_noted or ticker.is_noted
-        return (separator or "").join(read), is_noted
+            read.append(meant)
+        return separator.join(one.value for one in read), any(one.is_noted for one in read)
 
     def _company(self, name: str, value: str) -> _Refused:
+        finder, call = self._forms.get("found_by", {}).get(name), None
+        if finder:
+            call = next_call(finder["tool"], {finder["parameter"]: value[:60]} if finder.get("parameter") else {})
         expected = describe_expected(self._properties[name], self._schema)
-        problem = Problem(parameter=name, problem=f"{quote(value)} is a name, not a code", expected=expected)
-        finder = self._forms.get("found_by", {}).get(name)
-        if not finder:
-            return _Refused(problem)
-        arguments = {finder["parameter"]: value[:60]} if finder.get("parameter") else {}
-        call = next_call(finder["tool"], arguments)
-        return _Refused(problem, None if call is None else CALL_FIRST.filled(step=call, name=name))
+        step = None if call is None else CALL_FIRST.filled(step=call, name=name)
+        return _Refused(name, f"{quote(value)} is a name, not a code", expected, step)
 
     def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> tuple[list[Problem], Text | None]:
         """Name the ``select`` that serves arguments which ask for a period, a number of rows, or columns."""

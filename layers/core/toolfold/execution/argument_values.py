@@ -184,13 +184,6 @@ _CURRENCIES = frozenset({
 """Codes of ISO 4217, and two coins that stand for the dollar, by which ``EURUSD`` is known to be a pair."""
 
 
-class Ticker(NamedTuple):
-    """A ticker as the source writes it, and whether a reader may doubt the reading."""
-
-    text: str
-    is_noted: bool
-
-
 def canonical_pattern(rules: Mapping[str, Any], separator: str = "") -> re.Pattern[str]:
     """Return what a ticker, or a list of them, matches that is already as the source writes it."""
     end = f"(?:{re.escape(separator)}|$)" if separator else "$"
@@ -200,14 +193,14 @@ def canonical_pattern(rules: Mapping[str, Any], separator: str = "") -> re.Patte
     return re.compile(rf"{one}(?:{re.escape(separator)}{one})*" if separator else one)
 
 
-def parse_ticker(text: str, rules: Mapping[str, Any]) -> Ticker | None:
+def parse_ticker(text: str, rules: Mapping[str, Any]) -> Proposal | None:
     """Return ``text`` as the source writes a ticker, or None for what looks like the name of a company."""
     given = " ".join(_INVISIBLE.sub("", text).split()).strip("\"'`")
     if not given or len(given) > _MAX_TICKER_CHARS:
-        return Ticker(text, False)
+        return Proposal(text, False)
     prefixes, suffixes = rules.get("prefixes", {}), rules.get("suffixes", {})
     if match := _IN_BRACKETS.fullmatch(given) or _NAMED_AFTER.fullmatch(given):
-        return Ticker(match["ticker"], True)
+        return Proposal(match["ticker"], True)
     given = given.removeprefix("$")
     before, colon, after = (part.strip() for part in given.partition(":"))
     if colon:
@@ -215,7 +208,7 @@ def parse_ticker(text: str, rules: Mapping[str, Any]) -> Ticker | None:
             return _at_venue(after, prefixes[before.upper()])
         if after.upper() in prefixes:
             return _at_venue(before, prefixes[after.upper()])
-        return Ticker(given.upper(), False)
+        return Proposal(given.upper(), False)
     if (match := _TERMINAL.fullmatch(given)) and match["venue"].upper() in suffixes:
         return _at_venue(match["ticker"], suffixes[match["venue"].upper()])
     name, dot, venue = given.rpartition(".")
@@ -223,17 +216,17 @@ def parse_ticker(text: str, rules: Mapping[str, Any]) -> Ticker | None:
         return _at_venue(name, suffixes[venue.upper()])
     base, slash, quote = given.partition("/")
     if slash and quote.upper() in _CURRENCIES:
-        return Ticker(f"{base}{quote}".upper(), False)
+        return Proposal(f"{base}{quote}".upper(), False)
     is_name = " " in given or "&" in given or "'" in given or bool(_NAME.fullmatch(given))
     is_long = given.isalpha() and not given.isupper() and len(given) > _MAX_TICKER_LETTERS
-    return None if is_name or is_long else Ticker(given.upper(), False)
+    return None if is_name or is_long else Proposal(given.upper(), False)
 
 
-def _at_venue(ticker: str, suffix: str) -> Ticker:
+def _at_venue(ticker: str, suffix: str) -> Proposal:
     ticker = ticker.upper()
     if not suffix:
-        return Ticker(ticker, False)
-    return Ticker(ticker if ticker.endswith(f".{suffix}") else f"{ticker}.{suffix}", True)
+        return Proposal(ticker, False)
+    return Proposal(ticker if ticker.endswith(f".{suffix}") else f"{ticker}.{suffix}", True)
 
 
 def parse_pair(value: Any) -> tuple[str, str] | None:
