@@ -57,34 +57,50 @@ def resolve_api_key(
     auth = source.auth
     if auth is None or need == "none":
         return ""
-    if need == "optional":
-        try:
-            return resolve_api_key(
-                source, credentials, secrets, environment, is_only_one=is_only_one, uses_own=uses_own
-            )
-        except AuthRequired:
-            return ""
-    if auth.caller_key and (callers := _callers_key(source, credentials, is_only_one)):
-        return callers
     variables = os.environ if environment is None else environment
     own = variables.get(auth.environment, "").strip()
-    if (own or secrets.source_keys) and not uses_own:
-        raise _not_for_all(source, auth, credentials.unused, is_only_one)
+    try:
+        if auth.caller_key and (callers := _callers_key(source, credentials, is_only_one)):
+            return callers
+        if (own or secrets.source_keys) and not uses_own:
+            header = _header_of_keys(source, credentials.unused, is_only_one)
+            raise AuthRequired(
+                f"{source.title} needs an API key, and the one that is set up here is not for all callers.",
+                SEND_OTHER_KEY.filled(header=header) if auth.caller_key else ALLOW_KEY,
+            )
+        own = _operator_key(source, auth, own, secrets)
+        if not own:
+            no_key = f"{_NO_KEY}: TOOLFOLD_SOURCE_KEYS has none for {source.id}" if secrets.source_keys else _NO_KEY
+            raise _missing(source, auth, credentials.unused, is_only_one, no_key)
+        return own
+    except AuthRequired:
+        if need == "optional":
+            return ""
+        raise
+
+
+def _operator_key(source: Source, auth: Auth, own: str, secrets: SecretProvider) -> str:
+    """Return the key of the deployment, which ``own`` is or refers to; empty where it has none for the source."""
     if not is_possible_key(own):
-        raise _malformed(source, auth)
-    if own.startswith(_REFERENCE_PREFIXES):
-        own = secrets.get_secret(own, is_database=source.kind == "sql")
-        if not own or not is_possible_key(own):
-            raise _unreadable(source, auth)
-    elif not own:
-        stored = secrets.source_key(source.id, is_database=source.kind == "sql")
-        if stored is None or not is_possible_key(stored):
-            raise _unreadable(source, auth)
-        own = stored
-    if not own:
-        no_key = f"{_NO_KEY}: TOOLFOLD_SOURCE_KEYS has none for {source.id}" if secrets.source_keys else _NO_KEY
-        raise _missing(source, auth, credentials.unused, is_only_one, no_key)
-    return own
+        raise AuthRequired(
+            f"The key that is set up here for {source.title} cannot be sent.",
+            CORRECT_KEY.filled(variable=auth.environment, most=MAX_KEY_CHARACTERS),
+        )
+    if own and not own.startswith(_REFERENCE_PREFIXES):
+        return own
+    is_database = source.kind == "sql"
+    found = (
+        secrets.get_secret(own, is_database=is_database)
+        if own
+        else secrets.source_key(source.id, is_database=is_database)
+    )
+    if found is None or not is_possible_key(found) or (own and not found):
+        instead = f"; or send a key in {header_for(source.id)}" if auth.caller_key else ""
+        raise AuthRequired(
+            f"The key that is set up here for {source.title} cannot be read at the moment.",
+            READ_KEY.filled(instead=instead),
+        )
+    return found
 
 
 def _callers_key(source: Source, credentials: RequestCredentials, is_only_one: bool) -> str:
@@ -124,28 +140,6 @@ def known_operator_key(source: Source, secrets: SecretProvider, environment: Map
     elif own.startswith(_REFERENCE_PREFIXES):
         own = secrets.last_read(own)
     return own if is_possible_key(own) else ""
-
-
-def _unreadable(source: Source, auth: Auth) -> AuthRequired:
-    instead = f"; or send a key in {header_for(source.id)}" if auth.caller_key else ""
-    return AuthRequired(
-        f"The key that is set up here for {source.title} cannot be read at the moment.",
-        READ_KEY.filled(instead=instead),
-    )
-
-
-def _malformed(source: Source, auth: Auth) -> AuthRequired:
-    return AuthRequired(
-        f"The key that is set up here for {source.title} cannot be sent.",
-        CORRECT_KEY.filled(variable=auth.environment, most=MAX_KEY_CHARACTERS),
-    )
-
-
-def _not_for_all(source: Source, auth: Auth, unused: str, is_only_one: bool) -> AuthRequired:
-    return AuthRequired(
-        f"{source.title} needs an API key, and the one that is set up here is not for all callers.",
-        SEND_OTHER_KEY.filled(header=_header_of_keys(source, unused, is_only_one)) if auth.caller_key else ALLOW_KEY,
-    )
 
 
 def _header_of_keys(source: Source, unused: str, is_only_one: bool) -> str:
