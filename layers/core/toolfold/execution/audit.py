@@ -253,7 +253,9 @@ class AuditLog:
 
         Never raises: a file that cannot be written is reported, and stops no call.
         """
-        tool, key = call.tool, self._hash_key()
+        # The salt of the deployment, the secret of this user, or one of this process.
+        self._key = self._key or self._settings.key_salt.encode(errors="surrogatepass") or self._own_key()
+        tool, key = call.tool, self._key
         principal, arguments = principal_id(call.credentials, key), _hash(key, tool, call.arguments)
         caller = {"principal": principal, "profile": call.credentials.profile}
         changes = {"effect": tool.effect, "arguments": arguments}
@@ -264,12 +266,6 @@ class AuditLog:
             at = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             outcome = {"code": call.log.code, "approval": call.approval_id}
             self._file.append({"time": at, "kind": "audit", **caller, "tool": tool.name, **changes, **outcome})
-
-    def _hash_key(self) -> bytes:
-        """Return the key of the hashes: the salt of the deployment, the secret of this user, or one of this process."""
-        if not self._key:
-            self._key = self._settings.key_salt.encode(errors="surrogatepass") or self._own_key()
-        return self._key
 
     def _own_key(self) -> bytes:
         if self._file is not None:

@@ -184,7 +184,10 @@ class ScriptCalls:
             self._later[id_] = item
             return {_PENDING: id_} if place.is_gathered else LATER
         self._perform([item])
-        return self._value(item)
+        value = self._value_or_error(item)
+        if isinstance(value, CallError):
+            raise value
+        return value
 
     def settle(self, ids: Collection[int]) -> Mapping[int, Any]:
         """Make awaited calls at the same time; return their results or errors."""
@@ -249,12 +252,6 @@ class ScriptCalls:
         self._calls.perform(items, MAX_PARALLEL)
         if any(item.is_skipped for item in items):
             raise limit_error("deadline")
-
-    def _value(self, item: Item) -> Any:
-        value = self._value_or_error(item)
-        if isinstance(value, CallError):
-            raise value
-        return value
 
     def _value_or_error(self, item: Item) -> Any:
         if item.error is not None or item.answer is None:

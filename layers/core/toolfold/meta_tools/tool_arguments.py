@@ -142,11 +142,8 @@ class ArgumentReader:
             elif kind in _OPTION_KEYS:
                 name, convert = _OPTION_KEYS[kind]
                 self._set_option(name, convert(value), key)
-            elif not (kind == "toolname" and self._is_this_tool(value)):
+            elif kind != "toolname" or not isinstance(value, str) or find_name(self._catalog, value) != self._tool.name:
                 self._set_argument(key, value)
-
-    def _is_this_tool(self, value: Any) -> bool:
-        return isinstance(value, str) and find_name(self._catalog, value) == self._tool.name
 
     def _set_argument(self, name: str, value: Any) -> None:
         known = self._arguments

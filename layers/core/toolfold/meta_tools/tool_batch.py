@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from toolfold.errors import InsufficientScope
 from toolfold.meta_tools import continuation
@@ -17,24 +17,6 @@ TOOL = "TOOL_BATCH"
 
 _EXAMPLE = '[{"id": "a", "tool_name": "NAME", "arguments": {…}}, …]'
 _MAX_ID_CHARS = 64
-
-
-class BatchRequest(NamedTuple):
-    """A batch as it was requested.
-
-    Attributes:
-        calls: id → call, in order.
-        stop_on_error: whether no call is started after one that failed.
-        max_parallel: calls at the same time.
-        join: how the answers are joined; None: they are not.
-        select: what to select of the joined table, or SQL over the answers; None: nothing.
-    """
-
-    calls: Mapping[str, Any]
-    stop_on_error: bool = False
-    max_parallel: int = USUAL_PARALLEL
-    join: Any = None
-    select: Any = None
 
 
 def tool_batch(request: MetaRequest) -> Result:
@@ -51,20 +33,21 @@ def tool_batch(request: MetaRequest) -> Result:
     """
     started = time.perf_counter()
     arguments = continuation.resume(request, TOOL)
-    batch = _read(arguments)
+    given = _with_ids(read_items(TOOL, "calls", arguments.get("calls"), MAX_CALLS, _EXAMPLE))
+    stop = bool(read_value(TOOL, arguments, "stop_on_error"))
+    most = read_value(TOOL, arguments, "max_parallel") or USUAL_PARALLEL
     max_tokens = read_value(TOOL, arguments, "max_tokens") or 0
     with Plan(request) as calls:
-        items = [calls.open(id_, given) for id_, given in batch.calls.items()]
-        combination = None
-        if batch.join is not None or batch.select is not None:
-            combination = Combination.plan(batch.join, batch.select, items)
-        calls.perform(items, batch.max_parallel, stops_on_error=batch.stop_on_error)
+        items = [calls.open(id_, call) for id_, call in given.items()]
+        combination = Combination.plan(arguments.get("join"), arguments.get("select"), items)
+        calls.perform(items, most, stops_on_error=stop)
         _raise_scope(items)
         rest = [item for item in items if item.is_skipped]
         token = None
-        if rest and not batch.stop_on_error:
+        if rest and not stop:
             repeated = items if combination is not None else rest
-            token = continuation.issue(request, TOOL, {**arguments, "calls": _rest_of(repeated, batch)}, repeated)
+            left = [{"id": item.id, **call} for item in repeated if isinstance(call := given[item.id], dict)]
+            token = continuation.issue(request, TOOL, {**arguments, "calls": left}, repeated)
         if combination is not None:
             rendering = combination.render(request, items, calls.budget, max_tokens)
         else:
@@ -72,16 +55,8 @@ def tool_batch(request: MetaRequest) -> Result:
     structured = {**rendering.structured, "summary": _summary(items), "continue": token}
     structured["elapsed_ms"] = round((time.perf_counter() - started) * 1000, 1)
     blocks = [block for item in items if item.answer is not None for block in item.answer.blocks]
-    answered = calls.progress(lacks_time=bool(rest) and not batch.stop_on_error)
+    answered = calls.progress(lacks_time=bool(rest) and not stop)
     return Result(structured, _text(rendering, items, token), blocks=blocks, answered=answered)
-
-
-def _read(arguments: Mapping[str, Any]) -> BatchRequest:
-    """Return the batch."""
-    items = read_items(TOOL, "calls", arguments.get("calls"), MAX_CALLS, _EXAMPLE)
-    stop = bool(read_value(TOOL, arguments, "stop_on_error"))
-    most = read_value(TOOL, arguments, "max_parallel") or USUAL_PARALLEL
-    return BatchRequest(_with_ids(items), stop, most, arguments.get("join"), arguments.get("select"))
 
 
 def _with_ids(items: Sequence[Any]) -> dict[str, Any]:
@@ -111,10 +86,6 @@ def _raise_scope(items: Sequence[Item]) -> None:
     errors = [item.error for item in items]
     if errors and all(isinstance(error, InsufficientScope) for error in errors) and errors[0] is not None:
         raise errors[0]
-
-
-def _rest_of(items: Sequence[Item], batch: BatchRequest) -> list[dict[str, Any]]:
-    return [{"id": item.id, **call} for item in items if isinstance(call := batch.calls[item.id], dict)]
 
 
 def _summary(items: Sequence[Item]) -> dict[str, int]:

@@ -92,7 +92,10 @@ def read_pipe(catalog: Catalog, arguments: Mapping[str, Any]) -> PipeRequest:
         CallError: it cannot be read, or a step cannot work; names the step.
     """
     items = read_items(TOOL, "steps", arguments.get("steps"), MAX_STEPS, _EXAMPLE)
-    given = [_object(item, position) for position, item in enumerate(items)]
+    for position, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise invalid(TOOL, f"step {position} must be an object, not {quote(item)}", f"Send steps as {_EXAMPLE}.")
+    given = [dict(item) for item in items]
     names = _names(given)
     steps = []
     for position in range(len(given)):
@@ -110,12 +113,6 @@ def located(error: CallError, position: int, names: Mapping[str, int]) -> CallEr
     if "step" not in error.details:
         problem = STEP.filled(step=position, name=f" ({name})" if name else "", problem=error.problem)
     return error.changed(problem=problem, step=position, **({"as": name} if name else {}))
-
-
-def _object(item: Any, position: int) -> dict[str, Any]:
-    if not isinstance(item, dict):
-        raise invalid(TOOL, f"step {position} must be an object, not {quote(item)}", f"Send steps as {_EXAMPLE}.")
-    return dict(item)
 
 
 def _names(given: Sequence[dict[str, Any]]) -> dict[str, int]:
@@ -391,7 +388,9 @@ def _failure(
     rendering = render_items(request, finished, run.calls.budget, max_tokens) if finished else Rendering(
         {"results": []}, "")  # fmt: skip
     entries = [_entry(one, item) for one, item in zip(rendering.structured["results"], finished, strict=True)]
-    token = _token(request, run, arguments, position) if _can_continue(run.items[position]) else None
+    # Only time or an approval was missing.
+    can_continue = run.items[position].is_skipped or error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING")
+    token = _token(request, run, arguments, position) if can_continue else None
     if token is not None:
         error = repeated_by(error, "call TOOL_PIPE with continue and approval_token")
     described = error.as_dict()
@@ -402,12 +401,6 @@ def _failure(
     if not finished and token is None:
         return Result(structured, to_text(structured), is_error=True, errors=(error,))
     return Result(structured, f"{text}{following}{done}", is_error=True, errors=(error,))
-
-
-def _can_continue(item: Item) -> bool:
-    """Return whether only time or an approval was missing."""
-    codes = ("APPROVAL_REQUIRED", "APPROVAL_PENDING")
-    return item.is_skipped or (item.error is not None and item.error.code in codes)
 
 
 def _token(request: MetaRequest, run: _Run, arguments: Mapping[str, Any], position: int) -> str | None:

@@ -47,16 +47,12 @@ def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]
         found = {"matched": result.structured["matched"]}
         answered = result.structured["tokens"]
     saved = -answered
-    if _is_search(call.arguments) and not result.structured.get("offset"):
+    query = call.arguments.get("query")
+    if (query.strip() if isinstance(query, str) else query) and not result.structured.get("offset"):
         found["searched"] = 1
         saved += catalog.definition_tokens if entries else 0
     sent = {f"schemas_{level}": number for level, number in levels.items() if level}
     return {**found, **sent, "tokens": answered, **({"tokens_saved": saved} if catalog.definition_tokens else {})}
-
-
-def _is_search(arguments: Mapping[str, Any]) -> bool:
-    query = arguments.get("query")
-    return bool(query.strip() if isinstance(query, str) else query)
 
 
 def _level_of_entry(entry: Mapping[str, Any]) -> str:
