@@ -75,7 +75,9 @@ def notes_on(
     if today is not None and not any(map(_names_a_date, arguments.values())):
         notes += _out_of_date(tool, whole, today)
     if requested is not None:
-        notes += _date_left_out(whole, selected)
+        field = first_date_field(whole.metadata)
+        if field is not None and coverage_of(whole) is None and not has_dates(selected):
+            notes.append(f"{quoted_name(field[0])} is {quoted_name(field[1])}.")
         if "adjusted_by" in tool.hints:
             notes += _jumps(tool, requested, whole)
     return tuple(notes)
@@ -150,13 +152,6 @@ def _out_of_date(tool: Tool, document: Document, today: date) -> Iterator[str]:
     field = None if document.tables or tool.freshness not in _LIVE else first_date_field(document.metadata)
     if field is not None and (today - bounds(field[1])[0]).days > _MAX_QUOTE_DAYS:
         yield f"These figures are old: {quoted_name(field[0])} is {quoted_name(field[1])}."
-
-
-def _date_left_out(whole: Document, selected: Document) -> Iterator[str]:
-    """Yield the day of an answer that is of one day, where the selection leaves it out."""
-    field = first_date_field(whole.metadata)
-    if field is not None and coverage_of(whole) is None and not has_dates(selected):
-        yield f"{quoted_name(field[0])} is {quoted_name(field[1])}."
 
 
 def _jumps(tool: Tool, requested: Requested, document: Document) -> Iterator[str]:

@@ -260,6 +260,7 @@ def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dic
     ``reasoning`` how the answer was made.
     """
     tool = call.tool
+    others = list(dict.fromkeys([*tool.use_instead.values(), *tool.see_also]))[:_MAX_ALTERNATIVES]
     warnings = list(answer.get("notes", ()))
     if "late" in answer:
         warnings.append(f"The answer has expired; the source could not be reached: {answer['late']}.")
@@ -271,13 +272,9 @@ def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dic
         "upstream_requests": use.requests,
         "source": tool.source,
         **({"warnings": warnings} if warnings else {}),
-        **({"alternatives": others} if (others := _alternatives(tool)) else {}),
+        **({"alternatives": others} if others else {}),
         "reasoning": _reasoning(call, answer, use),
     }
-
-
-def _alternatives(tool: Tool) -> list[str]:
-    return list(dict.fromkeys([*tool.use_instead.values(), *tool.see_also]))[:_MAX_ALTERNATIVES]
 
 
 def _reasoning(call: Call, answer: Any, use: UpstreamUse) -> str:

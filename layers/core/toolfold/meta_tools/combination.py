@@ -60,8 +60,9 @@ def render_items(request: MetaRequest, items: Sequence[Item], budget: WorkBudget
     entries = [status_of(item, rendered.get(item.id)) for item in items]
     if request.whole:
         return Rendering({"results": entries}, "")
-    text = "\n".join(_part(item, rendered, failures) for item in items if not item.is_skipped)
-    return Rendering({"results": entries}, text)
+    texts = {**{id_: one.text for id_, one in rendered.items()}, **failures}
+    parts = [f"{heading(item)}\n{texts[item.id]}" for item in items if not item.is_skipped]
+    return Rendering({"results": entries}, "\n".join(parts))
 
 
 def _plain(answer: Answer) -> RenderedResult:
@@ -131,11 +132,6 @@ def _shares(sizes: Mapping[str, int], total: int) -> dict[str, int]:
 def _render(answer: Answer, options: OutputOptions, budget: WorkBudget) -> RenderedResult:
     own = WorkBudget(budget.deadline)
     return output.render_document(answer.document, options, answer.status, own, answer.size)
-
-
-def _part(item: Item, rendered: Mapping[str, RenderedResult], failures: Mapping[str, str]) -> str:
-    text = failures[item.id] if item.id in failures else rendered[item.id].text
-    return f"{heading(item)}\n{text}"
 
 
 def _as_one_table(items: Sequence[Item], max_tokens: int, budget: WorkBudget) -> str | None:

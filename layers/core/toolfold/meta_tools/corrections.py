@@ -223,7 +223,8 @@ def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], 
     """Return the condition of ``select`` for each argument that is a column, and the parameters these need."""
     columns: dict[str, tuple[str, str]] = {}
     needed = ""
-    for text in _columns(tool):
+    title, _, listed = tool.returns.partition("\n")[0].partition(": ")
+    for text in listed.split(",") if title == "rows" else ():
         found = _WITH.fullmatch(text)
         needed = found["parameter"] if found else needed
         column = found["column"] if found else text
@@ -237,11 +238,6 @@ def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], 
             clauses[name] = f"{column} = {text}"
             parameters += [parameter] if parameter else []
     return clauses, parameters
-
-
-def _columns(tool: Tool) -> Sequence[str]:
-    title, _, names = tool.returns.partition("\n")[0].partition(": ")
-    return names.split(",") if title == "rows" else []
 
 
 _SATURDAY, _SUNDAY = 5, 6
@@ -373,8 +369,12 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
     if isinstance(error, NoData) and "no_data" in tool.hints:
         return str(tool.hints["no_data"])
     finders = tool.hints.get("found_by", {})
-    if isinstance(error, InvalidArguments) and not _is_about_values(error.next_step, finders):
-        return error.next_step
+    if isinstance(error, InvalidArguments):
+        step = error.next_step
+        # The advice of the source's table of faults names a tool which finds values.
+        advice = step.fields["advice"] if isinstance(step, Text) and step.is_of(messages.OF_SOURCE) else ""
+        if not any(finder["tool"] in advice for finder in finders.values()):
+            return step
     day = _day_step(tool, arguments) if isinstance(error, NoData) else DayStep()
     if day.is_certain:
         return day.text
@@ -396,12 +396,6 @@ def _without_period(tool: Tool, arguments: Mapping[str, Any]) -> str | Text:
         return "or change the other arguments, such as dates and filters."
     call = _call(tool.name, {name: value for name, value in arguments.items() if name not in ends})
     return messages.WITHOUT_PERIOD.filled(names=" and ".join(ends), call=call)
-
-
-def _is_about_values(step: str | Text, finders: Mapping[str, Mapping[str, str]]) -> bool:
-    """Return whether the advice that a source's table of faults has names a tool which finds values."""
-    advice = step.fields["advice"] if isinstance(step, Text) and step.is_of(messages.OF_SOURCE) else ""
-    return any(finder["tool"] in advice for finder in finders.values())
 
 
 def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> DayStep:

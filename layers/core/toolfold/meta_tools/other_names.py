@@ -129,10 +129,6 @@ def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "conn
     return _run(name, _object(arguments), arguments)
 
 
-def _mcp(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    return _connector(catalog, arguments, "mcp")
-
-
 def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     source = _source(catalog, "database", arguments, "database", "db")
     if source is None:
@@ -167,7 +163,7 @@ def _request_tools(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
 _KINDS: Mapping[str, Callable[[Any, Mapping[str, Any]], MetaCall]] = {
     "connector": _connector,
     "database": _database,
-    "mcp": _mcp,
+    "mcp": lambda catalog, arguments: _connector(catalog, arguments, "mcp"),
     "read_skill": _read_skill,
     "request_tools": _request_tools,
 }
