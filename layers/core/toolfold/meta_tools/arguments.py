@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import InvalidArguments
+from toolfold.meta_tools.detail_levels import LEVELS
 
 if TYPE_CHECKING:
     from toolfold.wording import Text
@@ -35,9 +36,6 @@ MAX_TOOLS = 200
 
 MAX_PARALLEL = 16
 """Calls at the same time: they wait for their source most of the time."""
-
-LEVELS = ("full", "medium", "minimal")
-"""Detail levels of a description."""
 
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
 
@@ -62,7 +60,7 @@ class Argument(NamedTuple):
     is_boolean: bool = False
 
 
-_DETAIL = Argument("details detail_level level verbosity", LEVELS)
+_DETAIL = Argument("details detail_level level verbosity", tuple(LEVELS))
 _MAX_TOKENS = Argument("token_budget token_limit max_output_tokens", bounds=(1, 10**9))
 _CONTINUE = Argument("continue_token continuation cursor token next resume")
 
