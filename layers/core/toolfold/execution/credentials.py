@@ -98,8 +98,7 @@ class RequestCredentials(NamedTuple):
 
     def first(self) -> str:
         """Return the first key that is present and names no source, in the order of the attributes, or ""."""
-        keys = (key.strip() for key in (self.bearer, self.x_api_key, self.query))
-        return next((key for key in keys if key), "")
+        return self.bearer.strip() or self.x_api_key.strip() or self.query.strip()
 
 
 NO_CREDENTIALS = RequestCredentials()

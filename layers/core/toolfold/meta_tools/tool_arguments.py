@@ -25,7 +25,6 @@ from toolfold.meta_tools.arguments import (
     quote,
     whole_number,
 )
-from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.tool_names import find_name
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ class ArgumentReader:
 
     def __init__(self, catalog: Catalog, tool: Tool) -> None:
         self._catalog, self._tool = catalog, tool
-        self._own = properties(tool.parameters)
+        self._own: Mapping[str, Any] = tool.parameters.get("properties", {})
         self._own_kinds: frozenset[str] = frozenset()
         self._arguments: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
