@@ -27,8 +27,7 @@ from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.errors import CallError
-    from toolfold.execution.call import CallContext
-    from toolfold.execution.call import CallResult
+    from toolfold.execution.call import CallContext, CallResult
 
 __all__ = ["Spans"]
 
