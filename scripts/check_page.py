@@ -1,6 +1,6 @@
 """Start `toolfold ui` of an installation, and read the page with all its files as a browser does.
 
-For `make release`: an installed package must have the built page.
+For `make release`: an installed package must have the built page, and the MCP App beside it.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ def read_page(url: str) -> list[int]:
     for name in names:
         with opener.open(urljoin(base, name)) as answer:
             sizes.append(len(answer.read()))
-    with opener.open(urljoin(base, "ui/api/start")) as answer:
-        answer.read()
+    for name in ("ui/answer.html", "ui/api/start"):
+        with opener.open(urljoin(base, name)) as answer:
+            answer.read()
     return sizes
 
 

@@ -1,5 +1,6 @@
 // Bundle the page into layers/core/toolfold/explorer/static: index.html, one script, one style sheet, one icon, the
-// licences of the bundled packages, and a .gz beside each. `node build.mjs --watch` builds again after each change.
+// licences of the bundled packages, and a .gz beside each; and the MCP App, answer.html, which holds its script and style
+// sheet. `node build.mjs --watch` builds again after each change.
 //
 // The server answers `/` with index.html, and `/ui/NAME` with the file NAME of this folder. Names hold a hash of their
 // content, so they can be cached without end; index.html alone cannot.
@@ -16,6 +17,8 @@ const web = dirname(fileURLToPath(import.meta.url));
 const out = process.env.TOOLFOLD_UI_OUT ?? join(web, "../layers/core/toolfold/explorer/static");
 // What the page may weigh, all files compressed.
 const MAX_BYTES = 150_000;
+// What the MCP App may weigh as it is: the host keeps it for each answer that it shows.
+const MAX_APP_BYTES = 60_000;
 // Namespaces of SVG, MathML and XHTML: names that are never requested.
 const NAMESPACE = /^http:\/\/www\.w3\.org\//;
 
@@ -53,6 +56,21 @@ async function scopeStyles({ path }) {
   return { contents: `${selectors} {\n${await readFile(path, "utf8")}}\n`, loader: "css", watchFiles: [path] };
 }
 
+// The MCP App in one file: a host has no address for others. Its own policy allows these two elements and nothing else.
+async function buildApp() {
+  const app = { ...options, entryPoints: { answer: "src/mcp-app/main.tsx" }, plugins: [] };
+  const { outputFiles } = await build(app);
+  let html = await readFile(join(web, "src/mcp-app/index.html"), "utf8");
+  for (const { path, text } of outputFiles) {
+    const name = path.endsWith(".css") ? "STYLE" : "SCRIPT";
+    const digest = createHash("sha256").update(text).digest("base64");
+    html = html.replace(`${name}_HASH`, `sha256-${digest}`).replace(`>${name}<`, () => `>${text}<`);
+  }
+  const content = Buffer.from(html);
+  if (content.length > MAX_APP_BYTES) throw new Error(`The MCP App has ${content.length} bytes; the limit is ${MAX_APP_BYTES}.`);
+  return content;
+}
+
 async function writePage(result) {
   if (result.errors.length) return;
   const files = new Map();
@@ -65,6 +83,7 @@ async function writePage(result) {
   const icon = await readFile(join(web, "src/icon.svg"));
   hashed.ICON = `icon-${hashOf(icon)}.svg`;
   files.set(hashed.ICON, icon);
+  files.set("answer.html", await buildApp());
   files.set("licenses.txt", Buffer.from(await collectLicenses(Object.keys(result.metafile.inputs))));
   const template = await readFile(join(web, "src/index.html"), "utf8");
   files.set("index.html", Buffer.from(template.replace(/STYLE|SCRIPT|ICON/g, (word) => hashed[word])));

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tests.browser.explorer import Explorer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Frame, Page
 
 AXE = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
 
@@ -89,15 +89,7 @@ class CheckedPage:
 
     def find_violations(self) -> list[str]:
         """Return what axe-core finds in the page as it is, one line for each element."""
-        # The text of the script, evaluated by the debugger: a script element would violate the policy.
-        self.page.evaluate(_axe())
-        options = {"resultTypes": ["violations"], "runOnly": _RULES}
-        found: dict[str, Any] = self.page.evaluate(f"axe.run(document, {json.dumps(options)})")
-        return [
-            f"{rule['id']}: {rule['help']}: {node['html'][:200]} {node.get('failureSummary', '')}"
-            for rule in found["violations"]
-            for node in rule["nodes"]
-        ]
+        return axe_violations(self.page)
 
     def _on_violation(self, text: str) -> None:
         self.problems.append(text)
@@ -105,6 +97,19 @@ class CheckedPage:
     def _on_console(self, message: Any) -> None:
         if message.type == "error":
             self.problems.append(message.text)
+
+
+def axe_violations(place: Page | Frame) -> list[str]:
+    """Return what axe-core finds in a page or a frame as it is, one line for each element."""
+    # The text of the script, evaluated by the debugger: a script element would violate the policy.
+    place.evaluate(_axe())
+    options = {"resultTypes": ["violations"], "runOnly": _RULES}
+    found: dict[str, Any] = place.evaluate(f"axe.run(document, {json.dumps(options)})")
+    return [
+        f"{rule['id']}: {rule['help']}: {node['html'][:200]} {node.get('failureSummary', '')}"
+        for rule in found["violations"]
+        for node in rule["nodes"]
+    ]
 
 
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

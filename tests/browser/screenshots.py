@@ -16,6 +16,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
+from tests.browser.app_host import AppHost, running_host
 from tests.browser.checked_page import CheckedPage
 from tests.browser.chromium import running_chromium
 from tests.browser.explorer import Explorer, running_explorer
@@ -41,6 +42,7 @@ def main() -> None:
             use_as_an_agent(market)
             for name, draw in VIEWS.items():
                 draw_view(browser, market, name, draw)
+            draw_app(browser, market, Path(folder))
     with running_chromium() as browser, Upstream(reply) as docks, tempfile.TemporaryDirectory() as folder:
         variables = {
             "TOOLFOLD_CATALOG": str(compile_docks(Path(folder))),
@@ -83,14 +85,25 @@ def draw_view(browser: Browser, explorer: Explorer, name: str, draw: Callable[[C
 def save(page: Page, name: str) -> None:
     """Write what the window shows."""
     size = {"x": 0, "y": 0, "width": SIZE["width"], "height": HEIGHTS.get(name, SIZE["height"])}
-    picture = (
-        Image.open(io.BytesIO(page.screenshot(clip=size)))
-        .convert("RGB")
-        .quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    )
-    path = FOLDER / f"explorer-{name}.png"
-    picture.save(path, optimize=True)
+    save_picture(page.screenshot(clip=size), f"explorer-{name}")
+
+
+def save_picture(picture: bytes, name: str) -> None:
+    """Write a picture in few colours."""
+    palette = Image.open(io.BytesIO(picture)).convert("RGB")
+    path = FOLDER / f"{name}.png"
+    palette.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path}  {path.stat().st_size / 1000:.0f} kB")
+
+
+def draw_app(browser: Browser, market: Explorer, folder: Path) -> None:
+    """Write the picture of the MCP App, as a host shows it."""
+    with running_host(folder) as url:
+        host = AppHost(browser, market, url)
+        frame = host.show({"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}})
+        frame.get_by_role("application").hover()
+        save_picture(host.page.locator("iframe").screenshot(), "app")
+        host.context.close()
 
 
 def draw_start(checked: CheckedPage) -> None:

@@ -54,6 +54,7 @@ def test_the_core_layer_contains_the_catalog_and_no_development_code(built: Buil
     for name in ("build", "cli", "log_analysis", "mock_api", "transports/local_http", "__main__.py", "demo.py"):
         assert not (core / name).exists()
     assert (core / "explorer/static/index.html").is_file()
+    assert (core / "explorer/static/answer.html").is_file()
     for name in ("feed", "local_page", "views/approvals", "views/watch"):
         assert not (core / f"explorer/{name}.py").exists()
 

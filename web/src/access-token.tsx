@@ -6,7 +6,8 @@ import { useState } from "preact/hooks";
 import { Button, Field } from "./components";
 import { NOT_SENDABLE, isHeaderText } from "./header-text";
 import { loadStart } from "./start-info";
-import { accessToken, announce } from "./state";
+import { announce } from "./announce";
+import { accessToken } from "./state";
 
 export function AccessToken(): JSX.Element {
   const [text, setText] = useState(accessToken.peek());

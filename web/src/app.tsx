@@ -10,7 +10,8 @@ import { keepFocus } from "./keep-focus";
 import type { Failure } from "./result";
 import { type View, href, navigate, route } from "./router";
 import { loadStart, loadedStart, startInfo } from "./start-info";
-import { accessToken, announcement } from "./state";
+import { LiveRegion } from "./announce";
+import { accessToken } from "./state";
 import { setTheme, theme } from "./theme";
 import { ApproveView } from "./views/approve";
 import { AskView } from "./views/ask";
@@ -58,9 +59,7 @@ export function App(): JSX.Element {
         <CurrentView />
       </main>
       <Footer />
-      <div class="visually-hidden" role="status" aria-live="polite">
-        {announcement.value}
-      </div>
+      <LiveRegion />
     </>
   );
 }

@@ -12,12 +12,3 @@ export function setApiKey(source: string, key: string): void {
   const { [source]: _, ...others } = apiKeys.value;
   apiKeys.value = key ? { ...others, [source]: key } : others;
 }
-
-/** What the live region says. Set by `announce`. */
-export const announcement = signal("");
-
-/** Say a change to people who cannot see it, such as "12 tools found". */
-export function announce(text: string): void {
-  // The same text again is a change too, which a screen reader says: a space that nobody hears makes it one.
-  announcement.value = text === announcement.peek() ? `${text}\u00a0` : text;
-}

@@ -12,7 +12,7 @@ import { formatNumber } from "../format";
 import { type ToolAnswer, toolGet, toolList } from "../mcp";
 import { type Failure, isAborted } from "../result";
 import { href, replaceQuery, route } from "../router";
-import { announce } from "../state";
+import { announce } from "../announce";
 import { SafeText, TextBlock } from "../try/safe-text";
 import { usePaused } from "../try/tool-picker";
 import { Controls } from "./controls";

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { announce } from "../state";
+import { announce } from "../announce";
 
 export interface ButtonProps {
   onClick?: (event: MouseEvent) => void;

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
 import type { Poller } from "../polling";
-import { announce } from "../state";
+import { announce } from "../announce";
 import { Badge } from "./badges";
 import { Button } from "./button";
 import { Notice } from "./notice";

@@ -6,7 +6,7 @@ import { countTokens } from "../api";
 import type { Json } from "../api-types";
 import { type ToolAnswer, callTool } from "../mcp";
 import { type Failure, isAborted } from "../result";
-import { announce } from "../state";
+import { announce } from "../announce";
 import { formatMs } from "../format";
 import { type Answer, answerOf } from "./answer";
 import { metaTool } from "./snippets";

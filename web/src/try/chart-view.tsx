@@ -10,10 +10,10 @@ import { Button } from "../components";
 import { formatCount } from "../format";
 import { theme } from "../theme";
 import { numberText } from "./cells";
-import { plotOptions, timeText } from "./plot";
+import { plotOptions } from "./plot";
 import { SafeText } from "./safe-text";
 import { quoteName } from "./select-model";
-import type { Series } from "./series";
+import { type Series, timeText } from "./series";
 
 /** Styles of lines; more lines repeat them. */
 const STYLES = 8;

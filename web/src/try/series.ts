@@ -145,3 +145,13 @@ function clock(times: Time[], fields: FieldValue[]): { precision: Time["precisio
   const stated = fields.find(([name, value]) => /time.?zone/i.test(name) && typeof value === "string");
   return { precision, offset: 0, zone: stated ? String(stated[1]).slice(0, 60) : "the time zone of the source" };
 }
+
+/** Return the time of a point as the answer has it. */
+export function timeText(series: Series, index: number): string {
+  const date = new Date((series.seconds[index]! + series.offset * 60) * 1000).toISOString();
+  if (series.precision === "year") return date.slice(0, 4);
+  if (series.precision === "quarter") return `${date.slice(0, 4)}-Q${Math.floor(Number(date.slice(5, 7)) / 3.01) + 1}`;
+  if (series.precision === "month") return date.slice(0, 7);
+  if (series.precision === "day") return date.slice(0, 10);
+  return `${date.slice(0, 19).replace("T", " ")} ${series.zone}`;
+}

@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { Json } from "../api-types";
 import { Button, CopyButton } from "../components";
 import { formatCount, formatNumber } from "../format";
-import { announce } from "../state";
+import { announce } from "../announce";
 import type { Gap } from "./answer";
 import { type Order, cellText, columnWidths, csvOf, fullText, orderOf } from "./cells";
 import { SafeText } from "./safe-text";
@@ -19,7 +19,8 @@ const HEAD_HEIGHT = 32;
 /** Columns that are rendered; a table of thousands is read as JSON. */
 const MAX_COLUMNS = 300;
 
-export function TableView({ table, label, gap }: { table: Table; label: string; gap: Gap | undefined }): JSX.Element {
+/** `actions`: what stands beside the number of rows, instead of a button that copies them. */
+export function TableView({ table, label, gap, actions }: { table: Table; label: string; gap: Gap | undefined; actions?: JSX.Element }): JSX.Element {
   /** The number of a row in the whole answer, of which a preview leaves some rows out. */
   const numberOf = (index: number) => index + 1 + (gap && index >= gap.at ? gap.count : 0);
   const [order, setOrder] = useState<Order | null>(null);
@@ -80,7 +81,7 @@ export function TableView({ table, label, gap }: { table: Table; label: string; 
           {formatCount(table.rows.length, "row")}, {formatCount(table.columns.length, "column")}
           {columns.length < table.columns.length && `, of which ${MAX_COLUMNS} are shown`}
         </span>
-        <CopyButton text={() => csvOf(table)} what="table as CSV" />
+        {actions ?? <CopyButton text={() => csvOf(table)} what="table as CSV" />}
       </div>
       <div class="table-scroll" ref={scroller as never} role="region" aria-label={label} tabIndex={0}>
         <table aria-rowcount={table.rows.length + 1} ref={(element) => element?.style.setProperty("min-width", `calc(3.5rem + ${width}ch)`)}>

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Json, Start, Tool } from "../api-types";
 import { Badge, Button, Effect, Field, Notice, Tier } from "../components";
 import { href } from "../router";
-import { announce } from "../state";
+import { announce } from "../announce";
 import { AnswerPlace } from "./answer-place";
 import { ArgumentForm } from "./argument-form";
 import { type CallState, useCall } from "./call";

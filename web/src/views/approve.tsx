@@ -9,7 +9,7 @@ import type { Approvals, WaitingCall } from "../api-types";
 import { Code, Empty, Notice, Page, PollFailure, PollSwitch, Skeleton } from "../components";
 import { formatCount } from "../format";
 import { Poller } from "../polling";
-import { announce } from "../state";
+import { announce } from "../announce";
 import { WaitingCard } from "./approve/card";
 import { ApprovalDialog } from "./approve/dialog";
 

@@ -9,7 +9,7 @@ import { Badge, FailureNotice, Page, Skeleton, VirtualList, type VirtualListHand
 import { examples } from "../examples";
 import { formatCount, formatMs, formatNumber } from "../format";
 import { href, navigate, previousRoute, replaceQuery, route } from "../router";
-import { announce } from "../state";
+import { announce } from "../announce";
 import { FilterBox } from "./catalog/filter-box";
 import { NothingFound } from "./catalog/nothing-found";
 import { type Filters, type Row, countTools, makeRows } from "./catalog/rows";

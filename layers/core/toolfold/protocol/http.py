@@ -28,6 +28,9 @@ REGISTER_PATH = "/register"
 ENDPOINT = "mcp"
 """The part of a path after which the name of a profile comes."""
 
+APPS_SUFFIX = ".apps"
+"""The end of a path whose clients show MCP Apps: no name of a profile has a full stop."""
+
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 _HOST = r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?"
@@ -64,6 +67,7 @@ class Request(NamedTuple):
             empty where neither is required.
         source_address: the IP address that the request came from; empty: not known.
         profile: the profile whose tools are shown and called; empty: the one of the path without a name.
+        shows_apps: whether the client of a handshake version shows MCP Apps, which its later requests do not say.
     """
 
     method: str
@@ -77,6 +81,7 @@ class Request(NamedTuple):
     caller: str = ""
     source_address: str = ""
     profile: str = ""
+    shows_apps: bool = False
 
     def __repr__(self) -> str:
         return f"Request(method={self.method!r}, deadline={self.deadline!r})"

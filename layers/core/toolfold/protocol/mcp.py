@@ -1,7 +1,7 @@
 """The methods of MCP, for both eras: versions that open with ``initialize``, and the stateless 2026-07-28.
 
-The server offers tools, and the skills of its catalog as resources (``protocol.skills``). It keeps no session: every
-request is answered from its own content.
+The server offers tools, and the skills of its catalog as resources (``protocol.skills``); clients that show MCP Apps
+get one more (``protocol.apps``). It keeps no session: every request is answered from its own content.
 """
 
 from __future__ import annotations
@@ -164,6 +164,8 @@ class Server:
 
     def _answer(self, id_: jsonrpc.Id, message: Message, log_fields: dict[str, str | int | float]) -> bytes:
         stateless = versions.META_VERSION in _meta(message) and message.method != "initialize"
+        if message.method == "initialize":  # all that comes without HTTP is of one client
+            self._without_http = self._without_http._replace(shows_apps=_declares_apps(message))
         try:
             if stateless:
                 _check_meta_is_complete(_meta(message))
@@ -177,10 +179,12 @@ class Server:
 
     def _handle_body(self, request: http.Request, stateless: bool) -> http.Response:
         if request.path and (profile := http.profile_of(request.path)) != "":
+            shows_apps = profile is not None and profile.endswith(http.APPS_SUFFIX)
+            profile = profile and profile.removesuffix(http.APPS_SUFFIX)
             refused = self._find_profile(profile)
             if refused is not None:
                 return refused
-            request = request._replace(profile=profile or "")
+            request = request._replace(profile=profile or "", shows_apps=shows_apps)
         response = self._handle_message_of(request, stateless)
         if not request.profile:
             return response
@@ -223,7 +227,11 @@ class Server:
     ) -> Mapping[str, Any]:
         result: Mapping[str, Any]
         method = _METHODS[stateless].get(message.method)
-        if message.method in _SKILL_METHODS and (tools := self._called(request)).has_skills():
+        if message.method == "resources/read" and message.params.get("uri") == versions.APP_URI:
+            from toolfold.protocol import apps  # for clients that show it
+
+            result = apps.read(stateless=stateless)
+        elif message.method in _SKILL_METHODS and (tools := self._called(request)).has_skills():
             from toolfold.protocol import skills  # for a catalog with skills only
 
             result = skills.answer(tools, request, message, log_fields, stateless=stateless)
@@ -231,6 +239,10 @@ class Server:
             raise JsonRpcError(versions.METHOD_NOT_FOUND, f"Unknown method {message.method[:64]!r}.")
         else:
             result = method(self, request, message, log_fields)
+        if _declares_apps(message) or (request.shows_apps and not stateless):
+            from toolfold.protocol import apps  # for clients that show it
+
+            result = apps.add_to(message, result)
         if stateless:
             if log_fields.get("error") == ApprovalRequired.code:
                 from toolfold.protocol import input_required  # few calls need it
@@ -321,7 +333,8 @@ class Server:
             from toolfold.protocol import tasks  # few calls need it
 
             store = self.tools.executor.resources.task_store
-            if tasks.is_declared(message) and (task := tasks.create(store, request, name, arguments or {}, result)):
+            has_tasks = versions.declared(message.params, versions.TASKS) is not None
+            if has_tasks and (task := tasks.create(store, request, name, arguments or {}, result)):
                 return task
         return _shown(result, log_fields)
 
@@ -456,6 +469,13 @@ def _loggable_method(message: Message) -> str:
 def _is_loggable(name: str) -> bool:
     """Return whether a name of a client may stand in the log as it is."""
     return 0 < len(name) <= _MAX_LOGGED and _LOGGABLE.issuperset(name)
+
+
+def _declares_apps(message: Message) -> bool:
+    """Return whether the client says in ``message`` that it shows MCP Apps in HTML."""
+    declared = versions.declared(message.params, versions.APPS)
+    types = declared.get("mimeTypes") if isinstance(declared, dict) else None
+    return isinstance(types, list) and versions.APP_TYPE in types
 
 
 def _meta(message: Message) -> Mapping[str, Any]:

@@ -22,16 +22,10 @@ if TYPE_CHECKING:
     from toolfold.protocol.http import Request
     from toolfold.protocol.jsonrpc import Message
 
-__all__ = ["answer", "create", "is_declared"]
+__all__ = ["answer", "create"]
 
 _POLL_MS = 1000
 """A poll works as long as one request may: the next can follow at once."""
-
-
-def is_declared(message: Message) -> bool:
-    """Return whether the client of a stateless request has the extension."""
-    extensions = message.params["_meta"][versions.META_CAPABILITIES].get("extensions")
-    return isinstance(extensions, dict) and versions.TASKS in extensions
 
 
 def create(
@@ -68,7 +62,7 @@ def answer(
     Raises:
         JsonRpcError: the client has not declared the extension, or has no such task.
     """
-    if not is_declared(message):
+    if versions.declared(message.params, versions.TASKS) is None:
         needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {versions.TASKS: {}}}}
         raise JsonRpcError(
             versions.MISSING_CAPABILITY, f"{message.method} needs the extension {versions.TASKS}.", needed

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Versions that open with ``initialize``, oldest first."""
 
@@ -26,6 +29,9 @@ MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 
 TASKS = "io.modelcontextprotocol/tasks"
+APPS = "io.modelcontextprotocol/ui"
+APP_URI = "ui://toolfold/answer.html"
+APP_TYPE = "text/html;profile=mcp-app"
 TASK_METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 
 STATELESS_STATUS = {
@@ -52,3 +58,12 @@ NAME_PARAMETER = {
 """Method → the parameter that its ``Mcp-Name`` header repeats."""
 
 ROUTING_HEADERS = ("mcp-protocol-version", "mcp-method", "mcp-name")
+
+
+def declared(params: Mapping[str, Any], extension: str) -> Any:
+    """Return what a client says of an extension, in its envelope or its ``initialize``; None where it says nothing."""
+    meta = params.get("_meta")
+    in_envelope = meta.get(META_CAPABILITIES) if isinstance(meta, dict) else None
+    capabilities = params.get("capabilities") if in_envelope is None else in_envelope
+    extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
+    return extensions.get(extension) if isinstance(extensions, dict) else None
