@@ -149,6 +149,10 @@ def test_tools_of_other_modes_name_the_app(server: Server, mode: str, shown: str
     assert not {"TOOL_LIST", "TOOL_GET", "TOOL_BATCH", "request_tools"} & set(names)
 
 
+def test_tools_whose_answers_have_another_form_name_no_app(server: Server) -> None:
+    assert shown_by(send(server, "tools/list", DECLARED, "/mcp/research")) == []
+
+
 def test_a_catalog_with_skills_lists_the_app_first(tmp_path: Path) -> None:
     server = make_server(tmp_path)
     listed = send(server, "resources/list", DECLARED)["result"]["resources"]

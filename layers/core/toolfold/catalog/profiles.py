@@ -34,7 +34,7 @@ __all__ = [
 
 DEFAULT = DEFAULT_PROFILE
 
-MODES = ("progressive", "lazy", "grouped", "direct", "kinds", "auto")
+MODES = ("progressive", "lazy", "grouped", "direct", "kinds", "auto", "research")
 KINDS = ("connector", "database", "mcp", "skill")
 KIND_MODES = ("progressive", "inline", "off")
 

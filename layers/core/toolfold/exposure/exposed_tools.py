@@ -95,12 +95,19 @@ def _kinds(catalog: Catalog, resolution: Resolution) -> Exposed:
     return _with_stand_ins("kinds", kinds, kinds, _beside(catalog, resolution))
 
 
+def _research(catalog: Catalog, resolution: Resolution) -> Exposed:
+    from toolfold.exposure.research import DEFINITIONS  # for this mode only
+
+    return _with_stand_ins("research", DEFINITIONS, DEFINITIONS, ())
+
+
 _MODES: Mapping[str, Callable[[Catalog, Resolution], Exposed]] = {
     "progressive": _progressive,
     "lazy": _lazy,
     "direct": _direct,
     "grouped": _grouped,
     "kinds": _kinds,
+    "research": _research,
 }
 
 
@@ -186,6 +193,8 @@ _STEPS: Mapping[str, str] = {
     "kinds": "Each tool stands for a kind of source. Its subcommands return the tools of a source with their "
     "parameters, and run one; request_tools(query) finds tools. For a tool you know, run it: an error has the call to "
     "make instead.",
+    "research": "search(query) finds tools, and answers where the query names all that a call needs; fetch(id) returns "
+    "one.",
 }
 """Mode → how to call, in the instructions; the other modes have those of the meta-tools."""
 
@@ -257,12 +266,14 @@ class ExposedTools(MetaTools):
         """Return the instructions for a client that connects."""
         step = _STEPS.get(self.exposed.mode, "")
         description = self.resolution.profile.description
+        is_research = self.exposed.mode == "research"
         return instructions(
             self._catalog_of_profile,
             self.now(),
             steps=f"{step} " if step else None,
             purpose=description,
-            switched_off=self.resolution.switched_off(),
+            switched_off=COMBINING_TOOLS if is_research else self.resolution.switched_off(),
+            has_select=not is_research,
         )
 
     def resolve(self, name: str, arguments: Mapping[str, Any]) -> MetaCall | None:
@@ -270,7 +281,8 @@ class ExposedTools(MetaTools):
         stand_in = self.exposed.stand_ins.get(name.lower())
         if stand_in is None:
             return super().resolve(name, arguments)
-
+        if self.exposed.mode == "research":
+            return MetaCall(str(stand_in["name"]), arguments)
         try:
             return call_of(self._catalog_of_profile, self.exposed.mode, stand_in, arguments)
         except CallError:
@@ -291,7 +303,12 @@ class ExposedTools(MetaTools):
         if stand_in is None:
             return super().call(name, arguments, credentials, deadline, whole=whole, reads_only=reads_only)
         credentials.require_scopes("tools:read")
+        if self.exposed.mode == "research":
+            from toolfold.exposure import research  # for this mode only
 
+            make = functools.partial(super().call, credentials=credentials, deadline=deadline, reads_only=True)
+            settings = self.executor.settings
+            return research.answer(self._catalog_of_profile, settings, str(stand_in["name"]), arguments, make)
         try:
             meta_call = call_of(self._catalog_of_profile, self.exposed.mode, stand_in, arguments)
         except CallError as error:

@@ -94,7 +94,11 @@ def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
     profile, off = resolution.profile, resolution.off()
     kinds = {source.id: kind_of(source.kind) for source in catalog.sources}
     switched_off = [source for source, kind in kinds.items() if kind in off]
-    if profile.listed is None and not switched_off:
+    out = {at for source in switched_off for at in catalog.positions_of("source").get(source, ())}
+    if resolution.mode.value == "research":  # whose two tools only read
+        effects = catalog.positions_of("effect").items()
+        out.update(at for effect, positions in effects if effect != "read" for at in positions)
+    if profile.listed is None and not out:
         return catalog
     withheld: dict[int, Callable[[Tool], CallError]] = {}
     for at in positions_in(profile.unexposed):
@@ -103,8 +107,7 @@ def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
         make = _elsewhere(other.context, other.profiles)
         withheld.update(dict.fromkeys(positions_in(other.runs), make))
     listed = range(len(catalog)) if profile.listed is None else list(positions_in(profile.listed))
-    if switched_off:
-        out = {at for source in switched_off for at in catalog.positions_of("source").get(source, ())}
+    if out:
         withheld.update(dict.fromkeys(out.intersection(listed), not_exposed))
         listed = [at for at in listed if at not in out]
     return CatalogView(catalog, listed, withheld)

@@ -31,7 +31,7 @@ _RESOURCE: Mapping[str, Any] = {
     "_meta": _UI,
 }
 
-_NOT_SHOWN = frozenset(RESERVED_NAMES) - {"TOOL_CALL"} | {"request_tools", "read_skill"}
+_NOT_SHOWN = frozenset(RESERVED_NAMES) - {"TOOL_CALL"} | {"request_tools", "read_skill", "search", "fetch"}
 """Tools whose answers are no data of one call."""
 
 

@@ -158,5 +158,5 @@ MODE_SYNONYMS: Mapping[str, str] = {"individual": "direct"}
 KIND_MODE_SYNONYMS: Mapping[str, str] = {"legacy": "inline"}
 """What other systems call a mode → the mode."""
 
-mode = choice("", "progressive", "lazy", "grouped", "direct", "kinds", "auto", synonyms=MODE_SYNONYMS)
+mode = choice("", "progressive", "lazy", "grouped", "direct", "kinds", "auto", "research", synonyms=MODE_SYNONYMS)
 kind_mode = choice("", "progressive", "inline", "off", synonyms=KIND_MODE_SYNONYMS)

@@ -39,7 +39,9 @@ def _renamed(synonyms: dict[str, str]) -> BeforeValidator:
 Name = Annotated[str, AfterValidator(_name)]
 """Part of a URL, and the value of an option."""
 Values = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
-Mode = Annotated[Literal["progressive", "lazy", "grouped", "direct", "kinds", "auto"], _renamed(dict(MODE_SYNONYMS))]
+Mode = Annotated[
+    Literal["progressive", "lazy", "grouped", "direct", "kinds", "auto", "research"], _renamed(dict(MODE_SYNONYMS))
+]
 KindMode = Annotated[Literal["progressive", "inline", "off"], _renamed(dict(KIND_MODE_SYNONYMS))]
 Kind = Literal["connector", "database", "mcp", "skill"]
 

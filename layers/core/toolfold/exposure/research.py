@@ -1,0 +1,168 @@
+"""``search`` and ``fetch``, as ChatGPT's connectors and deep research define them: over tools, and over their answers.
+
+The id of a result is what ``fetch`` takes: the name of a tool, for its description, or a call of it, for its answer:
+``GLOBAL_QUOTE(symbol='IBM')``. A call is offered where the query has a value for each parameter that the tool requires.
+No value comes from anywhere else, so that an answer is always about what the query names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote as quote_url
+
+from toolfold.catalog.query import MAX_WORDS, UNKNOWN_NAME, is_kind, parse_query
+from toolfold.errors import CallError
+from toolfold.execution.argument_repair import read_value, rename, resolve
+from toolfold.execution.validation import validator_of
+from toolfold.meta_tools.arguments import invalid, quote
+from toolfold.meta_tools.definitions import answer_schema, text
+from toolfold.meta_tools.result import Result, dumps_compact, error_result
+from toolfold.meta_tools.tool_get import refusal_of
+from toolfold.meta_tools.tool_names import find_name
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
+    from toolfold.settings import Settings
+
+    Call = Callable[[str, Mapping[str, Any]], Result]
+
+_MAX_VALUES = 3
+"""Values of a query for one parameter, each of which makes a call."""
+
+_READS = {"readOnlyHint": True, "openWorldHint": True}
+
+DEFINITIONS: tuple[dict[str, Any], ...] = (
+    {
+        "name": "search",
+        "title": "Search tools and their answers",
+        "description": (
+            "Finds tools by what they return, and answers where the query has all that a tool needs, such as a "
+            'ticker: "IBM daily prices", or NAME parameter=value. Results have ids for fetch.'
+        ),
+        "inputSchema": {"type": "object", "properties": {"query": text("English keywords")}, "required": ["query"]},
+        "outputSchema": answer_schema(results="array", error="object"),
+        "annotations": _READS,
+    },
+    {
+        "name": "fetch",
+        "title": "Fetch a result in full",
+        "description": "Returns the answer of a call such as NAME(parameter='value'), or the description of a tool.",
+        "inputSchema": {"type": "object", "properties": {"id": text("Of a search result")}, "required": ["id"]},
+        "outputSchema": answer_schema(
+            id="string", title="string", text="string", url="string", metadata="object", error="object"
+        ),
+        "annotations": _READS,
+    },
+)
+
+_GIVEN = re.compile(r"""(\w[\w.\[\]-]*)\s*=\s*("[^"]*"|'[^']*'|[^\s,()]+)""")
+"""``symbol=IBM``: a value that the query gives by the name of its parameter."""
+
+_TICKER = re.compile(r"(?<![\w.$-])\$?([A-Z][A-Z0-9.-]{0,9})(?!\w)")
+"""A ticker is taken as it is written; a word in small letters may be the name of a company."""
+
+_WORD = re.compile(r"[\w-]+")
+
+
+def answer(catalog: Catalog, settings: Settings, name: str, arguments: Mapping[str, Any], call: Call) -> Result:
+    """Return the result of ``search`` or ``fetch``: one JSON, as data and as text.
+
+    Args:
+        catalog: what the profile exposes.
+        settings: have the address of the page for people, and the most tokens of an answer.
+        name: ``search`` or ``fetch``.
+        arguments: as the client sent them.
+        call: makes the call of a meta-tool.
+    """
+    try:
+        perform, parameter = (_search, "query") if name == "search" else (_fetch, "id")
+        given = arguments.get(parameter)
+        if not isinstance(given, str) or not given.strip():
+            raise invalid(name, f"{parameter} must be a text, not {quote(given)}", f"Send {parameter}.")
+        return perform(catalog, settings, given.strip(), call)
+    except CallError as error:
+        return error_result(error)
+
+
+def _search(catalog: Catalog, settings: Settings, query: str, call: Call) -> Result:
+    found = call("TOOL_LIST", {"query": query, "detail": "minimal"})
+    if found.is_error:
+        return found
+    results = []
+    for entry in found.structured["tools"]:
+        tool = catalog.get(entry["name"])
+        if tool is None or refusal_of(catalog, tool):
+            continue
+        calls = [] if tool.needs_approval else list(_calls(catalog, tool, query))
+        results += [_described(settings, tool, id_) for id_ in (*calls, tool.name)]
+    return _as_text({"results": results}, found)
+
+
+def _fetch(catalog: Catalog, settings: Settings, id_: str, call: Call) -> Result:
+    named, bracket, _ = id_.partition("(")
+    tool = catalog.get(find_name(catalog, named) or named)
+    if tool is None:
+        raise invalid("fetch", f"there is nothing with the id {quote(id_)}", "search has the ids.")
+    if bracket:
+        found = call("TOOL_CALL", {"tool_name": id_, "max_tokens": settings.max_tokens_ceiling})
+    else:
+        found = call("TOOL_GET", {"tool_name": tool.name})
+    if found.is_error:
+        return found
+    structured = found.structured
+    preview = structured.get("preview")
+    left_out = {"left_out": str(preview.get("left_out", ""))} if isinstance(preview, dict) else {}
+    notes = {"notes": " ".join(map(str, structured["notes"]))} if structured.get("notes") else {}
+    metadata = {"tool": tool.name, "source": tool.source, "kind": "answer" if bracket else "description"}
+    described = {**_described(settings, tool, id_), "text": found.text}
+    return _as_text({**described, "metadata": {**metadata, **left_out, **notes}}, found)
+
+
+def _as_text(structured: Mapping[str, Any], found: Result) -> Result:
+    return found._replace(structured=structured, text=dumps_compact(structured), blocks=())
+
+
+def _described(settings: Settings, tool: Tool, id_: str) -> dict[str, str]:
+    # An address for people is that of the explorer's page, where a deployment shows it.
+    page = settings.public_url.rstrip("/").removesuffix("/mcp") if settings.explorer != "off" else ""
+    url = f"{page}/#/tool/{quote_url(tool.name)}" if page else f"toolfold://{tool.source}/{quote_url(id_)}"
+    return {"id": id_, "title": f"{id_}: {tool.summary}", "url": url}
+
+
+def _calls(catalog: Catalog, tool: Tool, query: str) -> Iterator[str]:
+    """Yield the calls of ``tool`` for which the query has every value."""
+    validator = validator_of(catalog, tool)
+    given: dict[str, Any] = {name: value.strip("\"'") for name, value in _GIVEN.findall(query)}
+    missing = [name for name in tool.parameters.get("required", ()) if name not in rename(validator, given).arguments]
+    tickers = [name for name in missing if name in validator.ticker_patterns]
+    rest = _GIVEN.sub(" ", query)
+    calls = [given]
+    for name in missing:
+        values: Sequence[Any] = ()
+        if name in tickers:  # which of several takes which ticker, a query does not say
+            values = _tickers(catalog, tool, rest) if len(tickers) == 1 else ()
+        elif "enum" in validator.properties.get(name, {}):
+            read = (read_value(validator, name, word) for word in _WORD.findall(rest)[:MAX_WORDS])
+            values = [value for value in read if validator.accepts(name, value)][:1]
+        calls = [{**arguments, name: value} for arguments in calls for value in values[:_MAX_VALUES]]
+    for arguments in calls:
+        resolved = resolve(validator, arguments)
+        if not resolved.problems:
+            yield f"{tool.name}({', '.join(f'{key}={value!r}' for key, value in resolved.arguments.items())})"
+
+
+def _tickers(catalog: Catalog, tool: Tool, query: str) -> list[str]:
+    """Return the words in capitals that are names and no words of the catalog, of the kinds that ``tool`` is about."""
+    parsed, position = parse_query(catalog, query), catalog.position(tool.name)
+    kinds = {kind for kind in catalog.synonyms(UNKNOWN_NAME) or () if position in catalog.postings(kind)[::2]}
+    found = []
+    for ticker in dict.fromkeys(_TICKER.findall(query)):
+        word = re.split(r"[.-]", ticker.lower())[0]
+        terms = {term.term for term in parsed.terms if term.source_word == word}
+        is_name = all(map(is_kind, terms)) if terms else word in parsed.unknown
+        if is_name and catalog.position(ticker) is None and (not terms or not kinds or kinds & terms):
+            found.append(ticker.rstrip(".-"))
+    return found
