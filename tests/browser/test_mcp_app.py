@@ -93,10 +93,19 @@ def test_the_keyboard_reads_a_chart(host: AppHost) -> None:
     host.page.keyboard.press("End")
     host.page.keyboard.press("ArrowLeft")
 
-    frame.locator(".point", has_text="2026-01-12, close 308").wait_for()
+    frame.locator(".point", has_text="2026-01-12").wait_for()
+    assert frame.locator(".point").all_text_contents() == ["2026-01-12", "close 308"]
     assert frame.get_by_role("status").inner_text() == "2026-01-12, close 308"
     frame.get_by_role("button", name="volume").press("Enter")
     assert frame.locator("svg path").count() == 2
+
+
+def test_a_table_of_texts_is_shown_before_its_chart(host: AppHost) -> None:
+    frame = host.show({"tool_name": "NEWS_SENTIMENT", "arguments": {"tickers": "IBM"}})
+
+    assert frame.locator("thead th .sort").first.inner_text().strip() == "title"
+    frame.get_by_role("button", name="Chart").click()
+    frame.get_by_text("Times: the time zone of the source").wait_for()
 
 
 def test_an_option_chain_has_calls_and_puts_by_strike(host: AppHost) -> None:

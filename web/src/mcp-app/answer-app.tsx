@@ -8,7 +8,7 @@ import { LiveRegion, announce } from "../announce";
 import { Button, CopyButton, SafeText } from "../components";
 import { type Answer, answerOf, gapOf } from "../try/answer";
 import { csvOf } from "../try/cells";
-import { seriesOf, timeText } from "../try/series";
+import { type Series, seriesOf, timeText } from "../try/series";
 import { Record, TableView } from "../try/table-view";
 import type { Table } from "../try/tables";
 import { type CallResult, Host, type HostContext } from "./host";
@@ -141,7 +141,9 @@ function TableOrChart({ table, answer, title, heading, host, isPart }: TableOrCh
   const lines = useMemo(() => (chain ? chain.linesOf(expiration) : null), [chain, expiration]);
 
   const forms = [...(pairs ? ["Chain"] : []), ...(series || lines ? ["Chart"] : []), "Table"];
-  const shown = forms.includes(form) ? form : forms[0]!;
+  // A table of texts with a few figures, such as news, is read before it is drawn.
+  const isOfNumbers = 2 * table.columns.filter(({ type }) => type === "number").length >= table.columns.length;
+  const shown = forms.includes(form) ? form : chain || isOfNumbers ? forms[0]! : "Table";
   const csv = () => csvOf(shown === "Table" || !pairs ? table : pairs);
   const actions = (
     <span class="actions">
@@ -169,13 +171,25 @@ function TableOrChart({ table, answer, title, heading, host, isPart }: TableOrCh
           <Choice label="Expiration" value={expiration} options={chain.expirations.map((one) => [one, one])} onChoice={setExpiration} />
         )}
       </div>
-      {shown === "Chart" && series && <LineChart label={title} positions={series.seconds} textOf={(index) => timeText(series, index)} lines={series.lines} />}
+      {shown === "Chart" && series && <SeriesChart series={series} label={title} />}
       {shown === "Chart" && lines && <LineChart key={expiration} label={`${title} ${expiration}, ${lines.title} by strike`} positions={lines.strikes} textOf={(index) => String(lines.strikes[index])} lines={lines.lines} />}
-      {shown === "Chart" && <div class="table-bar end">{actions}</div>}
+      {shown === "Chart" && (
+        <div class="table-bar">
+          <span>{series?.zone && `Times: ${series.zone}`}</span>
+          {actions}
+        </div>
+      )}
       {shown === "Chain" && pairs && <TableView key={expiration} table={pairs} label={`${title} ${expiration}`} gap={undefined} actions={actions} />}
       {shown === "Table" && <TableView table={table} label={title} gap={gap} actions={actions} />}
     </>
   );
+}
+
+/** The zone of times is below the chart. */
+function SeriesChart({ series, label }: { series: Series; label: string }): JSX.Element {
+  const textOf = (index: number) => timeText(series, index).slice(0, 19);
+  const markOf = (index: number) => (series.precision === "time" ? textOf(index).slice(5, 16) : textOf(index));
+  return <LineChart label={label} positions={series.seconds} textOf={textOf} markOf={markOf} lines={series.lines} />;
 }
 
 function Choice({ label, value, options, onChoice }: { label: string; value: string; options: [value: string, text: string][]; onChoice: (value: string) => void }): JSX.Element {

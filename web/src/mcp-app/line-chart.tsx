@@ -10,7 +10,12 @@ import { shortNumber } from "../try/numbers-of-axis";
 import type { Line } from "../try/series";
 
 const HEIGHT = 280;
-const TOP = 28;
+const ROW = 16;
+
+/** Pixels of a letter, and of a value beside the name of its line. */
+const LETTER = 7;
+const VALUE_WIDTH = 90;
+
 const BOTTOM = 26;
 const LABEL_WIDTH = 84;
 
@@ -26,12 +31,13 @@ export type LineChartProps = {
   label: string;
   /** Ascending: what the points stand at. */
   positions: number[];
-  /** How a position is written, by its index. */
+  /** How a position is written, by its index; and in short, below the axis. */
   textOf: (index: number) => string;
+  markOf?: (index: number) => string;
   lines: Line[];
 };
 
-export function LineChart({ label, positions, textOf, lines }: LineChartProps): JSX.Element {
+export function LineChart({ label, positions, textOf, markOf = textOf, lines }: LineChartProps): JSX.Element {
   const place = useRef<SVGSVGElement>(null);
   const [width, setWidth] = useState(640);
   const [shown, setShown] = useState(() => lines.map((line) => line.shown));
@@ -45,20 +51,24 @@ export function LineChart({ label, positions, textOf, lines }: LineChartProps): 
   const axes = [...new Set(lines.flatMap((line, index) => (shown[index] ? [line.axis] : [])))].slice(0, 2);
   const scales = new Map(axes.map((axis) => [axis, scaleOf(lines.filter((line, index) => shown[index] && line.axis === axis))]));
   const labelsOf = (axis: number | undefined) => (axis === undefined ? [] : scales.get(axis)!.ticks.map(shortNumber));
-  const room = (labels: string[]) => 10 + Math.max(3, ...labels.map((one) => one.length)) * 7;
+  const room = (labels: string[]) => 10 + Math.max(3, ...labels.map((one) => one.length)) * LETTER;
   const left = room(labelsOf(axes[0]));
   const right = axes.length > 1 ? room(labelsOf(axes[1])) : 12;
   const last = positions.length - 1;
   const span = positions[last]! - positions[0]! || 1;
+  const visible = lines.flatMap((line, index) => (shown[index] && axes.includes(line.axis) ? [line] : []));
+  // The values of a point are above the chart, in as many rows as its width needs.
+  const valueWidth = VALUE_WIDTH + LETTER * Math.max(6, ...visible.map(({ name }) => name.length));
+  const valuesOfRow = Math.max(1, Math.floor((width - left) / valueWidth));
+  const top = 12 + ROW * Math.ceil((visible.length + 1) / valuesOfRow);
   const x = (position: number) => left + ((position - positions[0]!) / span) * (width - left - right);
   const y = (value: number, axis: number) => {
     const { low, high } = scales.get(axis)!;
-    return TOP + (1 - (value - low) / (high - low)) * (HEIGHT - TOP - BOTTOM);
+    return top + (1 - (value - low) / (high - low)) * (HEIGHT - top - BOTTOM);
   };
   const nearest = (position: number) => positions.reduce((best, one, index) => (Math.abs(one - position) < Math.abs(positions[best]! - position) ? index : best), 0);
   const marks = marksOf(positions, Math.max(2, Math.floor((width - left - right) / (LABEL_WIDTH + 16))), nearest);
-  const visible = lines.flatMap((line, index) => (shown[index] && axes.includes(line.axis) ? [line] : []));
-  const pointText = (index: number) => [textOf(index), ...visible.map((line) => `${line.name} ${line.values[index] === null ? "–" : numberText(line.values[index]!)}`)].join(", ");
+  const valuesAt = (index: number) => [textOf(index), ...visible.map((line) => `${line.name} ${line.values[index] === null ? "–" : numberText(line.values[index]!)}`)];
 
   const onPointer = (event: PointerEvent) => {
     const box = place.current!.getBoundingClientRect();
@@ -72,7 +82,7 @@ export function LineChart({ label, positions, textOf, lines }: LineChartProps): 
     event.preventDefault();
     const to = Math.max(0, Math.min(last, next));
     setCursor(to);
-    announce(pointText(to));
+    announce(valuesAt(to).join(", "));
   };
   return (
     <div class="chart-view">
@@ -108,7 +118,7 @@ export function LineChart({ label, positions, textOf, lines }: LineChartProps): 
         )}
         {marks.map((index, at) => (
           <text key={index} class={at === 0 ? "" : at === marks.length - 1 ? "end" : "middle"} x={x(positions[index]!)} y={HEIGHT - 8}>
-            {textOf(index)}
+            {markOf(index)}
           </text>
         ))}
         {visible.map((line) => (
@@ -118,12 +128,13 @@ export function LineChart({ label, positions, textOf, lines }: LineChartProps): 
             {cursor !== null && line.values[cursor] !== null && <circle cx={x(positions[cursor]!)} cy={y(line.values[cursor]!, line.axis)} r={4} />}
           </g>
         ))}
-        {cursor !== null && (
-          <text class="point" x={left} y={17}>
-            {pointText(cursor)}
-          </text>
-        )}
-        {cursor !== null && <line class="cursor" x1={x(positions[cursor]!)} x2={x(positions[cursor]!)} y1={TOP} y2={HEIGHT - BOTTOM} />}
+        {cursor !== null &&
+          valuesAt(cursor).map((text, at) => (
+            <text key={at} class="point" x={left + (at % valuesOfRow) * valueWidth} y={17 + Math.floor(at / valuesOfRow) * ROW}>
+              {text}
+            </text>
+          ))}
+        {cursor !== null && <line class="cursor" x1={x(positions[cursor]!)} x2={x(positions[cursor]!)} y1={top} y2={HEIGHT - BOTTOM} />}
       </svg>
     </div>
   );
