@@ -157,7 +157,6 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 	$$compile clients.in -o clients.txt && \
 	$$compile --no-deps postgresql.in -o postgresql.txt && \
 	$$compile -c package.txt ../pyproject.toml fuzz.in -o fuzz.txt && \
-	$$compile -c package.txt ../pyproject.toml --extra build rankers.in -o rankers.txt && \
 	$$compile --no-deps semantic.in -o semantic.txt
 	$(MAKE) lock-aws
 

@@ -23,11 +23,6 @@ bench-modes: .venv/.dev ## processor time of tools/list in each mode: docs/refer
 	$(bin)/python -m benchmarks.modes $(ARGS)
 
 # Half a minute.
-.PHONY: bench-explorer
-bench-explorer: .venv/.dev ## what the JSON of the web explorer costs
-	$(bin)/python -m benchmarks.explorer $(ARGS)
-
-# Half a minute.
 .PHONY: bench-combined
 bench-combined: .venv/.dev ## what batches and scripts cost: docs/reference/measurements.md; ARGS=--write
 	$(bin)/python -m benchmarks.combined $(ARGS)
@@ -73,7 +68,6 @@ lock-bench: lock-peers ## pin again what bench-lambda and bench-stdio install
 bench-retrieval: .venv/.dev .venv-clients/.installed ## how well words find tools: docs/reference/retrieval.md; ARGS=--write writes its tables
 	$(bin)/python -m benchmarks.retrieval $(ARGS)
 
-# The environment takes some gigabytes, a run a quarter of an hour. One thread for numpy, as a small Lambda has.
 # The sets are not in the repository: docs/reference/retrieval.md says where they are from.
 # The vectors of words and numpy: 140 MB, in a folder of their own, for compiling with semantic postings.
 build/word-vectors/.installed: .venv/bin/uv requirements/semantic.txt
@@ -87,14 +81,6 @@ semantic: .venv/.dev build/word-vectors/.installed ## run the tests of words nea
 bench-retrieval-public: .venv/.dev .venv-clients/.installed build/word-vectors/.installed ## the same on public sets: make bench-retrieval-public DATA=FOLDER
 	@test -n "$(DATA)" || { echo "make bench-retrieval-public DATA=FOLDER; docs/reference/retrieval.md says what is in it." >&2; exit 2; }
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=build/word-vectors $(bin)/python -m benchmarks.retrieval_public $(DATA) $(ARGS)
-
-.venv-rankers/.installed: .venv/bin/uv requirements/rankers.txt
-	python="$$(scripts/find-python 3.11)" && $(bin)/uv venv --quiet --clear --python "$$python" .venv-rankers
-	VIRTUAL_ENV=.venv-rankers $(bin)/uv pip install --quiet --require-hashes -r requirements/rankers.txt
-	touch $@
-
-bench-rankers: .venv-rankers/.installed ## print how other methods rank
-	OPENBLAS_NUM_THREADS=1 PYTHONPATH=layers/core .venv-rankers/bin/python -m benchmarks.retrieval.alternatives $(ARGS)
 
 # A quarter of an hour; ARGS=--quick, up to 10,000 tools, a minute.
 bench-scale: .venv/.dev ## time and memory at 129 to 100,000 tools: docs/reference/measurements.md; ARGS=--quick or ARGS=--write

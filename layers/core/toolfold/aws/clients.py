@@ -1,7 +1,7 @@
 """Clients of AWS services, made when they are first used and shared by everything that calls AWS.
 
 They are boto3's clients, made by botocore's session. boto3's own session adds resources and file transfers, which
-nothing here uses and whose import a first call would wait for: ``python -m benchmarks.aws`` prints both.
+nothing here uses and whose import a first call would wait for.
 
 Endpoints other than AWS's own (``AWS_ENDPOINT_URL``, ``AWS_ENDPOINT_URL_DYNAMODB`` …), proxies, ``AWS_CA_BUNDLE``,
 profiles, single sign-on and the credentials of containers are read by botocore itself:
