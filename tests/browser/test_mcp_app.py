@@ -139,8 +139,8 @@ def test_the_theme_and_the_colours_follow_the_host(host: AppHost) -> None:
     assert frame.locator("html").evaluate("(root) => getComputedStyle(root).backgroundColor") == "rgb(1, 2, 3)"
 
 
-def test_a_handshake_client_over_http_uses_the_path_for_apps(host: AppHost, explorer: Explorer) -> None:
-    frame = host.show(TABLE, mode="legacy", url=f"{explorer.mcp}/default.apps")
+def test_a_handshake_client_over_http_finds_the_app(host: AppHost) -> None:
+    frame = host.show(TABLE, mode="legacy")
 
     # Such a client requests a stream, which this server does not have.
     host.problems[:] = [one for one in host.problems if "405" not in one]

@@ -51,9 +51,10 @@ def send(server: Server, method: str, capabilities: Any, path: str = "/mcp", **p
     return answer
 
 
-def send_handshake(server: Server, method: str, path: str, **params: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(server.handle_http(request(message(method, params))._replace(path=path)).body)
-    return answer
+def send_handshake(server: Server, method: str, session: str = "", **params: Any) -> tuple[dict[str, Any], str]:
+    """Return the answer to a request of a session, and the session that its response names."""
+    response = server.handle_http(request(message(method, params), mcp_session_id=session))
+    return json.loads(response.body)["result"], dict(response.headers).get("mcp-session-id", "")
 
 
 def send_line(server: Server, method: str, **params: Any) -> dict[str, Any]:
@@ -128,15 +129,18 @@ def test_a_handshake_without_http_is_remembered_until_the_next(server: Server) -
     assert send_line(server, "resources/read", uri=APP_URI)["result"]["contents"][0]["text"] == HTML
 
 
-def test_a_handshake_over_http_is_not_remembered_and_has_a_path_instead(server: Server) -> None:
-    send_handshake(server, "initialize", "/mcp", protocolVersion="2025-11-25", capabilities=DECLARED)
+def test_a_handshake_over_http_gives_a_client_that_shows_apps_a_session(server: Server) -> None:
+    started: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": DECLARED}
+    result, session = send_handshake(server, "initialize", **started)
+    assert APPS in result["capabilities"]["extensions"]
+    assert send_handshake(server, "initialize", **started | {"capabilities": {}})[1] == ""
 
-    assert shown_by(send_handshake(server, "tools/list", "/mcp")) == []
-    assert shown_by(send_handshake(server, "tools/list", "/mcp/default.apps")) == ["TOOL_CALL"]
-    assert "cacheScope" not in send_handshake(server, "tools/list", "/mcp/default.apps")["result"]
-    assert send_handshake(server, "resources/read", "/mcp", uri=APP_URI)["result"]["contents"][0]["text"] == HTML
-    unknown = request(message("tools/list"))._replace(path="/mcp/trading.apps")
-    assert server.handle_http(unknown).status == 404
+    listed, renewed = send_handshake(server, "tools/list", session)
+    assert (shown_by({"result": listed}), renewed) == (["TOOL_CALL"], "")
+    assert "cacheScope" not in listed
+    for other in ("", "another"):
+        assert shown_by({"result": send_handshake(server, "tools/list", other)[0]}) == []
+    assert send_handshake(server, "resources/read", uri=APP_URI)[0]["contents"][0]["text"] == HTML
 
 
 @pytest.mark.parametrize(

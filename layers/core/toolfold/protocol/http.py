@@ -28,8 +28,10 @@ REGISTER_PATH = "/register"
 ENDPOINT = "mcp"
 """The part of a path after which the name of a profile comes."""
 
-APPS_SUFFIX = ".apps"
-"""The end of a path whose clients show MCP Apps: no name of a profile has a full stop."""
+SESSION = "mcp-session-id"
+SESSION_WITH_APPS = "apps"
+"""The session of all clients of handshake versions that show MCP Apps: they send it with each later request, and there
+is no other state."""
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
@@ -67,7 +69,7 @@ class Request(NamedTuple):
             empty where neither is required.
         source_address: the IP address that the request came from; empty: not known.
         profile: the profile whose tools are shown and called; empty: the one of the path without a name.
-        shows_apps: whether the client of a handshake version shows MCP Apps, which its later requests do not say.
+        shows_apps: whether the client of a handshake version without HTTP shows MCP Apps.
     """
 
     method: str
@@ -179,9 +181,9 @@ NO_WEB_PAGES = OriginPolicy()
 """The default behind API Gateway: every client except a web page."""
 
 
-def json_response(status: int, body: bytes, log_fields: LogFields) -> Response:
-    """Return a response with a JSON body."""
-    return Response(status, _JSON, body, log_fields)
+def json_response(status: int, body: bytes, log_fields: LogFields, headers: Headers = ()) -> Response:
+    """Return a response with a JSON body, and with further headers."""
+    return Response(status, (*_JSON, *headers), body, log_fields)
 
 
 def error_response(status: int, sentence: str, *headers: tuple[str, str]) -> Response:
@@ -263,7 +265,9 @@ def with_cors_headers(request: Request, response: Response, policy: OriginPolicy
     origins = _values(request.headers, "origin")
     if len(origins) != 1 or not _is_allowed(origins[0], policy):
         return response
-    headers = (("access-control-allow-origin", origins[0]), ("vary", "Origin"))
+    headers = (
+        ("access-control-allow-origin", origins[0]), ("access-control-expose-headers", SESSION), ("vary", "Origin")
+    )  # fmt: skip
     return Response(response.status, (*response.headers, *headers), response.body, response.log_fields)
 
 

@@ -179,12 +179,10 @@ class Server:
 
     def _handle_body(self, request: http.Request, stateless: bool) -> http.Response:
         if request.path and (profile := http.profile_of(request.path)) != "":
-            shows_apps = profile is not None and profile.endswith(http.APPS_SUFFIX)
-            profile = profile and profile.removesuffix(http.APPS_SUFFIX)
             refused = self._find_profile(profile)
             if refused is not None:
                 return refused
-            request = request._replace(profile=profile or "", shows_apps=shows_apps)
+            request = request._replace(profile=profile or "")
         response = self._handle_message_of(request, stateless)
         if not request.profile:
             return response
@@ -212,6 +210,10 @@ class Server:
             return _error_response(error, 400, {})
         log_fields: dict[str, str | int | float] = {"rpc": _loggable_method(message)}
         stateless = stateless or versions.META_VERSION in _meta(message)
+        if request.header(http.SESSION) == http.SESSION_WITH_APPS:
+            request = request._replace(shows_apps=True)
+        begun = message.method == "initialize" and _declares_apps(message)
+        headers = ((http.SESSION, http.SESSION_WITH_APPS),) if begun else ()
         try:
             _check_headers(request, message, stateless)
             result = self._result(request, message, stateless, log_fields)
@@ -220,7 +222,7 @@ class Server:
             problem.id = message.id
             status = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
             return _error_response(problem, status.get(problem.code, 200), log_fields)
-        return http.json_response(200, jsonrpc.encode_result(message.id, result), log_fields)
+        return http.json_response(200, jsonrpc.encode_result(message.id, result), log_fields, headers)
 
     def _result(
         self, request: http.Request, message: Message, stateless: bool, log_fields: dict[str, str | int | float]
