@@ -60,17 +60,18 @@ CALLS = re.compile(rf"\b({'|'.join(PASSED_ON)})\(")
 ROADS: Mapping[str, str] = {
     # Towards the executor: each is entered by the ways named here.
     "cli/call.py tools.call": "command",
-    "cli/source_test.py app.server.tools.call": "command",
+    "cli/sources.py app.server.tools.call": "command",
     "demo.py client.request": "stdio, handshake",
     "demo.py self.request": "stdio, handshake",
     "protocol/mcp.py tools.call": "http, handshake",
     "exposure/exposed_tools.py super().call": "group",
+    "exposure/research.py call": "TOOL_CALL",
     # tests/unit/protocol/test_skills.py reads a skill that needs approval.
     "protocol/skills.py tools.call": "http, handshake",
     "transports/lambda_handler.py self.server.handle_http": "lambda",
     "transports/snapstart.py app.server.handle_http": "lambda",
     "transports/snapstart.py app.server.handle_message": "lambda",
-    "transports/stdio_session.py self._server.handle_message": "stdio, handshake",
+    "transports/stdio_session.py self._current().handle_message": "stdio, handshake",
     "meta_tools/dispatcher.py performer": "TOOL_CALL",
     "meta_tools/tool_call.py fetch_response": "TOOL_CALL",
     "meta_tools/answer_reader.py fetch_response": "TOOL_CALL",
