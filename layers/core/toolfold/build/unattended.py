@@ -210,14 +210,18 @@ class UnattendedPublisher:
         return self._run(Author(Writer.SCHEDULE, "schedule"), lambda _: None)
 
     def _run(self, author: Author, on_step: OnStep) -> Run:
-        started = time.perf_counter()
+        started, run = time.perf_counter(), Run(str(author.writer), "failed")
         try:
             run = self._publish(author, on_step)
         except BaseException as error:
-            code = error.code if isinstance(error, PublishError) else type(error).__name__
-            self._report(Run(str(author.writer), "failed", code), started)
+            run = run._replace(code=error.code if isinstance(error, PublishError) else type(error).__name__)
             raise
-        self._report(run, started)
+        finally:
+            fields = {**run._asdict(), "ms": round((time.perf_counter() - started) * 1000)}
+            shown = {name: value for name, value in fields.items() if value not in ("", None)}
+            logger.log(logging.ERROR if run.outcome == "failed" else logging.INFO, "publish", extra=shown)
+            if self._on_run is not None:
+                self._on_run(run)
         return run
 
     def _publish(self, author: Author, on_step: OnStep) -> Run:
@@ -237,13 +241,6 @@ class UnattendedPublisher:
                 f"Publish with: toolfold catalog publish {self._bucket.location}",
             )
         return _describe(author.writer, done.outcome, done.pointer, self._now())
-
-    def _report(self, run: Run, started: float) -> None:
-        fields = {**run._asdict(), "ms": round((time.perf_counter() - started) * 1000)}
-        level = logging.ERROR if run.outcome == "failed" else logging.INFO
-        logger.log(level, "publish", extra={name: value for name, value in fields.items() if value not in ("", None)})
-        if self._on_run is not None:
-            self._on_run(run)
 
 
 def _describe(trigger: Writer, outcome: str, pointer: Pointer | None, now: datetime) -> Run:

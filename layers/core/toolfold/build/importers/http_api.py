@@ -30,6 +30,8 @@ EFFECTS: Mapping[str, Effect] = {"GET": "read", "HEAD": "read", "OPTIONS": "read
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose parameters are in the body where no other place is given."""
 
+_SENT = ("style", "explode", "slashes", "content_type", "reserved")
+
 _ALIASES = {
     name: field.alias for name, field in HttpParameter.model_fields.items() if field.alias and name in SCHEMA_KEYS
 }
@@ -69,13 +71,16 @@ def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dic
     if tool.method != "GET":
         bound = {"method": tool.method, **bound}
     located = {name: parameter.in_ or default_location(tool) for name, parameter in parameters.items()}
-    described = {
-        name: dict(_binding(name, parameter, located[name], tool.path))
-        for name, parameter in parameters.items()
-        if located[name] != "body"
-    }
-    if kept := {name: how for name, how in described.items() if how}:
-        bound["parameters"] = kept
+    described: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        wire = parameter.sent_as or name
+        usual = "path" if wire in placeholders(tool.path) else "query"
+        how = {} if located[name] == usual else {"in": located[name]}
+        how |= ({} if wire == name else {"name": wire}) | _how(parameter, _SENT)
+        if how and located[name] != "body":
+            described[name] = how
+    if described:
+        bound["parameters"] = described
     in_body = {name: parameter for name, parameter in parameters.items() if located[name] == "body"}
     if in_body:
         bound["body"] = _body(tool, in_body)
@@ -109,17 +114,9 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _binding(name: str, parameter: HttpParameter, location: str, path: str) -> Iterator[tuple[str, Any]]:
-    wire = parameter.sent_as or name
-    if location != ("path" if wire in placeholders(path) else "query"):
-        yield "in", location
-    if wire != name:
-        yield "name", wire
-    for key in ("style", "explode", "slashes", "content_type"):
-        if (value := getattr(parameter, key)) is not None:
-            yield key, value
-    if parameter.reserved:
-        yield "reserved", True
+def _how(parameter: HttpParameter, keys: Iterable[str]) -> dict[str, Any]:
+    """Return those of ``keys`` that the parameter sets to another value than the usual one."""
+    return {key: value for key in keys if (value := getattr(parameter, key)) != HttpParameter.model_fields[key].default}
 
 
 def _body(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
@@ -130,20 +127,19 @@ def _body(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, 
         is_base64 = whole in parameters and (parameters[whole].base64 or tool.body.type == "bytes")
         return {**body, "argument": whole, **({"base64": True} if is_base64 else {})}
     fields = {name: parameter.sent_as or name for name, parameter in parameters.items()}
-    encoding = {fields[name]: how for name, parameter in parameters.items() if (how := dict(_encoding(parameter)))}
+    keys = ("style", "explode", "content_type", "filename", "base64")
+    encoding = {fields[name]: how for name, parameter in parameters.items() if (how := _how(parameter, keys))}
     return {**body, "fields": fields, **({"encoding": encoding} if encoding else {})}
-
-
-def _encoding(parameter: HttpParameter) -> Iterator[tuple[str, Any]]:
-    for key in ("style", "explode", "content_type", "filename"):
-        if (value := getattr(parameter, key)) is not None:
-            yield key, value
-    if parameter.base64:
-        yield "base64", True
 
 
 _OTHER_FILES = frozenset({"source.yaml", OVERLAY})
 Where = Callable[..., str]
+
+_COPIED = (
+    *("title", "summary", "description", "returns", "tags", "example", "example_queries", "aliases", "relations"),
+    "confirm",
+)
+"""Fields of a tool that stay as they are."""
 
 
 class HttpApiImporter(Importer[HttpApiSettings]):
@@ -207,18 +203,9 @@ def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where
         where=where(),
         parameters=parameters_schema(parameters),
         effect=tool.effect or EFFECTS.get(tool.method, "write"),
-        title=tool.title,
-        summary=tool.summary,
-        description=tool.description,
         call=binding,
-        returns=tool.returns,
         category=category,
-        tags=tool.tags,
-        example=tool.example,
-        example_queries=tool.example_queries,
-        aliases=tool.aliases,
-        relations=tool.relations,
-        confirm=tool.confirm,
+        **{field: getattr(tool, field) for field in _COPIED},
     )
 
 
