@@ -101,8 +101,10 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
     matching = [(kind, known) for kind, known in names if known.matches_tool(category.category, tool.name)]
     # Written requests say better what a tool is for than its parameters, which similar tools share.
     parameters = {} if tool.example_queries else _parameters(tool)
+    title, id_ = str(entry.source.entry["title"]), in_words(entry.source.settings.id)
+    called = [title] if words(title) == words(id_) else [title, id_]  # an id may be the title in other letters
     return {
-        **described_fields(tool, parameters, [category.title, category.description], _names_of(entry.source)),
+        **described_fields(tool, parameters, [category.title, category.description], called),
         "example_queries": tool.example_queries,
         "aliases": tool.aliases,
         "redirected_queries": redirected,
@@ -110,12 +112,6 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
         "outside": [known.term(kind) for kind, known in matching if known.outside],
         "preferred": [f"@{kind}" for kind, known in names if tool.name in known.preferred],
     }
-
-
-def _names_of(source: LoadedSource) -> list[str]:
-    """Return what users may call a source; an id says nothing more where it is the title in other letters."""
-    title, id_ = str(source.entry["title"]), in_words(source.settings.id)
-    return [title] if words(title) == words(id_) else [title, id_]
 
 
 def _parameters(tool: Tool) -> dict[str, str]:

@@ -182,7 +182,9 @@ def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[
 
     :func:`finish` adds ``see_also`` and ``hash``, which depend on the other tools.
     """
-    shape = tool.returns.json_
+    shape, outline = tool.returns.json_, tool.returns.outline or _outline(tool)
+    answered = set(re.findall(r"\w+", outline))
+    about = [name for name in identifiers if name in answered]
     entry = {
         "source": source_id,
         "category": category,
@@ -195,7 +197,7 @@ def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[
         "freshness": tool.freshness,
         "formats": tool.formats,
         "parameters": _json_schema(tool),
-        "returns": tool.returns.outline or _outline(tool),
+        "returns": outline,
         "example": tool.example,
         "use_instead": {other.phrase: other.tool for other in tool.use_instead},
         "call": _call(tool),
@@ -203,19 +205,12 @@ def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[
             "csv": tool.returns.csv,
             "rows": shape.rows.split("|") if shape is not None else tool.returns.rows,
             "kind": shape.kind if shape is not None else None,
-            **_identifiers(tool, identifiers),
+            **({"identifiers": about} if about else {}),
             **({"keys": shape.keys, "columns": shape.columns} if shape is not None and shape.columns else {}),
         },
         "hints": _hints(tool),
     }
     return {**entry, "confirm": tool.confirm} if tool.confirm else entry
-
-
-def _identifiers(tool: Tool, identifiers: Sequence[str]) -> dict[str, list[str]]:
-    """Return the columns of an answer that say what a row is about, where it has some."""
-    outline = set(re.findall(r"\w+", tool.returns.outline or _outline(tool)))
-    found = [name for name in identifiers if name in outline]
-    return {"identifiers": found} if found else {}
 
 
 def _hints(tool: Tool) -> dict[str, Any]:

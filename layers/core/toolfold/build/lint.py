@@ -70,13 +70,9 @@ PARAMETER_TOKENS = 50
 class _Limits(NamedTuple):
     """Thresholds of the texts of one tool, and what to do about a finding: rule → advice.
 
-    Attributes:
-        words: Minimum number of different, specific words in summary and description. Below that of imported tools, a
-            tool is found by its name alone; the minimum of Alpha Vantage is 14.
-        line_tokens: Maximum tokens of ``NAME: summary``, which every listing has. Alpha Vantage has 18 on average.
-        schema_tokens: Maximum tokens of name, description and parameters as compact JSON, for up to
-            :data:`USUAL_PARAMETERS`: what TOOL_GET returns for one tool.
-        parameter_tokens: What each further parameter may add.
+    ``words`` are different, specific ones in summary and description: below those of imported tools, a tool is found by
+    its name alone; the minimum of Alpha Vantage is 14. ``line_tokens`` are of ``NAME: summary``, 18 on average there;
+    ``schema_tokens`` of name, description and up to :data:`USUAL_PARAMETERS` parameters as compact JSON.
     """
 
     words: int

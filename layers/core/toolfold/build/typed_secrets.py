@@ -68,13 +68,15 @@ def find_typed_secrets(settings: Mapping[str, Any]) -> list[tuple[yaml_loader.Lo
     arguments = settings.get("args")
     for number, name in _in_arguments(arguments if isinstance(arguments, list) else ()):
         found.append((("args", number), name, program))
-    for name, value in _texts(settings.get("env")):
-        if _is_secret(name, value):
-            found.append((("env", name), name, program.replace("NAME_THAT_THE_PROGRAM_READS", name)))
-    for name, value in _texts(settings.get("headers")):
-        if _is_secret(name, value):
-            form = _header_form(name, value)
-            found.append((("headers", name), name, f"leave it out, add auth: {{{form}}}, and set {variable}"))
+    for key in ("env", "headers"):
+        given = settings.get(key)
+        for name, value in given.items() if isinstance(given, dict) else ():
+            if _is_secret(str(name), str(value)):
+                advice = program.replace("NAME_THAT_THE_PROGRAM_READS", str(name))
+                if key == "headers":
+                    form = _header_form(str(name), str(value))
+                    advice = f"leave it out, add auth: {{{form}}}, and set {variable}"
+                found.append(((key, name), str(name), advice))
     for key in ("url", "base_url"):
         if name := _in_url(str(settings.get(key) or "")):
             found.append(((key,), name, f"leave it out, add auth: {{query_key: {name}}}, and set {variable}"))
@@ -126,8 +128,3 @@ def _header_form(name: str, value: str) -> str:
         return f"header: {name}"
     scheme = value.split(maxsplit=1)[0].lower()
     return f"{scheme}: true" if scheme in ("bearer", "basic") else "header: Authorization"
-
-
-def _texts(value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        yield from ((str(name), str(text)) for name, text in value.items())

@@ -104,14 +104,11 @@ def _property(parameter: HttpParameter) -> dict[str, Any]:
     for name in ("type", "description", *sorted(SCHEMA_KEYS - {"type", "description", "example"})):
         value = getattr(parameter, name)
         if value is not None:
-            rule[_ALIASES.get(name, name)] = _plain(value)
+            is_whole = isinstance(value, float) and value.is_integer()
+            rule[_ALIASES.get(name, name)] = int(value) if is_whole else value
     if parameter.example is not None and "examples" not in rule:
         rule["examples"] = [parameter.example]
     return rule
-
-
-def _plain(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _how(parameter: HttpParameter, keys: Iterable[str]) -> dict[str, Any]:

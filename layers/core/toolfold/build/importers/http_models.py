@@ -52,10 +52,6 @@ def _by_name(given: object) -> object:
     return named
 
 
-def _upper(given: object) -> object:
-    return given.upper() if isinstance(given, str) else given
-
-
 def _template(path: str) -> str:
     check_template(path)
     return path
@@ -144,10 +140,6 @@ class Body(Model):
     """The parameter that is the whole body. Without it, each parameter of the body is a member or a field."""
 
 
-def _body(given: object) -> object:
-    return {"type": given} if isinstance(given, str) else given
-
-
 class HttpTool(Model):
     """One tool: a request, and what a model reads about it."""
 
@@ -155,13 +147,13 @@ class HttpTool(Model):
     """The tool is called ``<id>__<name>``."""
     path: Annotated[str, AfterValidator(_template)]
     """Added to ``base_url``; a placeholder is ``{parameter}``."""
-    method: Annotated[Method, BeforeValidator(_upper)] = "GET"
+    method: Annotated[Method, BeforeValidator(lambda given: given.upper() if isinstance(given, str) else given)] = "GET"
     summary: str = ""
     """One line, what is returned; by default the first sentence of the description."""
     description: str = ""
     title: str = ""
     parameters: Parameters = Field(default={})
-    body: Annotated[Body, BeforeValidator(_body)] = Body()
+    body: Annotated[Body, BeforeValidator(lambda given: {"type": given} if isinstance(given, str) else given)] = Body()
     """Kind of the body: ``json``, ``form``, ``multipart``, ``text``, ``bytes``, or a media type."""
     response: Literal["json", "csv", "text"] | None = None
     """Form of the answers, for a service whose content types say otherwise."""

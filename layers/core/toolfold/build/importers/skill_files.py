@@ -83,7 +83,9 @@ def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, list[str]]]:
             if entry.name.startswith(".") or entry.name in _LEFT_OUT or entry.name.endswith(".pyc"):
                 continue
             path = directory / entry.name
-            _check_name(path, entry.name)
+            # Not UTF-8: Python has surrogates for such bytes, which are not printable either.
+            if not entry.name.isprintable() or "\\" in entry.name:
+                raise UnsafeFile(directory, f"has a file whose name is not plain text, {entry.name!a}; rename it")
             if entry.is_symlink():
                 _check_link(path, top)
             if entry.is_dir():
@@ -94,12 +96,6 @@ def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, list[str]]]:
             raise UnsafeFile(directory, "has too many files, or folders inside each other, for a folder of skills")
         yield directory, names
         pending += [(path, depth + 1) for path in reversed(folders)]
-
-
-def _check_name(path: Path, name: str) -> None:
-    # Not UTF-8: Python has surrogates for such bytes, which are not printable either.
-    if not name.isprintable() or "\\" in name:
-        raise UnsafeFile(path.parent, f"has a file whose name is not plain text, {name!a}; rename it")
 
 
 def _check_link(path: Path, top: Path) -> None:

@@ -329,7 +329,8 @@ def _files(reading: _Reading, skill: Path, root: Path) -> Iterator[list[Any]]:
     size = number = 0
     for file in list_files(skill, root):
         path = file.relative_to(skill).as_posix()
-        if path != SKILL_FILE and _is_excluded(reading.settings, file.relative_to(root).as_posix()):
+        whole = file.relative_to(root).as_posix()
+        if path != SKILL_FILE and any(fnmatch.fnmatchcase(whole, pattern) for pattern in reading.settings.exclude):
             continue
         content = read_file(file, root, LIMITS.max_file_bytes)
         number, size = number + 1, size + len(content)
@@ -343,10 +344,6 @@ def _files(reading: _Reading, skill: Path, root: Path) -> Iterator[list[Any]]:
         reading.files[digest] = content if text is None else text
         reading.size += len(content)
         yield [path, digest, len(content), media_type(file.name, is_text=text is not None), text is not None]
-
-
-def _is_excluded(settings: SkillsSettings, path: str) -> bool:
-    return any(fnmatch.fnmatchcase(path, pattern) for pattern in settings.exclude)
 
 
 def _text_of(content: bytes) -> str | None:

@@ -282,6 +282,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
     first, listed = names[0], _listed(names, 400)
     example = f"SELECT * FROM {first} LIMIT 5"  # noqa: S608 - an example for a model
     tables = _main_tables(schema)
+    words = (" ".join(_NOT_IN_ALIAS.sub(" ", table.name.lower()).split())[:90] for table in tables)
     query = ImportedTool(
         "query",
         where,
@@ -317,7 +318,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         typed_rows="rows",
         tags=("sql", "query"),
         example={"sql": example},
-        aliases=_aliases(tables),
+        aliases=list(dict.fromkeys(filter(None, words)))[:_MAX_ALIASES],
         example_queries=["query the database with sql", "count rows in a table", "join tables"],
     )
     list_tables = ImportedTool(
@@ -380,9 +381,3 @@ def _listed(names: list[str], most: int) -> str:
             return f"{', '.join(shown)} and {len(names) - len(shown):,} more"
         shown.append(name)
     return ", ".join(shown)
-
-
-def _aliases(tables: list[Table]) -> list[str]:
-    """Return the names of tables as words, by which a search finds the tool."""
-    words = (" ".join(_NOT_IN_ALIAS.sub(" ", table.name.lower()).split())[:90] for table in tables)
-    return list(dict.fromkeys(filter(None, words)))[:_MAX_ALIASES]

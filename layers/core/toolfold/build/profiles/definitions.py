@@ -232,7 +232,8 @@ def merge(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         >>> merge([{"type": "string", "enum": ["a"]}, {"type": "string", "enum": ["b"]}])
         {'type': 'string', 'enum': ['a', 'b']}
     """
-    types = list(dict.fromkeys(_type_of(rule) for rule in rules))
+    # A schema that allows several types has none here.
+    types = list(dict.fromkeys(rule["type"] if isinstance(rule.get("type"), str) else "" for rule in rules))
     merged: dict[str, Any] = {}
     if len(types) == 1 and types[0]:
         merged["type"] = types[0]
@@ -255,12 +256,6 @@ def merge(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if described and "enum" not in merged:  # the values say what it is
         merged["description"] = _shorten(_PHRASE.split(described.most_common(1)[0][0])[0], _MAX_DESCRIPTION)
     return merged
-
-
-def _type_of(rule: Mapping[str, Any]) -> str:
-    """Return the type of a value; empty where a schema allows several."""
-    type_ = rule.get("type")
-    return type_ if isinstance(type_, str) else ""
 
 
 def _shorten(text: str, most: int) -> str:
@@ -396,7 +391,8 @@ def make_kinds(sources: Mapping[str, Any], tools: Sequence[Member], kinds: Mappi
         if not members:
             continue
         own = {id_: sources[id_] for id_ in dict.fromkeys(tool["source"] for _, tool in members)}
-        names = _enum([member for member, _ in members])
+        listed_names = [member for member, _ in members]
+        names = {"enum": listed_names} if sum(map(len, listed_names)) <= _MAX_ENUM_CHARS else {}
         if entry.source:
             listed = _lines(own, members, named=bool(entry.tool) and not names)
         else:
@@ -416,11 +412,6 @@ def make_kinds(sources: Mapping[str, Any], tools: Sequence[Member], kinds: Mappi
         }
         made.append({"kind": kind, "definition": definition})
     return [*made, {"kind": "request", "definition": _REQUEST}] if made else []
-
-
-def _enum(names: Sequence[str]) -> dict[str, Any]:
-    """Return the keyword with ``names``, or nothing where they are too many."""
-    return {"enum": list(names)} if sum(map(len, names)) <= _MAX_ENUM_CHARS else {}
 
 
 def _lines(sources: Mapping[str, Any], members: Sequence[Member], *, named: bool) -> str:

@@ -28,17 +28,15 @@ def _name(given: str) -> str:
     return given
 
 
-def _as_list(given: object) -> object:
-    return [given] if isinstance(given, str) else given
-
-
 def _renamed(synonyms: dict[str, str]) -> BeforeValidator:
     return BeforeValidator(lambda given: synonyms.get(given, given) if isinstance(given, str) else given)
 
 
 Name = Annotated[str, AfterValidator(_name)]
 """Part of a URL, and the value of an option."""
-Values = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
+Values = Annotated[
+    list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given), Field(min_length=1)
+]
 Mode = Annotated[
     Literal["progressive", "lazy", "grouped", "direct", "kinds", "auto", "research"], _renamed(dict(MODE_SYNONYMS))
 ]

@@ -7,7 +7,7 @@ innermost part. It accepts any value then, so that a caller who knows the servic
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolfold.build.importers.openapi.schema_parts import (
@@ -89,14 +89,9 @@ def _fits(schema: Schema) -> bool:
 
 
 def _levels(schema: Any) -> int:
-    inner = [_levels(part) for _, part in _all_parts(schema)]
+    defined = schema.get("$defs", {}).values() if isinstance(schema, dict) else ()
+    inner = [_levels(part) for part in (*(part for _, part in subschemas(schema)), *defined)]
     return 1 + max(inner, default=0)
-
-
-def _all_parts(schema: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    yield from subschemas(schema)
-    if isinstance(schema, dict):
-        yield from ((("$defs", name), part) for name, part in schema.get("$defs", {}).items())
 
 
 def _inlined(root: Schema, definitions: Mapping[str, Schema]) -> Schema:

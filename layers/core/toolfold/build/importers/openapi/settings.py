@@ -12,8 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from toolfold.build.importers.base import ImporterSettings
-from toolfold.build.schema.field_types import Model
-from toolfold.catalog.head_checks import host_of
+from toolfold.build.schema.field_types import Model, Url
 from toolfold.fuzzy import did_you_mean
 from toolfold.sources.http_api.binding_checks import check_header
 
@@ -59,19 +58,10 @@ def _matches(values: Sequence[str], entry: str) -> bool:
     return any(value == entry or ("*" in entry and fnmatchcase(value, pattern)) for value in values)
 
 
-def _url(url: str) -> str:
-    if not host_of(url):
-        raise ValueError("must be an https URL without user name and fragment, or an http URL of this machine")
-    return url
-
-
 def _file_name(name: str) -> str:
     if name in ("source.yaml", "overlay.yaml") or "\\" in name or name.startswith("."):
         raise ValueError("must be the name of another file in the folder of the source")
     return name
-
-
-Url = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_url)]
 
 
 class OpenApiSettings(ImporterSettings):
@@ -81,7 +71,7 @@ class OpenApiSettings(ImporterSettings):
         str, StringConstraints(pattern=r"^[^/]{1,100}\.(json|yaml|yml)$"), AfterValidator(_file_name)
     ] = "openapi.json"
     """Name of the document in the folder of the source."""
-    url: Url | None = None
+    url: Annotated[Url, StringConstraints(max_length=2000)] | None = None
     """Where the service publishes the document; ``toolfold source refresh`` fetches it."""
     base_url: Url | None = None
     """Where calls are sent, in place of the servers of the document."""
