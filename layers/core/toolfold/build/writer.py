@@ -172,18 +172,13 @@ def write(
         "definition_tokens": head.get("definition_tokens", 0),
         "sections": table,
     }
-    if share := head.get("semantic_share"):
-        line["semantic_share"] = share
-    if common := head.get("common"):
-        line["common"] = common
-    if related := head.get("related"):
-        line["related"] = related
-    if skills := head.get("skills"):
-        line["skills"] = len(skills)
-    if confirmed := sum(line_of_tool[5:] == [CONFIRM] for line_of_tool in lines):
-        line["confirmed"] = confirmed
-    if head.get("profile_names"):
-        line["profiles"] = head["profile_names"]
+    optional = {
+        **{name: head.get(name) for name in ("semantic_share", "common", "related")},
+        "skills": len(head.get("skills", ())),
+        "confirmed": sum(line_of_tool[5:] == [CONFIRM] for line_of_tool in lines),
+        "profiles": head.get("profile_names"),
+    }
+    line |= {name: value for name, value in optional.items() if value}
     out.write(_json(line)[:-1] + b"\n")
     scratch.seek(0)
     shutil.copyfileobj(scratch, out)

@@ -5,7 +5,6 @@ Decide which tools the conditions of a profile or of a context match.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,19 +71,19 @@ class Known(NamedTuple):
         known: Mapping[str, Sequence[str]] = getattr(self, field)
         return known.get(normalize(value), ())
 
+    def resolve(self, selection: Selection | None) -> dict[str, set[str]]:
+        """Return the values of each field that the conditions name."""
+        given = selection.model_dump(exclude_none=True) if selection else {}
+        found = {
+            field: {name for value in values for name in self.find(field, value)} for field, values in given.items()
+        }
+        return {**found, "tool": set(map(name_key, found["tool"]))} if "tool" in found else found
+
     def spellings(self, field: str) -> Collection[str]:
         """Return the values of ``field``."""
         if field in ("effect", "access"):
             return EFFECTS if field == "effect" else _ACCESS
         return sorted({name for names in getattr(self, field).values() for name in names})
-
-
-def unknown_values(selection: Selection | None, known: Known, where: Where) -> Iterator[str]:
-    """Yield a problem for each value that the catalog does not have, with the closest one."""
-    for field, values in (selection.model_dump(exclude_none=True) if selection else {}).items():
-        for value in values:
-            if not known.find(field, value):
-                yield f"{where(field)}: there is no {field} {value!r}.{closest(value, known.spellings(field))}"
 
 
 def closest(value: str, names: Collection[str]) -> str:
@@ -95,34 +94,6 @@ def closest(value: str, names: Collection[str]) -> str:
         return f" {hint}".rstrip()
     shown = list(names)[:10]
     return f" There are {', '.join(shown)}{', …' if len(names) > len(shown) else ''}." if shown else ""
-
-
-def matches(include: Selection | None, exclude: Selection | None, known: Known) -> Callable[[str, Any], bool]:
-    """Return a function that says whether the tool of a name and its compiled entry pass both conditions."""
-    kept, dropped = _sets(include, known), _sets(exclude, known)
-
-    def passes(name: str, entry: Any) -> bool:
-        values = {
-            "source": {entry["source"]},
-            "category": {entry["category"]},
-            "tag": set(entry["tags"]),
-            "effect": {entry["effect"]},
-            "access": {entry["access"]},
-            "tool": {name_key(name)},
-        }
-        return all(values[field] & allowed for field, allowed in kept.items()) and not any(
-            values[field] & refused for field, refused in dropped.items()
-        )
-
-    return passes
-
-
-def _sets(selection: Selection | None, known: Known) -> dict[str, set[str]]:
-    given = selection.model_dump(exclude_none=True) if selection else {}
-    return {
-        field: {name_key(name) if field == "tool" else name for value in values for name in known.find(field, value)}
-        for field, values in given.items()
-    }
 
 
 _MAX_MOST_USED = 5
@@ -173,6 +144,17 @@ class _Compiler:
         self._names = list(parts.tools)
         self._positions = {name_key(name): position for position, name in enumerate(parts.tools)}
         self._kinds = {id_: kind_of(entry["kind"]) for id_, entry in parts.sources.items()}
+        self._values = [
+            {
+                "source": {entry["source"]},
+                "category": {entry["category"]},
+                "tag": set(entry["tags"]),
+                "effect": {entry["effect"]},
+                "access": {entry["access"]},
+                "tool": {name_key(name)},
+            }
+            for name, entry in parts.tools.items()
+        ]
         self._contexts = {name: self._passing(context) for name, context in file.contexts.items()}
 
     def problems(self) -> Iterator[str]:
@@ -205,9 +187,12 @@ class _Compiler:
         """Yield a problem for each value in the conditions of a profile or a context that the catalog does not have."""
         group = "profiles" if isinstance(entry, ProfileSettings) else "contexts"
         for key in ("include", "exclude"):
-            yield from unknown_values(
-                getattr(entry, key), self._known, functools.partial(self._where, group, name, key)
-            )
+            selection = getattr(entry, key)
+            for field, values in (selection.model_dump(exclude_none=True) if selection else {}).items():
+                for value in values:
+                    if not self._known.find(field, value):
+                        hint = closest(value, self._known.spellings(field))
+                        yield f"{self._where(group, name, key, field)}: there is no {field} {value!r}.{hint}"
 
     def _contradictions(self, name: str, profile: ProfileSettings) -> Iterator[str]:
         """Yield a problem for each kind that ``kinds`` switches on and another key off, or the other way round."""
@@ -244,6 +229,8 @@ class _Compiler:
         included = self._passing(profile)
         unexposed = {at for at in included if self._names[at] in self._unexposed}
         most_used = [self._positions[name_key(tool)] for tool in self._file.most_used]
+        keys = profile.model_fields_set if name in self._file.profiles else ()
+        path = str(self._document.path)
         entry = {
             "title": profile.title or "",
             "description": profile.description or "",
@@ -256,7 +243,7 @@ class _Compiler:
             "listed": None if len(listed) == len(self._names) else runs(sorted(listed)),
             "unexposed": runs(sorted(unexposed)),
             "elsewhere": self._elsewhere(included - listed - unexposed),
-            "where": self._lines_of(name, profile),
+            "where": {key: self._where("profiles", name, key).replace(path, FILE) for key in sorted(keys)},
         }
         return {key: value for key, value in entry.items() if value or (key == "listed" and value is not None)}
 
@@ -270,14 +257,6 @@ class _Compiler:
                 positions = positions - members
         return found
 
-    def _lines_of(self, name: str, profile: ProfileSettings) -> dict[str, str]:
-        if name not in self._file.profiles:
-            return {}
-        lines = {}
-        for key in sorted(profile.model_fields_set):
-            lines[key] = self._where("profiles", name, key).replace(str(self._document.path), FILE)
-        return lines
-
     def _listed(self, profile: ProfileSettings) -> set[int]:
         """Return the positions of the tools that a profile lists."""
         included = {at for at in self._passing(profile) if self._names[at] not in self._unexposed}
@@ -288,8 +267,13 @@ class _Compiler:
         return {at for at in included if at in own or at not in others}
 
     def _passing(self, conditions: ProfileSettings | ContextSettings) -> set[int]:
-        passes = matches(conditions.include, conditions.exclude, self._known)
-        return {at for at, (name, entry) in enumerate(self._tools.items()) if passes(name, entry)}
+        kept, dropped = self._known.resolve(conditions.include), self._known.resolve(conditions.exclude)
+        return {
+            at
+            for at, values in enumerate(self._values)
+            if all(values[field] & allowed for field, allowed in kept.items())
+            and not any(values[field] & refused for field, refused in dropped.items())
+        }
 
     def _unknown_tool(self, name: str, where: str) -> Iterator[str]:
         if name_key(name) not in self._positions:
