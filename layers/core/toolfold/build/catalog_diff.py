@@ -99,13 +99,12 @@ def _compare_sources(before: Catalog, after: Catalog) -> Iterator[str]:
 def _compare_source(old: Source, new: Source) -> Iterator[str]:
     if old.base_url != new.base_url:
         yield f"{old.id}.base_url: {old.base_url} → {new.base_url}"
-    if _key_variable(old) != _key_variable(new):
+    is_other_key = _key_variable(old) != _key_variable(new)
+    if is_other_key:
         yield f"{old.id}.auth: key {_key_variable(old)} → {_key_variable(new)}"
-    for field in Source._fields:
-        if field != "base_url" and getattr(old, field) != getattr(new, field):
-            if field == "auth" and _key_variable(old) != _key_variable(new):
-                continue
-            yield f"{old.id}.{field}"
+    named = {"base_url", "auth"} if is_other_key else {"base_url"}
+    fields = (field for field in Source._fields if field not in named)
+    yield from (f"{old.id}.{field}" for field in fields if getattr(old, field) != getattr(new, field))
 
 
 def _key_variable(source: Source) -> str:

@@ -100,7 +100,11 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
     category, tool, names = entry.category, entry.tool, vocabulary.names.items()
     matching = [(kind, known) for kind, known in names if known.matches_tool(category.category, tool.name)]
     # Written requests say better what a tool is for than its parameters, which similar tools share.
-    parameters = {} if tool.example_queries else _parameters(tool)
+    rules = json_schema.properties(tool.parameters_schema or {})
+    parameters = {name: str(rule.get("description", "")) for name, rule in rules.items()}
+    if tool.parameters_schema is None:
+        parameters = {parameter.name: parameter.description or "" for parameter in tool.parameters}
+    parameters = {} if tool.example_queries else parameters
     title, id_ = str(entry.source.entry["title"]), in_words(entry.source.settings.id)
     called = [title] if words(title) == words(id_) else [title, id_]  # an id may be the title in other letters
     return {
@@ -112,14 +116,6 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
         "outside": [known.term(kind) for kind, known in matching if known.outside],
         "preferred": [f"@{kind}" for kind, known in names if tool.name in known.preferred],
     }
-
-
-def _parameters(tool: Tool) -> dict[str, str]:
-    """Return parameter → description."""
-    if tool.parameters_schema is None:
-        return {parameter.name: parameter.description or "" for parameter in tool.parameters}
-    rules = json_schema.properties(tool.parameters_schema)
-    return {name: str(rule.get("description", "")) for name, rule in rules.items()}
 
 
 class CompiledFolder(NamedTuple):

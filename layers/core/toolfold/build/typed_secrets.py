@@ -74,7 +74,9 @@ def find_typed_secrets(settings: Mapping[str, Any]) -> list[tuple[yaml_loader.Lo
             if _is_secret(str(name), str(value)):
                 advice = program.replace("NAME_THAT_THE_PROGRAM_READS", str(name))
                 if key == "headers":
-                    form = _header_form(str(name), str(value))
+                    scheme, form = str(value).split(maxsplit=1)[0].lower(), f"header: {name}"
+                    if str(name).lower() == "authorization" and scheme in ("bearer", "basic"):
+                        form = f"{scheme}: true"
                     advice = f"leave it out, add auth: {{{form}}}, and set {variable}"
                 found.append(((key, name), str(name), advice))
     for key in ("url", "base_url"):
@@ -120,11 +122,3 @@ def _in_url(text: str) -> str:
         return ""
     pairs = parse_qsl(parts.query)
     return next((name for name, value in pairs if SECRET_NAME.fullmatch(name) and not _REFERENCE.match(value)), "")
-
-
-def _header_form(name: str, value: str) -> str:
-    """Return the content of ``auth`` that sends a header."""
-    if name.lower() != "authorization":
-        return f"header: {name}"
-    scheme = value.split(maxsplit=1)[0].lower()
-    return f"{scheme}: true" if scheme in ("bearer", "basic") else "header: Authorization"

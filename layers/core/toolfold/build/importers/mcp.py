@@ -156,7 +156,10 @@ def to_2020_12(schema: Any) -> Any:
             if "additionalItems" in schema:
                 made["items"] = to_2020_12(schema["additionalItems"])
         elif key == "dependencies" and isinstance(value, Mapping):
-            _add_dependencies(value, made)
+            names = {name: needed for name, needed in value.items() if isinstance(needed, list)}
+            schemas = {name: to_2020_12(part) for name, part in value.items() if not isinstance(part, list)}
+            made |= {"dependentRequired": names} if names else {}
+            made |= {"dependentSchemas": schemas} if schemas else {}
         elif key != "additionalItems":  # it has no meaning beside one schema for all items
             made[key] = to_2020_12(value)
     for exclusive, inclusive in _BOUNDS:
@@ -165,13 +168,6 @@ def to_2020_12(schema: Any) -> Any:
             if is_exclusive and inclusive in made:
                 made[exclusive] = made.pop(inclusive)
     return made
-
-
-def _add_dependencies(given: Mapping[str, Any], made: dict[str, Any]) -> None:
-    names = {name: value for name, value in given.items() if isinstance(value, list)}
-    schemas = {name: to_2020_12(value) for name, value in given.items() if not isinstance(value, list)}
-    made |= {"dependentRequired": names} if names else {}
-    made |= {"dependentSchemas": schemas} if schemas else {}
 
 
 _FORMAT = 1

@@ -30,7 +30,7 @@ from toolfold.build.importers.openapi.operations import (
     bind_operation,
     find_operations,
 )
-from toolfold.build.importers.openapi.schema_parts import first_sentence, one_paragraph
+from toolfold.build.importers.openapi.schema_parts import dicts_in, first_sentence, one_paragraph
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.servers import check_variables, choose_server, common_base
 from toolfold.build.importers.openapi.settings import OpenApiSettings
@@ -126,7 +126,10 @@ class _Reader:
         found = find_operations(self._references, self._findings)
         self._states_security = any(one.value.get("security") for one in found)
         operations = self._select(found, problems)
-        schemes = self._schemes()
+        components = self._data.get("components")
+        given = components.get("securitySchemes") if isinstance(components, dict) else None
+        given = swagger.security_schemes(self._data) if "swagger" in self._data else given
+        schemes = security.read_schemes(given, self._references, self._settings.url or "")
         chosen, auth, credentials = self._authentication(operations, schemes)
         tools = [
             tool for one in operations if (tool := self._bind(one, default_server, chosen, credentials)) is not None
@@ -165,13 +168,6 @@ class _Reader:
             where = self._yaml.where(("document",))
             raise SourceError([f"{where}: has {len(selected):,} operations; {MAX_OPERATIONS:,} are read: use include"])
         return selected
-
-    def _schemes(self) -> security.Schemes:
-        components = self._data.get("components")
-        given = components.get("securitySchemes") if isinstance(components, dict) else None
-        if "swagger" in self._data:
-            given = swagger.security_schemes(self._data)
-        return security.read_schemes(given, self._references, self._settings.url or "")
 
     def _authentication(
         self, operations: Sequence[Operation], schemes: security.Schemes
@@ -236,8 +232,7 @@ class _Reader:
     @cached_property
     def _main_origins(self) -> set[tuple[str, str]]:
         """Scheme and host of the servers of the document; without any, those that most operations have."""
-        listed = self._data.get("servers")
-        given = [one.get("url") for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
+        given = [server.get("url") for server in dicts_in(self._data.get("servers"))]
         urls = [url for url in given if isinstance(url, str) and "://" in url]
         if not urls:
             operations = find_operations(self._references, Findings())
@@ -292,12 +287,8 @@ class _Reader:
         )
 
     def _categories(self, operations: Iterable[Operation]) -> list[ImportedCategory]:
-        listed = self._data.get("tags")
-        described = {
-            tag["name"]: tag.get("description")
-            for tag in (listed if isinstance(listed, list) else ())
-            if isinstance(tag, dict) and isinstance(tag.get("name"), str)
-        }
+        tags = [tag for tag in dicts_in(self._data.get("tags")) if isinstance(tag.get("name"), str)]
+        described = {tag["name"]: tag.get("description") for tag in tags}
         found: dict[str, ImportedCategory] = {}
         for tag in (one.tags[0] for one in operations if one.tags):
             if name := _identifier(tag):

@@ -35,6 +35,7 @@ _SMALL_CHARS = 120
 
 _MAX_INLINE_DEPTH = 12
 _MAX_STUB_ENUM = 20
+_TYPED = ("type", "format")
 _SHORT, _SHORTEST = 150, 80
 
 _APPLIES = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
@@ -176,7 +177,10 @@ def _shortened(
             return schema
         name = schema.get("$ref", "").removeprefix(DEFINITIONS)
         if level > limits.levels or (name and distances.get(name, 1000) > limits.levels):
-            return _stub({**definitions.get(name, {}), **schema})
+            # What stays below the last level: the type and the values.
+            whole = {**definitions.get(name, {}), **schema}
+            keys = ("type", "format", "enum") if len(whole.get("enum", ())) in range(1, _MAX_STUB_ENUM) else _TYPED
+            return {key: whole[key] for key in keys if key in whole}
         made = dict(schema)
         if level > 1:
             made.pop("examples", None)
@@ -215,14 +219,6 @@ def _distances(root: Schema, definitions: Mapping[str, Schema]) -> dict[str, int
         if not level:
             break
     return distances
-
-
-def _stub(schema: Schema) -> Schema:
-    """Return what stays of a schema below the last level: its type and its values."""
-    made: Schema = {key: schema[key] for key in ("type", "format") if key in schema}
-    if len(schema.get("enum", ())) in range(1, _MAX_STUB_ENUM):
-        made["enum"] = schema["enum"]
-    return made
 
 
 def _with_short_texts(schema: Schema) -> Schema:
