@@ -16,9 +16,8 @@ from typing import Any
 
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, ImporterSettings
 from toolfold.build.schema.field_types import SUMMARY_LIMIT
-from toolfold.build.schema.sources import Auth, JsonShape, Parameter, Source, SourceSettings, Tool
+from toolfold.build.schema.sources import JsonShape, Parameter, Source, SourceSettings, Tool
 from toolfold.catalog import json_schema
-from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.head_checks import MAX_TEXT, text_problem
 from toolfold.results import values
 
@@ -128,7 +127,7 @@ def source_entry(source: Source) -> dict[str, Any]:
     """Return the entry of ``source``, without the shared parameters, which are copied to its tools."""
     copied = ("title", "description", "kind", "base_url", "function_key", "format_parameter")
     entry = source.model_dump(include={*copied, "auth", "freshness", "no_data"})
-    entry["auth"] = _auth(source.id, source.auth)
+    entry["auth"] = source.auth and source.auth.entry(source.id)
     entry["faults"] = [fault.model_dump(exclude_none=True) for fault in source.faults]
     entry["unknown_notice"] = source.unknown_notice
     if source.arguments is not None:
@@ -140,6 +139,7 @@ def imported_source_entry(
     settings: ImporterSettings, found: ImportedSource, title: str, description: str
 ) -> dict[str, Any]:
     """Return the entry of an imported source."""
+    auth = found.auth or settings.auth
     stated = {
         "version": clean_text(found.version, MAX_LABEL),
         "instructions": clean_text(found.instructions, MAX_PARAGRAPH),
@@ -151,7 +151,7 @@ def imported_source_entry(
         "kind": settings.kind,
         "base_url": found.base_url,
         "function_key": "",
-        "auth": _auth(settings.id, found.auth or settings.auth),
+        "auth": auth and auth.entry(settings.id),
         "freshness": {FRESHNESS_CLASS: settings.freshness_s},
         "no_data": settings.no_data,
         "faults": list(found.faults),
@@ -159,15 +159,6 @@ def imported_source_entry(
         **{key: value for key, value in stated.items() if value},
         **_connection(settings, found.connection),
     }
-
-
-def _auth(source_id: str, auth: Auth | None) -> dict[str, Any] | None:
-    """Return the credentials of a source, with the variable that they have where none is named."""
-    if auth is None:
-        return None
-    entry = auth.model_dump(exclude_defaults=True)
-    entry.setdefault("environment", own_variable(source_id))
-    return entry
 
 
 def _connection(settings: SourceSettings, connection: Mapping[str, Any]) -> dict[str, Any]:

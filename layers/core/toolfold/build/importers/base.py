@@ -21,7 +21,6 @@ from toolfold.build.schema.sources import Auth, SourceSettings
 from toolfold.build.validation_errors import parse
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog import entries
-from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Effect
 from toolfold.fuzzy import did_you_mean
 
@@ -99,9 +98,7 @@ class ImporterSettings(SourceSettings):
 
     def as_source(self, base_url: str, connection: Mapping[str, Any]) -> entries.Source:
         """Return the source as a catalog would have it, as far as it matters for reaching it."""
-        auth = None
-        if self.auth is not None:
-            auth = entries.Auth(**{"environment": own_variable(self.id), **self.auth.model_dump(exclude_defaults=True)})
+        auth = entries.Auth(**self.auth.entry(self.id)) if self.auth is not None else None
         title = self.title or self.id
         return entries.Source(
             self.id, title, self.kind, base_url, "", auth, {}, self.no_data, (), (), connection=connection

@@ -23,6 +23,7 @@ from toolfold.build.schema.field_types import (
     check_page,
     check_url,
 )
+from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.head_checks import FAULT_CODES
 
 HINTS = ("complete", "finest", "selects_month", "premium", "free_items", "found_by", "repeated_as")
@@ -305,6 +306,12 @@ class Auth(Model):
     """Whether the key in an MCP request is passed on to this source. It is not sent to other sources."""
     signup_url: Annotated[str, StringConstraints(pattern=r"^https://"), AfterValidator(check_page)] | None = None
     """Page on which a user can get a key."""
+
+    def entry(self, source_id: str) -> dict[str, Any]:
+        """Return the credentials in the catalog, with the variable that they have where none is named."""
+        entry = self.model_dump(exclude_defaults=True)
+        entry.setdefault("environment", own_variable(source_id))
+        return entry
 
     @model_validator(mode="after")
     def _has_one_place(self) -> Auth:
