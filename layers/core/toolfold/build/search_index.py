@@ -38,8 +38,9 @@ def build(tools: Sequence[Fields]) -> Index:
     mean_lengths = _mean_lengths(tools)
     counts: dict[str, dict[int, float]] = defaultdict(dict)
     for position, fields in enumerate(tools):
-        for term, count in _weighted_counts(fields, mean_lengths).items():
-            counts[term][position] = count
+        for found in term_counts(fields, mean_lengths).values():
+            for term, count in found.items():
+                counts[term][position] = counts[term].get(position, 0.0) + count
     return {term: _postings(found, len(tools)) for term, found in sorted(counts.items())}
 
 
@@ -64,12 +65,11 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
             for word in [*words(names.words), *([UNKNOWN_NAME] if names.unknown else [])]:
                 found.setdefault(word, {})[names.term(kind)] = None
         ignored = set(words(vocabulary.ignored))
-        phrases = [
-            ([word for word in words(phrase) if word not in ignored], _terms_of(meaning))
-            for meaning, by_language in vocabulary.synonyms.items()
-            for listed in by_language.values()
-            for phrase in listed.split(",")
-        ]
+        phrases = []
+        for meaning, by_language in vocabulary.synonyms.items():
+            terms = [term for word in meaning.split() for term in ([word] if word.startswith("@") else stems(word))]
+            for phrase in (phrase for listed in by_language.values() for phrase in listed.split(",")):
+                phrases.append(([word for word in words(phrase) if word not in ignored], terms))
         alone = {parts[0] for parts, _ in phrases if len(parts) == 1}
         for parts, terms in phrases:
             # Of a phrase: its first two words together, and each longer word that is not a synonym alone.
@@ -81,10 +81,6 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
     return {word: list(terms) for word, terms in sorted(found.items())}
 
 
-def _terms_of(meaning: str) -> list[str]:
-    return [term for word in meaning.split() for term in ([word] if word.startswith("@") else stems(word))]
-
-
 def _mean_lengths(tools: Iterable[Fields]) -> dict[str, float]:
     """Return field → mean number of words in it, of the tools that have any."""
     lengths: defaultdict[str, list[int]] = defaultdict(list)
@@ -93,14 +89,6 @@ def _mean_lengths(tools: Iterable[Fields]) -> dict[str, float]:
             if FIELDS[field].length_normalization and (length := sum(len(words(text)) for text in texts)):
                 lengths[field].append(length)
     return {field: sum(found) / len(found) for field, found in lengths.items()}
-
-
-def _weighted_counts(fields: Fields, mean_lengths: Mapping[str, float]) -> Mapping[str, float]:
-    counts: defaultdict[str, float] = defaultdict(float)
-    for found in term_counts(fields, mean_lengths).values():
-        for term, count in found.items():
-            counts[term] += count
-    return counts
 
 
 def _postings(found: Mapping[int, float], tools: int) -> list[int]:

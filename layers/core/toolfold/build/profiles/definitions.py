@@ -141,7 +141,19 @@ def make_groups(
     taken: Collection[str],
 ) -> list[Group]:
     """Return the groups of ``tools``, in the order of ``categories``."""
-    names = _Names(taken)
+    used = set(taken)
+
+    def name_of(label: str) -> str:
+        base = re.sub(r"[^A-Za-z0-9_-]+", "__", label)[:_MAX_NAME]
+        if base.upper() in taken:  # the category of INDEX_DATA
+            base = f"{base}_tools"
+        name, number = base, 1
+        while name.upper() in used:
+            number += 1
+            name = f"{base}_{number}"
+        used.add(name.upper())
+        return name
+
     groups: list[Group] = []
     for category in categories:
         members = [member for member in tools if member[1]["category"] == category["name"]]
@@ -149,30 +161,9 @@ def make_groups(
             same = [member for member in members if member[1]["effect"] in effects]
             left_out = formats.get(category["source"], "")
             for part in _split(category, same, left_out):
-                name = names.make(f"{category['name']}{suffix}")
-                groups.append(
-                    {"kind": kinds[category["source"]], "definition": _define(name, category, part, left_out)}
-                )
+                definition = _define(name_of(f"{category['name']}{suffix}"), category, part, left_out)
+                groups.append({"kind": kinds[category["source"]], "definition": definition})
     return groups
-
-
-class _Names:
-    """Gives each group a name of its own."""
-
-    def __init__(self, taken: Collection[str]) -> None:
-        self._of_tools, self._taken = taken, set(taken)
-
-    def make(self, label: str) -> str:
-        """Return a name for ``label`` that MCP allows."""
-        base = re.sub(r"[^A-Za-z0-9_-]+", "__", label)[:_MAX_NAME]
-        if base.upper() in self._of_tools:  # the category of INDEX_DATA
-            base = f"{base}_tools"
-        name, number = base, 1
-        while name.upper() in self._taken:
-            number += 1
-            name = f"{base}_{number}"
-        self._taken.add(name.upper())
-        return name
 
 
 def _split(category: Mapping[str, Any], members: Sequence[Member], left_out: str) -> list[Sequence[Member]]:
