@@ -16,15 +16,20 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.sources.base import AdapterContext, AdapterFactory, SourceAdapter
 
+_BOUND = "toolfold.sources.http_api.bound_adapter:BoundApiAdapter"
+
 BUILT_IN: Mapping[str, str] = {
     "alpha_vantage": "toolfold.sources.alpha_vantage:AlphaVantageAdapter",
-    "http_api": "toolfold.sources.http_api.adapter:create_adapter",
+    "http_api": _BOUND,
     "mcp": "toolfold.sources.mcp.adapter:McpAdapter",
-    "openapi": "toolfold.sources.http_api.adapter:create_adapter",
+    "openapi": _BOUND,
     "skills": "toolfold.sources.skills:SkillsAdapter",
     "sql": "toolfold.sources.sql.adapter:SqlAdapter",
 }
 """Kind → module and factory. Imported by the first call, so that listing tools never pays for it."""
+
+_WITH_FUNCTIONS = "toolfold.sources.http_api.adapter:HttpApiAdapter"
+"""For the kind ``http_api`` where the tools are functions of one URL (``function_key``), and have no binding."""
 
 ENTRY_POINT_GROUP = "toolfold.adapters"
 """Installed packages offer adapters under this group of entry points, by the name of the kind."""
@@ -46,9 +51,7 @@ class AdapterRegistry:
         Raises:
             CatalogUnavailable: no adapter of that name is installed, or it cannot be imported.
         """
-        if source.kind not in self._factories:
-            self._factories[source.kind] = _load(source)
-        return self._factories[source.kind](source, context)
+        return (self._factories.get(source.kind) or _load(source))(source, context)
 
 
 def adapter_names() -> list[str]:
@@ -61,7 +64,8 @@ def adapter_names() -> list[str]:
 def _load(source: Source) -> AdapterFactory:
     name = source.kind
     if name in BUILT_IN:
-        module, _, attribute = BUILT_IN[name].partition(":")
+        place = _WITH_FUNCTIONS if name == "http_api" and source.function_key else BUILT_IN[name]
+        module, _, attribute = place.partition(":")
         factory: AdapterFactory = getattr(importlib.import_module(module), attribute)
         return factory
     from importlib.metadata import entry_points

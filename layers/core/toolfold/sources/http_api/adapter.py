@@ -74,15 +74,6 @@ class HttpApiAdapter(SourceAdapter):
         return self._parser.parse(tool, arguments, response, credentials)
 
 
-def create_adapter(source: Source, context: AdapterContext) -> HttpApiAdapter:
-    """Return the adapter of a source whose tools have a ``function``, or a binding."""
-    if source.function_key:
-        return HttpApiAdapter(source, context)
-    from toolfold.sources.http_api.bound_adapter import BoundApiAdapter  # takes as long to import as all of this
-
-    return BoundApiAdapter(source, context)
-
-
 def check_length(tool: Tool, url: str) -> None:
     """Check that a URL can be sent.
 

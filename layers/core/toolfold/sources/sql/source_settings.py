@@ -80,15 +80,22 @@ MAX_BYTES = 20_000_000
 DEFAULT_MAX_BYTES = 2_000_000
 
 
+_LIMITS: Mapping[str, tuple[float, float]] = {
+    "statement_timeout_s": (DEFAULT_STATEMENT_TIMEOUT_S, MAX_STATEMENT_TIMEOUT_S),
+    "max_rows": (MAX_ROWS, MAX_ROWS),
+    "max_bytes": (DEFAULT_MAX_BYTES, MAX_BYTES),
+}
+"""Name → what it is where the source does not say, and the most."""
+
+_PATTERNS: Mapping[str, tuple[str, ...]] = {"schemas": ("public",), "include": ("*",), "exclude": ()}
+
+
 @dataclass(frozen=True)
 class SqlSettings:
     """How one database is read.
 
     Attributes:
         dialect: one of :data:`DIALECTS`.
-        tables: the tables that may be read.
-        statement_timeout_s: after which a statement is ended.
-        max_rows: rows of one answer.
         max_bytes: bytes of one answer, as JSON.
     """
 
@@ -102,34 +109,16 @@ class SqlSettings:
     def from_source(cls, source: Source) -> SqlSettings:
         """Return the settings in the catalog's entry of ``source``."""
         connection: Mapping[str, Any] = source.connection
-        try:
-            dialect = connection["dialect"]
-            if dialect not in DIALECTS:
-                raise ValueError("dialect")
-            return cls(
-                dialect,
-                TableFilter(
-                    _texts(connection, "schemas", ("public",)),
-                    _texts(connection, "include", ("*",)),
-                    _texts(connection, "exclude", ()),
-                ),
-                _number(connection, "statement_timeout_s", DEFAULT_STATEMENT_TIMEOUT_S, MAX_STATEMENT_TIMEOUT_S),
-                int(_number(connection, "max_rows", MAX_ROWS, MAX_ROWS)),
-                int(_number(connection, "max_bytes", DEFAULT_MAX_BYTES, MAX_BYTES)),
+        patterns = {name: connection.get(name, default) for name, default in _PATTERNS.items()}
+        limits = {name: connection.get(name, default) for name, (default, _) in _LIMITS.items()}
+        if not (
+            connection.get("dialect") in DIALECTS
+            and all(isinstance(value, list | tuple) for value in patterns.values())
+            and all(isinstance(pattern, str) for value in patterns.values() for pattern in value)
+            and all(
+                type(limits[name]) in (int, float) and 0 < limits[name] <= most for name, (_, most) in _LIMITS.items()
             )
-        except (KeyError, TypeError, ValueError):
-            raise damaged(f"the connection of source {source.id!a} is not one of a database") from None
-
-
-def _texts(connection: Mapping[str, Any], name: str, default: tuple[str, ...]) -> tuple[str, ...]:
-    values = connection.get(name, default)
-    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
-        raise TypeError(name)
-    return tuple(values)
-
-
-def _number(connection: Mapping[str, Any], name: str, default: float, most: float) -> float:
-    value = connection.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-        raise ValueError(name)
-    return value
+        ):
+            raise damaged(f"the connection of source {source.id!a} is not one of a database")
+        tables = TableFilter(**{name: tuple(value) for name, value in patterns.items()})
+        return cls(connection["dialect"], tables, **limits)
