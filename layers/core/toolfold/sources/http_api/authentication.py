@@ -22,6 +22,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -96,14 +97,9 @@ def taken_names(auth: Auth | None) -> frozenset[tuple[str, str]]:
     """Return location and name of what the credentials are sent as; names of headers in lower case."""
     if auth is None:
         return frozenset()
-    found = {("header", "authorization")}
-    if auth.query_key is not None:
-        found.add(("query", auth.query_key))
-    if auth.header is not None:
-        found.add(("header", auth.header.lower()))
-    if auth.cookie is not None:
-        found.add(("cookie", auth.cookie))
-    return frozenset(found)
+    header = None if auth.header is None else auth.header.lower()
+    names = (("header", "authorization"), ("query", auth.query_key), ("header", header), ("cookie", auth.cookie))
+    return frozenset((location, name) for location, name in names if name is not None)
 
 
 DEFAULT_EXPIRES_IN_S = 300
@@ -123,6 +119,12 @@ MAX_TOKEN_CHARS = 16_000
 
 _REFUSED = (400, 401, 403)
 """Statuses by which a token endpoint refuses the client: RFC 6749, section 5.2."""
+
+_ERROR_CODES = ("invalid_client", "invalid_scope", "unauthorized_client", "invalid_request", "unsupported_grant_type",
+                "invalid_grant", "invalid_target")  # fmt: skip
+"""Codes of the same section. Nothing else of the response is repeated."""
+
+_TOKEN = re.compile(r"[!-~]+")
 
 
 MAX_TOKEN_BYTES = 100_000
@@ -204,16 +206,16 @@ class TokenProvider:
         data = _json_object(response.body[:MAX_TOKEN_BYTES].decode("utf-8", errors="replace"))
         title = self._source.title
         if response.status in _REFUSED:
+            code = f" ({data['error']})" if data.get("error") in _ERROR_CODES else ""
             raise AuthRejected(
-                f"The token endpoint of {title} does not accept the client id and secret{_error_code(data)}.",
-                CHECK_KEY,
+                f"The token endpoint of {title} does not accept the client id and secret{code}.", CHECK_KEY
             )
         if response.status != 200:
             message = f"The token endpoint of {title} answered with HTTP status {response.status}."
             failure = ConnectionFailed if response.status in (502, 503, 504) else UpstreamError
             raise failure(message, TRY_AGAIN, retryable=response.status >= 500)
         token = data.get("access_token")
-        if not (isinstance(token, str) and _is_token(token)):
+        if not (isinstance(token, str) and len(token) <= MAX_TOKEN_CHARS and _TOKEN.fullmatch(token)):
             raise UpstreamError(f"The token endpoint of {title} answered without an access token.", TRY_AGAIN)
         if str(data.get("token_type", "bearer")).lower() != "bearer":
             raise UpstreamError(f"The token endpoint of {title} issued a token of another type than bearer.", TRY_AGAIN)
@@ -243,17 +245,6 @@ def _json_object(body: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
-
-
-def _error_code(data: Mapping[str, Any]) -> str:
-    """Return the code of RFC 6749, section 5.2, in parentheses. Nothing else of the response is repeated."""
-    code = data.get("error")
-    return f" ({code})" if code in ("invalid_client", "invalid_scope", "unauthorized_client", "invalid_request",
-                                    "unsupported_grant_type", "invalid_grant", "invalid_target") else ""  # fmt: skip
-
-
-def _is_token(text: str) -> bool:
-    return 0 < len(text) <= MAX_TOKEN_CHARS and text.isascii() and text.isprintable() and " " not in text
 
 
 def _lifetime_s(given: Any) -> float:

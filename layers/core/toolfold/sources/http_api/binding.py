@@ -25,6 +25,7 @@ does not mention is a part of the query.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -47,12 +48,12 @@ from toolfold.sources.http_api.styles import (
     texts_of,
 )
 
-__all__ = ["BoundRequest", "InvalidArgument", "Parameter", "bind", "bound_parameters"]
-
 _ENCODED_SLASH = re.compile("%2F", re.IGNORECASE)
 _KEPT_IN_QUERY = "/:?@!$'()*,"
 """Reserved characters that end neither a pair nor a query, and that no server decodes: not ``&``, ``=``, ``+``, ``#``,
 ``;``."""
+
+_encode_reserved = functools.partial(quote, safe=_KEPT_IN_QUERY)
 
 
 class InvalidArgument(ValueError):
@@ -132,16 +133,22 @@ def bind(
         if (one.location, one.name.lower() if one.location == "header" else one.name) in taken:
             raise InvalidArgument(one.argument, "would be sent in the place of the credentials")
         if one.content_type:
-            value = _as_content(one.content_type, value)
+            is_json = is_json_type(one.content_type)
+            value = json.dumps(value, ensure_ascii=False, separators=(",", ":")) if is_json else scalar_text(value)
         if one.location == "path":
             segments[one.name] = _segment(one, value)
         elif one.location == "query":
-            query += _pairs(one, value, names, _query_text if one.reserved else encode_all)
+            query += _pairs(one, value, names, _encode_reserved if one.reserved else encode_all)
         elif one.location == "cookie":
             cookies += _pairs(one, value, names, cookie_text)
         elif one.location == "header":
             headers[one.name] = _header(one, value)
-    path = _expand(template, segments)
+    try:
+        path = expand_path(template, segments)
+    except UnsafeSegment as error:
+        raise InvalidArgument(" and ".join(segments), str(error)) from None
+    except KeyError as error:
+        raise InvalidArgument(str(error.args[0]), "is missing, and is a part of the path") from None
     try:
         content = encode_body(body, values, method) if body is not None else None
     except InvalidBody as error:
@@ -191,15 +198,6 @@ def _segment(one: Parameter, value: Any) -> str:
     return written
 
 
-def _expand(template: str, segments: Mapping[str, str]) -> str:
-    try:
-        return expand_path(template, segments)
-    except UnsafeSegment as error:
-        raise InvalidArgument(" and ".join(segments), str(error)) from None
-    except KeyError as error:
-        raise InvalidArgument(str(error.args[0]), "is missing, and is a part of the path") from None
-
-
 def _pairs(one: Parameter, value: Any, names: set[str], encode: Callable[[str], str]) -> list[str]:
     if isinstance(value, dict) and one.explode and one.style == "form":
         # The names of members come from the caller, and must not be read as another parameter of the tool.
@@ -219,16 +217,3 @@ def _header(one: Parameter, value: Any) -> str:
     if text != text.strip():
         raise InvalidArgument(one.argument, "has white space at an end, which a header does not keep")
     return text
-
-
-def _query_text(text: str) -> str:
-    return quote(text, safe=_KEPT_IN_QUERY)
-
-
-def _as_content(content_type: str, value: Any) -> str:
-    """Return a parameter that is one text of a media type."""
-    return (
-        json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        if is_json_type(content_type)
-        else scalar_text(value)
-    )

@@ -12,8 +12,6 @@ from typing import Any
 from toolfold.sources.http_api.binding import Parameter, bound_parameters
 from toolfold.sources.http_api.styles import STYLES, check_template, placeholders
 
-__all__ = ["METHODS", "RESERVED_HEADERS", "BindingError", "check_binding", "check_header"]
-
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 
 RESERVED_HEADERS = frozenset(

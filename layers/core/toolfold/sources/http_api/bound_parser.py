@@ -51,6 +51,7 @@ from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import bound_parameters
 from toolfold.sources.http_api.body import comma_separated, is_json_type, json_lines
 from toolfold.sources.http_api.faults import ResponseParser, find_notices
+from toolfold.sources.http_api.styles import scalar_text
 from toolfold.sources.http_api.transport_errors import status_error
 from toolfold.text_safety import encodable, escape_unsafe
 from toolfold.wording import joined
@@ -116,14 +117,12 @@ def next_page_block(
         if argument is None:
             if name not in sent:
                 unknown.append(name)
-        elif _text(sent.get(argument)) != value and isinstance(sent.get(argument), str | int | float | bool | None):
+        elif scalar_text(sent.get(argument)) != value and isinstance(
+            sent.get(argument), str | int | float | bool | None
+        ):
             found[argument] = value
     is_usable = all(len(value) <= MAX_VALUE_CHARS and value.isprintable() for value in found.values())
     return {"type": NEXT_PAGE, "arguments": found if is_usable else {}, "unknown": unknown[:5]}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 MAX_CHARS = 300
@@ -251,25 +250,17 @@ class BoundParser(ResponseParser):
         try:
             parsed = self._content(tool, arguments, response, credentials)
             if tool.effect == "read" and response.status in _PROVISIONAL:
-                parsed = self._as_provisional(parsed, response.status)
-            return self._with_next_page(parsed, tool, arguments, response) if response.next_url else parsed
+                note = {"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[response.status]}"}
+                parsed = _with_block(parsed, note)._replace(is_final=False)  # not cached
+            if response.next_url:
+                taken = taken_names(self.source.auth)
+                block = next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken)
+                parsed = _with_block(parsed, block)
+            return parsed
         except UpstreamError:
             if tool.effect == "read":
                 raise
             return ParsedResponse("json", json.dumps({"status": response.status, "content": None}))
-
-    def _as_provisional(self, parsed: ParsedResponse, status: int) -> ParsedResponse:
-        """Return an answer that says that it is not the whole one, and is not cached."""
-        note = {"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[status]}"}
-        blocks = json.loads(parsed.blocks) if parsed.blocks else []
-        return parsed._replace(blocks=json.dumps([*blocks, note]), is_final=False)
-
-    def _with_next_page(
-        self, parsed: ParsedResponse, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse
-    ) -> ParsedResponse:
-        block = next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken_names(self.source.auth))
-        blocks = json.loads(parsed.blocks) if parsed.blocks else []
-        return parsed._replace(blocks=json.dumps([*blocks, block]))
 
     def _content(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
@@ -347,7 +338,10 @@ class BoundParser(ResponseParser):
     ) -> CallError:
         status, title, said = response.status, self.source.title, _said(response, credentials)
         if response.location:
-            return self._redirect_error(tool, response)
+            may_be_done = tool.effect != "read" and status in _PERHAPS_DONE
+            correct = CHECK_ADDRESS.filled(setting="base_url or path")
+            problem = f"{title} redirects to {response.location}, which is not followed."
+            return UpstreamError(problem, joined(CHECK_WRITE, correct) if may_be_done else correct)
         if status in _ARGUMENTS_REFUSED:
             return InvalidArguments(
                 f"{title} refuses the arguments (HTTP status {status}).",
@@ -378,11 +372,10 @@ class BoundParser(ResponseParser):
         is_notice = said and 400 <= status < 500 and status not in (401, 429)
         return error.changed(next_step=READ_NOTICE if is_notice else None, **said)
 
-    def _redirect_error(self, tool: Tool, response: UpstreamResponse) -> CallError:
-        step = CHECK_ADDRESS.filled(setting="base_url or path")
-        if tool.effect != "read" and response.status in _PERHAPS_DONE:
-            step = joined(CHECK_WRITE, step)
-        return UpstreamError(f"{self.source.title} redirects to {response.location}, which is not followed.", step)
+
+def _with_block(parsed: ParsedResponse, block: Mapping[str, Any]) -> ParsedResponse:
+    blocks = json.loads(parsed.blocks) if parsed.blocks else []
+    return parsed._replace(blocks=json.dumps([*blocks, block]))
 
 
 def _is_failure(data: Any) -> bool:

@@ -121,17 +121,7 @@ class ResponseParser:
     def parse(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
     ) -> ParsedResponse:
-        """Return the data in ``response``: the upstream's own text, as sent but for what comes before the data.
-
-        Args:
-            tool: the tool that was called.
-            arguments: the validated arguments, to find rows whose path depends on one (``{interval}``).
-            response: the upstream's response.
-            credentials: the API key of the call, which is replaced in a notice before that is shortened.
-
-        Raises:
-            CallError: the response is a failure: one of the source's faults, no data, or not readable.
-        """
+        """Return the data in ``response``: the upstream's own text, as sent but for what comes before the data."""
         if response.status != 200:
             step = CHECK_URL if response.status == 404 else UNEXPECTED
             raise status_error(self.source.title, response.status, response.retry_after_s, step)
@@ -159,7 +149,10 @@ class ResponseParser:
         if "\n" not in body:
             raise self._no_data()
         self._raise_fault({}, body, arguments)
-        self._raise_if_cut_off(header, body)
+        last = body.rpartition("\n")[2]
+        # JSON that was cut off does not parse; the last line of CSV has too few cells.
+        if '"' not in last and last.count(",") < header.count(","):
+            raise ConnectionFailed(f"{self.source.title} broke off its answer.", TRY_AGAIN, retryable=True)
         return ParsedResponse("csv", text, is_known)
 
     def fault_details(self, fault: Mapping[str, Any], body: str) -> dict[str, Any]:
@@ -208,12 +201,6 @@ class ResponseParser:
         if rows and all(found is not None and not found for found in rows):
             raise self._no_data()
         return any(rows)
-
-    def _raise_if_cut_off(self, header: str, body: str) -> None:
-        """Raise where the last line has too few cells. JSON that was cut off does not parse; CSV does."""
-        last = body.rpartition("\n")[2]
-        if '"' not in last and last.count(",") < header.count(","):
-            raise ConnectionFailed(f"{self.source.title} broke off its answer.", TRY_AGAIN, retryable=True)
 
     def _no_data(self) -> NoData:
         return NoData(f"{self.source.title} has no data for these arguments.", self.source.no_data)

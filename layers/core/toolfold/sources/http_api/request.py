@@ -112,9 +112,7 @@ def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> lis
         value = values.get(name)
         if value is not None:
             key = call.get("query", {}).get(name, name)
-            query += [(key, _as_text(item)) for item in (value if isinstance(value, list) else [value])]
+            for item in value if isinstance(value, list) else [value]:
+                is_json = isinstance(item, bool | dict | list | None)
+                query.append((key, json.dumps(item, separators=(",", ":")) if is_json else str(item)))
     return query
-
-
-def _as_text(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":")) if isinstance(value, bool | dict | list | None) else str(value)

@@ -259,19 +259,17 @@ def upstream_timeout(source: Source) -> UpstreamTimeout:
 def _texts(error: errors.TransportError, source: Source, fields: Mapping[str, str]) -> tuple[Text, Text]:
     """Return what is wrong, and the next step."""
     problem, for_model, for_person = next(_TEXTS[kind] for kind in type(error).__mro__ if kind in _TEXTS)
+    variable = ""
+    if "{variable}" in for_model:
+        from toolfold.network.sockets import ca_bundle  # which imports much
+
+        variable = ca_bundle()[0] or "REQUESTS_CA_BUNDLE"
     values = {
         "title": source.title,
         "host": error.host,
         "reason": error.reason,
         "ratio": errors.MAX_DECOMPRESSION_RATIO,
-        "variable": _bundle_variable() if "{variable}" in for_model else "",
+        "variable": variable,
         **fields,
     }
     return Text(problem, fields=values), Text(for_model, for_person, values)
-
-
-def _bundle_variable() -> str:
-    """Return the variable that decides which certificates are trusted."""
-    from toolfold.network.sockets import ca_bundle
-
-    return ca_bundle()[0] or "REQUESTS_CA_BUNDLE"

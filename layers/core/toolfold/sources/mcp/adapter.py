@@ -152,7 +152,11 @@ class McpAdapter(SourceAdapter):
     ) -> UpstreamResponse:
         context = client_call.current() or client_call.ClientCall()
         timer = _Timer(deadline, context)
-        request = _request(tool, arguments, timer)
+        name, fingerprint = tool.call.get("function"), tool.call.get("fingerprint", "")
+        if not isinstance(name, str) or not isinstance(fingerprint, str):
+            raise damaged(f"the call of {tool.name!a}")
+        on_progress = timer.report if timer.wants_progress else None
+        request = ToolRequest(name, arguments, fingerprint, on_progress, client_call.trace_context())
         try:
             future = self._runner.submit(self._open_session, sent_key, request)
         except RuntimeError:  # this process is ending
@@ -307,15 +311,6 @@ class _Timer:
             except TimeoutError:
                 if self._end <= end:
                     raise
-
-
-def _request(tool: Tool, arguments: Mapping[str, Any], timer: _Timer) -> ToolRequest:
-    name, fingerprint = tool.call.get("function"), tool.call.get("fingerprint", "")
-    if not isinstance(name, str) or not isinstance(fingerprint, str):
-        raise damaged(f"the call of {tool.name!a}")
-
-    on_progress = timer.report if timer.wants_progress else None
-    return ToolRequest(name, arguments, fingerprint, on_progress, client_call.trace_context())
 
 
 def import_sdk(title: str) -> None:

@@ -8,6 +8,7 @@ the SDK need not declare a capability. Since 2026-07-28 servers return a result 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -133,7 +134,9 @@ async def open_client(
     from mcp.client import Client
     from mcp_types import Implementation
 
-    _silence_sdk()
+    for name in ("mcp", "client", "httpx2", "httpcore2"):
+        # They quote messages of servers, with the data and keys in them.
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     legacy = connection.protocol_version.startswith(_HANDSHAKE_ERAS)
     transport: AbstractAsyncContextManager[Any]
     async with AsyncExitStack() as stack:
@@ -162,14 +165,6 @@ async def open_client(
             client_info=Implementation(name="toolfold", version=__version__),
         )
         yield await stack.enter_async_context(client)
-
-
-def _silence_sdk() -> None:
-    """Keep the SDK from logging: it quotes messages of servers, with the data and keys in them."""
-    import logging
-
-    for name in ("mcp", "client", "httpx2", "httpcore2"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 REFUSED = frozenset({"sampling/createMessage", "elicitation/create", "roots/list"})

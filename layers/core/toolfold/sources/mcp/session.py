@@ -86,7 +86,8 @@ class Session:
         self._is_stopping = False
         loop = asyncio.get_running_loop()
         self._client: asyncio.Future[Client] = loop.create_future()
-        self._client.add_done_callback(_read_exception)
+        # No future complains that its exception was not read: a call may have been given up.
+        self._client.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.calls = 0
         self.used_at = time.monotonic()
         self.has_answered = False
@@ -230,12 +231,6 @@ class Session:
             is_call=True,
         )
         return result
-
-
-def _read_exception(future: asyncio.Future[Any]) -> None:
-    """Let no future complain that its exception was not read: a call may have been given up."""
-    if not future.cancelled():
-        future.exception()
 
 
 def _checked_result(result: dict[str, Any], refused: Sequence[str]) -> dict[str, Any]:

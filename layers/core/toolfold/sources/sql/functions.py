@@ -11,16 +11,6 @@ from __future__ import annotations
 
 from toolfold.sqlite_sandbox import SAFE_FUNCTIONS
 
-__all__ = [
-    "EXTENSION_TYPES",
-    "LENGTH_LIMITED",
-    "MAX_LITERAL_LENGTH",
-    "POSTGRESQL_FUNCTIONS",
-    "SQLITE_FUNCTIONS",
-    "TYPES",
-    "WORDS_BEFORE_PARENTHESES",
-]
-
 
 def _words(*lines: str) -> frozenset[str]:
     return frozenset(word for line in lines for word in line.split())

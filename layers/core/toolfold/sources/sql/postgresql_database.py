@@ -261,7 +261,10 @@ class PostgresqlDatabase:
         """Run a statement of our own, and return its rows as texts."""
         result = _checked(self._connection.pgconn.exec_(statement.encode()), "")
         return [
-            [_decoded(result.get_value(row, column)) for column in range(result.nfields)]
+            [
+                None if (value := result.get_value(row, column)) is None else value.decode(errors="replace")
+                for column in range(result.nfields)
+            ]
             for row in range(result.ntuples)
         ]
 
@@ -314,7 +317,10 @@ def _connect(connection_string: str, deadline: float) -> Connection[Any]:
         raise DatabaseFailure(FailureKind.TIMEOUT)
     try:
         stored = connection_values(connection_string)
-        values: dict[str, Any] = conninfo_to_dict(_without_driver(connection_string)) if stored is None else {**stored}
+        # SQLAlchemy names a driver in a URL (``postgresql+psycopg://``), which libpq does not know.
+        scheme, separator, rest = connection_string.strip().partition("://")
+        conninfo = f"{scheme.partition('+')[0]}{separator}{rest}"
+        values: dict[str, Any] = conninfo_to_dict(conninfo) if stored is None else {**stored}
     except (psycopg.Error, ValueError):
         raise DatabaseFailure(FailureKind.CONNECTION_STRING) from None
     values.update(client_encoding="utf8", connect_timeout=max(2, int(min(remaining_s, _MAX_CONNECT_S))))
@@ -325,12 +331,6 @@ def _connect(connection_string: str, deadline: float) -> Connection[Any]:
         # The text has host and role in it, and goes nowhere.
         kinds = (kind for pattern, kind in _CONNECTION_TEXTS if re.search(pattern, str(error)))
         raise DatabaseFailure(next(kinds, FailureKind.NOT_CONNECTED)) from None
-
-
-def _without_driver(connection_string: str) -> str:
-    """Return a URL as libpq reads it: SQLAlchemy names a driver in it (``postgresql+psycopg://``)."""
-    scheme, separator, rest = connection_string.strip().partition("://")
-    return f"{scheme.partition('+')[0]}{separator}{rest}"
 
 
 def _shut_down(descriptor: int) -> None:
@@ -344,7 +344,3 @@ def _shut_down(descriptor: int) -> None:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _decoded(value: bytes | None) -> str | None:
-    return None if value is None else value.decode(errors="replace")

@@ -237,7 +237,8 @@ class References:
         while isinstance(query, exp.SetOperation | exp.Subquery):
             query = query.this
         if isinstance(query, exp.Values):
-            return _numbered(query)
+            width = max((len(row.expressions) for row in query.expressions), default=0)
+            return [f"column{number}" for number in range(1, width + 1)]
         if not isinstance(query, exp.Select):
             return []
         names = []
@@ -263,11 +264,6 @@ def _output_name(expression: exp.Expr) -> exp.Expr | None:
         expression = expression.this
     name = expression.args.get("alias") if isinstance(expression, exp.Alias) else expression.this
     return name if isinstance(expression, exp.Alias | exp.Column) and isinstance(name, exp.Identifier) else None
-
-
-def _numbered(values: exp.Values) -> list[str]:
-    width = max((len(row.expressions) for row in values.expressions), default=0)
-    return [f"column{number}" for number in range(1, width + 1)]
 
 
 def _queries_around(node: exp.Expr) -> Iterator[exp.Select]:

@@ -240,7 +240,8 @@ def unique_names(names: Iterable[str]) -> tuple[str, ...]:
         number = 1
         while candidate in taken or (number > 1 and candidate in listed):
             number += 1
-            candidate = f"{_cut(base, MAX_NAME_BYTES - 1 - len(str(number)))}_{number}"
+            cut = base.encode()[: MAX_NAME_BYTES - 1 - len(str(number))].decode(errors="ignore")
+            candidate = f"{cut}_{number}"
         taken.add(candidate)
         listed[position - 1] = candidate
     return tuple(listed)
@@ -271,7 +272,3 @@ def json_value(value: Any) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return "Infinity" if value > 0 else "-Infinity"
     return value
-
-
-def _cut(name: str, size: int) -> str:
-    return name.encode()[:size].decode(errors="ignore")

@@ -347,7 +347,10 @@ class SqliteDatabase:
         with self._running(statement, deadline):
             self._connection.set_authorizer(self.authorizer)
             try:
-                values = {f"p{number}": _parameter(value) for number, value in enumerate(parameters, 1)}
+                values = {  # the JSON functions of SQLite read an array or object as text
+                    f"p{number}": json.dumps(value) if isinstance(value, list | dict) else value
+                    for number, value in enumerate(parameters, 1)
+                }
                 cursor = self._connection.execute(statement, values)
                 if cursor.description is None:
                     raise DatabaseFailure(FailureKind.NOT_ALLOWED)
@@ -400,8 +403,3 @@ class SqliteDatabase:
             if time.monotonic() >= deadline:
                 raise DatabaseFailure(FailureKind.TIMEOUT) from None
             raise to_failure(error, statement) from None
-
-
-def _parameter(value: Any) -> Any:
-    """Return a JSON value as SQLite takes it: an array or object as the text that its JSON functions read."""
-    return json.dumps(value) if isinstance(value, list | dict) else value
