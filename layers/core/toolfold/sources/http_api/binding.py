@@ -69,17 +69,7 @@ class InvalidArgument(ValueError):
 
 
 class BoundRequest(NamedTuple):
-    """A request without host and credentials.
-
-    Attributes:
-        method: the HTTP method.
-        path: percent-encoded, with a slash at its beginning.
-        query: percent-encoded pairs, ``name=value``.
-        headers: name → value.
-        cookies: pairs, ``name=value``.
-        content_type: of the body; empty without one.
-        body: the body; None for a request without one.
-    """
+    """A request without host and credentials. The path, and the pairs of query and cookies, are percent-encoded."""
 
     method: str
     path: str

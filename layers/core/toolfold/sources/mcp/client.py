@@ -54,13 +54,7 @@ _REFUSED_SESSION = (-32000, -32600, -32603)
 
 @dataclass(frozen=True)
 class SessionLimits:
-    """Limits of one connection.
-
-    Attributes:
-        connect_timeout_s: seconds for a TCP connection.
-        max_bytes: of one message of the server.
-        is_allowed: whether a host may have an address; see ``network.ssrf``.
-    """
+    """Limits of one connection: ``max_bytes`` of one message; for ``is_allowed`` see ``network.ssrf``."""
 
     connect_timeout_s: float
     max_bytes: int

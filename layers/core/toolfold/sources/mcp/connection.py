@@ -57,8 +57,6 @@ class Connection:
         url: of a server that is reached over HTTP; empty for a child process.
         command: program and arguments of a child process; empty for HTTP.
         environment: variables that the child gets beside those of ``child_process``.
-        headers: of each HTTP request.
-        cwd: folder of the child; empty: that of this process.
         key_variable: variable of the child that gets the key of the source; empty: none.
         protocol_version: version that the server spoke when the snapshot was written; empty: unknown.
         max_response_bytes: most bytes of one answer; None: as the settings say.

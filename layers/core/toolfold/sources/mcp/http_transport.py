@@ -43,8 +43,6 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     """Send the requests of one session.
 
     Args:
-        url: of the server.
-        connect_timeout_s: seconds for a connection.
         is_allowed: whether a host may have an address (``network.ssrf``).
         max_bytes: of one response. The stream of notifications, a GET, may last as long as the session.
     """

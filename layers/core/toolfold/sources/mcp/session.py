@@ -46,8 +46,6 @@ class ToolRequest:
     """One call to be made.
 
     Attributes:
-        name: of the tool, as the server has it.
-        arguments: validated.
         fingerprint: of the tool in the snapshot; empty: it is not compared.
         on_progress: receives its progress; None: it is not wanted.
         meta: of the request, beside what the SDK adds.
