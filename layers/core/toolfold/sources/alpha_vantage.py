@@ -22,7 +22,7 @@ Within those hours a response is fresh for as long as its class says.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -58,9 +58,22 @@ _MARKETS: Mapping[str, str] = {
 _US_TICKER = re.compile(r"[A-Za-z]{1,5}(-[A-Za-z]{1,2})?\Z")
 _VENUE_TICKER = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z]{1,4}\Z")
 
-_PREMARKET, _CLOSE, _AFTER_HOURS, _SETTLED = time(4), time(16), time(20, 30), time(6)
-"""Extended hours are 04:00 to 20:00, with half an hour for the last trades to arrive. By 06:00, before trading starts,
-the upstream is assumed to have finished the day before."""
+_WEEK_H = 168
+_LAST_TRADES_H, _SETTLED_H = 20.5, 30
+"""Extended hours are 04:00 to 20:00, with half an hour for the last trades to arrive. By 06:00 of the next day, before
+trading starts, the upstream is assumed to have finished a day."""
+
+_FRIDAY_H, _SUNDAY_H = 4 * 24, 6 * 24 - _WEEK_H
+_CHANGES: Mapping[tuple[str, bool], Sequence[tuple[float, float]]] = {
+    ("US", True): [(24 * day + 4, 24 * day + _LAST_TRADES_H) for day in range(5)],
+    ("US", False): [(24 * day + 16, 24 * day + _SETTLED_H) for day in range(5)],
+    # Shanghai opens first on Monday, Toronto closes last on Friday.
+    ("WORLD", True): [(_SUNDAY_H + 20, _FRIDAY_H + _LAST_TRADES_H)],
+    ("WORLD", False): [(_SUNDAY_H + 20, _FRIDAY_H + _SETTLED_H)],
+    ("FX", True): [(_SUNDAY_H + 17, _FRIDAY_H + 17)],
+    ("FX", False): [(_SUNDAY_H + 17, _FRIDAY_H + 17)],
+}
+"""Market, and whether prices are live → when its data can change: hours from Monday 00:00 in New York."""
 
 
 def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping[str, int]) -> int:
@@ -132,43 +145,14 @@ def _market(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
 
 def _next_change(market: str | None, is_live: bool, clock: datetime) -> datetime | None:
     """Return the time before which nothing changes; None when the data can change at once."""
-    if market == "US":
-        return _us_next_change(is_live, clock)
-    if market == "WORLD":
-        # Toronto closes last on Friday, Shanghai opens first on Monday.
-        friday, saturday = (4, _AFTER_HOURS), (5, _SETTLED)
-        return _weekend_end(clock, friday if is_live else saturday, time(20))
-    if market == "FX":
-        return _weekend_end(clock, (4, time(17)), time(17))
-    return None
-
-
-def _us_next_change(is_live: bool, clock: datetime) -> datetime | None:
-    weekday, of_day = clock.weekday(), clock.time()
-    if is_live:
-        if weekday < 5 and _PREMARKET <= of_day < _AFTER_HOURS:
-            return None
-        return _next_weekday_at(_PREMARKET, clock)
-    if weekday < 5 and of_day >= _CLOSE:
+    if market is None:
         return None
-    if 1 <= weekday <= 5 and of_day < _SETTLED:  # the night after a session
+    monday = datetime.combine(clock.date() - timedelta(days=clock.weekday()), time())
+    hour = (clock - monday) / timedelta(hours=1)
+    spans = [(begins + week, ends + week) for begins, ends in _CHANGES[market, is_live] for week in (0, _WEEK_H)]
+    if any(begins <= hour < ends for begins, ends in spans):
         return None
-    return _next_weekday_at(_CLOSE, clock)
-
-
-def _next_weekday_at(of_day: time, clock: datetime) -> datetime:
-    found = datetime.combine(clock.date(), of_day)
-    while found <= clock or found.weekday() > 4:
-        found += timedelta(days=1)
-    return found
-
-
-def _weekend_end(clock: datetime, starts: tuple[int, time], ends: time) -> datetime | None:
-    """Return Sunday at ``ends`` when ``clock`` is between ``starts`` (weekday, time) and then."""
-    sunday = datetime.combine(clock.date() + timedelta(days=6 - clock.weekday()), ends)
-    weekday, of_day = starts
-    started = datetime.combine(sunday.date() - timedelta(days=6 - weekday), of_day)
-    return sunday if started <= clock < sunday else None
+    return monday + timedelta(hours=min(begins for begins, _ in spans if begins > hour))
 
 
 _KEY_IN_NOTICE = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
