@@ -60,7 +60,8 @@ _KINDS = {"r": "table", "p": "table", "v": "view", "m": "materialized view", "f"
 def read_schema(read_rows: ReadRows, tables: TableFilter) -> DatabaseSchema:
     """Return the tables of a database that ``tables`` accepts and the role may read."""
     schemas = [name for (name,) in read_rows(_SCHEMAS) if name is not None and tables.has_schema(name)]
-    schemas.sort(key=lambda name: _position(name, tables))
+    given = tables.schemas  # in this order; those of patterns after them
+    schemas.sort(key=lambda name: (given.index(name) if name in given else len(given), name))
     keys = _read_keys(read_rows, several=len(schemas) > 1)
     found, left_out = [], set()
     others: dict[str, None] = {}
@@ -89,12 +90,6 @@ def read_schema(read_rows: ReadRows, tables: TableFilter) -> DatabaseSchema:
             )
         )
     return DatabaseSchema(tuple(found), frozenset(left_out), tuple(schemas) or ("public",), tuple(others))
-
-
-def _position(schema: str, tables: TableFilter) -> tuple[int, str]:
-    """Return where a schema is in the search path: in the order of the source's own list."""
-    exact = tables.schemas.index(schema) if schema in tables.schemas else len(tables.schemas)
-    return exact, schema
 
 
 def _read_keys(read_rows: ReadRows, *, several: bool) -> defaultdict[tuple[str, str, str], list[str]]:

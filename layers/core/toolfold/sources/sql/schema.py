@@ -168,16 +168,18 @@ class DatabaseSchema:
         return sql_name(name, folds_case=bool(self.search_path))
 
     def find(self, name: str) -> Table | None:
-        """Return the table that a caller names, with or without schema and quotes, in any case.
+        """Return the table that a caller names, with or without schema and quotes, in any case; None without it.
 
-        Returns:
-            None where there is no such table.
+        Where several schemas have it, the first of the search path decides.
         """
         wanted = name.replace('"', "").strip()
-        tables = sorted(self.tables, key=self._position)
-        return _only(tables, lambda table: wanted in self._names(table)) or _only(
-            tables, lambda table: wanted.lower() in map(str.lower, self._names(table))
-        )
+        path = self.search_path
+        tables = sorted(self.tables, key=lambda one: path.index(one.schema) if one.schema in path else len(path))
+        for folded in (str, str.lower):
+            for table in tables:
+                if folded(wanted) in (folded(table.name), folded(f"{table.schema or 'main'}.{table.name}")):
+                    return table
+        return None
 
     def names(self) -> list[str]:
         """Return the names of all tables."""
@@ -188,18 +190,6 @@ class DatabaseSchema:
         listed = ", ".join(ascii(name) for name in self.skipped[:_MAX_NAMES])
         more = f", and {len(self.skipped) - _MAX_NAMES:,} more" if len(self.skipped) > _MAX_NAMES else ""
         return f"the database cannot plan these views, which are left out: {listed}{more}" if listed else ""
-
-    def _position(self, table: Table) -> int:
-        """Return the position of the schema of ``table`` in the search path."""
-        return self.search_path.index(table.schema) if table.schema in self.search_path else len(self.search_path)
-
-    def _names(self, table: Table) -> Sequence[str]:
-        return (table.name, f"{table.schema}.{table.name}") if table.schema else (table.name, f"main.{table.name}")
-
-
-def _only(tables: Iterable[Table], is_it: Any) -> Table | None:
-    """Return the first table for which ``is_it`` is true: the first of the search path."""
-    return next(filter(is_it, tables), None)
 
 
 _MAX_SAFE_INTEGER = 2**53
