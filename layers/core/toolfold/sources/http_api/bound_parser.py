@@ -23,27 +23,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
-from toolfold.errors import (
-    AnswerTooLarge,
-    AuthRejected,
-    AuthRequired,
-    CallError,
-    InvalidArguments,
-    NoData,
-    RateLimited,
-    UpstreamError,
-)
-from toolfold.messages import (
-    CHECK_ADDRESS,
-    CHECK_KEY,
-    CHECK_URL,
-    CHECK_WRITE,
-    NAME_AUTH,
-    PAGE_FOR_PEOPLE,
-    READ_NOTICE,
-    UNEXPECTED,
-    WAIT,
-)
+from toolfold import errors, messages
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
 from toolfold.results.preview import NEXT_PAGE, NOTE
@@ -257,7 +237,7 @@ class BoundParser(ResponseParser):
                 block = next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken)
                 parsed = _with_block(parsed, block)
             return parsed
-        except UpstreamError:
+        except errors.UpstreamError:
             if tool.effect == "read":
                 raise
             return ParsedResponse("json", json.dumps({"status": response.status, "content": None}))
@@ -277,9 +257,9 @@ class BoundParser(ResponseParser):
         if tool.call.get("response") == "text":
             return ParsedResponse("text", text)
         if "html" in media_type or _PAGE.match(text):
-            raise UpstreamError(
+            raise errors.UpstreamError(
                 f"{self.source.title} sent an HTML page instead of data.",
-                PAGE_FOR_PEOPLE,
+                messages.PAGE_FOR_PEOPLE,
                 **_said(response, credentials),
             )
         is_csv = media_type in _CSV or tool.call.get("response") == "csv"
@@ -299,16 +279,16 @@ class BoundParser(ResponseParser):
         """Read JSON, or lines that each are JSON; other text is text, unless the service says that it is JSON."""
         try:
             data = self._load_json(text)
-        except UpstreamError:
+        except errors.UpstreamError:
             with contextlib.suppress(ValueError, RecursionError):
                 return ParsedResponse("json", json_lines(text))
             if is_json:
                 raise
             return ParsedResponse("text", text)
         if tool.effect == "read" and _is_failure(data):
-            raise UpstreamError(
+            raise errors.UpstreamError(
                 f"{self.source.title} reports an error, with a status of success.",
-                READ_NOTICE,
+                messages.READ_NOTICE,
                 **_said(response, credentials),
             )
         if self.source.faults or self.source.unknown_notice:
@@ -320,12 +300,12 @@ class BoundParser(ResponseParser):
     def _binary(self, media_type: str, content: bytes) -> ParsedResponse:
         kind = media_type.partition("/")[0]
         if kind not in ("image", "audio"):
-            raise UpstreamError(
+            raise errors.UpstreamError(
                 f"{self.source.title} sent {media_type or 'data'} of {len(content):,} bytes, which is not text.",
                 "Choose arguments with which the tool returns JSON, CSV, text or an image, if it has them.",
             )
         if len(content) > MAX_BLOCK_BYTES:
-            raise AnswerTooLarge(
+            raise errors.AnswerTooLarge(
                 f"{self.source.title} sent {media_type} of {len(content):,} bytes; {MAX_BLOCK_BYTES:,} are allowed.",
                 "Ask for a smaller one, if the tool has an argument for it.",
             )
@@ -335,42 +315,44 @@ class BoundParser(ResponseParser):
 
     def _status_error(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
-    ) -> CallError:
+    ) -> errors.CallError:
         status, title, said = response.status, self.source.title, _said(response, credentials)
         if response.location:
             may_be_done = tool.effect != "read" and status in _PERHAPS_DONE
-            correct = CHECK_ADDRESS.filled(setting="base_url or path")
+            correct = messages.CHECK_ADDRESS.filled(setting="base_url or path")
             problem = f"{title} redirects to {response.location}, which is not followed."
-            return UpstreamError(problem, joined(CHECK_WRITE, correct) if may_be_done else correct)
+            return errors.UpstreamError(problem, joined(messages.CHECK_WRITE, correct) if may_be_done else correct)
         if status in _ARGUMENTS_REFUSED:
-            return InvalidArguments(
+            return errors.InvalidArguments(
                 f"{title} refuses the arguments (HTTP status {status}).",
-                READ_NOTICE if said else _CHECK_ARGUMENTS,
+                messages.READ_NOTICE if said else _CHECK_ARGUMENTS,
                 **said,
             )
         if status in _NOT_THERE and arguments:
-            step = READ_NOTICE if said else self.source.no_data
-            return NoData(f"{title} has nothing for these arguments (HTTP status {status}).", step, **said)
+            step = messages.READ_NOTICE if said else self.source.no_data
+            return errors.NoData(f"{title} has nothing for these arguments (HTTP status {status}).", step, **said)
         if status in (401, 403) and self.source.auth is None:
-            return AuthRequired(
+            return errors.AuthRequired(
                 f"{title} wants credentials (HTTP status {status}), and its source.yaml names none.",
-                NAME_AUTH,
+                messages.NAME_AUTH,
                 **said,
             )
         if status == 403 and response.retry_after_s is not None:
-            return RateLimited(f"{title} is limiting calls.", WAIT, retry_after_s=max(1, response.retry_after_s))
+            return errors.RateLimited(
+                f"{title} is limiting calls.", messages.WAIT, retry_after_s=max(1, response.retry_after_s)
+            )
         if status == 403:
-            return AuthRejected(
+            return errors.AuthRejected(
                 f"{title} does not allow this call (HTTP status 403): the key may lack a permission.",
-                CHECK_KEY,
+                messages.CHECK_KEY,
                 **said,
             )
-        step = CHECK_URL if status == 404 else UNEXPECTED
+        step = messages.CHECK_URL if status == 404 else messages.UNEXPECTED
         error = status_error(title, status, response.retry_after_s, step)
         if tool.effect != "read" and status >= 500:
-            return type(error)(error.problem, CHECK_WRITE, **said)  # not one that may be repeated
+            return type(error)(error.problem, messages.CHECK_WRITE, **said)  # not one that may be repeated
         is_notice = said and 400 <= status < 500 and status not in (401, 429)
-        return error.changed(next_step=READ_NOTICE if is_notice else None, **said)
+        return error.changed(next_step=messages.READ_NOTICE if is_notice else None, **said)
 
 
 def _with_block(parsed: ParsedResponse, block: Mapping[str, Any]) -> ParsedResponse:
@@ -386,8 +368,8 @@ def _is_failure(data: Any) -> bool:
     """
     if not isinstance(data, dict) or not data.keys() <= _OF_ERRORS or data.get("data"):
         return False
-    errors = [value for value in (data.get("error"), data.get("errors")) if value]
-    has_error = any(value is True or isinstance(value, str | list | dict) for value in errors)
+    given = [value for value in (data.get("error"), data.get("errors")) if value]
+    has_error = any(value is True or isinstance(value, str | list | dict) for value in given)
     is_refused = data.get("ok") is False or data.get("success") is False
     return has_error or is_refused or data.get("status") in ("error", "fail", "failed", "ERROR")
 

@@ -19,24 +19,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from toolfold.errors import (
-    AnswerTooLarge,
-    AuthRejected,
-    CallError,
-    InvalidArguments,
-    RateLimited,
-    SourceChanged,
-    UpstreamError,
-)
-from toolfold.messages import (
-    CHECK_ADDRESS,
-    CHECK_KEY,
-    CHECK_SERVER,
-    READ_NOTICE,
-    REFRESH,
-    TELL_OPERATOR_TO,
-    TRY_AGAIN,
-)
+from toolfold import errors, messages
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge, TransportError
 from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
@@ -53,7 +36,9 @@ MAX_SAID_CHARS = 2_000
 _INVALID_PARAMS = -32602
 _OK = 200
 
-_AT_TERMINAL = TELL_OPERATOR_TO.filled(do="run the server's command at a terminal, which shows what it writes.")
+_AT_TERMINAL = messages.TELL_OPERATOR_TO.filled(
+    do="run the server's command at a terminal, which shows what it writes."
+)
 _UNKNOWN_EFFECT = "It is not known whether the call took effect: check that before it is repeated."
 
 
@@ -195,17 +180,17 @@ class FaultTexts:
         self._source, self._is_child, self._max_bytes = source, is_child, max_bytes
         self._hint = smaller_response_hint
 
-    def to_call_error(self, fault: McpFault, tool: Tool, credentials: SourceCredentials) -> CallError:
+    def to_call_error(self, fault: McpFault, tool: Tool, credentials: SourceCredentials) -> errors.CallError:
         """Return the error of a call that ended in ``fault``."""
         title = self._source.title
         if isinstance(fault, ToolChanged):
             what = "no longer has" if fault.is_gone else "has changed"
-            return SourceChanged(
+            return errors.SourceChanged(
                 f"{title} {what} {tool.name} since its description was read; nothing was sent.",
-                REFRESH.filled(source=self._source.id),
+                messages.REFRESH.filled(source=self._source.id),
             )
         if isinstance(fault, InputRequested):
-            return UpstreamError(
+            return errors.UpstreamError(
                 f"{title} asked for {fault.methods}, which is refused: toolfold offers servers nothing but calls.",
                 "Do not repeat this call; use another tool, or give in the arguments what it asks for.",
                 refused=fault.methods,
@@ -213,26 +198,28 @@ class FaultTexts:
         if isinstance(fault, CallRefused):
             said = self.said(fault.message, credentials)
             if fault.code == _INVALID_PARAMS:
-                return InvalidArguments(f"{title} does not accept these arguments.", READ_NOTICE, upstream_says=said)
-            return UpstreamError(f"{title} refused the call.", READ_NOTICE, upstream_says=said)
+                return errors.InvalidArguments(
+                    f"{title} does not accept these arguments.", messages.READ_NOTICE, upstream_says=said
+                )
+            return errors.UpstreamError(f"{title} refused the call.", messages.READ_NOTICE, upstream_says=said)
         assert isinstance(fault, ServerFault)  # noqa: S101 - there are no others
         error = self._server_error(fault, credentials)
-        if fault.was_sent and tool.effect != "read" and not isinstance(error, AuthRejected | RateLimited):
+        if fault.was_sent and tool.effect != "read" and not isinstance(error, errors.AuthRejected | errors.RateLimited):
             return error.changed(next_step=_UNKNOWN_EFFECT)
         return error
 
-    def to_description_error(self, fault: McpFault, credentials: SourceCredentials) -> CallError:
+    def to_description_error(self, fault: McpFault, credentials: SourceCredentials) -> errors.CallError:
         """Return the error of a request for the list of tools."""
         if isinstance(fault, ServerFault):
             return self._server_error(fault, credentials)
         said = self.said(str(getattr(fault, "message", fault)), credentials)
-        return UpstreamError(f"{self._source.title} refused to list its tools.", "", upstream_says=said)
+        return errors.UpstreamError(f"{self._source.title} refused to list its tools.", "", upstream_says=said)
 
     def said(self, text: str, credentials: SourceCredentials) -> str:
         """Return text of the server as it may be shown: without the key, and shortened after that."""
         return encodable(Redactor((credentials.api_key,)).redact_text(text)[:MAX_SAID_CHARS])
 
-    def _server_error(self, fault: ServerFault, credentials: SourceCredentials) -> CallError:
+    def _server_error(self, fault: ServerFault, credentials: SourceCredentials) -> errors.CallError:
         title = self._source.title
         if fault.exchange is not None and fault.cause is None and fault.exchange.status > _OK:
             return self._status_error(fault.exchange, credentials)
@@ -241,37 +228,39 @@ class FaultTexts:
         if isinstance(fault.cause, ResponseTooLarge):
             is_long = type(fault.cause) is ResponseTooLarge
             what = f"is larger than {self._max_bytes / 1e6:g} MB" if is_long else "has too many parts to be read"
-            return AnswerTooLarge(f"The response {what}.", self._hint)
+            return errors.AnswerTooLarge(f"The response {what}.", self._hint)
         if isinstance(fault.cause, TooManyNotifications):
             rate = f"{MAX_NOTIFICATIONS:,} notifications in {NOTIFICATIONS_S:g} s"
-            return UpstreamError(f"{title} sent more than {rate}, so the connection was closed.", CHECK_SERVER)
+            return errors.UpstreamError(
+                f"{title} sent more than {rate}, so the connection was closed.", messages.CHECK_SERVER
+            )
         if isinstance(fault.cause, InvalidResponse) or fault.kind == "malformed":
-            failure = UpstreamError if fault.was_sent else ConnectionNotPossible
+            failure = errors.UpstreamError if fault.was_sent else ConnectionNotPossible
             place = f": {fault.reason}" if fault.reason else ""
-            return failure(f"{title} sent something that is not a message of MCP{place}.", CHECK_SERVER)
+            return failure(f"{title} sent something that is not a message of MCP{place}.", messages.CHECK_SERVER)
         if fault.kind == "timeout":
-            return ConnectTimeout(f"{title} did not start in time.", TRY_AGAIN, retryable=True)
+            return ConnectTimeout(f"{title} did not start in time.", messages.TRY_AGAIN, retryable=True)
         if fault.reason:
             return ConnectionNotPossible(f"{title} cannot be started: {fault.reason}.", _AT_TERMINAL)
         if fault.server_text:
             said = self.said(fault.server_text, credentials)
-            return ConnectionNotPossible(f"{title} refuses to connect.", READ_NOTICE, upstream_says=said)
+            return ConnectionNotPossible(f"{title} refuses to connect.", messages.READ_NOTICE, upstream_says=said)
         if not fault.was_sent:
             message = f"{title} ended while it was starting." if fault.kind == "start" else f"{title} has ended."
-            return NotConnected(message, _AT_TERMINAL if self._is_child else TRY_AGAIN, retryable=True)
+            return NotConnected(message, _AT_TERMINAL if self._is_child else messages.TRY_AGAIN, retryable=True)
         what = "ended before it answered" if self._is_child else "closed the connection before it answered"
-        return ConnectionFailed(f"{title} {what}.", TRY_AGAIN, retryable=True)
+        return ConnectionFailed(f"{title} {what}.", messages.TRY_AGAIN, retryable=True)
 
-    def _status_error(self, exchange: Exchange, credentials: SourceCredentials) -> CallError:
+    def _status_error(self, exchange: Exchange, credentials: SourceCredentials) -> errors.CallError:
         title, status, wait_s = self._source.title, exchange.status, exchange.retry_after_s
         if exchange.location:
-            return UpstreamError(
+            return errors.UpstreamError(
                 f"{title} redirects to {self.said(exchange.location, credentials)}, which is not followed.",
-                CHECK_ADDRESS.filled(setting="url in source.yaml"),
+                messages.CHECK_ADDRESS.filled(setting="url in source.yaml"),
             )
         if status == 403:
-            return AuthRejected(f"{title} does not accept the API key.", CHECK_KEY)
-        error = status_error(title, status, wait_s, CHECK_SERVER)
+            return errors.AuthRejected(f"{title} does not accept the API key.", messages.CHECK_KEY)
+        error = status_error(title, status, wait_s, messages.CHECK_SERVER)
         if status == 408:  # the server gave up waiting for the request
-            return ConnectionFailed(error.problem, TRY_AGAIN, retryable=True)
+            return ConnectionFailed(error.problem, messages.TRY_AGAIN, retryable=True)
         return error

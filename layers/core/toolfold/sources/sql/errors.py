@@ -11,15 +11,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import NamedTuple
 
-from toolfold.errors import (
-    AnswerTooLarge,
-    AuthRejected,
-    CallCancelled,
-    CallError,
-    InvalidArguments,
-    UpstreamError,
-    UpstreamTimeout,
-)
+from toolfold import errors
 from toolfold.extras import how_to_add
 from toolfold.fuzzy import did_you_mean, normalize
 from toolfold.messages import SEE_LOG
@@ -78,7 +70,7 @@ class DatabaseFailure(Exception):
 
 
 class _Failed(NamedTuple):
-    error: type[CallError]
+    error: type[errors.CallError]
     problem: str
     next_step: Text
 
@@ -125,7 +117,7 @@ _CONNECTION: dict[FailureKind, _Failed] = {
         ),
     ),
     FailureKind.LOGIN: _Failed(
-        AuthRejected,
+        errors.AuthRejected,
         "{title} does not accept the role or the password that is set up here.",
         _operator_must("check the connection string."),
     ),
@@ -148,22 +140,22 @@ _CONNECTION: dict[FailureKind, _Failed] = {
         Text("Try again in a moment; if it keeps failing, tell the user.", "Try again in a moment."),
     ),
     FailureKind.CANCELLED: _Failed(
-        CallCancelled,
+        errors.CallCancelled,
         "The client cancelled this call.",
         Text("Call again if the answer is needed."),
     ),
     FailureKind.TIMEOUT: _Failed(
-        UpstreamTimeout,
+        errors.UpstreamTimeout,
         "{title} did not answer in the time of one statement, which was ended.",
         Text(_SHORTER),
     ),
     FailureKind.TOO_LARGE: _Failed(
-        AnswerTooLarge,
+        errors.AnswerTooLarge,
         "The rows are larger than one answer of {title} may be ({max_bytes:,} bytes).",
         Text("Name the columns that are needed, shorten long texts (substr(text, 1, 500)), or lower limit."),
     ),
     FailureKind.DATABASE: _Failed(
-        UpstreamError,
+        errors.UpstreamError,
         "{title} failed to run the statement.",
         Text(
             "Simplify the statement; if it keeps failing, tell the user that the database has a problem.",
@@ -182,7 +174,7 @@ _FORMS = {
 
 def to_call_error(
     failure: DatabaseFailure, *, title: str, dialect: str, max_bytes: int, statement: str, schema: DatabaseSchema | None
-) -> CallError:
+) -> errors.CallError:
     """Return the error of the call that ended in ``failure``.
 
     Args:
@@ -208,23 +200,25 @@ def to_call_error(
     return kind(problem.format(**fields), next_step.filled(**fields), **details)
 
 
-def _invalid_sql(failure: DatabaseFailure, statement: str, problem: str, suggestion: str) -> InvalidArguments:
+def _invalid_sql(failure: DatabaseFailure, statement: str, problem: str, suggestion: str) -> errors.InvalidArguments:
     """Return the error of a statement, with the line and column at which the problem is, both from 1."""
     if failure.offset is None or not statement:
-        return InvalidArguments(f"sql: {problem}.", suggestion)
+        return errors.InvalidArguments(f"sql: {problem}.", suggestion)
     before = statement[: max(0, failure.offset)]
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-    return InvalidArguments(f"sql: {problem} (line {line}, column {column}).", suggestion, line=line, column=column)
+    return errors.InvalidArguments(
+        f"sql: {problem} (line {line}, column {column}).", suggestion, line=line, column=column
+    )
 
 
-def _no_table(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
+def _no_table(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> errors.CallError:
     name = failure.detail
     closest = _closest(name.rpartition(".")[2], {table.name: schema.display_name(table) for table in schema.tables})
     step = f"{closest}Tables: {_listed(schema.names())}. list_tables describes them."
     return _invalid_sql(failure, statement, f"there is no table {quoted_name(name)}", step)
 
 
-def _no_column(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
+def _no_column(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> errors.CallError:
     name = failure.detail
     last = name.rpartition(".")[2].strip('"') or name
     tables = _tables_in(statement, schema) or schema.tables
@@ -268,18 +262,18 @@ def _tables_in(statement: str, schema: DatabaseSchema) -> list[Table]:
     ]
 
 
-def _no_privilege(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
+def _no_privilege(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> errors.CallError:
     partly = [table for table in _tables_in(statement, schema) if table.name == failure.detail]
     if partly:  # a right to some columns
         columns = _listed(schema.sql_name(column.name) for column in partly[0].columns)
         problem = f"the role set up here may not read all columns of {schema.display_name(partly[0])}"
-        return InvalidArguments(f"sql: {problem}.", f"It may read: {columns}. Name them instead of *.")
+        return errors.InvalidArguments(f"sql: {problem}.", f"It may read: {columns}. Name them instead of *.")
     what = f" {quoted_name(failure.detail)}" if failure.detail else " what the statement reads"
     step = "Use another table; list_tables has those that can be read."
-    return InvalidArguments(f"sql: the role set up here may not read{what}.", step)
+    return errors.InvalidArguments(f"sql: the role set up here may not read{what}.", step)
 
 
-def _no_function(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> CallError:
+def _no_function(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> errors.CallError:
     known = sorted(POSTGRESQL_FUNCTIONS if schema.search_path else SQLITE_FUNCTIONS)
     step = f"{_closest(failure.detail, {name: name for name in known})}Functions that only calculate are."
     return _invalid_sql(failure, statement, f"the function {quoted_name(failure.detail)} is not available", step)
@@ -296,7 +290,7 @@ _STATEMENT: dict[FailureKind, tuple[str, str, str]] = {
 }
 """What is wrong with a statement, with and without a detail, and the next step."""
 
-_NAMED: dict[FailureKind, Callable[[DatabaseFailure, str, DatabaseSchema], CallError]] = {
+_NAMED: dict[FailureKind, Callable[[DatabaseFailure, str, DatabaseSchema], errors.CallError]] = {
     FailureKind.NO_PRIVILEGE: _no_privilege,
     FailureKind.NO_TABLE: _no_table,
     FailureKind.NO_COLUMN: _no_column,
