@@ -13,15 +13,13 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from toolfold.cli import terminal
+from toolfold.cli.files import OutputFile
 from toolfold.cli.output import print_json, print_notice
 from toolfold.errors import ToolfoldError
-
-if TYPE_CHECKING:
-    from toolfold.cli.files import OutputFile
-    from toolfold.meta_tools.result import Result
+from toolfold.meta_tools.result import Result
 
 _MAX_SHOWN = 100
 """Rows that a terminal shows in full: two or three screens."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolfold.cli import answers, output, progress
 from toolfold.cli.application import Options
@@ -12,10 +12,8 @@ from toolfold.cli.files import OutputFile
 from toolfold.cli.log_lines import print_trace
 from toolfold.cli.remote import WHOLE_TOKENS, RemoteTools
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
-
-if TYPE_CHECKING:
-    from toolfold.meta_tools.dispatcher import MetaTools
-    from toolfold.meta_tools.result import Result
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import Result
 
 
 def run(options: Options) -> int:

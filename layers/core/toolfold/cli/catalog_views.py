@@ -10,10 +10,10 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from toolfold.catalog.entries import summary_suffix
-from toolfold.catalog.explanation import ANY_FIELD, Explainer
+from toolfold.catalog.entries import ToolSummary, summary_suffix
+from toolfold.catalog.explanation import ANY_FIELD, ExplainedHit, Explainer
 from toolfold.catalog.fit import Fit
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, fail
@@ -22,10 +22,6 @@ from toolfold.cli.output import counted, print_json
 from toolfold.cli.remote import RemoteTools
 from toolfold.meta_tools import list_request
 from toolfold.text_safety import escape_unsafe
-
-if TYPE_CHECKING:
-    from toolfold.catalog.entries import ToolSummary
-    from toolfold.catalog.explanation import ExplainedHit
 
 DEFAULT_LIMIT = 10
 """Tools shown by default: half a screen."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolfold.build.prompt_injection import find_prompt_injection
+from toolfold.catalog.model import Catalog
 from toolfold.cli.output import Finding, counted
 from toolfold.exposure.profiles import profile_names, select
-
-if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
-    from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.dispatcher import MetaTools
 
 MAX_NAME, MAX_DESCRIPTION = 64, 2_048
 """Characters that a tool may have: the APIs of models take no longer name either."""

@@ -9,11 +9,12 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.factory import create_shared_store
+from toolfold.catalog.entries import Source
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.start_check import check_catalog
 from toolfold.catalog.store import open_store
 from toolfold.cli import terminal
@@ -34,11 +35,6 @@ from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
 from toolfold.sources.http_api.transport_errors import to_call_error
 from toolfold.version import __version__
-
-if TYPE_CHECKING:
-    from toolfold.catalog.entries import Source
-    from toolfold.catalog.model import Catalog
-
 
 _CONNECT_S = 5.0
 _ANSWER_S = 10.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline, usable_keys
@@ -13,10 +13,7 @@ from toolfold.auth.resource_server import SCOPES, WELL_KNOWN
 from toolfold.cli.environment import install_command
 from toolfold.cli.output import Finding
 from toolfold.network.session import HttpClient
-
-if TYPE_CHECKING:
-    from toolfold.settings import Settings
-
+from toolfold.settings import Settings
 
 _ok, _note, _problem = (partial(Finding, status, "issuer") for status in ("ok", "note", "problem"))
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolfold.catalog.model import Catalog
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
 from toolfold.errors import ToolfoldError
+from toolfold.exposure.exposed_tools import ExposedTools
 from toolfold.exposure.profiles import describe_restrictions, profile_names, select
 from toolfold.log_analysis.figures import is_of_call, read_log
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.results import tokens
-
-if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
-    from toolfold.exposure.exposed_tools import ExposedTools
 
 _TOKENS = "tokens (estimate)"
 """Heading: the count is the server's own, within some percent of a tokenizer's."""

@@ -10,11 +10,12 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from toolfold.app import App, build_app
 from toolfold.build import lint
 from toolfold.build.compiler import compile_folder
+from toolfold.build.importers.base import RefreshReport
 from toolfold.build.refreshes import refresh_source, why_not
 from toolfold.build.source_folders import (
     REMOVED,
@@ -26,6 +27,8 @@ from toolfold.build.source_folders import (
 )
 from toolfold.build.text_review import UnreadText, accept_texts
 from toolfold.catalog.allow_list import AllowList
+from toolfold.catalog.entries import Tool
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.cli import output, progress, terminal
 from toolfold.cli.application import Options
@@ -37,11 +40,6 @@ from toolfold.errors import CallError, SourceError, ToolfoldError
 from toolfold.fuzzy import did_you_mean
 from toolfold.settings import Settings
 from toolfold.text_safety import escape_unsafe
-
-if TYPE_CHECKING:
-    from toolfold.build.importers.base import RefreshReport
-    from toolfold.catalog.entries import Tool
-    from toolfold.catalog.model import Catalog
 
 _LISTED = ("id", "kind", "title", "tools", "fetched", "state")
 

@@ -14,15 +14,11 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from toolfold.errors import InsufficientScope, IssuerUnavailable
-from toolfold.explorer.page import LOG_FIELDS, ApiProblem, page_answer
-from toolfold.protocol.http import OriginPolicy, Response, is_from_page
-
-if TYPE_CHECKING:
-    from toolfold.explorer.page import PageRequest
-    from toolfold.protocol.http import Authorization
+from toolfold.explorer.page import LOG_FIELDS, ApiProblem, PageRequest, page_answer
+from toolfold.protocol.http import Authorization, OriginPolicy, Response, is_from_page
 
 API = "ui/api/"
 """Where paths of JSON resources begin."""

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolfold.aws.clients import error_code
 from toolfold.errors import ToolfoldError
-from toolfold.execution.approval import AlreadyDecided, CannotDecide, iso_time
-from toolfold.explorer.page import ApiProblem, invalid, json_answer
+from toolfold.execution.approval import AlreadyDecided, CannotDecide, WaitingCall, iso_time
+from toolfold.explorer.explorer import Explorer
+from toolfold.explorer.page import ApiProblem, PageRequest, invalid, json_answer
+from toolfold.protocol.http import Response
 from toolfold.text_safety import escape_unsafe
-
-if TYPE_CHECKING:
-    from toolfold.execution.approval import WaitingCall
-    from toolfold.explorer.explorer import Explorer
-    from toolfold.explorer.page import PageRequest
-    from toolfold.protocol.http import Response
 
 _ID = re.compile(r"[0-9a-f]{16}")
 _NOT_LISTED = "Waiting calls in DynamoDB are not listed. Decide about one by its token: toolfold approve TOKEN."

@@ -262,14 +262,13 @@ class CallFeed:
 
     def _append(self, entries: deque[dict[str, Any]], at: str, entry: dict[str, Any]) -> None:
         """Add an entry, with the lock held."""
-        self._last = number = next(self._numbers)
-        entry["id"], entry["number"], entry["time"] = str(number), number, at
+        self._last = next(self._numbers)
+        entry["id"], entry["time"] = str(self._last), at
         entries.append(entry)
 
     def _add_empty_search(self, query: object) -> None:
-        queries = query if isinstance(query, list) else [query]
         with self._lock:
-            for one in queries[:_MAX_QUERIES]:
+            for one in (query if isinstance(query, list) else [query])[:_MAX_QUERIES]:
                 if isinstance(one, str) and one.strip():
                     self._empty_searches.append({"time": self._time(), "query": one[:_MAX_QUERY_CHARS]})
 
@@ -283,12 +282,7 @@ class CallFeed:
 
 
 def _newer(entries: deque[dict[str, Any]], after: int) -> list[dict[str, Any]]:
-    """Return copies of the entries above ``after``, without their numbers."""
-    return [
-        {name: value for name, value in entry.items() if name != "number"}
-        for entry in entries
-        if entry["number"] > after
-    ]
+    return [dict(entry) for entry in entries if int(entry["id"]) > after]
 
 
 def _number(value: object) -> float:

@@ -15,8 +15,9 @@ import logging
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolfold.app import App
 from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
 from toolfold.explorer.access import API, Access, DeployedAccess
 from toolfold.explorer.explorer import Explorer
@@ -31,9 +32,6 @@ from toolfold.explorer.page import (
 )
 from toolfold.explorer.static_files import StaticFiles
 from toolfold.protocol.http import Request, Response
-
-if TYPE_CHECKING:
-    from toolfold.app import App
 
 logger = logging.getLogger("toolfold")
 

@@ -10,11 +10,13 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from toolfold.catalog.entries import Tool
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names
-from toolfold.explorer.explorer import paid_sources
-from toolfold.explorer.page import ApiProblem, invalid, json_answer, read_integer, read_text
+from toolfold.explorer.explorer import Explorer, paid_sources
+from toolfold.explorer.page import ApiProblem, PageRequest, invalid, json_answer, read_integer, read_text
 from toolfold.explorer.static_files import encoded
 from toolfold.mcp_clients import endpoint_snippets, own_command
 from toolfold.meta_tools.detail_levels import LEVELS
@@ -23,12 +25,6 @@ from toolfold.meta_tools.tool_get import refusal_of, tool_get
 from toolfold.protocol.http import Response
 from toolfold.results import tokens
 from toolfold.version import __version__
-
-if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
-    from toolfold.catalog.model import Catalog
-    from toolfold.explorer.explorer import Explorer
-    from toolfold.explorer.page import PageRequest
 
 _READ_ONLY = (
     "This page only shows the catalog: the operator has switched calls off (TOOLFOLD_EXPLORER=read-only). "
