@@ -110,7 +110,7 @@ def _content(result: Result, form: str, raw: str, *, is_file: bool) -> str:
         with contextlib.redirect_stdout(text):
             _print_tables(data, show_all=True)
         return text.getvalue()
-    is_json = form == "json" or (not form and not _is_table_form(data))
+    is_json = form == "json" or (not form and tables_of(data) is None)
     return _to_json(data, ensure_ascii) if is_json else _to_csv(data)
 
 
@@ -161,21 +161,14 @@ def _age(seconds: float) -> str:
     return f"{int(seconds)} s"
 
 
-def _is_table_form(data: Any) -> bool:
-    return isinstance(data, dict) and ({"columns", "rows", "row_count"} <= data.keys() or _has_tables(data))
-
-
-def _has_tables(data: Mapping[str, Any]) -> bool:
-    return isinstance(data.get("tables"), dict) and data.keys() <= {"tables", "meta"}
-
-
-def tables_of(data: Any) -> list[Table]:
-    """Return the tables of a structured result."""
-    if not _is_table_form(data):
-        return []
-    if _has_tables(data):
+def tables_of(data: Any) -> list[Table] | None:
+    """Return the tables of a structured result; None where it has another form."""
+    if not isinstance(data, dict):
+        return None
+    if isinstance(data.get("tables"), dict) and data.keys() <= {"tables", "meta"}:
         return [Table(name, table["columns"], table["rows"]) for name, table in data["tables"].items()]
-    return [Table("", data["columns"], data["rows"])]
+    is_table = {"columns", "rows", "row_count"} <= data.keys()
+    return [Table("", data["columns"], data["rows"])] if is_table else None
 
 
 def _to_csv(data: Any) -> str:
@@ -186,7 +179,8 @@ def _to_csv(data: Any) -> str:
         if not _is_flat(data):
             raise ToolfoldError("This answer is not a table: use --format json, or --select a table of it.")
         found = [Table("", list(data), [list(data.values())])]
-    _print_meta(data)
+    elif data.get("meta"):
+        print_notice(terminal.cell_text(data["meta"]))
     columns = found[0].columns
     if all(list(table.columns) == list(columns) for table in found):
         is_named = len(found) > 1
@@ -213,8 +207,9 @@ def _to_json(data: Any, ensure_ascii: bool) -> str:
     found = tables_of(data)
     if not found:
         return json.dumps(data, ensure_ascii=ensure_ascii, indent=2) + "\n"
-    if not _has_tables(data):
-        _print_meta(data)
+    if "columns" in data:
+        if data.get("meta"):
+            print_notice(terminal.cell_text(data["meta"]))
         return _records(found[0], ensure_ascii) + "\n"
     members = [
         f"{json.dumps(table.name, ensure_ascii=ensure_ascii)}: {_records(table, ensure_ascii)}" for table in found
@@ -231,11 +226,6 @@ def _records(table: Table, ensure_ascii: bool) -> str:
 
 def _is_flat(data: Any) -> bool:
     return isinstance(data, dict) and bool(data) and not any(isinstance(cell, list | dict) for cell in data.values())
-
-
-def _print_meta(data: Any) -> None:
-    if isinstance(data, dict) and data.get("meta") and _is_table_form(data):
-        print_notice(terminal.cell_text(data["meta"]))
 
 
 def _print_tables(data: Any, show_all: bool) -> None:
@@ -298,5 +288,5 @@ def _size(data: Any, size: int) -> str:
     if isinstance(data, str):
         rows = max(data.rstrip().count("\n"), 0)
     else:
-        rows = sum(len(table.rows) for table in tables_of(data))
+        rows = sum(len(table.rows) for table in tables_of(data) or ())
     return f"{f'{rows:,} rows, ' if rows else ''}{size:,} bytes"

@@ -19,7 +19,7 @@ from toolfold.catalog.start_check import check_catalog
 from toolfold.catalog.store import open_store
 from toolfold.cli import terminal
 from toolfold.cli.application import Options
-from toolfold.cli.environment import install_command
+from toolfold.cli.environment import EXTRAS, install_command
 from toolfold.cli.error_text import for_person
 from toolfold.cli.log_lines import print_trace
 from toolfold.cli.output import Finding, counted, meta_tools, print_json
@@ -48,8 +48,8 @@ _PLACEHOLDER = re.compile(
 )
 """What documents and examples have in the place of a key."""
 
-_EXTRAS = {"build": ("yaml", "pydantic"), "aws": ("boto3", "obstore"), "serve": ("uvicorn",)}
-"""Extra → the modules that it installs; see pyproject.toml."""
+_EXTRAS = ("build", "aws", "serve")
+"""Those that most need."""
 
 _PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 _CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
@@ -73,9 +73,8 @@ def diagnose(
         directory: whether what ``tools/list`` returns is checked by the rules of directories.
         mistake: a sentence about a settings file that cannot be used, or empty.
     """
-    missing = [
-        extra for extra, modules in _EXTRAS.items() if any(importlib.util.find_spec(name) is None for name in modules)
-    ]
+    absent = {extra for module, extra in EXTRAS.items() if importlib.util.find_spec(module) is None}
+    missing = [extra for extra in _EXTRAS if extra in absent]
     without = f", without the extras {', '.join(missing)}" if missing else ""
     version = ".".join(map(str, sys.version_info[:3]))
     yield Finding("ok", "toolfold", f"{__version__} on Python {version} ({sys.executable}){without}.")

@@ -19,7 +19,7 @@ from toolfold.cli.progress import waiting
 from toolfold.cli.terminal import print_fields, print_table
 from toolfold.dates import parse_date
 from toolfold.errors import ToolfoldError
-from toolfold.log_analysis.figures import HITS, MOST_CALLED, FigureCounter, Figures, as_json, read_log, seven_figures
+from toolfold.log_analysis.figures import MOST_CALLED, SUMMED, FigureCounter, Figures, as_json, read_log, seven_figures
 from toolfold.settings import Settings
 
 QUERIES: Mapping[str, str] = {
@@ -38,6 +38,9 @@ QUERIES: Mapping[str, str] = {
 | sort calls desc
 | limit 10""",
 }
+
+_ALIASES = {"tokens": "answered", "tokens_saved": "saved"}
+"""Figure of a line → what its sum is called in a query; others have their own name without ``schemas_``."""
 
 _TIMEOUT_S = 120.0
 """Longest wait for the queries: a month of a busy deployment takes some seconds."""
@@ -112,27 +115,12 @@ def _combine(rows: Mapping[str, list[Row]]) -> Figures:
     """Return the figures in the rows of each of :data:`QUERIES`."""
     figures = Figures()
     for row in rows["requests"]:
-        tool, requests = row.get("tool", ""), int(_figure(row, "requests"))
-        figures.requests[tool] += requests
-        figures.failed_requests += int(_figure(row, "failed"))
-        figures.tokens += _figure(row, "answered")
-        figures.tokens_saved += _figure(row, "saved")
-        if tool == "TOOL_GET":
-            figures.loaded += int(_figure(row, "full") + _figure(row, "medium"))
-            figures.unchanged += int(_figure(row, "unchanged"))
-        if _figure(row, "searched"):
-            figures.searches += requests
-            figures.search_tokens += _figure(row, "answered")
-            figures.search_saved += _figure(row, "saved")
-            for level in ("full", "medium", "minimal"):
-                figures.search_schemas[level] += int(_figure(row, level))
+        sums = {name: _figure(row, _ALIASES.get(name, name.removeprefix("schemas_"))) for name in SUMMED}
+        figures.add_requests(row.get("tool", ""), int(_figure(row, "requests")), int(_figure(row, "failed")), sums)
     figures.empty_searches = sum(int(_figure(row, "searches")) for row in rows["empty"])
     for row in rows["calls"]:
-        calls, cache = int(_figure(row, "calls")), row.get("cache", "")
-        figures.codes[row.get("code", "")] += calls
-        figures.cacheable += 0 if cache == "bypass" else calls
-        figures.hits += calls if cache in HITS else 0
-        figures.upstream_requests += int(_figure(row, "requests"))
+        code, cache = row.get("code", ""), row.get("cache", "")
+        figures.add_calls(code, cache, int(_figure(row, "calls")), int(_figure(row, "requests")))
     for row in rows["upstream"]:
         if "median" in row:
             figures.upstream_ms = _figure(row, "median"), _figure(row, "p99")

@@ -26,6 +26,17 @@ from toolfold.log_analysis.follower import MAX_LINE_BYTES, parse_line
 MOST_CALLED = 10
 """Tools that are listed."""
 
+SUMMED = (
+    "tokens",
+    "tokens_saved",
+    "searched",
+    "schemas_full",
+    "schemas_medium",
+    "schemas_minimal",
+    "schemas_unchanged",
+)
+"""Figures of a line of a request that are added up."""
+
 HITS = frozenset({"memory", "shared", "joined"})
 """Values of ``cache`` of calls that were answered without a request of their own."""
 
@@ -89,6 +100,29 @@ class Figures:
     first: str = ""
     last: str = ""
 
+    def add_requests(self, tool: str, count: int, failed: int, sums: Mapping[str, float]) -> None:
+        """Add requests for a meta-tool, with the sum of each of :data:`SUMMED` over their lines."""
+        self.requests[tool] += count
+        self.failed_requests += failed
+        self.tokens += sums["tokens"]
+        self.tokens_saved += sums["tokens_saved"]
+        if tool == "TOOL_GET":
+            self.loaded += int(sums["schemas_full"] + sums["schemas_medium"])
+            self.unchanged += int(sums["schemas_unchanged"])
+        if sums["searched"]:
+            self.searches += count
+            self.search_tokens += sums["tokens"]
+            self.search_saved += sums["tokens_saved"]
+            for level in ("full", "medium", "minimal"):
+                self.search_schemas[level] += int(sums[f"schemas_{level}"])
+
+    def add_calls(self, code: str, cache: str, count: int, upstream_requests: int) -> None:
+        """Add calls that ended with a code, and had their answers from the same place."""
+        self.codes[code] += count
+        self.cacheable += 0 if cache == "bypass" else count
+        self.hits += count if cache in HITS else 0
+        self.upstream_requests += upstream_requests
+
     @property
     def calls(self) -> int:
         """Finished calls of tools."""
@@ -131,34 +165,16 @@ class FigureCounter:
         return self._figures
 
     def _add_request(self, line: Mapping[str, Any]) -> None:
-        figures = self._figures
-        tool, answered, saved = line["tool"], _number(line, "tokens"), _number(line, "tokens_saved")
-        figures.requests[tool] += 1
-        figures.failed_requests += "error" in line
-        figures.tokens += answered
-        figures.tokens_saved += saved
-        if tool == "TOOL_GET":
-            figures.loaded += int(_number(line, "schemas_full") + _number(line, "schemas_medium"))
-            figures.unchanged += int(_number(line, "schemas_unchanged"))
-        if _number(line, "searched"):
-            figures.searches += 1
-            figures.empty_searches += not _number(line, "matched")
-            figures.search_tokens += answered
-            figures.search_saved += saved
-            for level in ("full", "medium", "minimal"):
-                figures.search_schemas[level] += int(_number(line, f"schemas_{level}"))
+        self._figures.add_requests(line["tool"], 1, "error" in line, {name: _number(line, name) for name in SUMMED})
+        self._figures.empty_searches += bool(_number(line, "searched")) and not _number(line, "matched")
 
     def _add_call(self, line: Mapping[str, Any]) -> None:
-        figures = self._figures
         requests = int(_number(line, "upstream_requests"))
-        figures.codes[line["code"]] += 1
-        figures.cacheable += line["cache"] != "bypass"
-        figures.hits += line["cache"] in HITS
-        figures.upstream_requests += requests
+        self._figures.add_calls(line["code"], line["cache"], 1, requests)
         if requests:
             self._times_ms.append(_number(line, "upstream_ms"))
         if isinstance(line.get("inner_tool"), str):
-            figures.tools[line["inner_tool"]] += 1
+            self._figures.tools[line["inner_tool"]] += 1
 
 
 def seven_figures(figures: Figures) -> dict[str, float | None]:
