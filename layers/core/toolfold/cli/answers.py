@@ -126,7 +126,6 @@ def _print_content(content: str, *, is_raw: bool) -> None:
 
 
 def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
-    """Print what is known about the answer."""
     age_s = structured.get("age_s", 0)
     if "late" in structured:
         print_notice(f"{_age(age_s)} old and expired: {structured['late']} now, so there is nothing newer.")
@@ -229,7 +228,6 @@ def _is_flat(data: Any) -> bool:
 
 
 def _print_tables(data: Any, show_all: bool) -> None:
-    """Print an answer for a person: its metadata, then its tables."""
     found = tables_of(data)
     if not found:
         if _is_flat(data):

@@ -45,7 +45,6 @@ def _call(options: Options, tools: MetaTools | RemoteTools, arguments: dict[str,
 
 
 def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]:
-    """Return the arguments of TOOL_CALL."""
     given = {
         "select": options.select,
         "max_tokens": options.max_tokens,
@@ -60,7 +59,6 @@ def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]
 
 
 def _print(options: Options, result: Result, file: OutputFile | None, max_tokens: int) -> int:
-    """Print or write the answer, or print the error; return the exit code."""
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return output.print_result(result, options.json, options.tool_name)
     form = options.format or ("csv" if options.csv else "") or (answers.format_of(file.path) if file else "")

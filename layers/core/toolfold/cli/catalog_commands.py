@@ -161,7 +161,6 @@ _AUTH = (
 
 
 def _kind(name: str, short: str, params: list[click.Parameter], auth: bool = True, rest: str = "") -> Command:
-    """Return the command that adds a source of one kind."""
     place = argument("id", "[ID]", "name of the source: lower-case letters, digits and _", required=False)
     return Command(
         name,

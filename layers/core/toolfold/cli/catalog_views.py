@@ -68,13 +68,11 @@ def search_tools(options: Options) -> int:
 
 
 def _given_filters(options: Options) -> dict[str, Any]:
-    """Return the filters given, as arguments of TOOL_LIST."""
     given = {name: getattr(options, name) for name in ("category", "access", "limit")} | {"tag": list(options.tag)}
     return {name: value for name, value in given.items() if value not in (None, [])}
 
 
 def _print_remote(options: Options, name: str, arguments: dict[str, Any]) -> int:
-    """Print the answer of a meta-tool of an endpoint, as a model gets it."""
     with RemoteTools(options) as tools:
         return output.print_result(tools.call(name, arguments), options.json)
 
@@ -183,7 +181,6 @@ def describe_tools(options: Options) -> int:
 
 
 def _print_entry(entry: Mapping[str, Any]) -> None:
-    """Print what a person needs to call a tool."""
     place = [str(entry[key]) for key in ("category", "access") if entry.get(key)]
     fields = [(entry["name"], ", ".join(place)), ("about", entry.get("description", ""))]
     parameters = entry.get("parameters", {})

@@ -29,7 +29,6 @@ _VERBOSE = option("-v --verbose", "print each request on stderr: way, time, TLS"
 
 
 def _pairs_hint(words: Sequence[str]) -> str:
-    """Return the hint for arguments of a tool that are written like options."""
     pairs = []
     for word, value in zip(words, [*words[1:], ""], strict=True):
         if word.startswith("--"):

@@ -212,7 +212,6 @@ def to_toml(path: Sequence[str], value: Mapping[str, Any]) -> str:
 
 
 def _lines(path: Sequence[str], value: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of a table of texts and lists of texts, then those of the tables in it."""
     yield f"[{'.'.join(map(_key, path))}]"
     for name, one in value.items():
         if not isinstance(one, dict):

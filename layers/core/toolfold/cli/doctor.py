@@ -262,7 +262,6 @@ def run(options: Options) -> int:
 
 
 def _print(finding: Finding) -> None:
-    """Print a finding, on a terminal in lines that end between words."""
     beginning = f"{_MARKS[finding.status]} {finding.subject:13} "
     columns = terminal.width() - len(beginning) if terminal.is_terminal(sys.stdout) else sys.maxsize
     texts = [line for text in (finding.text, finding.next_step) if text for line in wrap(text, columns)]

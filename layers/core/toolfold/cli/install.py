@@ -94,7 +94,6 @@ def remove(options: Options) -> int:
 
 
 def _edited(before: Document, path: Path, client: Client, name: str, entry: Mapping[str, Any] | None) -> Document:
-    """Return the configuration with the entry, or without it."""
     at = [client.section, name]
     try:
         return before.without_member(at) if entry is None else before.with_member(at, entry)
@@ -146,7 +145,6 @@ def _read(path: Path, client: Client, by_hand: str) -> Document:
 
 
 def _with_inputs(document: Document, inputs: Sequence[Mapping[str, Any]]) -> Document:
-    """Return the configuration with the inputs that an entry names."""
     known = document.value.get("inputs", [])
     if inputs and not isinstance(known, list):
         raise ToolfoldError('"inputs" in the configuration is not a list. Correct it; nothing was changed.')
@@ -173,7 +171,6 @@ def _backup(target: Path) -> Path | None:
 
 
 def _print_entry(client: Client, name: str, entry: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]) -> int:
-    """Print the entry for the configuration, without keys."""
     environment = entry.get("env", {})
     shown = {key: "YOUR_KEY" if is_secret_name(key) else value for key, value in environment.items()}
     public = {**entry, **({"env": shown} if environment else {})}
@@ -185,7 +182,6 @@ def _print_entry(client: Client, name: str, entry: Mapping[str, Any], inputs: Se
 
 
 def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
-    """Return the entry that starts this toolfold."""
     key = os.environ.get(_KEY_VARIABLE, "").strip()
     environment = {**({_KEY_VARIABLE: key} if key else {}), **_pairs(options.env)}
     if options.profile:

@@ -47,7 +47,6 @@ def diagnose_issuer(settings: Settings) -> Iterator[Finding]:
 
 
 def _clients(settings: Settings, metadata: Mapping[str, Any]) -> Iterator[Finding]:
-    """Check what clients need in order to authorize themselves."""
     if settings.oauth_cognito_client:
         missing = [name for name in ("authorization_endpoint", "token_endpoint") if not metadata.get(name)]
         if missing:

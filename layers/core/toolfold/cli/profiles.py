@@ -37,7 +37,6 @@ def print_list(options: Options) -> int:
 
 
 def _row(exposed: ExposedTools) -> dict[str, Any]:
-    """Return what the list says of a profile."""
     resolution = exposed.resolution
     definitions = exposed.every_definition()
     mode = resolution.mode.value
@@ -79,7 +78,6 @@ def show(options: Options) -> int:
 
 
 def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, Mapping[str, Any]]:
-    """Return setting → its value, and where it comes from."""
     resolution = exposed.resolution
     profile = resolution.profile
     found: dict[str, Mapping[str, Any]] = {

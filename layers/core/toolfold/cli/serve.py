@@ -133,7 +133,6 @@ def _check_log(path: str) -> None:
 
 
 def _has_browser() -> bool:
-    """Return whether the user is at a terminal with a display."""
     if not (terminal.is_terminal(sys.stdin) and terminal.is_terminal(sys.stderr)):
         return False
     # Elsewhere the standard library may start a text browser in this terminal.

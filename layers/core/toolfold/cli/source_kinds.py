@@ -340,7 +340,6 @@ def ask_kind(_options: Options) -> int:
 
 
 def _add(kind: str, options: Options) -> int:
-    """Write the folder of a source; return the exit code."""
     questions, rule = Questions(), "must be lower-case letters, digits and _, beginning with a letter"
     options.id = questions.text(
         options.id,

@@ -131,7 +131,6 @@ def refresh(options: Options) -> int:
 
 
 def _refresh(source: SourceFolder, settings: Settings, steps: progress.Steps, *, check: bool) -> RefreshReport | None:
-    """Refresh one source and print what changed; return None where it failed."""
     steps.start(f"Reading the tools of {source.id} …")
     try:
         report = refresh_source(source, settings, check=check, progress=steps.describe)

@@ -99,7 +99,6 @@ def _open_client() -> Any:
 
 
 def _wait(client: Any, name: str, query_id: str, end: float, sleep: Callable[[float], None]) -> list[Row]:
-    """Return the rows of a query when it is complete."""
     while True:
         answer = client.get_query_results(queryId=query_id)
         if answer["status"] == "Complete":
@@ -112,7 +111,6 @@ def _wait(client: Any, name: str, query_id: str, end: float, sleep: Callable[[fl
 
 
 def _combine(rows: Mapping[str, list[Row]]) -> Figures:
-    """Return the figures in the rows of each of :data:`QUERIES`."""
     figures = Figures()
     for row in rows["requests"]:
         sums = {name: _figure(row, _ALIASES.get(name, name.removeprefix("schemas_"))) for name in SUMMED}

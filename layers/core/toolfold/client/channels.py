@@ -115,7 +115,6 @@ class HttpChannel:
             return self._session
 
     def _post(self, method: str, params: Mapping[str, Any]) -> tuple[requests.Response, bytes]:
-        """Return the response to a request, and its content."""
         import requests
 
         headers = {
@@ -329,7 +328,6 @@ def _result_of(answer: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
 
 
 def _read(response: requests.Response) -> bytes:
-    """Read a response within the limit of its size."""
     parts, size = [], 0
     for part in response.iter_content(_CHUNK_BYTES):
         size += len(part)

@@ -49,7 +49,6 @@ class _ToolSearch:
         return [str(tool["name"]) for tool in self.client.list(query, limit=self._most, detail="minimal").tools]
 
     def _described(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        """Return the full entries of tools."""
         wanted = list(names)
         found: list[dict[str, Any]] = []
         for start in range(0, len(wanted), _AT_ONCE):
@@ -57,7 +56,6 @@ class _ToolSearch:
         return found
 
     def _result(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """Return the text of a call, and whether it is an error."""
         try:
             return self.client.call(name, arguments).text, False
         except CallError as error:

@@ -91,7 +91,6 @@ class LocalAccess:
         )
 
     def _exchange(self, request: PageRequest) -> Response:
-        """Return a redirect to the page without the token, with the cookie."""
         given = request.query[TOKEN_PARAMETER]
         if not (_is_equal(given, self.token) or self._use_code(given)):
             why = "The server has been started again, or the link used before."
@@ -163,5 +162,4 @@ def check_origin(request: PageRequest, public_host: str = "") -> None:
 
 
 def _is_equal(given: str, expected: str) -> bool:
-    """Compare in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())

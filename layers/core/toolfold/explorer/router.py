@@ -115,7 +115,6 @@ def _add_slash(request: PageRequest) -> Response | None:
 
 
 def _check_body(request: PageRequest) -> None:
-    """Check a request that changes something, or sends texts."""
     if (request.header("content-type") or "").partition(";")[0].strip().lower() != "application/json":
         raise ApiProblem(
             415, "INVALID_REQUEST", "Content-Type must be application/json.", "Send the body as a JSON object."

@@ -226,7 +226,6 @@ def _number(line: Mapping[str, Any], name: str) -> float:
 
 
 def _percentile(ordered: list[float], share: float) -> float:
-    """Return the nearest rank."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 

@@ -69,7 +69,6 @@ class LogFollower:
         yield from self._parse(self._read_from(self.path, is_same=self._identity is not None) or b"")
 
     def _begin(self) -> None:
-        """Start again with the file that is at the path now."""
         self._identity, self._offset, self._head, self._partial, self._skips = None, 0, b"", b"", False
 
     def _was_replaced(self) -> bool:

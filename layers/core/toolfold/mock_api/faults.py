@@ -101,7 +101,6 @@ def placeholder_response(endpoint: Endpoint | None) -> Response:
 
 
 def _sample_rows() -> Response:
-    """Return some rows as JSON, for every function."""
     return json_response({"data": [{"date": _DAYS[0], "value": str(number)} for number in range(40)]})
 
 
@@ -113,7 +112,6 @@ def _table(columns: Sequence[str], *, as_csv: bool) -> Response:
 
 
 def _empty_list(fault: Fault) -> Response:
-    """Return the function's own document without rows."""
     if fault.endpoint is None:
         return json_response({"data": []})
     sent = {name: get_values(fault.query, name) for name in fault.endpoint.rules}
@@ -166,16 +164,16 @@ def _changed(change: Callable[[list[str]], list[str]], fault: Fault) -> Response
     return _table(change(fault.columns), as_csv=fault.wants_csv)
 
 
+def _vendor_error(name: str) -> Callable[[Fault], Response]:
+    return lambda fault: error_response(name, fault.query)
+
+
 def _http(status: int, text: str, *headers: tuple[str, str]) -> Callable[[Fault], Response]:
     return lambda _: _page(status, text, *headers)
 
 
-def _error(name: str, fault: Fault) -> Response:
-    return error_response(name, fault.query)
-
-
 FAULTS: dict[str, Callable[[Fault], Response]] = {
-    **{name: partial(_error, name) for name in ERROR_BODIES},
+    **{name: _vendor_error(name) for name in ERROR_BODIES},
     "premium_placeholder_rows": lambda fault: placeholder_response(fault.endpoint),
     "empty_object": lambda _: json_response({}),
     "empty_quote": lambda _: json_response({"Global Quote": {}}),

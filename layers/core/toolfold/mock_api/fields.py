@@ -43,12 +43,8 @@ _OF_TYPES = {"integer": "1 9000", "number": "1.00 400.00", "boolean": "any true|
 """Type in the JSON Schema of a parameter that has the name of the column → its rule."""
 
 
-def _rules() -> list[tuple[re.Pattern[str], str]]:
-    with Path(__file__).with_name("fields.csv").open(encoding="utf-8", newline="") as file:
-        return [(re.compile(line["column"]), line["value"]) for line in csv.DictReader(file)]
-
-
-RULES = _rules()
+with Path(__file__).with_name("fields.csv").open(encoding="utf-8", newline="") as file:
+    RULES = [(re.compile(line["column"]), line["value"]) for line in csv.DictReader(file)]
 COMPANIES = [one for one in of_kind("stock") if one.kind == "Equity"]
 
 
@@ -112,7 +108,6 @@ def value_of(column: str, cell: Cell) -> Any:
 
 
 def _apply(rule: str, cell: Cell) -> Any:
-    """Return what a rule gives for a row."""
     if missing := _MISSING.fullmatch(rule):
         if cell.rng.random() < float(missing[2]):
             return None if missing[1] == "null" else missing[1]
@@ -137,14 +132,8 @@ def _apply(rule: str, cell: Cell) -> Any:
     return re.sub(r"\{(\w+)\}", lambda key: str(parts.get(key[1]) or cell.rng.choice(_WORDS)), rule)
 
 
-def _each(rest: str, cell: Cell) -> str | None:
-    """Return the text of the row; one of six members of Congress has none where it is empty."""
-    texts = rest.split("|")
-    return texts[cell.index % len(texts)] or (None if len(texts) == 6 else "")
-
-
-def _ahead(rest: str, cell: Cell) -> str:
-    return trading_day(cell.request.today + timedelta(days=int(rest) * (cell.index + 1))).isoformat()
+def _nth(texts: str, index: int) -> str:
+    return texts.split("|")[index % (texts.count("|") + 1)]
 
 
 def _falling(rest: str, cell: Cell) -> str:
@@ -159,7 +148,6 @@ def _number(rule: str, rng: Seeded) -> str:
 
 @lru_cache(maxsize=4000)
 def _revenue(symbol: str, level: float, year: int, month: int) -> float:
-    """Return the revenue of the quarter that ends with the month."""
     rng, quarter = Seeded("revenue", symbol), Seeded("quarter", symbol, year, month)
     now = _shares(symbol, level) * level / rng.uniform(10, 28)
     return float(now * (1 + rng.uniform(0.02, 0.12)) ** (year - 2025 + month / 12) * quarter.uniform(0.94, 1.06))
@@ -186,11 +174,12 @@ def _figure(rest: str, cell: Cell, *, of: str) -> str:
 
 _WORDS_OF_RULES: Mapping[str, Callable[[str, Cell], Any]] = {
     "any": lambda rest, cell: cell.rng.choice(rest.split("|")),
-    "each": _each,
+    # One of six members of Congress has no text where it is empty.
+    "each": lambda rest, cell: _nth(rest, cell.index) or (None if rest.count("|") == 5 else ""),
     "list": lambda rest, cell: cell.rng.sample(rest.split("|"), cell.rng.integer(1, 2)),
     "time": lambda rest, cell: cell.time.strftime(rest),
     "day": lambda rest, cell: (cell.time + timedelta(days=int(rest))).date().isoformat(),
-    "ahead": _ahead,
+    "ahead": lambda rest, cell: trading_day(cell.request.today + timedelta(int(rest) * (cell.index + 1))).isoformat(),
     "falling": _falling,
     "number": lambda rest, cell: float(_number(rest, cell.rng)),
     "null": lambda rest, cell: None,

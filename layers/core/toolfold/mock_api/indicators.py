@@ -80,9 +80,10 @@ def _bands(bars: Sequence[Bar], series: Sequence[float], numbers: Numbers) -> Se
     return upper, middle, points(lambda m, d: m - numbers["nbdevdn"] * d, middle, deviation)
 
 
-def _true_range(bars: Sequence[Bar]) -> list[float]:
-    pairs = zip(bars, [bars[0], *bars], strict=False)
-    return [max(bar.high, last.close) - min(bar.low, last.close) for bar, last in pairs]
+def _atr(bars: Sequence[Bar], series: Sequence[float], numbers: Numbers) -> Sequence[Line]:
+    period, pairs = int(numbers["time_period"]), zip(bars, [bars[0], *bars], strict=False)
+    ranges = [max(bar.high, last.close) - min(bar.low, last.close) for bar, last in pairs]
+    return (ema(ranges, period, 1 / period),)
 
 
 Formula = Callable[[Sequence[Bar], Sequence[float], Numbers], Sequence[Line]]
@@ -95,7 +96,7 @@ FORMULAS: Mapping[str, Formula] = {
     "MACD": _macd,
     "MACDEXT": _macd,
     "BBANDS": _bands,
-    "ATR": lambda bars, series, given: (ema(_true_range(bars), int(given["time_period"]), 1 / given["time_period"]),),
+    "ATR": _atr,
 }
 
 RANGES: Mapping[str, tuple[float, float]] = {

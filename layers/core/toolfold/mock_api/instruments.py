@@ -89,7 +89,6 @@ _BUSINESSES = ("Bancorp", "Biosciences Inc", "Energy Partners LP", "Foods Inc", 
 
 
 def _share(instrument: Instrument) -> Instrument:
-    """Return a share or fund with a trend, swings and volume of its own."""
     rng = Seeded("stock", instrument.symbol)
     volume = rng.uniform(2e6, 6e7) * min(1.0, 200 / instrument.level)
     return replace(instrument, growth=rng.uniform(0.05, 0.12), volatility=rng.uniform(0.009, 0.02), volume=volume)

@@ -62,7 +62,6 @@ def _time(request: Request, names: Sequence[str], default: datetime) -> datetime
 
 
 def _quarters(request: Request, *, is_annual: bool) -> list[Row]:
-    """Return the reported quarters or complete years, newest first."""
     last, ahead = request.today - REPORTING_LAG, request.function == "EARNINGS_ESTIMATES"
     first = date(last.year, (last.month - 1) // 3 * 3 + 1, 1)
     count = 4 * (first.year - FIRST_YEAR + 1)

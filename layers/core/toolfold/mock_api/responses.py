@@ -108,7 +108,6 @@ def render(request: Request, data: Data) -> Response:
 
 
 def _csv(rows: Sequence[Sequence[Any]], line_end: str) -> Response:
-    """Return rows as CSV. None becomes an empty field."""
     text = io.StringIO()
     csv.writer(text, lineterminator=line_end).writerows(rows)
     return csv_response(text.getvalue())

@@ -76,7 +76,6 @@ class Api:
         return [one for one in self._catalog.sources if any(one == of.source for of in self.endpoints.values())]
 
     def _find(self, query: Query) -> Endpoint | None:
-        """Return the function that a query calls."""
         keys = dict.fromkeys(one.function_key for one in self.sources if one.function_key)
         return next((found for key in keys if (found := self.endpoints.get(get_first(query, key)))), None)
 
@@ -165,7 +164,6 @@ def _build(request: Request) -> Data:
 
 
 def _unknown_symbol(request: Request, query: Query) -> Response:
-    """Return what the vendor answers for a symbol that does not exist."""
     endpoint = request.endpoint
     is_refused = endpoint.kind == "map" or endpoint.function in _REFUSING
     return error_response(endpoint.refusal, query) if is_refused else empty_response(request)

@@ -39,7 +39,6 @@ INTRADAY_DAYS = 30
 
 
 def _instrument(request: Request) -> Instrument:
-    """Return what the price series is of."""
     symbol, market = request.text("symbol"), request.text("market")
     if request.text("from_symbol"):
         return find_pair(request.text("from_symbol"), request.text("to_symbol"))
@@ -120,7 +119,6 @@ def _numbered(entries: Iterable[tuple[str, Any]], separator: str) -> dict[str, A
 
 
 def _meta(request: Request, newest: str) -> list[tuple[str, Any]]:
-    """Return the meta data of a price series."""
     title, size = request.endpoint.tool.title, request.text("outputsize")
     sizes = [("Output Size", "Compact" if size == "compact" else "Full size")] if size else []
     interval = [("Interval", request.text("interval"))] if request.text("interval") else []
