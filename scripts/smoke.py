@@ -30,8 +30,7 @@ from botocore import exceptions as aws
 
 from scripts import deployed_stack
 from toolfold.client import Client, ClientError, find_access
-from toolfold.client.channels import is_forbidden
-from toolfold.client.signing import Signer, region_of_address
+from toolfold.client.channels import Signer, is_forbidden, region_of_address
 from toolfold.errors import AuthRequired, CallError
 
 PROTOCOL = "2025-06-18"

@@ -14,7 +14,7 @@ from tests.support.approvals import compile_docks, reply
 from tests.support.upstream import Upstream
 from tests.unit.explorer.test_views import EXAMPLES, keys_of
 from toolfold.cli.entry_point import main
-from toolfold.explorer.local_page import LocalPage
+from toolfold.explorer.router import LocalPage
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.local_http.server import LocalServer

@@ -17,7 +17,7 @@ from tests.support.upstream import Upstream
 from toolfold.app import build_app
 from toolfold.cli import main
 from toolfold.client import Client, ClientError, find_access
-from toolfold.client.signing import Signer, region_of_address
+from toolfold.client.channels import Signer, region_of_address
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.telemetry import configure

@@ -199,7 +199,10 @@ def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
 
 def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]:
     """Return the entry of a deployment, and the name of the variable with the key that the client sends."""
-    from toolfold.client import find_access, signing  # and the HTTP client, which an entry of this machine needs not
+    from toolfold.client.channels import (  # and the HTTP client, which an entry of this machine needs not
+        find_access,
+        region_of_address,
+    )
 
     if options.token_env:
         raise fail("--token-env is not for install: a client gets access tokens of its own.")
@@ -209,7 +212,7 @@ def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]
     access = options.access or ("iam" if options.sign else find_access(options.endpoint))
     if options.sign and access != "iam":
         raise fail(f"--sign is for Access=iam, not {access}.")
-    region = options.sign or signing.region_of_address(options.endpoint)
+    region = options.sign or region_of_address(options.endpoint)
     if access == "iam" and not region:
         raise ToolfoldError(f"{options.endpoint} does not name its region: add --sign REGION.")
     key = options.key_env or (_KEY_VARIABLE if access == "open" and os.environ.get(_KEY_VARIABLE, "").strip() else "")

@@ -27,7 +27,7 @@ from toolfold.transports import stdio
 from toolfold.transports.reloading import SettingsSource
 
 if TYPE_CHECKING:
-    from toolfold.explorer.local_page import LocalPage
+    from toolfold.explorer.router import LocalPage
     from toolfold.transports.local_http.server import LocalServer  # needs the extra serve
 
 T = TypeVar("T")
@@ -103,7 +103,7 @@ def start_server(
 
 def run_ui(options: Options) -> int:
     """Serve the web explorer until interrupted; return 0 after the requests in flight are answered."""
-    from toolfold.explorer.local_page import LocalPage
+    from toolfold.explorer.router import LocalPage
 
     settings = check_settings(options.host)
     _check_log(options.log)

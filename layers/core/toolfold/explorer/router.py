@@ -19,7 +19,7 @@ from typing import Any
 
 from toolfold.app import App
 from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
-from toolfold.explorer.access import API, Access, DeployedAccess
+from toolfold.explorer.access import API, TOKEN_PARAMETER, Access, DeployedAccess, LocalAccess
 from toolfold.explorer.explorer import Explorer
 from toolfold.explorer.page import (
     LOG_FIELDS,
@@ -104,6 +104,42 @@ def deployed_router(app: App) -> Router:
     settings = app.settings
     explorer = Explorer(app, is_local=False, calls_allowed=settings.explorer == "calls", endpoint=settings.public_url)
     return Router(explorer, DeployedAccess(app.authorization, app.server.origin_policy.public_host))
+
+
+class LocalPage:
+    """The page of one local server.
+
+    Args:
+        log_file: A call log whose calls are shown as well; empty: that of the settings, where they name one.
+
+    Attributes:
+        feed: The calls of the server, and of the log.
+        access: Who may read the page.
+        headers: What every answer of the server has that is not the page's own.
+    """
+
+    headers = SECURITY_HEADERS
+
+    def __init__(self, log_file: str = "") -> None:
+        from toolfold.explorer.feed import CallFeed  # no deployment has one
+
+        self.feed, self.access = CallFeed(log_file), LocalAccess()
+
+    def make_router(self, app: App, endpoint: str, port: int) -> Router:
+        """Return what answers the requests of the page of a server, from the URL of its MCP endpoint and its port."""
+        self.access.serve(port, app.server.origin_policy.public_host)
+        self.feed.observe(app)
+        explorer = Explorer(app, is_local=True, calls_allowed=True, endpoint=endpoint, feed=self.feed)
+        explorer.warm_up()
+        return Router(explorer, self.access)
+
+    def url(self, endpoint: str, token: str = "") -> str:
+        """Return the URL of the page from that of the MCP endpoint, with its token or what works in place of it."""
+        return f"{endpoint.rpartition('/')[0]}/?{TOKEN_PARAMETER}={token or self.access.token}"
+
+    def url_for_browser(self, endpoint: str) -> str:
+        """Return a URL of the page that works once."""
+        return self.url(endpoint, self.access.make_code())
 
 
 def _add_slash(request: PageRequest) -> Response | None:

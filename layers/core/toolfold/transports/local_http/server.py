@@ -52,7 +52,7 @@ from toolfold.transports.local_http.protocol import LimitedProtocol
 from toolfold.transports.reloading import Reloading, SettingsSource
 
 if TYPE_CHECKING:
-    from toolfold.explorer.local_page import LocalPage
+    from toolfold.explorer.router import LocalPage
 
 MAX_UNWRITTEN_LINES = 10_000
 """Some 3 MB of log lines."""
