@@ -10,7 +10,7 @@ from toolfold.cli import answers, output, progress
 from toolfold.cli.application import Options
 from toolfold.cli.files import OutputFile
 from toolfold.cli.log_lines import print_trace
-from toolfold.cli.remote import WHOLE_TOKENS, RemoteTools
+from toolfold.cli.tools import WHOLE_TOKENS, RemoteTools, make_app
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
@@ -25,7 +25,7 @@ def run(options: Options) -> int:
         with RemoteTools(options) as remote:
             result = _call(options, remote, _call_arguments(options, None))
         return _print(options, result, file, WHOLE_TOKENS)
-    app = output.make_app()
+    app = make_app()
     tools = app.server.tools
     arguments = _call_arguments(options, tools)
     if options.verbose:

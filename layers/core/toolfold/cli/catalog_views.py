@@ -19,7 +19,7 @@ from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, fail
 from toolfold.cli.error_text import call_command
 from toolfold.cli.output import counted, print_json
-from toolfold.cli.remote import RemoteTools
+from toolfold.cli.tools import RemoteTools, meta_tools
 from toolfold.meta_tools import list_request
 from toolfold.text_safety import escape_unsafe
 
@@ -38,7 +38,7 @@ def search_tools(options: Options) -> int:
         if options.explain:
             raise fail("--explain reads the catalog of this machine. Leave out --explain or --endpoint.")
         return _print_remote(options, "TOOL_LIST", arguments)
-    tools = output.meta_tools()
+    tools = meta_tools()
     catalog = tools.catalog()
     request = list_request.parse_list_request(catalog, arguments)
     limit = request.limit or DEFAULT_LIMIT
@@ -124,7 +124,7 @@ def list_tools(options: Options) -> int:
     arguments = _given_filters(options)
     if options.endpoint:
         return _print_remote(options, "TOOL_LIST", arguments)
-    tools = output.meta_tools()
+    tools = meta_tools()
     if options.json:
         return output.print_result(tools.call("TOOL_LIST", arguments), as_json=True)
     catalog = tools.catalog()
@@ -160,7 +160,7 @@ def describe_tools(options: Options) -> int:
         The exit code: 0, or 1 when a name is not found.
     """
     arguments = {"tool_name": list(options.names), "detail": options.detail}
-    with RemoteTools(options) if options.endpoint else contextlib.nullcontext(output.meta_tools()) as tools:
+    with RemoteTools(options) if options.endpoint else contextlib.nullcontext(meta_tools()) as tools:
         result = tools.call("TOOL_GET", arguments)
     if result.is_error or options.json:
         missing = not result.is_error and not all(entry["found"] for entry in result.structured["tools"])
@@ -208,7 +208,7 @@ def _parameter(schema: Mapping[str, Any]) -> str:
 
 def print_stats(options: Options) -> int:
     """Print how many tools there are, by category and access, and the most frequent tags; return the exit code."""
-    catalog = output.meta_tools().catalog()
+    catalog = meta_tools().catalog()
     counts: dict[str, dict[str, int]] = {category.name: dict.fromkeys(_ACCESS, 0) for category in catalog.categories}
     for position in range(len(catalog)):
         summary = catalog.summary(position)

@@ -9,8 +9,8 @@ from typing import Any
 from toolfold.build.prompt_injection import find_prompt_injection
 from toolfold.catalog.model import Catalog
 from toolfold.cli.output import Finding, counted
+from toolfold.cli.tools import meta_tools
 from toolfold.exposure.profiles import profile_names, select
-from toolfold.meta_tools.dispatcher import MetaTools
 
 MAX_NAME, MAX_DESCRIPTION = 64, 2_048
 """Characters that a tool may have: the APIs of models take no longer name either."""
@@ -49,8 +49,9 @@ def check_definitions(catalog: Catalog, definitions: Sequence[Mapping[str, Any]]
             yield f"{name} names another tool: {others[0]}"
 
 
-def check_directory(tools: MetaTools) -> Iterator[Finding]:
+def check_directory() -> Iterator[Finding]:
     """Yield a finding for each profile and mode of the catalog."""
+    tools = meta_tools()
     for name in profile_names(tools.catalog()):
         definitions = select(tools, name).every_definition()
         found = list(check_definitions(tools.catalog(), definitions))

@@ -22,7 +22,7 @@ from toolfold.cli.application import Options
 from toolfold.cli.environment import EXTRAS, install_command
 from toolfold.cli.error_text import for_person
 from toolfold.cli.log_lines import print_trace
-from toolfold.cli.output import Finding, counted, meta_tools, print_json
+from toolfold.cli.output import Finding, counted, print_json
 from toolfold.cli.terminal import wrap
 from toolfold.errors import CallError, SettingsError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
@@ -113,7 +113,7 @@ def diagnose(
     if directory:
         from toolfold.cli.directory import check_directory
 
-        yield from check_directory(meta_tools())
+        yield from check_directory()
 
 
 def _network_variables(environment: Mapping[str, str]) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from toolfold.errors import SettingsError
+from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.local_defaults import use_settings_file
 from toolfold.settings.file import apply_settings
 from toolfold.settings.model import unknown_names
@@ -142,3 +142,13 @@ def _unquote(text: str) -> str | None:
         value, mark, rest = text[1:].partition(text[0])
         return value if mark and (not rest.strip() or rest.lstrip().startswith("#")) else None
     return re.split(r"\s#", text, maxsplit=1)[0].strip()
+
+
+def secret_of(name: str | None) -> str:
+    """Return the value of an environment variable; empty for None."""
+    if name is None:
+        return ""
+    value = os.environ.get(name, "").strip()
+    if not value:
+        raise ToolfoldError(f"The environment variable {name} is not set. Set it to the secret, and run this again.")
+    return value

@@ -26,9 +26,9 @@ from toolfold.cli.config_files import (
     to_toml,
     without_secrets,
 )
+from toolfold.cli.environment import secret_of
 from toolfold.cli.files import replace_file
 from toolfold.cli.prompts import confirm
-from toolfold.cli.remote import secret_of
 from toolfold.cli.settings import settings_path
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.exposure.profiles import find_profile

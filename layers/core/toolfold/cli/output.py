@@ -1,4 +1,4 @@
-"""The meta-tools for a command, and printing what they return."""
+"""Print what the meta-tools return, errors and notices."""
 
 from __future__ import annotations
 
@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from toolfold.cli import terminal
 from toolfold.errors import CallError
-from toolfold.local_defaults import with_local_defaults
-from toolfold.settings import Settings
 
 if TYPE_CHECKING:
-    from toolfold.app import App
-    from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.meta_tools.result import Result
 
 
@@ -28,27 +24,6 @@ class Finding(NamedTuple):
     subject: str
     text: str
     next_step: str = ""
-
-
-def make_app() -> App:
-    """Return the App with the settings of the environment and the defaults of a user's machine."""
-    from toolfold.app import build_app
-    from toolfold.cache.factory import check_cache_file
-    from toolfold.catalog.start_check import check_catalog
-    from toolfold.execution.audit import check_audit_setting
-
-    settings = Settings.from_environment()
-    check_cache_file(settings)
-    check_audit_setting(settings)
-    # The ceiling of tokens keeps a model's context small; a person chooses.
-    app = build_app(with_local_defaults(settings).replaced(max_tokens_ceiling=sys.maxsize), exposes_all=True)
-    check_catalog(settings, app.catalog_store)
-    return app
-
-
-def meta_tools() -> MetaTools:
-    """Return the meta-tools of :func:`make_app`."""
-    return make_app().server.tools
 
 
 def print_json(value: Any, indent: int | None = None) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from toolfold.catalog.model import Catalog
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
+from toolfold.cli.tools import meta_tools
 from toolfold.errors import ToolfoldError
 from toolfold.exposure.exposed_tools import ExposedTools
 from toolfold.exposure.profiles import describe_restrictions, profile_names, select
@@ -26,7 +27,7 @@ _MAX_NAMES = 20
 
 def print_list(options: Options) -> int:
     """Print the profiles."""
-    tools = output.meta_tools()
+    tools = meta_tools()
     rows = [_row(select(tools, name)) for name in profile_names(tools.catalog())]
     if options.json:
         output.print_json(rows)
@@ -52,7 +53,7 @@ def _row(exposed: ExposedTools) -> dict[str, Any]:
 
 def show(options: Options) -> int:
     """Print one profile."""
-    tools = output.meta_tools()
+    tools = meta_tools()
     exposed = select(tools, options.name)
     values = _values(tools.catalog(), exposed)
     if options.json:

@@ -1,19 +1,25 @@
-"""``toolfold --endpoint …``: a command that calls the tools of an endpoint instead of those of this machine."""
+"""The meta-tools of a command: those of this machine, or with ``--endpoint`` those of an endpoint."""
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolfold import messages
+from toolfold.app import App, build_app
+from toolfold.cache.factory import check_cache_file
+from toolfold.catalog.start_check import check_catalog
 from toolfold.cli.application import Options
+from toolfold.cli.environment import secret_of
 from toolfold.client.answers import to_error
-from toolfold.errors import CallError, ToolfoldError
+from toolfold.client.client import Client
+from toolfold.errors import CallError
+from toolfold.execution.audit import check_audit_setting
+from toolfold.local_defaults import with_local_defaults
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result, error_result
-
-if TYPE_CHECKING:
-    from toolfold.client.client import Client
+from toolfold.settings import Settings
 
 WHOLE_TOKENS = 100_000
 """Limit of an answer for a person; the endpoint has a ceiling of its own."""
@@ -28,14 +34,28 @@ _STEPS = {
 """Code → next step for a person. An endpoint sends its own in words for a model, which are passed on for others."""
 
 
+def make_app() -> App:
+    """Return the App with the settings of the environment and the defaults of a user's machine."""
+    settings = Settings.from_environment()
+    check_cache_file(settings)
+    check_audit_setting(settings)
+    # The ceiling of tokens keeps a model's context small; a person chooses.
+    app = build_app(with_local_defaults(settings).replaced(max_tokens_ceiling=sys.maxsize), exposes_all=True)
+    check_catalog(settings, app.catalog_store)
+    return app
+
+
+def meta_tools() -> MetaTools:
+    """Return the meta-tools of :func:`make_app`."""
+    return make_app().server.tools
+
+
 class RemoteTools:
     """The meta-tools of an endpoint, as commands use them; a context manager closes the connections."""
 
     def __init__(self, options: Options) -> None:
-        from toolfold.client.client import Client
-
         token, key = secret_of(options.token_env), secret_of(options.key_env)
-        self._client: Client = Client(options.endpoint, token=token, api_key=key, sign=options.sign or "")
+        self._client = Client(options.endpoint, token=token, api_key=key, sign=options.sign or "")
 
     def call(self, name: str, arguments: Mapping[str, Any], *, whole: bool = False) -> Result:
         """Call a meta-tool; an error of the call is a result. TOOL_CALL runs every tool, as on this machine."""
@@ -64,13 +84,3 @@ class RemoteTools:
 
     def __exit__(self, *_: object) -> None:
         self._client.close()
-
-
-def secret_of(name: str | None) -> str:
-    """Return the value of an environment variable; empty for None."""
-    if name is None:
-        return ""
-    value = os.environ.get(name, "").strip()
-    if not value:
-        raise ToolfoldError(f"The environment variable {name} is not set. Set it to the secret, and run this again.")
-    return value
