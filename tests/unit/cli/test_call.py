@@ -18,6 +18,7 @@ from tests.conftest import KEY
 from tests.support.upstream import Upstream
 from tests.unit.cli.conftest import Run
 from toolfold.cli import answers, progress, terminal
+from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
 
 Terminal = Callable[[int], None]
@@ -311,3 +312,23 @@ def test_cells_are_text_of_one_line() -> None:
     values = [None, True, 1.5, 10**20, "a\nb\x1b", ["a", 1], [{"a": 1}], {"a": [1]}]
     expected = ["", "true", "1.5", "1" + "0" * 20, "a b\\u001b", "a, 1", '[{"a": 1}]', '{"a": [1]}']
     assert [terminal.cell_text(value) for value in values] == expected
+
+
+BLOCKS = [
+    {"type": "image", "data": "iVBORw0K", "mimeType": "image/png"},
+    {"type": "resource", "resource": {"uri": "mem://1", "mimeType": "text/markdown", "text": "# hi"}},
+    {"type": "text", "text": "more"},
+]
+RESULT = Result({"result": "hello"}, "hello", blocks=BLOCKS)
+
+
+def test_what_is_not_shown_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    answers.print_answer(RESULT, "")
+    shown, notice = capsys.readouterr()
+    assert shown == "hello"
+    assert notice == "# Not shown: image (image/png), resource (text/markdown), text. --json has it as content.\n"
+
+
+def test_json_has_the_content(capsys: pytest.CaptureFixture[str]) -> None:
+    answers.print_answer(RESULT, "structured")
+    assert json.loads(capsys.readouterr().out) == {"result": "hello", "content": BLOCKS}

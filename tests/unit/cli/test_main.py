@@ -221,3 +221,9 @@ def test_closed_stdout_is_not_an_error() -> None:
     )
     assert done.stdout.startswith("TIME_SERIES_INTRADAY\t")
     assert done.stderr == ""
+
+
+def test_other_machines_do_not_use_the_key_unless_that_is_confirmed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "key")
+    code, _, err = run("serve", "--host", "0.0.0.0", "--port", "0")
+    assert (code, "TOOLFOLD_ANYONE_MAY_USE_THE_KEY=true" in err) == (1, True)
