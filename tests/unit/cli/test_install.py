@@ -177,7 +177,7 @@ def test_the_command_for_an_entry_by_hand_prints_the_same_entry(install: Install
 JSONC = """// my servers
 {
     "servers": {
-        // the first one
+        // the first one, "API_KEY": "OTHERSECRET"
         "other": {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer OTHERSECRET"}}, // "a": {},
         /* { */ "last": {}, // why
     },
@@ -493,7 +493,7 @@ def test_a_table_of_toml_is_added_changed_and_removed_and_the_rest_stays(
     "line",
     [
         'env = { A = "x", TOKEN = "OTHERSECRET" }', "env.ANY = 'OTHERSECRET'", '# TOKEN = "OTHERSECRET"',
-        'api_key = """OTHERSECRET"""', '[mcp_servers.other.env]\nANY = "OTHERSECRET"',
+        '# "api_key" = "OTHERSECRET"', 'api_key = """OTHERSECRET"""', '[mcp_servers.other.env]\nANY = "OTHERSECRET"',
     ],
 )  # fmt: skip
 def test_no_key_of_another_table_is_shown(install: Install, line: str) -> None:

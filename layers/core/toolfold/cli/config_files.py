@@ -257,7 +257,7 @@ def without_secrets(before: Document, after: Document) -> tuple[str, str]:
 
     def hide(found: re.Match[str]) -> str:
         content = _content(found["value"])
-        is_secret = is_secret_name(found["key"] or "") or any(
+        is_secret = is_secret_name((found["key"] or "").strip('"')) or any(
             secret == content or (len(secret) >= _LEAST_PART and secret in content) for secret in secrets
         )
         key = found[0].removesuffix(found["value"])
