@@ -65,9 +65,11 @@ def option(form: str, help: str, **more: Any) -> click.Option:
     return click.Option([*names, value], is_flag=not more, help=help, **more)
 
 
-def argument(name: str, metavar: str, help: str, **more: Any) -> click.Argument:
-    """Return an argument."""
-    return click.Argument([name], metavar=metavar, help=help, **more)
+def argument(name: str, form: str, help: str, **more: Any) -> click.Argument:
+    """Return an argument; ``form`` is what stands for it, where ``[X]`` may be left out, and ``X...`` is repeatable."""
+    required = not form.startswith("[") and "default" not in more
+    nargs = -1 if form.endswith("...") else 1
+    return click.Argument([name], metavar=form, help=help, nargs=nargs, required=required, **more)
 
 
 class Choice(click.Choice[str]):

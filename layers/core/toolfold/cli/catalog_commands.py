@@ -51,14 +51,7 @@ CATALOG = Group(
             "catalog_views:describe_tools",
             "describe tools: arguments, answer, example",
             [
-                argument(
-                    "names",
-                    "TOOL_NAME...",
-                    "as in `toolfold catalog list`; at most 20",
-                    nargs=-1,
-                    required=True,
-                    type=ToolName(),
-                ),
+                argument("names", "TOOL_NAME...", "as in `toolfold catalog list`; at most 20", type=ToolName()),
                 option("--detail", "how much of each (default full)", type=Choice(("full", "medium", "minimal"))),
                 option("--json", "print the structured answer of TOOL_GET"),
             ],
@@ -69,7 +62,7 @@ CATALOG = Group(
             "catalog_views:search_tools",
             "find the tools for a request, best first, with scores",
             [
-                argument("words", "WORD...", "what you need", nargs=-1, required=True),
+                argument("words", "WORD...", "what you need"),
                 *_FILTERS,
                 option("--explain", "show which words matched, and how typos were corrected"),
                 _JSON_LIST,
@@ -161,7 +154,7 @@ _AUTH = (
 
 
 def _kind(name: str, short: str, params: list[click.Parameter], auth: bool = True, rest: str = "") -> Command:
-    place = argument("id", "[ID]", "name of the source: lower-case letters, digits and _", required=False)
+    place = argument("id", "[ID]", "name of the source: lower-case letters, digits and _")
     return Command(
         name,
         f"source_kinds:add_{name}",
@@ -184,7 +177,7 @@ SOURCE = Group(
                     "mcp",
                     "an MCP server",
                     [
-                        argument("command", "[COMMAND]...", "what starts the server, after --", nargs=-1),
+                        argument("command", "[COMMAND]...", "what starts the server, after --"),
                         option("--url URL", "where the server answers, instead of a command"),
                         option("--trust-annotations", "believe what the server says its tools change"),
                     ],
@@ -194,7 +187,7 @@ SOURCE = Group(
                     "openapi",
                     "a service with an OpenAPI document",
                     [
-                        argument("document", "[DOCUMENT]", "a file, or the URL of one", required=False),
+                        argument("document", "[DOCUMENT]", "a file, or the URL of one"),
                         option("--base-url URL", "where calls are sent, if not where the document says"),
                         option("--include-tag TAG", "only these; repeatable", multiple=True),
                         option("--exclude-tag TAG", "not these; repeatable", multiple=True),
@@ -204,21 +197,21 @@ SOURCE = Group(
                     "http",
                     "an HTTP API, written by hand",
                     [
-                        argument("request", "[URL]", "a request that works, with its parameters", required=False),
+                        argument("request", "[URL]", "a request that works, with its parameters"),
                         option("--tool NAME", "name of the first tool (default: from the path)"),
                     ],
                 ),
                 _kind(
                     "sql",
                     "a SQLite or PostgreSQL database",
-                    [argument("database", "[DATABASE]", "sqlite:FILE or postgresql://USER@HOST/NAME", required=False)],
+                    [argument("database", "[DATABASE]", "sqlite:FILE or postgresql://USER@HOST/NAME")],
                     auth=False,
                 ),
                 _kind(
                     "skills",
                     "folders with a SKILL.md",
                     [
-                        argument("folders", "[FOLDER]...", "a skill, or a folder with skills at any depth", nargs=-1),
+                        argument("folders", "[FOLDER]...", "a skill, or a folder with skills at any depth"),
                         option("--exclude PATTERN", "files to leave out", multiple=True),
                         option("--binary-files", "serve files that are not text, too"),
                     ],
@@ -232,7 +225,7 @@ SOURCE = Group(
             "sources:refresh",
             "read the tools of sources again, and show what changed",
             [
-                argument("ids", "[ID]...", "the sources (default: all that can be read again)", nargs=-1),
+                argument("ids", "[ID]...", "the sources (default: all that can be read again)"),
                 option("--check", "write nothing; fail if something has changed"),
                 _FOLDER,
             ],
@@ -249,8 +242,8 @@ SOURCE = Group(
             "make one call that only reads, and say what failed",
             [
                 argument("id", "ID", "the source"),
-                argument("tool", "[TOOL]", "one of its tools (default: one that needs least)", required=False),
-                argument("arguments", "[key=value]...", "its arguments (default: those of its example)", nargs=-1),
+                argument("tool", "[TOOL]", "one of its tools (default: one that needs least)"),
+                argument("arguments", "[key=value]...", "its arguments (default: those of its example)"),
                 option("--json", "print what was done, and the answer or the error"),
                 _FOLDER,
             ],
@@ -261,7 +254,7 @@ SOURCE = Group(
             "show texts that look like instructions to a model, and accept them",
             [
                 argument("id", "ID", "the source"),
-                argument("hashes", "[HASH]...", "the texts to accept, as they are shown", nargs=-1),
+                argument("hashes", "[HASH]...", "the texts to accept, as they are shown"),
                 option("--yes", "accept all of them"),
                 _FOLDER,
             ],

@@ -104,12 +104,7 @@ TOOLFOLD = Group(
             "call one tool and print its answer",
             [
                 argument("tool_name", "TOOL_NAME", "as in `toolfold catalog list`", type=ToolName()),
-                argument(
-                    "arguments",
-                    "[key=value]...",
-                    "its arguments, or one JSON object; repeat a key for a list",
-                    nargs=-1,
-                ),
+                argument("arguments", "[key=value]...", "its arguments, or one JSON object; repeat a key for a list"),
                 option("--select PARTS", 'a part of the answer, e.g. "close,volume; last 5"'),
                 option("--fresh", "ask the source again, even if the answer is cached"),
                 option("--approval-token TOKEN", "the token of APPROVAL_REQUIRED, for a call that was approved"),
@@ -197,7 +192,7 @@ TOOLFOLD = Group(
             "stats:run",
             "count what agents do and what it saves, from a log",
             [
-                argument("files", "[FILE]...", "further log files", nargs=-1, type=FILE),
+                argument("files", "[FILE]...", "further log files", type=FILE),
                 option(
                     "--since TIME",
                     "count lines since then: 30m, 12h, 1d, 2w, or a date or time such as "
@@ -265,7 +260,7 @@ TOOLFOLD = Group(
             "help",
             "commands:print_help",
             "explain a command, or the settings",
-            [argument("words", "[COMMAND]...", "the command; none: all commands", nargs=-1)],
+            [argument("words", "[COMMAND]...", "the command; none: all commands")],
             checks_names=False,
         ),
     ],
