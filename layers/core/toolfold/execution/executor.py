@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.client_call import Clock
     from toolfold.execution.call import CallResult, Observer
-    from toolfold.execution.call_resources import CallResources
+    from toolfold.execution.call_resources import CallResources, Trouble
     from toolfold.execution.pipeline import Middleware, Pipeline
-    from toolfold.execution.source_health import Trouble
     from toolfold.settings import Settings
 
 

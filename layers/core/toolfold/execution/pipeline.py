@@ -17,7 +17,6 @@ from toolfold.errors import (
     CallError,
     ClientLimit,
     InternalError,
-    InvalidArguments,
     NotCached,
     SettingsError,
     WriteNotAllowed,
@@ -25,16 +24,14 @@ from toolfold.errors import (
 from toolfold.execution import api_keys
 from toolfold.execution.cached_upstreams import CachedUpstreams
 from toolfold.execution.call import CallLog, log_call
-from toolfold.execution.validation import validator_of
-from toolfold.messages import CALL_WRITE, CORRECT_ARGUMENTS, INVALID_ARGUMENT, INVALID_OF_SEVERAL, READS_ONLY
+from toolfold.execution.validation import invalid_arguments, validator_of
+from toolfold.messages import CALL_WRITE, READS_ONLY
 from toolfold.models import SourceCredentials
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
     from toolfold.execution.call import Admit, CallContext, CallResult, Observer
     from toolfold.execution.call_resources import CallResources
-    from toolfold.execution.validation_problems import ResolvedArguments
 
 
 class Middleware:
@@ -189,7 +186,7 @@ class Pipeline:
     def _validate(self, call: CallContext) -> None:
         resolved = validator_of(call.catalog, call.tool).resolve({**call.arguments, **call.added}, self.upstreams.memo)
         if resolved.problems:
-            raise _invalid(call.tool, resolved)
+            raise invalid_arguments(call.tool, resolved)
         call.arguments, call.notes = resolved.arguments, resolved.notes
         if call.only_cached and (call.bypass_cache or not call.is_plain_read):
             raise NotCached
@@ -257,14 +254,3 @@ def _key_takers(catalog: Catalog) -> int:
         return sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
 
     return catalog.memoize("sources that take keys", count)
-
-
-def _invalid(tool: Tool, resolved: ResolvedArguments) -> InvalidArguments:
-    problems = resolved.problems
-    text = INVALID_ARGUMENT if len(problems) == 1 else INVALID_OF_SEVERAL
-    return InvalidArguments(
-        text.filled(tool=tool.name, others=len(problems) - 1, **problems[0]),
-        resolved.next_step or CORRECT_ARGUMENTS,
-        problems=problems,
-        schema=tool.parameters,
-    )

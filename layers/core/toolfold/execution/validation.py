@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.cache.key import simple_text
 from toolfold.catalog.json_schema import properties
 from toolfold.catalog.schema_checks import max_nesting
+from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_coercion import Coercion
 from toolfold.execution.validation_problems import (
     MAX_UNKNOWN,
@@ -28,6 +29,7 @@ from toolfold.execution.validation_problems import (
     quote,
     type_problem,
 )
+from toolfold.messages import CORRECT_ARGUMENTS, INVALID_ARGUMENT, INVALID_OF_SEVERAL
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
@@ -275,6 +277,18 @@ def validator_of(catalog: Catalog, tool: Tool) -> ArgumentValidator:
             raise damaged(f"the parameters of {tool.name}: {error}") from None
 
     return catalog.memoize(("validator", tool.name), make)
+
+
+def invalid_arguments(tool: Tool, resolved: ResolvedArguments) -> InvalidArguments:
+    """Return the error for arguments with problems."""
+    problems = resolved.problems
+    text = INVALID_ARGUMENT if len(problems) == 1 else INVALID_OF_SEVERAL
+    return InvalidArguments(
+        text.filled(tool=tool.name, others=len(problems) - 1, **problems[0]),
+        resolved.next_step or CORRECT_ARGUMENTS,
+        problems=problems,
+        schema=tool.parameters,
+    )
 
 
 def _forms(catalog: Catalog, tool: Tool) -> Mapping[str, Any]:

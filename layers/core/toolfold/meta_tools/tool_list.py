@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from toolfold.catalog.entries import Source
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.source_health import Trouble
+    from toolfold.execution.call_resources import Trouble
     from toolfold.meta_tools.packing import RenderedTool
 
 MAX_SOURCES = 50

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InsufficientScope, InvalidArguments, UpstreamTimeout
 from toolfold.execution.call import NO_USE
-from toolfold.execution.validation import validator_of
-from toolfold.messages import CORRECT_ARGUMENTS, STEP
+from toolfold.execution.validation import invalid_arguments, validator_of
+from toolfold.messages import STEP
 from toolfold.meta_tools import continuation
 from toolfold.meta_tools.arguments import escape, invalid, is_blank, own_option, quote, read_items, read_value
 from toolfold.meta_tools.call import Answer, may_have_lists, metadata, output_options, parse_select, read_options
@@ -194,18 +194,14 @@ def _check_literals(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) 
     }
     if may_have_lists(given):
         return  # read as several calls, with what the references bring
+    resolved = validator_of(catalog, tool).resolve(given)
     problems = [
         problem
-        for problem in validator_of(catalog, tool).resolve(given).problems
+        for problem in resolved.problems
         if problem["parameter"].partition(".")[0].partition("[")[0] not in referring
     ]
     if problems:
-        raise InvalidArguments(
-            f"{tool.name}: {problems[0]['parameter']} {problems[0]['problem']}: {problems[0]['expected']}.",
-            CORRECT_ARGUMENTS,
-            problems=problems,
-            schema=tool.parameters,
-        )
+        raise invalid_arguments(tool, resolved._replace(problems=problems, next_step=None))
 
 
 def _returned(arguments: Mapping[str, Any], names: Mapping[str, int], count: int) -> int | None:
