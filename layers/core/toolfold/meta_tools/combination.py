@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import CallError, InvalidArguments
+from toolfold.errors import InvalidArguments
 from toolfold.meta_tools.arguments import is_blank, parse_object, quote
 from toolfold.meta_tools.call import answer_of, metadata, output_options, parse_select
 from toolfold.meta_tools.plan import Item
-from toolfold.meta_tools.result import safe_line, to_text
+from toolfold.meta_tools.result import error_text, safe_line
 from toolfold.results import output, render, tokens
 from toolfold.results.combine import HOW, LabelledDocument, combine, join, stack_documents
 from toolfold.results.tables import Document, Table
@@ -49,7 +49,7 @@ class Rendering(NamedTuple):
 def render_items(request: MetaRequest, items: Sequence[Item], budget: WorkBudget, max_tokens: int) -> Rendering:
     """Render each item."""
     options = output_options(request, max_tokens)
-    failures = {item.id: to_text({"error": _short(item.error)}) for item in items if item.error is not None}
+    failures = {item.id: error_text(item.error) for item in items if item.error is not None}
     left = max(output.MIN_TOKENS, options.max_tokens - sum(tokens.count(text) + 8 for text in failures.values()))
     if not request.whole and (table := _as_one_table(items, left, budget)) is not None:
         shown = {item.id: _plain(item.answer) for item in items if item.answer is not None}
@@ -89,16 +89,6 @@ def status_of(item: Item, rendered: RenderedResult | None) -> dict[str, Any]:
 def heading(item: Item) -> str:
     """Return the line above an answer; no data can look like it."""
     return f"# {quoted_name(item.id)}{' failed' if item.error is not None else ''}"
-
-
-def error_of(error: CallError) -> str:
-    """Return an error as a line of text."""
-    return to_text({"error": _short(error)})
-
-
-def _short(error: CallError | None) -> dict[str, Any]:
-    """Return an error for the text: without the schema, which TOOL_GET returns and which the problems quote."""
-    return {} if error is None else {key: value for key, value in error.as_dict().items() if key != "schema"}
 
 
 def _rendered(items: Sequence[Item], options: OutputOptions, budget: WorkBudget) -> dict[str, RenderedResult]:
@@ -221,7 +211,7 @@ class Combination(NamedTuple):
         """Render the one result of a batch."""
         answered = {item.id: item.answer for item in items if item.answer is not None}
         entries = [status_of(item, None) for item in items]
-        failures = [f"{heading(item)}\n{error_of(item.error)}" for item in items if item.error is not None]
+        failures = [f"{heading(item)}\n{error_text(item.error)}" for item in items if item.error is not None]
         if not answered or (any(item.is_skipped for item in items)):
             return Rendering({"results": entries}, "\n".join(failures))
         named = {id_: answer.document for id_, answer in answered.items()}

@@ -63,6 +63,11 @@ def error_result(error: CallError) -> Result:
     return Result(structured, to_text(structured), is_error=True, errors=(error,))
 
 
+def error_text(error: CallError) -> str:
+    """Return an error as a line of text: without the schema, which TOOL_GET returns and which the problems quote."""
+    return to_text({"error": {key: value for key, value in error.as_dict().items() if key != "schema"}})
+
+
 def repeated_by(error: CallError, how: str) -> CallError:
     """Return ``error`` with ``how`` as the way to repeat the call after an approval."""
     step = error.next_step

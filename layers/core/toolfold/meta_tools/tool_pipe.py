@@ -31,7 +31,7 @@ from toolfold.meta_tools.references import (
     value_at,
     view_of,
 )
-from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, repeated_by, to_text
+from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, error_text, repeated_by, to_text
 from toolfold.results import output
 from toolfold.results.output import AnswerStatus
 
@@ -389,14 +389,12 @@ def _failure(
     token = _token(request, run, arguments, position) if can_continue else None
     if token is not None:
         error = repeated_by(error, "call TOOL_PIPE with continue and approval_token")
-    described = error.as_dict()
-    structured = {"error": described, "failed_step": position, "steps": entries, "continue": token}
-    text = to_text({"error": {key: value for key, value in described.items() if key != "schema"}})
+    structured = {"error": error.as_dict(), "failed_step": position, "steps": entries, "continue": token}
     following = f"\n# For the rest call TOOL_PIPE with {dumps_compact({'continue': token})}" if token else ""
     done = f"\n# The steps before it:\n{rendering.text}" if finished and rendering.text else ""
     if not finished and token is None:
         return Result(structured, to_text(structured), is_error=True, errors=(error,))
-    return Result(structured, f"{text}{following}{done}", is_error=True, errors=(error,))
+    return Result(structured, f"{error_text(error)}{following}{done}", is_error=True, errors=(error,))
 
 
 def _token(request: MetaRequest, run: _Run, arguments: Mapping[str, Any], position: int) -> str | None:

@@ -14,7 +14,7 @@ from toolfold.errors import CallError, ScriptError
 from toolfold.meta_tools.arguments import invalid, is_blank, parse_object, quote, read_value
 from toolfold.meta_tools.call import answer_of, output_options
 from toolfold.meta_tools.plan import Plan
-from toolfold.meta_tools.result import MetaRequest, Result, repeated_by, safe_line, to_text
+from toolfold.meta_tools.result import MetaRequest, Result, error_text, repeated_by, safe_line
 from toolfold.meta_tools.script_calls import ScriptCalls, with_approval
 from toolfold.results import output, tables
 from toolfold.scripts.interpreter import MAX_SCRIPT_BYTES, Output, limit_error
@@ -109,8 +109,8 @@ def _failed(error: CallError, printed: Output, run: ScriptCalls, started: float)
         "calls": _entries(run),
         "elapsed_ms": round((time.perf_counter() - started) * 1000, 1),
     }
-    text = {"error": {key: value for key, value in error.as_dict().items() if key != "schema"}}
-    return Result(structured, "\n".join([to_text(text), *_printed_lines(printed)]), is_error=True, errors=(error,))
+    text = "\n".join([error_text(error), *_printed_lines(printed)])
+    return Result(structured, text, is_error=True, errors=(error,))
 
 
 def _printed_lines(printed: Output) -> list[str]:
