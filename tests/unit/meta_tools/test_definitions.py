@@ -14,7 +14,8 @@ from tests.support.exposure import compile_profiles
 from tests.support.meta_tools import tokens
 from toolfold.build import writer
 from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
-from toolfold.meta_tools.definitions import definitions, instructions
+from toolfold.meta_tools.arguments import arguments_of
+from toolfold.meta_tools.definitions import COMBINING, definitions, instructions
 from toolfold.meta_tools.dispatcher import NAMES, MetaTools
 
 
@@ -123,6 +124,18 @@ def test_schemas_avoid_constructs_that_clients_refuse(tools: MetaTools) -> None:
 def test_every_parameter_is_described(tools: MetaTools) -> None:
     properties = [p for definition in tools.definitions() for p in definition["inputSchema"]["properties"].items()]
     assert all(schema["description"] for _, schema in properties)
+
+
+@pytest.mark.parametrize("name", [*NAMES, *COMBINING])
+def test_the_reader_knows_each_parameter_and_its_bounds(tools: MetaTools, name: str) -> None:
+    (definition,) = tools.definitions((name,))
+    for parameter, rule in definition["inputSchema"]["properties"].items():
+        if (name, parameter) == ("TOOL_CALL", "inspect"):
+            continue  # beside those that an error names
+        known = arguments_of(name)[parameter]
+        assert known.is_boolean == (rule.get("type") == "boolean")
+        if "maximum" in rule:
+            assert known.bounds == (rule["minimum"], rule["maximum"])
 
 
 def test_clients_that_defer_tools_are_asked_to_show_these(tools: MetaTools) -> None:
