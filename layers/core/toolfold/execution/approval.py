@@ -13,21 +13,18 @@ that then fails needs a new approval, because what the source has done is not kn
 from __future__ import annotations
 
 import json
-import logging
 import math
 import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import messages
-from toolfold.aws.clients import error_code
 from toolfold.errors import (
     ApprovalDenied,
     ApprovalPending,
     ApprovalRequired,
-    ApprovalUnavailable,
     InvalidArguments,
     ToolfoldError,
 )
@@ -37,6 +34,7 @@ from toolfold.execution.approval_store import (
     approval_file,
     open_approvals,
     signing_secret,
+    unavailable,
 )
 from toolfold.execution.approval_token import (
     Approval,
@@ -48,20 +46,15 @@ from toolfold.execution.approval_token import (
     parse,
 )
 from toolfold.execution.credentials import principal_id
-from toolfold.private_folder import PathRefused
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
     from toolfold.catalog.entries import Source, Tool
-    from toolfold.execution.approval_store import ApprovalResources, ApprovalStore
+    from toolfold.execution.approval_store import ApprovalResources
     from toolfold.execution.call import CallContext
     from toolfold.settings import Settings
 
-
-logger = logging.getLogger("toolfold")
-
-T = TypeVar("T")
 
 _MAX_VALUE_CHARS, _MAX_SHOWN = 200, 30
 _DESTRUCTIVE = "It changes or deletes data that cannot be restored"
@@ -114,7 +107,7 @@ class ApprovalGate:
                 f"{tool.name} needs approval, and this server performs no such calls; nothing was sent.",
                 messages.NOT_ALLOWED,
             )
-        secret = self._secret()
+        secret = self._resources.secret()
         terms = Terms(
             principal_id(credentials, secret),
             source.id,
@@ -128,7 +121,7 @@ class ApprovalGate:
             token = parse(credentials.approval_token.strip())
             if token is not None and token.is_for(secret, terms):
                 call.approval_id = token.id
-                stored = self._run(lambda store: store.get(token.id))
+                stored = self._resources.run(lambda store: store.get(token.id))
                 problem = self._problem(secret, tool, token, stored, credentials.is_declined)
                 if not problem and stored is not None:
                     call.approval = Approval(token, stored)
@@ -150,7 +143,7 @@ class ApprovalGate:
         if approval is None:
             return
         redeemed = ApprovalRecord("redeemed").encode()
-        if not self._run(lambda store: store.replace(approval.token.id, approval.stored, redeemed)):
+        if not self._resources.run(lambda store: store.replace(approval.token.id, approval.stored, redeemed)):
             raise ApprovalRequired(
                 f"The approval of this call of {call.tool.name} was used already; nothing was sent.",
                 messages.CALL_WITHOUT_TOKEN,
@@ -169,11 +162,11 @@ class ApprovalGate:
         try:
             record = ApprovalRecord.decode(stored)
         except ValueError:
-            raise _unavailable("a record is damaged") from None
+            raise unavailable("a record is damaged") from None
         if record.state == "redeemed":
             return "was used already"
         if is_declined and record.state != "denied":
-            self._run(lambda store: store.replace(token.id, stored, ApprovalRecord("denied").encode()))
+            self._resources.run(lambda store: store.replace(token.id, stored, ApprovalRecord("denied").encode()))
         if is_declined or record.state == "denied":
             raise _denied(tool)
         if self._settings.approve == "agent":
@@ -200,7 +193,7 @@ class ApprovalGate:
         token = mint(secret, terms, os.urandom(8), math.floor(now + self._settings.approval_ttl_s))
         call.approval_id = token.id
         record = ApprovalRecord("requested", terms if is_human else None, reason_of(tool) if is_human else "")
-        self._run(lambda store: store.add(token.id, record.encode(), token.expires_at))
+        self._resources.run(lambda store: store.add(token.id, record.encode(), token.expires_at))
         why = f"The approval token {problem}; {tool.name}" if problem else tool.name
         step = messages.LET_APPROVE if is_human else messages.ASK_USER
         return ApprovalRequired(
@@ -211,29 +204,6 @@ class ApprovalGate:
             expires_at=iso_time(token.expires_at),
         )
 
-    def _secret(self) -> bytes:
-        try:
-            return self._resources.secret()
-        except (SecretUnavailable, PathRefused) as error:
-            raise _unavailable(str(error)) from None
-        except OSError as error:
-            raise _unavailable(type(error).__name__) from None
-
-    def _run(self, operation: Callable[[ApprovalStore], T]) -> T:
-        """Return the result of ``operation`` on the store.
-
-        Raises:
-            ApprovalUnavailable: it fails, for any reason: then nothing is known about the approval.
-        """
-        try:
-            return operation(self._resources.store())
-        except PathRefused as error:
-            raise _unavailable(str(error)) from None
-        except Exception as error:  # noqa: BLE001 - as above
-            if isinstance(error, OSError):
-                self._resources.reopen()
-            raise _unavailable(error_code(error)) from None
-
 
 def iso_time(seconds: float) -> str:
     """Return a time since 1970 as ISO 8601, in UTC."""
@@ -242,15 +212,6 @@ def iso_time(seconds: float) -> str:
 
 def _denied(tool: Tool) -> ApprovalDenied:
     return ApprovalDenied(f"The user does not allow this call of {tool.name}; nothing was sent.", messages.DENIED)
-
-
-def _unavailable(reason: str) -> ApprovalUnavailable:
-    """Return the error for a fault of this deployment. The reason is for the log: it may name a path."""
-    logger.error("approvals unavailable: %s", reason)
-    return ApprovalUnavailable(
-        "Approvals cannot be recorded or checked here at the moment, so the call was refused; nothing was sent.",
-        messages.TELL_OPERATOR,
-    )
 
 
 MAX_LISTED = 200

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import logging
 import math
 import os
 import re
@@ -20,10 +21,12 @@ import stat
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from toolfold import private_folder
+from toolfold import messages, private_folder
+from toolfold.aws.clients import error_code
 from toolfold.cache.sqlite import SQLiteStore
+from toolfold.errors import ApprovalUnavailable
 from toolfold.local_defaults import with_local_defaults
 from toolfold.private_folder import PathRefused
 
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
     from toolfold.settings import Settings
 
+logger = logging.getLogger("toolfold")
+
+T = TypeVar("T")
 
 FILE_NAME = "approvals.sqlite"
 """In the folder of the cache file. Not in that file: a full cache evicts what expires first."""
@@ -277,12 +283,7 @@ def _read(path: str) -> bytes:
 
 
 class ApprovalResources:
-    """Reads the secret, and opens the store when it is needed first. One for a process; safe to use from many threads.
-
-    Attributes:
-        settings: see above.
-        now: see above.
-    """
+    """Secret and store, which is opened when it is needed first. One for a process; safe to use from many threads."""
 
     def __init__(
         self,
@@ -300,10 +301,14 @@ class ApprovalResources:
         """Return the secret; see :func:`toolfold.execution.approval_store.signing_secret`.
 
         Raises:
-            SecretUnavailable: there is no secret.
-            OSError, PathRefused: the file of the generated one cannot be used.
+            ApprovalUnavailable: there is no secret, or its file cannot be used.
         """
-        return signing_secret(self.settings, self._read_reference, self._own_secret)
+        try:
+            return signing_secret(self.settings, self._read_reference, self._own_secret)
+        except (SecretUnavailable, PathRefused) as error:
+            raise unavailable(str(error)) from None
+        except OSError as error:
+            raise unavailable(type(error).__name__) from None
 
     def store(self) -> ApprovalStore:
         """Return the store. May raise anything that opening it raises."""
@@ -311,9 +316,29 @@ class ApprovalResources:
             self._opened = open_approvals(self.settings, self._aws, self.now)
         return self._opened
 
-    def reopen(self) -> None:
-        """Open the store again when it is needed next: a file may have been deleted."""
-        self._opened = None
+    def run(self, operation: Callable[[ApprovalStore], T]) -> T:
+        """Return the result of ``operation`` on the store.
+
+        Raises:
+            ApprovalUnavailable: it fails, for any reason: then nothing is known about the approval.
+        """
+        try:
+            return operation(self.store())
+        except PathRefused as error:
+            raise unavailable(str(error)) from None
+        except Exception as error:  # noqa: BLE001 - as above
+            if isinstance(error, OSError):
+                self._opened = None  # opened again when it is needed next: a file may have been deleted
+            raise unavailable(error_code(error)) from None
+
+
+def unavailable(reason: str) -> ApprovalUnavailable:
+    """Return the error for a fault of this deployment. The reason is for the log: it may name a path."""
+    logger.error("approvals unavailable: %s", reason)
+    return ApprovalUnavailable(
+        "Approvals cannot be recorded or checked here at the moment, so the call was refused; nothing was sent.",
+        messages.TELL_OPERATOR,
+    )
 
 
 TTL_S = 600
@@ -321,10 +346,6 @@ TTL_S = 600
 
 _ID_BYTES, _MAC_CHARS = 8, 32
 _OPEN, _USED = b"open", b"used"
-
-
-class Unavailable(Exception):
-    """Nothing can be signed or recorded here."""
 
 
 class SingleUse:
@@ -340,36 +361,26 @@ class SingleUse:
         """Return a new id, when it ends, in seconds since 1970, and the signature of ``text`` with both.
 
         Raises:
-            Unavailable: nothing can be signed or recorded.
+            ApprovalUnavailable: nothing can be signed or recorded.
         """
         id_, expires_at = os.urandom(_ID_BYTES).hex(), int(self._now() + TTL_S)
         mac = self._mac(id_, expires_at, text)
-        try:
-            self._resources.store().add(_token_key(id_), _OPEN, expires_at)
-        except Exception as error:  # noqa: BLE001 - as in the gate of approvals: then nothing is known
-            raise Unavailable(type(error).__name__) from None
+        self._resources.run(lambda store: store.add(_token_key(id_), _OPEN, expires_at))
         return id_, expires_at, mac
 
     def use(self, id_: str, expires_at: int, mac: str, text: str) -> bool:
         """Return whether this is the first use of what :meth:`open` returned for ``text``.
 
         Raises:
-            Unavailable: nothing can be checked or recorded.
+            ApprovalUnavailable: nothing can be checked or recorded.
         """
         if not hmac.compare_digest(mac.encode(), self._mac(id_, expires_at, text).encode()) or expires_at < self._now():
             return False
-        try:
-            return self._resources.store().replace(_token_key(id_), _OPEN, _USED)
-        except Exception as error:  # noqa: BLE001 - as in the gate of approvals: then nothing is known
-            raise Unavailable(type(error).__name__) from None
+        return self._resources.run(lambda store: store.replace(_token_key(id_), _OPEN, _USED))
 
     def _mac(self, id_: str, expires_at: int, text: str) -> str:
-        try:
-            secret = self._resources.secret()
-        except (SecretUnavailable, PathRefused, OSError) as error:
-            raise Unavailable(type(error).__name__) from None
         message = f"toolfold continue {id_} {expires_at} {text}".encode()
-        return hmac.new(secret, message, hashlib.sha256).hexdigest()[:_MAC_CHARS]
+        return hmac.new(self._resources.secret(), message, hashlib.sha256).hexdigest()[:_MAC_CHARS]
 
 
 def _token_key(id_: str) -> str:

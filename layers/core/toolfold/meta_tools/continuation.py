@@ -15,8 +15,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.errors import CallError
-from toolfold.execution.approval_store import Unavailable
+from toolfold.errors import ApprovalUnavailable, CallError
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.result import dumps_compact
@@ -50,7 +49,7 @@ def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: 
     if not all(item.is_read for item in items):
         try:
             payload["once"] = request.executor.resources.single_use.open(dumps_compact(payload))
-        except Unavailable:
+        except ApprovalUnavailable:
             return None
     text = dumps_compact(payload)
     packed = base64.urlsafe_b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 9)).decode().rstrip("=")
@@ -127,7 +126,7 @@ def _is_first_use(request: MetaRequest, payload: Mapping[str, Any], once: Any) -
         return False
     try:
         return request.executor.resources.single_use.use(once[0], once[1], str(once[2]), dumps_compact(payload))
-    except Unavailable:
+    except ApprovalUnavailable:
         return False
 
 
