@@ -36,7 +36,6 @@ from toolfold.results import limits
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.execution.call import CallResult
-    from toolfold.execution.credentials import RequestCredentials
     from toolfold.meta_tools.call import Answer
     from toolfold.meta_tools.result import MetaRequest
     from toolfold.meta_tools.value_lists import ValueLists
@@ -158,11 +157,6 @@ class Plan:
         return time.monotonic() >= self.end
 
     @property
-    def count(self) -> int:
-        """Requests for calls so far, each value of a list counted."""
-        return self._count
-
-    @property
     def is_partial(self) -> bool:
         """Whether a request has no answer."""
         return self._answered < self._count
@@ -172,7 +166,7 @@ class Plan:
         is_over = time.monotonic() >= self.end - _NEAR_END_S
         return self._answered if lacks_time and is_over and self._may_repeat and self._count > 1 else None
 
-    def open(self, id_: str, given: Any, credentials: RequestCredentials | None = None) -> Item:
+    def open(self, id_: str, given: Any) -> Item:
         """Return a call that is not performed yet. One that cannot be read has its error."""
         if not isinstance(given, Mapping):
             kind = "a list" if isinstance(given, list) else type(given).__name__
@@ -182,7 +176,7 @@ class Plan:
             return Item(id_, {}, error=error)
         item = Item(id_, given)
         try:
-            self._open(item, credentials or self.request.credentials, keeps_raw=False)
+            self._open(item, keeps_raw=False)
         except CallError as error:
             item.error = self.with_next_call(item.given, error)
         return item
@@ -194,7 +188,7 @@ class Plan:
             CallError: it cannot be read.
         """
         item = Item("", given)
-        return item, self._open(item, self.request.credentials, keeps_raw=keeps_raw)
+        return item, self._open(item, keeps_raw=keeps_raw)
 
     def answer(self, item: Item) -> Answer:
         """Perform one call, and return its answer.
@@ -210,8 +204,9 @@ class Plan:
             raise item.error or _late()
         return item.answer
 
-    def _open(self, item: Item, credentials: RequestCredentials, *, keeps_raw: bool) -> Call:
+    def _open(self, item: Item, *, keeps_raw: bool) -> Call:
         request, opened = self.request, self._opened(item, keeps_raw=keeps_raw)
+        credentials = request.credentials
         if opened.approval_token is not None:
             credentials = credentials._replace(approval_token=opened.approval_token)
         call = Call(

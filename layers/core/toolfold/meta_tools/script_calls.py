@@ -221,7 +221,7 @@ class ScriptCalls:
             raise limit_error("calls")
         item = self._calls.open(str(len(self.items)), {"tool_name": name, "arguments": arguments})
         self.items.append(item)
-        if self._calls.count > MAX_CALLS or self._calls.is_full:
+        if self._calls.is_full:
             raise limit_error("calls")
         return item
 
