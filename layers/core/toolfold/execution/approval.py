@@ -247,20 +247,14 @@ class ApprovalDesk:
         CannotDecide: there is no secret.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        aws: AwsClients,
-        read_reference: Callable[[str], str],
-        now: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, settings: Settings, aws: AwsClients, read_reference: Callable[[str], str]) -> None:
         # Approvals in the memory of a server cannot be reached from here.
-        self._settings, self._now = settings.replaced(approve="human"), now
+        self._settings, self._now = settings.replaced(approve="human"), time.time
         try:
             self._secret = signing_secret(self._settings, read_reference, b"")
         except SecretUnavailable as error:
             raise CannotDecide(f"The secret of the server is needed: {error}.") from None
-        self._store = open_approvals(self._settings, aws, now)
+        self._store = open_approvals(self._settings, aws)
 
     def find(self, text: str) -> WaitingCall:
         """Return the call that waits with a token.
