@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import ApprovalUnavailable, CallError
+from toolfold.execution.credentials import principal_id
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.result import dumps_compact
@@ -144,9 +145,8 @@ def _catalog_id(catalog: Catalog) -> str:
 
 def caller_id(credentials: RequestCredentials) -> str:
     """Return the caller as a token names it: a hash of its principal, or of the keys in its request."""
-    keys = [credentials.caller, credentials.bearer, credentials.x_api_key, credentials.query]
-    text = json.dumps([*keys, sorted(credentials.named.items())])
-    return hashlib.sha256(b"toolfold continue " + text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    principal = principal_id(credentials, b"toolfold continue")
+    return hashlib.sha256(principal.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _refused(tool: str, problem: str) -> Exception:
