@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 LEAST = 0.7
 """Similarity from which a known name is suggested, chosen by ``make measure-spelling``."""
@@ -26,6 +26,34 @@ def spell_comparisons(name: str) -> str:
 def normalize(name: str) -> str:
     """Return ``name`` in lower case with letters and digits alone: two spellings of one name become the same."""
     return "".join(filter(str.isalnum, spell_comparisons(name))).casefold()
+
+
+class Names:
+    """What a name of an argument can mean: a parameter by its letters, else one by the other words for it.
+
+    Args:
+        parameters: the names of the parameters.
+        others: parameter → other names for it.
+    """
+
+    def __init__(self, parameters: Iterable[str], others: Mapping[str, Iterable[str]]) -> None:
+        # Each name once: a call may have a thousand arguments.
+        self._parameters: dict[str, list[str]] = {}
+        self._others: dict[str, list[str]] = {}
+        for parameter in parameters:
+            self._parameters.setdefault(normalize(parameter), []).append(parameter)
+        for target, names in others.items():
+            for spelled in {normalize(name) for name in names}:
+                self._others.setdefault(spelled, []).append(target)
+
+    def of(self, name: str) -> list[str]:
+        """Return the parameters that ``name`` can mean, in the singular or the plural."""
+        spelled = normalize(name)
+        if not spelled:
+            return []
+        forms = (spelled, spelled + "s", spelled.removesuffix("s"))
+        same = {target: None for form in forms for target in self._parameters.get(form, ())}
+        return list(same or {target: None for form in forms for target in self._others.get(form, ())})
 
 
 def similarity(name: str, other: str) -> float:

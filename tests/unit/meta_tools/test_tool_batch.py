@@ -275,3 +275,9 @@ def test_rest_of_a_batch_is_performed_with_its_token(make_tools: Callable[..., M
             assert "damaged" in error(tools.call("TOOL_BATCH", {"continue": wrong}))["message"]
         other = RequestCredentials(x_api_key="another")
         assert "another caller" in error(tools.call("TOOL_BATCH", {"continue": token}, other))["message"]
+
+
+def test_names_of_arguments_may_be_singular_and_tokens_are_those_of_the_answer(tools: MetaTools) -> None:
+    calls = [quote("AAPL"), quote("IBM")]
+    same = [tools.call("TOOL_BATCH", given) for given in ({"call": calls, "tokens": 400}, {"calls": calls})]
+    assert [result.structured["summary"]["succeeded"] for result in same] == [2, 2]

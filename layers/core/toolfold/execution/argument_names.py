@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from toolfold.dates import Bound
 from toolfold.execution.argument_values import parse_pair
 from toolfold.execution.validation_problems import Problem, quote
-from toolfold.fuzzy import normalize
+from toolfold.fuzzy import Names, normalize
 
 _START_WORDS = frozenset({"from", "start", "since", "after", "begin", "min", "earliest"})
 _END_WORDS = frozenset({"to", "end", "until", "before", "max", "latest"})
@@ -68,7 +68,8 @@ def rename(
     _join_quarter(found, unknown, names, takes)
     ends: dict[str, dict[int, tuple[str, Any]]] = {}
     sources = {name: name for name in found.arguments}
-    meanings = _Targets(names, forms.get("names", {}))
+    others = {target: words for target, words in forms.get("names", {}).items() if _base(target) in names}
+    meanings = Names(names, others)
     for name, value in unknown.items():
         targets = meanings.of(name)
         if len(targets) > 1:
@@ -87,30 +88,6 @@ def rename(
     for target, items in ends.items():
         _join_ends(found, target, items, today)
     return found
-
-
-class _Targets:
-    """What a name can mean: a parameter by its letters, else one by the words for it in the catalog."""
-
-    def __init__(self, parameters: list[str], others: Mapping[str, Iterable[str]]) -> None:
-        # Each name once: a call may have a thousand arguments.
-        self._parameters: dict[str, list[str]] = {}
-        self._others: dict[str, list[str]] = {}
-        for parameter in parameters:
-            self._parameters.setdefault(normalize(parameter), []).append(parameter)
-        for target, names in others.items():
-            if _base(target) in parameters:
-                for spelled in {normalize(name) for name in names}:
-                    self._others.setdefault(spelled, []).append(target)
-
-    def of(self, name: str) -> list[str]:
-        """Return the parameters that ``name`` can mean."""
-        spelled = normalize(name)
-        if not spelled:
-            return []
-        forms = (spelled, spelled + "s", spelled.removesuffix("s"))
-        same = {target: None for form in forms for target in self._parameters.get(form, ())}
-        return list(same or {target: None for form in forms for target in self._others.get(form, ())})
 
 
 def _base(target: str) -> str:

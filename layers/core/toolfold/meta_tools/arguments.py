@@ -61,7 +61,7 @@ class Argument(NamedTuple):
 
 
 _DETAIL = Argument("details detail_level level verbosity", tuple(LEVELS))
-_MAX_TOKENS = Argument("token_budget token_limit max_output_tokens", bounds=(1, 10**9))
+_MAX_TOKENS = Argument("tokens token_budget token_limit max_output_tokens", bounds=(1, 10**9))
 _CONTINUE = Argument("continue_token continuation cursor token next resume")
 
 ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import COMBINING_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
-from toolfold.fuzzy import closest_matches, did_you_mean, normalize
+from toolfold.fuzzy import Names, closest_matches, did_you_mean, normalize
 from toolfold.messages import DESCRIBE_OR_SEARCH, NAME_TOOL, ONE_TOOL
 from toolfold.meta_tools.arguments import (
     ARGUMENTS,
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 TOOL = "TOOL_CALL"
 
-_NAMES: Mapping[str, Mapping[str, str]] = {
-    tool: {normalize(word): name for name, rule in rules.items() for word in [name, *rule.other_names.split()]}
+_NAMES: Mapping[str, Names] = {
+    tool: Names(rules, {name: rule.other_names.split() for name, rule in rules.items()})
     for tool, rules in {**ARGUMENTS, **COMBINED_ARGUMENTS}.items()
 }
-"""Meta-tool → a name as ``fuzzy.normalize`` spells it → the argument."""
+"""Meta-tool → what names of its arguments mean."""
 
 _NAME_KEYS = ("toolname", "tool", "name", "functionname", "function", "command", "action", "method", "operation")
 """Other names of ``tool_name``, the surest first, as ``fuzzy.normalize`` spells them."""
@@ -152,7 +152,7 @@ def _sendable(tool: str, read: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _own_name(tool: str, key: str) -> str | None:
-    return key if key in arguments_of(tool) else _NAMES[tool].get(normalize(key))
+    return key if key in arguments_of(tool) else next(iter(_NAMES[tool].of(key)), None)
 
 
 def _lifted(tool: str, given: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _is_around(tool: str, key: str, given: Mapping[str, Any]) -> bool:
     if inner is None:
         return False
     if tool in ARGUMENTS:
-        is_known = all(normalize(name) in _NAMES[tool] or normalize(name) in WRAPPERS for name in inner)
+        is_known = all(_own_name(tool, name) or normalize(name) in WRAPPERS for name in inner)
         return key not in ARGUMENTS[tool] and is_known
     main = next(iter(arguments_of(tool)))
     has_main = any(_own_name(tool, name) in (main, "continue") and not is_blank(given[name]) for name in given)
