@@ -60,21 +60,21 @@ class Argument(NamedTuple):
     is_boolean: bool = False
 
 
-_DETAIL = Argument("details detail_level level verbosity", tuple(LEVELS))
+_DETAIL = Argument("detail_level level verbosity", tuple(LEVELS))
 _MAX_TOKENS = Argument("tokens token_budget token_limit max_output_tokens", bounds=(1, 10**9))
 _CONTINUE = Argument("continue_token continuation cursor token next resume")
 
 ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
     "TOOL_LIST": {
         "query": Argument(
-            "q search search_query search_term term terms keyword keywords text question prompt task need request find "
-            "intent name names tool tools tool_name tool_names"
+            "q search search_query search_term term keyword text question prompt task need request find intent "
+            "name tool tool_name"
         ),
-        "category": Argument("categories group groups domain topic"),
-        "tag": Argument("tags label labels"),
+        "category": Argument("categories group domain topic"),
+        "tag": Argument("label"),
         "tag_mode": Argument("tags_mode", ("any", "all")),
         "access": Argument("access_level plan", ("free", "mixed", "premium")),
-        "source": Argument("sources server servers api provider connector service"),
+        "source": Argument("server api provider connector service"),
         "limit": Argument(
             "max top_k top count k n size page_size per_page max_results max_tools num_results", bounds=(1, MAX_TOOLS)
         ),
@@ -83,9 +83,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
         "detail": _DETAIL,
     },
     "TOOL_GET": {
-        "tool_name": Argument(
-            "name names tool tools tool_names function function_name functions id ids method command"
-        ),
+        "tool_name": Argument("name tool function function_name id method command"),
         "detail": _DETAIL,
         "known": Argument("known_hashes hashes"),
     },
@@ -97,11 +95,11 @@ ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
         "fresh": Argument(is_boolean=True),
     },
 }
-"""Meta-tool of ``/mcp`` → its arguments."""
+"""Meta-tool of ``/mcp`` → its arguments. Another name stands for its plural as well."""
 
 COMBINED_ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
     "TOOL_BATCH": {
-        "calls": Argument("batch requests items tools tool_calls invocations operations tasks jobs commands"),
+        "calls": Argument("batch request item tool tool_call invocation operation task job command"),
         "stop_on_error": Argument("fail_fast stop_on_failure abort_on_error", is_boolean=True),
         "max_parallel": Argument("parallel concurrency max_concurrency parallelism workers", bounds=(1, MAX_PARALLEL)),
         "max_tokens": _MAX_TOKENS,
@@ -110,15 +108,15 @@ COMBINED_ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
         "continue": _CONTINUE,
     },
     "TOOL_PIPE": {
-        "steps": Argument("pipe pipeline calls chain stages tasks commands"),
-        "return": Argument("returns output result"),
+        "steps": Argument("pipe pipeline call chain stage task command"),
+        "return": Argument("output result"),
         "max_tokens": _MAX_TOKENS,
         "continue": _CONTINUE,
         "approval_token": Argument("approval"),
     },
     "TOOL_SCRIPT": {
         "script": Argument("code source python program text"),
-        "inputs": Argument("input variables vars args arguments parameters params values"),
+        "inputs": Argument("variable var arg argument parameter param value"),
         "max_tokens": _MAX_TOKENS,
     },
 }
