@@ -34,6 +34,9 @@ MAX_ITEMS = 50
 MAX_TOOLS = 200
 """Tools in an answer of TOOL_LIST."""
 
+MAX_CALLS = 50
+"""Calls of one request, each value of a list counted: a free key has some tens of calls a day."""
+
 MAX_PARALLEL = 16
 """Calls at the same time: they wait for their source most of the time."""
 

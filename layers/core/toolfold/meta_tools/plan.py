@@ -18,6 +18,7 @@ from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTime
 from toolfold.execution.argument_repair import rename
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, with_notes
+from toolfold.meta_tools.arguments import MAX_CALLS
 from toolfold.meta_tools.call import (
     Call,
     LargeAnswerTurn,
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.value_lists import ValueLists
     from toolfold.results.output import OutputOptions
     from toolfold.results.tables import Document
-
-MAX_CALLS = 50
-"""Calls of one request, each value of a list counted: a free key has some tens of calls a day."""
 
 USUAL_PARALLEL = 10
 """Calls at the same time by default."""

@@ -18,6 +18,7 @@ from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_repair import next_call, rename
 from toolfold.execution.validation import validator_of
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
+from toolfold.meta_tools.arguments import MAX_CALLS
 from toolfold.meta_tools.call import answer_of
 from toolfold.results import output
 from toolfold.results.combine import (
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from toolfold.execution.validation import ArgumentValidator
     from toolfold.meta_tools.call import Answer, Call
     from toolfold.results.tables import Document
-
-MAX_PARTS = 50
-"""Calls in one. A free key of a data service has some tens of calls a day; a table of more columns is not read."""
 
 _MAX_LABELS = 8
 """Parts that one note names; their number is the caller's choice."""
@@ -89,11 +87,11 @@ def plan(call: Call, arguments: Mapping[str, Any]) -> tuple[ValueLists | None, M
     count = 1
     for _, items in lists.values():
         count *= len(items)
-    if count > MAX_PARTS:
+    if count > MAX_CALLS:
         counted = " and ".join(f"{len(items)} values of {target}" for target, items in lists.values())
         raise InvalidArguments(
-            f"{validator.tool_name}: {counted} are {count} calls; one call can make {MAX_PARTS}.",
-            f"Send at most {MAX_PARTS} values, the others in further calls; nothing was sent.",
+            f"{validator.tool_name}: {counted} are {count} calls; one call can make {MAX_CALLS}.",
+            f"Send at most {MAX_CALLS} values, the others in further calls; nothing was sent.",
         )
     varied = [name for name, (_, items) in lists.items() if len(items) > 1]
     parts: dict[str, Part] = {}
@@ -140,7 +138,7 @@ def _items(validator: ArgumentValidator, name: str, value: Any) -> tuple[str, li
             kind = "a list" if isinstance(item, list) else "an object" if isinstance(item, dict) else "null"
             raise InvalidArguments(
                 f"{validator.tool_name}: item {index} of {name[:60]} is {kind}.",
-                f"Send a flat list of up to {MAX_PARTS} values for {target}; nothing was sent.",
+                f"Send a flat list of up to {MAX_CALLS} values for {target}; nothing was sent.",
             )
     unique: dict[str, Any] = {}
     for item in value:
