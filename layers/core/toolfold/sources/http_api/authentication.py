@@ -150,6 +150,11 @@ class TokenProvider:
         monotonic: the clock.
     """
 
+    @classmethod
+    def of(cls, source: Source, exchange: Exchange) -> TokenProvider | None:
+        """Return what gets the access tokens of a source with ``oauth2``; None for any other."""
+        return None if source.auth is None or source.auth.oauth2 is None else cls(source, exchange)
+
     def __init__(self, source: Source, exchange: Exchange, monotonic: Callable[[], float] = time.monotonic) -> None:
         if source.auth is None or source.auth.oauth2 is None:
             raise ValueError("the source has no oauth2")

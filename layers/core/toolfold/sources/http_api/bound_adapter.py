@@ -54,8 +54,7 @@ class BoundApiAdapter(HttpApiAdapter):
         self._headers = _connection_headers(source)
         self._taken = taken_names(source.auth)
         self._checked: set[str] = set()
-        has_tokens = source.auth is not None and source.auth.oauth2 is not None
-        self._tokens = TokenProvider(source, self._exchange) if has_tokens else None
+        self._tokens = TokenProvider.of(source, self._exchange)
 
     def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
         """Raise an error for a call that cannot be sent.

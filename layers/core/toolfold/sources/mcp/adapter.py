@@ -84,9 +84,7 @@ class McpAdapter(SourceAdapter):
         self._max_bytes = min(own_max_bytes, settings.max_response_bytes)
         is_child, hint = bool(self._connection.command), self.smaller_response_hint
         self.texts = FaultTexts(source, is_child=is_child, max_bytes=self._max_bytes, smaller_response_hint=hint)
-        has_tokens = source.auth is not None and source.auth.oauth2 is not None
-        exchange = exchange_for(source, context, hint)
-        self._tokens = TokenProvider(source, exchange) if has_tokens else None
+        self._tokens = TokenProvider.of(source, exchange_for(source, context, hint))
         self._runner = _Runner(source.id)
         weakref.finalize(self, self._runner.stop).atexit = False
 

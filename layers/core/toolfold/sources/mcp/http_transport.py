@@ -143,23 +143,20 @@ class _LimitedStream(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for part in self._response.stream:  # type: ignore[union-attr]  # of an asynchronous pool
+                fault: errors.TransportError | None = None
                 if self._left is not None:
-                    self._count(part, self._left)
                     self._left -= len(part)
+                    if self._left < 0:
+                        fault = errors.ResponseTooLarge(self._transport._host)
+                    elif self._parts.is_exceeded_by(part):
+                        fault = TooManyParts()
+                if fault is not None:
+                    self._exchange.fault = fault
+                    raise StreamEnded("the response is larger than allowed")
                 yield part
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
             self._exchange.fault = self._transport._to_fault(error)
             raise StreamEnded("the connection was closed before the response was complete") from None
-
-    def _count(self, part: bytes, left: int) -> None:
-        """Count a part of the body."""
-        if len(part) > left:
-            self._exchange.fault = errors.ResponseTooLarge(self._transport._host)
-        elif self._parts.is_exceeded_by(part):
-            self._exchange.fault = TooManyParts()
-        else:
-            return
-        raise StreamEnded("the response is larger than allowed")
 
     async def aclose(self) -> None:
         await self._response.aclose()
