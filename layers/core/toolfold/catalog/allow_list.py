@@ -24,8 +24,6 @@ from toolfold.catalog.head_checks import host_of
 from toolfold.errors import CatalogUnavailable, UpstreamError
 from toolfold.settings.model import BUILT_IN_SOURCES, Settings
 
-__all__ = ["IN_ERROR", "AllowList", "Refusal", "command_of", "own_variable"]
-
 logger = logging.getLogger("toolfold")
 
 _COMMANDS = "TOOLFOLD_ALLOWED_COMMANDS"

@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from re import _constants, _parser  # type: ignore[attr-defined]  # the parser has no public name since Python 3.11
 from typing import Any
 
-__all__ = ["MAX_MATCHED_CHARS", "check_patterns", "pattern_steps"]
-
 MAX_MATCHED_CHARS = 2000
 """Characters of a text in which an expression is searched for."""
 

@@ -7,23 +7,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
-__all__ = [
-    "COMBINING_TOOLS",
-    "CONFIRM",
-    "EFFECTS",
-    "EFFECT_WORDS",
-    "META_TOOLS",
-    "RESERVED_NAMES",
-    "Auth",
-    "Category",
-    "Effect",
-    "Source",
-    "Tool",
-    "ToolSummary",
-    "name_key",
-    "summary_suffix",
-]
-
 Effect = Literal["read", "write", "destructive"]
 """What a call changes at the source: nothing, data that can be restored, or data that cannot."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
 
-__all__ = ["ANY_FIELD", "ExplainedHit", "Explainer", "Explanation", "Part", "QueryTerm"]
-
 PHRASES = "search_phrases"
 """The field of example queries, aliases and phrases of other tools."""
 

@@ -15,19 +15,6 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-__all__ = [
-    "FAULT_CODES",
-    "MAX_TEXT",
-    "check_argument_forms",
-    "check_head",
-    "host_of",
-    "is_header_name",
-    "is_line",
-    "is_name",
-    "is_tool_name",
-    "text_problem",
-]
-
 FAULT_CODES = frozenset(
     {"AUTH_REJECTED", "INVALID_ARGUMENTS", "NO_DATA", "PREMIUM_ONLY", "RATE_LIMITED", "UPSTREAM_ERROR"}
 )

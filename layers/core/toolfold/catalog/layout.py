@@ -8,21 +8,6 @@ from typing import Any
 from toolfold.catalog.entries import CONFIRM, EFFECTS, Auth, Category, Source, Tool
 from toolfold.catalog.head_checks import is_line
 
-__all__ = [
-    "FORMAT",
-    "HEAD_KEYS",
-    "SECTIONS",
-    "is_content",
-    "is_summary",
-    "is_synonyms",
-    "is_text",
-    "is_texts",
-    "is_tool",
-    "parse_category",
-    "parse_source",
-    "parse_tool",
-]
-
 FORMAT = 4
 """Version of the compiled layout. A reader refuses any other."""
 

@@ -17,21 +17,6 @@ from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE
 from toolfold.catalog.head_checks import MAX_SUMMARY, MAX_TEXT, is_tool_name, text_problem
 from toolfold.catalog.schema_checks import check_schema
 
-__all__ = [
-    "DEFAULT",
-    "KINDS",
-    "KIND_MODES",
-    "MODES",
-    "Elsewhere",
-    "Profile",
-    "is_definition",
-    "is_exposed",
-    "is_profile",
-    "kind_of",
-    "parse_profile",
-    "positions_in",
-]
-
 DEFAULT = DEFAULT_PROFILE
 
 MODES = ("progressive", "lazy", "grouped", "direct", "kinds", "auto", "research")

@@ -17,8 +17,6 @@ from typing import Any
 from toolfold.catalog.head_checks import MAX_TEXT, text_problem
 from toolfold.catalog.json_schema import TYPES, resolve
 
-__all__ = ["check_schema", "check_value", "max_nesting"]
-
 _MAX_DEPTH, _MAX_SCHEMAS, _MAX_VALUES = 32, 10_000, 50_000
 _MAX_APPLIED = 2000
 """Schemas that one schema may apply to the same value."""

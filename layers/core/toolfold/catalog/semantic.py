@@ -17,8 +17,6 @@ from typing import Protocol
 
 from toolfold.catalog.tokenizer import stems
 
-__all__ = ["FIRST", "MAX_GAP", "MAX_WEIGHT", "add_semantic_scores", "decode"]
-
 FIRST = ord("#")
 """The character of 0: the first one after those that JSON escapes and the quotation mark."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
 
-__all__ = ["SKILL_FILE", "Skill", "SkillFile", "all_skills", "find_file", "root_uri", "skill_at", "skill_of"]
-
 SKILL_FILE = "SKILL.md"
 
 _SCHEME = "skill://"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.settings import Settings
 
-__all__ = ["check_catalog"]
-
 _logger = logging.getLogger("toolfold")
 
 _TO_COMPILE = (

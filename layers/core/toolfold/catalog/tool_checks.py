@@ -8,8 +8,6 @@ from typing import Any
 from toolfold.catalog.head_checks import ACCESS, MAX_SUMMARY, MAX_TEXT, check_argument_forms, is_tool_name, text_problem
 from toolfold.catalog.schema_checks import check_schema, check_value
 
-__all__ = ["check_tool"]
-
 _MAX_HASH, _MAX_ITEMS = 64, 1000
 _KINDS = ("object", "list", "map", "names", "typed", None)
 _FORMATS = frozenset({"csv", "json"})

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.errors import CallError
 
-__all__ = ["CatalogView"]
-
 _NAME = re.compile(r"\b[A-Z][A-Z0-9_]{2,}\b")
 """What may be the name of a tool in a text: with lower-case letters, a word would be one too often."""
 

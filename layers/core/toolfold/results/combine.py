@@ -13,17 +13,6 @@ from toolfold.results import limits, values
 from toolfold.results.tables import DATE_NAMES, Document, Table, unique_names
 from toolfold.text_safety import quoted_name
 
-__all__ = [
-    "HOW",
-    "LabelledDocument",
-    "beside_by_date",
-    "combine",
-    "join",
-    "label_text",
-    "side_by_side",
-    "stack_documents",
-]
-
 HOW = ("inner", "left", "outer")
 """Which rows of a join stay: those with a partner in every table, those of the first, or all."""
 

@@ -381,9 +381,7 @@ class _TableFinder:
         return None
 
 
-def table_of_objects(
-    name: str, items: Sequence[Mapping[str, Any]], budget: WorkBudget, dates: str = "", dated: Iterable[str] = ()
-) -> Table | None:
+def table_of_objects(name: str, items: Sequence[Mapping[str, Any]], budget: WorkBudget) -> Table | None:
     """Return a table with a column for every key, or None where it would be mostly empty.
 
     A key that an object lacks is null.
@@ -392,20 +390,16 @@ def table_of_objects(
         name: the name of the table.
         items: the objects.
         budget: what the call may cost.
-        dates: the name of a first column of dates; empty: without dates.
-        dated: the date of each object.
     """
     columns = tuple(dict.fromkeys(key for item in budget.checked(items) for key in item))
     given = sum(map(len, items))
     if not parsing.is_dense(len(items), len(columns), given):
         return None
-    budget.reserve(limits.rows_size(len(items), len(columns) + bool(dates)))
+    budget.reserve(limits.rows_size(len(items), len(columns)))
     if given == len(items) * len(columns) and len(columns) > 1:  # no key is missing anywhere
         rows: Iterator[tuple[Any, ...]] = map(operator.itemgetter(*columns), budget.checked(items))
     else:
         rows = (tuple([item.get(column) for column in columns]) for item in budget.checked(items))
-    if dates:
-        return Table(name, (dates, *columns), [(date, *row) for date, row in zip(dated, rows, strict=True)])
     return Table(name, columns, list(rows))
 
 

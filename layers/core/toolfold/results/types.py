@@ -17,8 +17,6 @@ from typing import Any
 from toolfold.dates import parse_date
 from toolfold.results import values
 
-__all__ = ["ColumnType", "Kind", "column_type", "is_code", "number_of"]
-
 
 class Kind(Enum):
     """What a column holds."""

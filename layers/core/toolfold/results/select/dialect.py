@@ -18,8 +18,6 @@ from toolfold.results.select.functions import AGGREGATES, DATE_PARTS, FUNCTION_N
 from toolfold.results.select.sandbox import CALLABLE
 from toolfold.text_safety import quoted_name
 
-__all__ = ["call_of", "function_of", "is_aggregate", "sql_of", "to_sqlite"]
-
 
 class _Sqlite(SQLite):
     """SQLite with names in backticks: in double quotes it takes an unknown name for text."""

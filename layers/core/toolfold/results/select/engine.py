@@ -12,21 +12,17 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import statements
-from toolfold.results.select.empty import why_empty
 from toolfold.results.select.errors import invalid, listed
-from toolfold.results.select.expressions import names_in
+from toolfold.results.select.expressions import names_in, split_outside
 from toolfold.results.select.grammar import Selection, Step, kind_of_step, parse_select
 from toolfold.results.select.names import Names, find_table, table_name, unknown_column
-from toolfold.results.select.pages import page_note
+from toolfold.results.select.notes import page_note, why_empty
 from toolfold.results.select.query import Query
 from toolfold.results.select.rows import Rows
 from toolfold.results.select.sandbox import Statements
-from toolfold.results.select.splitting import split_outside
 from toolfold.results.select.suggestions import suggested
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import quoted_name
-
-__all__ = ["evaluate"]
 
 _MAX_TRIED = 8
 """Suggested forms that are tried."""

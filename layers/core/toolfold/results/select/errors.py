@@ -8,8 +8,6 @@ from typing import Any
 from toolfold.errors import InvalidSelect
 from toolfold.text_safety import quoted_name
 
-__all__ = ["EXAMPLES", "invalid", "listed"]
-
 EXAMPLES = (
     '"close; last 30", "since 2025-06-01; max(close)", "type = put and strike < 200; top 5 by volume", '
     '"sum(amount) by year", "SELECT … FROM data", "jmespath: feed[0].title"'

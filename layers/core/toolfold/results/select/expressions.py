@@ -1,4 +1,4 @@
-"""Read an expression of a step: a small lexer for dates, amounts and text without quotes, then sqlglot."""
+"""Read an expression of a step: split it outside quotes, then a lexer for dates and amounts, then sqlglot."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from toolfold.dates import parse_date
 from toolfold.results.select.errors import invalid
 from toolfold.results.types import is_code, number_of
 from toolfold.text_safety import quoted_name
-
-__all__ = ["names_in", "parse_items", "parse_sql"]
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
@@ -58,6 +56,11 @@ _MAX_HEIGHT = 150
 """Nodes of a tree below each other: ``a + b + c`` are two. That of SQLite is set to as many."""
 
 _DIALECTS = ("", "sqlite", "tsql", "mysql", "duckdb")
+
+
+_QUOTED = re.compile(
+    r"'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|`[^`]*+`|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|(?P<sign>[;,()\[\]{}])"
+)
 
 
 class _Token(NamedTuple):
@@ -127,6 +130,35 @@ _SQL_EXAMPLE = "Write e.g. SELECT date, close FROM data WHERE close > 200 ORDER 
 def names_in(text: str) -> set[str]:
     """Return the words and quoted names of a text, for what it may read."""
     return {match[0].strip('"`') for match in re.finditer(r"\"(?:[^\"]|\"\")*\"|`[^`]*`|\w+", text)}
+
+
+def split_outside(text: str, separator: str) -> list[tuple[str, int]]:
+    """Return the parts of a text between separators outside quotes and brackets, each with its offset."""
+    parts, start, depth = [], 0, 0
+    for match in _QUOTED.finditer(text):
+        sign = match["sign"]
+        if sign is None:
+            continue
+        if sign == separator and depth <= 0:
+            parts.append((text[start : match.start()], start))
+            start = match.end()
+        else:
+            depth += (sign in "([{") - (sign in ")]}")
+    return [*parts, (text[start:], start)]
+
+
+def split_words(text: str, word: str) -> list[str]:
+    """Return the parts of a text around a word outside quotes and brackets."""
+    depth, places = 0, []
+    for match in re.finditer(
+        rf"'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|[(\[]|[)\]]|(?<![\w\"'])(?P<word>{word})(?![\w\"'])", text, re.I
+    ):
+        if match["word"] and not depth:
+            places.append(match.span())
+        depth += (match[0] in "([") - (match[0] in ")]")
+    starts = [0, *(end for _, end in places)]
+    ends = [*(start for start, _ in places), len(text)]
+    return [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
 
 
 def unreadable(text: str, offset: int = 0) -> Exception:

@@ -15,8 +15,6 @@ from typing import Any
 from toolfold.dates import add_months
 from toolfold.results.types import number_of
 
-__all__ = ["AGGREGATES", "DATE_PARTS", "FUNCTION_NAMES", "add_functions"]
-
 _STATE_BYTES = 600
 """An aggregate of one group, as an object of Python."""
 

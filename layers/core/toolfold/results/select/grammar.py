@@ -26,21 +26,19 @@ date       = 2025 | 2025-06 | 2025-Q2 | 2025-06-30 | 2025-06-30T16:00
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from toolfold.dates import UNITS, parse_date
 from toolfold.errors import InvalidSelect
+from toolfold.fuzzy import normalize
 from toolfold.results.select.errors import invalid
-from toolfold.results.select.expressions import parse_items, parse_sql
-from toolfold.results.select.objects import form_of_object, object_of
-from toolfold.results.select.splitting import split_outside, split_words
+from toolfold.results.select.expressions import parse_items, parse_sql, split_outside, split_words
 from toolfold.results.select.suggestions import suggested
-
-__all__ = ["MAX_CHARS", "Clause", "Clauses", "Selection", "Step", "kind_of_step", "parse_select"]
 
 MAX_CHARS = 4_000
 """Characters of a ``select``: a page of SQL."""
@@ -201,10 +199,10 @@ def parse_select(value: Any) -> Selection | None:
     Raises:
         InvalidSelect: it is not text, or a step cannot be read.
     """
-    if isinstance(value, str) and (given := object_of(value)) is not None:
+    if isinstance(value, str) and (given := _object_of(value)) is not None:
         value = given
     if isinstance(value, dict):
-        form = form_of_object(value)
+        form = _form_of_object(value)
         raise invalid("an object is not read", f'Write "{form}".' if form else "")
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = ";".join(value)
@@ -336,3 +334,72 @@ def _items(text: str) -> Clause:
         if len(parts) == 2 and all(parts) and (word != "per" or re.search(r"\(|\bcount\b", parts[0], re.I)):
             return Clause("group", text=parts[0], by=parts[1])
     return Clause("items", text=text)
+
+
+_OBJECT_KEYS: Mapping[str, str] = {
+    **dict.fromkeys(("from", "table"), "from"),
+    **dict.fromkeys(("where", "filter", "filters", "condition", "conditions"), "where"),
+    **dict.fromkeys(("start", "startdate", "since", "datefrom", "after"), "since"),
+    **dict.fromkeys(("end", "enddate", "until", "dateto", "before"), "until"),
+    **dict.fromkeys(("orderby", "order", "sort", "sortby"), "order by"),
+    **dict.fromkeys(("last", "tail"), "last"),
+    "first": "first",
+    **dict.fromkeys(("limit", "head", "top", "rows", "n"), "limit"),
+    **dict.fromkeys(("columns", "column", "fields", "field", "select"), ""),
+}
+"""Key of an object → the word with which its step begins, in the order in which the steps apply."""
+
+_OBJECT_ORDER = tuple(dict.fromkeys(_OBJECT_KEYS.values()))
+_SIGNS = {"gt": ">", "gte": ">=", "ge": ">=", "lt": "<", "lte": "<=", "le": "<=", "eq": "=", "ne": "!=", "neq": "!="}
+
+
+def _object_of(text: str) -> dict[str, Any] | None:
+    """Return the object that a text is as JSON; None: it is another text."""
+    try:
+        found = json.loads(text) if text.lstrip().startswith("{") else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _form_of_object(value: Mapping[str, Any]) -> str:
+    """Return the steps that an object means; empty where a part of it has no step.
+
+    >>> _form_of_object({"columns": ["close"], "filter": {"volume": {"gt": 5}}, "limit": 3})
+    'volume > 5; limit 3; close'
+    """
+    steps: dict[str, list[str]] = {}
+    for key, part in value.items():
+        kind = _OBJECT_KEYS.get(normalize(key))
+        if kind is None:
+            return ""
+        steps.setdefault(kind, []).extend(_steps(kind, part))
+    low, high = (steps.pop(end, [""])[0] for end in ("since", "until"))
+    if low and high:
+        steps["where"] = [*steps.get("where", []), f"{low.partition(' ')[2]}..{high.partition(' ')[2]}"]
+    elif low or high:
+        steps["where"] = [*steps.get("where", []), low or high]
+    return "; ".join(step for kind in _OBJECT_ORDER for step in steps.get(kind, ()))
+
+
+def _steps(kind: str, part: Any) -> Iterator[str]:
+    if kind == "where" and isinstance(part, Mapping):
+        yield from (f"{column} {condition}" for column, value in part.items() for condition in _conditions(value))
+    elif kind == "where" and isinstance(part, list):
+        yield from map(str, part)
+    elif kind == "where":
+        yield str(part)
+    else:
+        text = ", ".join(map(str, part)) if isinstance(part, list) else str(part)
+        if kind == "order by" and text.startswith("-"):
+            text = f"{text[1:]} desc"
+        yield f"{kind} {text}".strip()
+
+
+def _conditions(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from (f"{_SIGNS.get(str(sign).strip('$').lower(), sign)} {bound}" for sign, bound in value.items())
+    elif isinstance(value, list):
+        yield f"in ({', '.join(map(str, value))})"
+    else:
+        yield f"= {value}"

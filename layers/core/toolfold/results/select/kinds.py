@@ -18,19 +18,6 @@ from toolfold.results.select.names import Column
 from toolfold.results.types import Kind, number_of
 from toolfold.text_safety import quoted_name
 
-__all__ = [
-    "COMPARISONS",
-    "MIRRORED",
-    "Adapter",
-    "column_of",
-    "high_of",
-    "is_condition",
-    "kind_of",
-    "low_of",
-    "node_of",
-    "two_dates",
-]
-
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _CONDITIONS = (*COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.Is, exp.Like, exp.Escape)

@@ -14,8 +14,6 @@ from toolfold.results.types import Kind
 from toolfold.results.values import clean_names
 from toolfold.text_safety import MAX_NAME_CHARS, quoted_name
 
-__all__ = ["PARTS_OF_DATES", "Column", "Names", "find_table", "table_name", "unknown_column", "words_of"]
-
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 PARTS_OF_DATES = frozenset(("year", "quarter", "month", "week", "weekday", "day", "hour", "minute"))

@@ -15,8 +15,6 @@ from toolfold.results.select.kinds import high_of, low_of, two_dates
 from toolfold.results.select.names import Column
 from toolfold.results.select.rows import Rows
 
-__all__ = ["Periods", "calendar_unit", "literal"]
-
 _MAX_DATED_ROWS = 10
 """Days of ``last 5 days`` up to which daily rows are counted, as the market or the source has them."""
 

@@ -19,17 +19,15 @@ from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, expressions
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate
 from toolfold.results.select.errors import invalid, listed
+from toolfold.results.select.expressions import split_outside
 from toolfold.results.select.grammar import Clause, Step
 from toolfold.results.select.kinds import Adapter, column_of, is_condition, kind_of, node_of
 from toolfold.results.select.names import PARTS_OF_DATES, Column, Names, written_name
 from toolfold.results.select.periods import Periods
 from toolfold.results.select.rows import Rows
-from toolfold.results.select.splitting import split_outside
 from toolfold.results.tables import Table
 from toolfold.results.types import Kind
 from toolfold.text_safety import quoted_name
-
-__all__ = ["UNITS_OF_GROUPS", "Query"]
 
 UNITS_OF_GROUPS = ("year", "quarter", "month", "week", "weekday", "day")
 _SHOWN_PARTS = {

@@ -24,8 +24,6 @@ from toolfold.results.select.names import find_table, table_name
 from toolfold.results.select.periods import Periods
 from toolfold.results.tables import DATE_NAMES, Document, Table
 
-__all__ = ["requested_of"]
-
 
 def requested_of(selection: Selection, document: Document, today: date) -> Requested:
     """Return what a ``select`` requests of the series in a document."""

@@ -15,8 +15,6 @@ from toolfold.results.select.sandbox import Statements, explained
 from toolfold.results.tables import Origin, Table
 from toolfold.results.types import Kind
 
-__all__ = ["Rows", "rounded", "row_id"]
-
 _DIGITS, _SHORT = 12, 16
 """Significant digits of a computed number: what a sum of doubles has. Characters of one with at most 15 digits."""
 

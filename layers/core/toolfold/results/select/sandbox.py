@@ -25,8 +25,6 @@ from toolfold.results.types import Kind
 from toolfold.sqlite_sandbox import SAFE_FUNCTIONS, Authorizer, ended_at, is_internal, limit_connection
 from toolfold.text_safety import quoted_name
 
-__all__ = ["CALLABLE", "Statements", "explained", "quoted"]
-
 MAX_QUERY_S = 8.0
 """Seconds that a statement may take without loading its tables: sorting all columns of 25 MB takes two."""
 

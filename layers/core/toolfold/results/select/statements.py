@@ -27,8 +27,6 @@ from toolfold.results.tables import Table, unique_names
 from toolfold.results.types import ColumnType, Kind
 from toolfold.text_safety import quoted_name
 
-__all__ = ["run"]
-
 _LISTED_ROWS = 20
 """Rows in which a column of lists or objects has one."""
 

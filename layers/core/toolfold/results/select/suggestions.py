@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from toolfold.dates import add_months, parse_date
 from toolfold.fuzzy import normalize
+from toolfold.results.select.expressions import split_outside
 from toolfold.results.select.names import find_table, table_name, words_of
-from toolfold.results.select.splitting import split_outside
 from toolfold.results.tables import DATE_NAMES, Document, Table
-
-__all__ = ["suggested"]
 
 _MAX_CHARS = 500
 """Length of a guess: a longer one is SQL, or has no one meaning."""
