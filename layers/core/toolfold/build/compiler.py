@@ -28,9 +28,8 @@ from toolfold.build.schema.sources import FoundBy, FreeInstead, Tool, UseInstead
 from toolfold.build.source_folders import load_sources
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
-from toolfold.catalog.index_fields import described_fields
+from toolfold.catalog.index_fields import described_fields, source_names
 from toolfold.catalog.skills import SKILL_FILE
-from toolfold.catalog.tokenizer import in_words, words
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names
@@ -105,8 +104,8 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
     if tool.parameters_schema is None:
         parameters = {parameter.name: parameter.description or "" for parameter in tool.parameters}
     parameters = {} if tool.example_queries else parameters
-    title, id_ = str(entry.source.entry["title"]), in_words(entry.source.settings.id)
-    called = [title] if words(title) == words(id_) else [title, id_]  # an id may be the title in other letters
+    source = entry.source.entry
+    called = source_names(str(source["title"]), entry.source.settings.id, str(source.get("base_url", "")))
     return {
         **described_fields(tool, parameters, [category.title, category.description], called),
         "example_queries": tool.example_queries,

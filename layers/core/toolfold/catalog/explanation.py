@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.index_fields import FIELDS, SATURATION, SCALE, described_fields, term_counts
+from toolfold.catalog.index_fields import FIELDS, SATURATION, SCALE, described_fields, source_names, term_counts
 from toolfold.catalog.search import (
     CERTAIN_NAME_BONUS,
     NAME_BONUS,
@@ -272,7 +272,8 @@ class Explainer:
         described = {name: rule.get("description", "") for name, rule in rules if isinstance(rule, dict)}
         parameters = {name: text if isinstance(text, str) else "" for name, text in described.items()}
         categories = [one for one in self.catalog.base.categories if one.name == tool.category]
-        names = [self.catalog.base.source(tool.source).title, tool.source]
+        source = self.catalog.base.source(tool.source)
+        names = source_names(source.title, tool.source, source.base_url)
         return described_fields(
             tool, parameters, [text for one in categories for text in (one.title, one.description)], names
         )

@@ -10,10 +10,11 @@ import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
+from urllib.parse import urlsplit
 
-from toolfold.catalog.tokenizer import in_words, stems
+from toolfold.catalog.tokenizer import in_words, stems, words
 
-__all__ = ["FIELDS", "SATURATION", "SCALE", "Field", "described_fields", "term_counts"]
+__all__ = ["FIELDS", "SATURATION", "SCALE", "Field", "described_fields", "source_names", "term_counts"]
 
 _BY_LENGTH = 0.8
 """b of BM25F, near its usual 0.75: a word of a long description says less than one of a short one."""
@@ -57,6 +58,10 @@ SCALE = 100
 """Weights are stored as integers in hundredths: they are short, and their sums do not depend on the order."""
 
 
+_OF_ANY_HOST = frozenset(("ac", "api", "apis", "co", "com", "gov", "net", "org", "www"))
+"""Labels that do not say whose a host is."""
+
+
 class DescribedTool(Protocol):
     """A tool, as it is written or as it is compiled."""
 
@@ -70,6 +75,28 @@ class DescribedTool(Protocol):
     def description(self) -> str: ...
     @property
     def tags(self) -> Sequence[str]: ...
+
+
+def source_names(title: str, source_id: str, base_url: str) -> list[str]:
+    """Return the names by which a request may call a source: its title, its id and whose host it is.
+
+    A name that says nothing new is left out.
+
+    >>> source_names("Payments", "stripe_v1", "https://api.stripe.com/v1")
+    ['Payments', 'stripe v1']
+    >>> source_names("Tickets", "jira", "https://api.atlassian.net")
+    ['Tickets', 'jira', 'atlassian']
+    """
+    labels = (urlsplit(base_url).hostname or "").split(".")[:-1]
+    owner = next((label for label in reversed(labels) if label not in _OF_ANY_HOST and not label.isdigit()), "")
+    names: list[str] = []
+    known: set[str] = set()
+    for name in (title, in_words(source_id), in_words(owner)):
+        found = words(name)
+        if not known.issuperset(found) and "".join(found) not in known:
+            names.append(name)
+            known.update(found, ["".join(found)])
+    return names
 
 
 def described_fields(
