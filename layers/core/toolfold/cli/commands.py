@@ -57,13 +57,13 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_given: bool) -> No
 
 TOOLFOLD = Group(
     "toolfold",
-    "Hundreds of API tools behind three MCP tools: TOOL_LIST, TOOL_GET and TOOL_CALL.",
+    "Hundreds of API tools behind three MCP tools: TOOL_LIST, TOOL_GET and TOOL_CALL",
     [
         Command("demo", "serve:run_demo", 'answer "give me aapl price" step by step, offline'),
         Command(
             "install",
             "install:run",
-            "add toolfold to Claude Desktop, Claude Code, Cursor or VS Code",
+            "add toolfold to Claude, Cursor, VS Code, Codex and other MCP clients",
             [
                 _CLIENT,
                 _CLIENT_NAME,
