@@ -341,6 +341,8 @@ def ask_kind(_options: Options) -> int:
 
 def _add(kind: str, options: Options) -> int:
     questions, rule = Questions(), "must be lower-case letters, digits and _, beginning with a letter"
+    if re.search(r"[./:]", options.id or ""):
+        rule += f". It comes before the address: toolfold source add {kind} ID {shlex.quote(options.id)}"
     options.id = questions.text(
         options.id,
         "ID, a short name in lower case, such as weather",
