@@ -19,7 +19,7 @@ from toolfold.cli.progress import waiting
 from toolfold.cli.terminal import print_fields, print_table
 from toolfold.dates import parse_date
 from toolfold.errors import ToolfoldError
-from toolfold.log_analysis.figures import MOST_CALLED, SUMMED, FigureCounter, Figures, as_json, read_log, seven_figures
+from toolfold.log_analysis.figures import MOST_CALLED, SUMMED, Figures, as_json, read_log, seven_figures
 from toolfold.settings import Settings
 
 QUERIES: Mapping[str, str] = {
@@ -121,7 +121,7 @@ def _combine(rows: Mapping[str, list[Row]]) -> Figures:
         figures.add_calls(code, cache, int(_figure(row, "calls")), int(_figure(row, "requests")))
     for row in rows["upstream"]:
         if "median" in row:
-            figures.upstream_ms = _figure(row, "median"), _figure(row, "p99")
+            figures.counted_ms = _figure(row, "median"), _figure(row, "p99")
     figures.tools.update(
         {row["inner_tool"]: int(_figure(row, "calls")) for row in rows["tools"] if "inner_tool" in row}
     )
@@ -162,10 +162,9 @@ def run(options: Options) -> int:
     else:
         paths = [*options.log, *options.files] or _own_log()
         source = ", ".join("stdin" if path == "-" else path for path in paths)
-        counter = FigureCounter()
+        figures = Figures()
         for line in read_log(paths, since):
-            counter.add(line)
-        figures = counter.figures()
+            figures.add(line)
     if options.json:
         print_json({"source": source, **as_json(figures)}, indent=2)
     elif figures.is_empty:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import threading
 import time
 from collections import Counter, deque
@@ -19,7 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError
-from toolfold.log_analysis.figures import FigureCounter, as_json, is_of_call, is_of_request
+from toolfold.log_analysis.figures import Figures, as_json, is_of_call, is_of_request, number
 from toolfold.log_analysis.follower import LogFollower
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class CallFeed:
         self._requests: deque[dict[str, Any]] = deque(maxlen=MAX_ENTRIES)
         self._empty_searches: deque[dict[str, Any]] = deque(maxlen=_MAX_QUERIES)
         self._limits: dict[str, float] = {}
-        self._counter = FigureCounter(_MAX_TIMES)
+        self._figures = Figures(times_ms=deque(maxlen=_MAX_TIMES))
 
     def observe(self, app: App) -> None:
         """Watch the calls of ``app``. The lines that it appends to the log that is followed are not counted again."""
@@ -144,7 +143,7 @@ class CallFeed:
             running.log = call
         self._note_limit(call.source, call.quota_used_percent)
         with self._lock:
-            self._counter.add({"message": "call", "timestamp": self._time(), **call.fields()})
+            self._figures.add({"message": "call", "timestamp": self._time(), **call.fields()})
 
     def add_line(self, line: Mapping[str, Any]) -> None:
         """Add the line of a log of another process; lines of other kinds change nothing."""
@@ -157,10 +156,10 @@ class CallFeed:
             tool = line["inner_tool"] if isinstance(line.get("inner_tool"), str) else ""
             source = self._source_of(tool)
             self._note_limit(source, line.get("quota_used_percent"))
-            upstream_ms = _number(line.get("upstream_ms"))
-            ms = upstream_ms + _number(line.get("wait_ms"))
+            upstream_ms = number(line, "upstream_ms")
+            ms = upstream_ms + number(line, "wait_ms")
             with self._lock:
-                self._counter.add({**line, "message": "call"})
+                self._figures.add({**line, "message": "call"})
                 self._append(self._calls, at, {
                     "tool": tool, "source": source, "code": line["code"], "ms": round(ms, 1),
                     "upstream_ms": upstream_ms if line.get("upstream_requests") else None,
@@ -182,7 +181,7 @@ class CallFeed:
                 ],
                 "calls": _newer(self._calls, after),
                 "requests": _newer(self._requests, after),
-                "figures": as_json(self._counter.figures()),
+                "figures": as_json(self._figures),
                 "limits": [{"source": name, "used_percent": used} for name, used in sorted(self._limits.items())],
                 "empty_searches": list(self._empty_searches),
                 "log": None if self._log is None else {
@@ -246,13 +245,13 @@ class CallFeed:
     def _add_request(self, line: Mapping[str, Any], at: str, request: _Request | None) -> None:
         tokens, saved = line.get("tokens"), line.get("tokens_saved")
         with self._lock:
-            self._counter.add({**line, "timestamp": at})
+            self._figures.add({**line, "timestamp": at})
             entry = {
                 "name": line["tool"],
-                "ms": round(_number(line.get("ms")), 1),
+                "ms": round(number(line, "ms"), 1),
                 "code": _text(line.get("error")) or ("?" if line.get("error") else "OK"),
-                "tokens": None if tokens is None else round(_number(tokens)),
-                "saved": None if saved is None else round(_number(saved)),
+                "tokens": None if tokens is None else round(number(line, "tokens")),
+                "saved": None if saved is None else round(number(line, "tokens_saved")),
                 "profile": _text(line.get("profile")) if request is None else request.profile,
             }
             self._append(self._requests, at, entry)
@@ -283,11 +282,6 @@ class CallFeed:
 
 def _newer(entries: deque[dict[str, Any]], after: int) -> list[dict[str, Any]]:
     return [dict(entry) for entry in entries if int(entry["id"]) > after]
-
-
-def _number(value: object) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if is_number else 0.0  # type: ignore[arg-type]
 
 
 def _text(value: object) -> str:

@@ -75,7 +75,8 @@ class Figures:
         cacheable: calls of tools that read.
         hits: those of them that were answered without a request of their own.
         upstream_requests: requests that were sent.
-        upstream_ms: median and 99th percentile of the time in requests, over the calls that sent some; None: none did.
+        times_ms: the time in requests of each call that sent some.
+        counted_ms: median and 99th percentile of these times, where another program has counted them.
         tools: tool → its calls.
         first, last: timestamps of the first and the last line; empty: not known.
     """
@@ -95,7 +96,8 @@ class Figures:
     cacheable: int = 0
     hits: int = 0
     upstream_requests: int = 0
-    upstream_ms: tuple[float, float] | None = None
+    times_ms: deque[float] = field(default_factory=deque)
+    counted_ms: tuple[float, float] | None = None
     tools: Counter[str] = field(default_factory=Counter)
     first: str = ""
     last: str = ""
@@ -133,48 +135,27 @@ class Figures:
         """Whether no request and no call is counted."""
         return not (self.requests.total() or self.calls)
 
-
-class FigureCounter:
-    """Add up the lines of a log.
-
-    Args:
-        max_times: How many times in requests are kept, the last ones, for their median; None: all.
-    """
-
-    def __init__(self, max_times: int | None = None) -> None:
-        self._figures = Figures()
-        self._times_ms: deque[float] = deque(maxlen=max_times)
+    @property
+    def upstream_ms(self) -> tuple[float, float] | None:
+        """Median and 99th percentile of the time in requests, over the calls that sent some; None: none did."""
+        times = sorted(self.times_ms)
+        return (_percentile(times, 0.5), _percentile(times, 0.99)) if times else self.counted_ms
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a line; others than those of requests and calls change nothing."""
         if is_request := is_of_request(line):
-            self._add_request(line)
+            self.add_requests(line["tool"], 1, "error" in line, {name: number(line, name) for name in SUMMED})
+            self.empty_searches += bool(number(line, "searched")) and not number(line, "matched")
         if is_call := is_of_call(line):
-            self._add_call(line)
+            requests = int(number(line, "upstream_requests"))
+            self.add_calls(line["code"], line["cache"], 1, requests)
+            self.times_ms.extend([number(line, "upstream_ms")] if requests else ())
+            if isinstance(line.get("inner_tool"), str):
+                self.tools[line["inner_tool"]] += 1
         timestamp = line.get("timestamp")
         if (is_request or is_call) and isinstance(timestamp, str):
-            figures = self._figures
-            figures.first = min(figures.first or timestamp, timestamp)
-            figures.last = max(figures.last, timestamp)
-
-    def figures(self) -> Figures:
-        """Return the sums so far."""
-        times = sorted(self._times_ms)
-        if times:
-            self._figures.upstream_ms = _percentile(times, 0.5), _percentile(times, 0.99)
-        return self._figures
-
-    def _add_request(self, line: Mapping[str, Any]) -> None:
-        self._figures.add_requests(line["tool"], 1, "error" in line, {name: _number(line, name) for name in SUMMED})
-        self._figures.empty_searches += bool(_number(line, "searched")) and not _number(line, "matched")
-
-    def _add_call(self, line: Mapping[str, Any]) -> None:
-        requests = int(_number(line, "upstream_requests"))
-        self._figures.add_calls(line["code"], line["cache"], 1, requests)
-        if requests:
-            self._times_ms.append(_number(line, "upstream_ms"))
-        if isinstance(line.get("inner_tool"), str):
-            self._figures.tools[line["inner_tool"]] += 1
+            self.first = min(self.first or timestamp, timestamp)
+            self.last = max(self.last, timestamp)
 
 
 def seven_figures(figures: Figures) -> dict[str, float | None]:
@@ -217,7 +198,7 @@ def as_json(figures: Figures) -> dict[str, Any]:
     }
 
 
-def _number(line: Mapping[str, Any], name: str) -> float:
+def number(line: Mapping[str, Any], name: str) -> float:
     """Return a figure of a line; 0 where it has none: a log may be cut, or of another version."""
     value = line.get(name)
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
