@@ -18,9 +18,9 @@ from mcp.shared.exceptions import MCPError
 from toolfold import __version__
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.http import Request, Response
-from toolfold.protocol.mcp import LIST_TTL_MS
+from toolfold.protocol.versions import CACHE_HINTS
 
-_HINT = CacheHint(ttl_ms=LIST_TTL_MS, scope="public")
+_HINT = CacheHint(ttl_ms=int(CACHE_HINTS["ttlMs"]), scope="public")
 
 
 class Peer:

@@ -16,8 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline
-from toolfold.auth.responses import unavailable
+from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline, unavailable
 from toolfold.protocol.http import REGISTER_PATH, Headers, Request, Response, error_response
 from toolfold.protocol.public_documents import json_document
 
@@ -118,16 +117,13 @@ class CognitoShim:
         except (ValueError, RecursionError):
             wanted = None
         if not isinstance(wanted, dict):
-            return _registration_response(400, _refusal("invalid_client_metadata", "Send a JSON object."))
+            return _refuse("invalid_client_metadata", "Send a JSON object.")
         redirect_uris = wanted.get("redirect_uris")
         if not isinstance(redirect_uris, list) or not redirect_uris:
-            return _registration_response(400, _refusal("invalid_redirect_uri", "redirect_uris is missing."))
+            return _refuse("invalid_redirect_uri", "redirect_uris is missing.")
         # Compared as they are (RFC 9700, section 2.1): a pattern would let a code be sent to another machine.
         if not all(isinstance(one, str) and one in self._redirect_uris for one in redirect_uris):
-            return _registration_response(
-                400,
-                _refusal("invalid_redirect_uri", "A redirect URI is not on the list of the operator."),
-            )
+            return _refuse("invalid_redirect_uri", "A redirect URI is not on the list of the operator.")
         client: dict[str, Any] = {
             "client_id": self._client_id,
             "redirect_uris": redirect_uris,
@@ -153,8 +149,8 @@ def _endpoints(metadata: Mapping[str, Any]) -> dict[str, str]:
     return {name: metadata[name] for name in _ENDPOINTS if isinstance(metadata.get(name), str)}
 
 
-def _refusal(error: str, description: str) -> dict[str, str]:
-    return {"error": error, "error_description": description}
+def _refuse(error: str, description: str) -> Response:
+    return _registration_response(400, {"error": error, "error_description": description})
 
 
 def _registration_response(status: int, body: Mapping[str, Any]) -> Response:

@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from toolfold.errors import IssuerUnavailable
 from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import LOOPBACK, is_allowed_address
+from toolfold.protocol.http import Response, error_response
 
 if TYPE_CHECKING:
     from joserfc.jwk import Key
@@ -147,6 +149,14 @@ class IssuerUnreachable(Exception):
     def __init__(self, retry_after_s: float) -> None:
         super().__init__()
         self.retry_after_s = retry_after_s
+
+
+def unavailable(retry_after_s: float) -> Response:
+    """Return the response to a request that needs the issuer while it cannot be reached."""
+    refusal = error_response(
+        503, "The issuer of access tokens cannot be reached.", ("retry-after", str(round(retry_after_s)))
+    )
+    return refusal._replace(log_fields={**refusal.log_fields, "error": IssuerUnavailable.code})
 
 
 class IssuerKeys:

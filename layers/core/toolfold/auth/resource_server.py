@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from toolfold.auth.cognito_shim import CognitoShim
-from toolfold.auth.issuer_keys import IssuerDocuments, IssuerKeys, IssuerUnreachable
-from toolfold.auth.responses import unavailable
+from toolfold.auth.issuer_keys import IssuerDocuments, IssuerKeys, IssuerUnreachable, unavailable
 from toolfold.auth.token_verifier import InvalidToken, TokenRules, TokenVerifier
 from toolfold.protocol.http import Headers, Principal, Request, Response
 from toolfold.protocol.public_documents import json_document
 
 if TYPE_CHECKING:
-    from toolfold.auth.cognito_shim import CognitoShim
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
 
@@ -137,16 +135,19 @@ def create_resource_server(settings: Settings, get_http_client: Callable[[], Htt
     """Return what checks the tokens of ``settings.oauth_issuer``. Nothing is read from it yet."""
     documents = IssuerDocuments(settings.oauth_issuer, get_http_client)
     keys = IssuerKeys(documents)
-    shim_client = (settings.oauth_cognito_client,) if settings.oauth_cognito_client else ()
+    shim_client = settings.oauth_cognito_client
     rules = TokenRules(
         settings.oauth_issuer,
         settings.oauth_audience or settings.public_url,
-        (*settings.oauth_client_ids, *shim_client),
+        (*settings.oauth_client_ids, *([shim_client] if shim_client else ())),
         settings.oauth_scope_prefix,
     )
     scopes = (*SCOPES, PREMIUM_SCOPE) if settings.oauth_premium_scope else SCOPES
     parts = urlsplit(settings.public_url)
-    origin = f"{parts.scheme}://{parts.netloc}"
+    origin, shim = f"{parts.scheme}://{parts.netloc}", None
+    if shim_client:
+        requested = ("openid", *(f"{settings.oauth_scope_prefix}{scope}" for scope in scopes))
+        shim = CognitoShim(origin, documents, shim_client, settings.oauth_redirect_uris, requested)
     return ResourceServer(
         settings.public_url,
         origin if shim_client else settings.oauth_issuer,
@@ -154,12 +155,5 @@ def create_resource_server(settings: Settings, get_http_client: Callable[[], Htt
         TokenVerifier(rules, keys),
         scopes=scopes,
         scope_prefix=settings.oauth_scope_prefix,
-        shim=_create_shim(settings, documents, origin, scopes) if shim_client else None,
-    )
-
-
-def _create_shim(settings: Settings, documents: IssuerDocuments, origin: str, scopes: Sequence[str]) -> CognitoShim:
-    named = (f"{settings.oauth_scope_prefix}{scope}" for scope in scopes)
-    return CognitoShim(
-        origin, documents, settings.oauth_cognito_client, settings.oauth_redirect_uris, ("openid", *named)
+        shim=shim,
     )

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from typing import Protocol
 
 from toolfold.errors import InsufficientScope, IssuerUnavailable
 from toolfold.explorer.page import LOG_FIELDS, ApiProblem, PageRequest, page_answer
@@ -33,13 +32,6 @@ _CODES = {401: _NO_ACCESS_TOKEN, 403: InsufficientScope.code, 503: IssuerUnavail
 """Status of a request without a valid access token → code. For these the page has a field for a token."""
 
 _HOW_TO_OPEN = "Open the URL with a token that `toolfold ui` has printed in its terminal; each start prints another."
-
-
-class Access(Protocol):
-    """Decides about each request of the page."""
-
-    def check(self, request: PageRequest) -> Response | None:
-        """Return the response to a request that is refused or redirected, or None where it is allowed."""
 
 
 class LocalAccess:
@@ -73,7 +65,7 @@ class LocalAccess:
         return code
 
     def check(self, request: PageRequest) -> Response | None:
-        """Return the response to a request that is refused or redirected; see :class:`Access`."""
+        """Return the response to a request that is refused or redirected, or None where it is allowed."""
         check_origin(request, self._public_host)
         if request.path == "" and TOKEN_PARAMETER in request.query:
             return self._exchange(request)
@@ -132,7 +124,7 @@ class DeployedAccess:
         self._authorization, self._public_host = authorization, public_host
 
     def check(self, request: PageRequest) -> Response | None:
-        """Return the response to a request that is refused; see :class:`Access`."""
+        """Return the response to a request that is refused, or None where it is allowed."""
         check_origin(request, self._public_host)
         if self._authorization is None or not request.path.startswith(API):
             return None

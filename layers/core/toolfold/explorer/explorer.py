@@ -15,7 +15,6 @@ from toolfold.local_defaults import with_local_defaults
 
 if TYPE_CHECKING:
     from toolfold.app import App
-    from toolfold.catalog.explanation import Explainer
     from toolfold.catalog.model import Catalog
     from toolfold.execution.approval import ApprovalDesk
     from toolfold.explorer.feed import CallFeed

@@ -19,7 +19,7 @@ from typing import Any
 
 from toolfold.app import App
 from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
-from toolfold.explorer.access import API, TOKEN_PARAMETER, Access, DeployedAccess, LocalAccess
+from toolfold.explorer.access import API, TOKEN_PARAMETER, DeployedAccess, LocalAccess
 from toolfold.explorer.explorer import Explorer
 from toolfold.explorer.page import (
     LOG_FIELDS,
@@ -53,7 +53,9 @@ class Router:
         files: The page itself.
     """
 
-    def __init__(self, explorer: Explorer, access: Access, files: StaticFiles | None = None) -> None:
+    def __init__(
+        self, explorer: Explorer, access: LocalAccess | DeployedAccess, files: StaticFiles | None = None
+    ) -> None:
         self._explorer, self._access = explorer, access
         self._files = files or StaticFiles()
 

@@ -131,7 +131,7 @@ def encoded(request: PageRequest, headers: Headers, etag: str, content: bytes, c
     is_compressed = compressed is not None and accepts_gzip(request.header("accept-encoding") or "")
     tag = f'"{etag}-gz"' if is_compressed else f'"{etag}"'
     headers = (*headers, ("etag", tag), ("vary", "accept-encoding"))
-    if has_etag(request.header("if-none-match") or "", tag):
+    if request.source.has_etag(tag):
         return Response(HTTPStatus.NOT_MODIFIED, headers, b"", LOG_FIELDS)
     if is_compressed:
         return Response(200, (*headers, ("content-encoding", "gzip")), compressed or b"", LOG_FIELDS)
@@ -145,9 +145,3 @@ def accepts_gzip(accept_encoding: str) -> bool:
         name, _, parameters = item.partition(";")
         weights[name.strip()] = parameters.strip().replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
     return weights.get("gzip", weights.get("*", False))
-
-
-def has_etag(if_none_match: str, etag: str) -> bool:
-    """Return whether ``If-None-Match`` has ``etag``, by the weak comparison (RFC 9110, section 13.1.2)."""
-    given = [item.strip().removeprefix("W/") for item in if_none_match.split(",")]
-    return etag in given or if_none_match.strip() == "*"

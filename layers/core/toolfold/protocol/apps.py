@@ -15,7 +15,6 @@ from toolfold.catalog.entries import RESERVED_NAMES
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.protocol import versions
 from toolfold.protocol.jsonrpc import JsonRpcError, JsonText, Message
-from toolfold.protocol.skills import CACHE_HINTS, RESOURCE_NOT_FOUND
 
 FILE = Path(__file__).parents[1] / "explorer/static/answer.html"
 """Without a build there is no such file, and clients see what others do."""
@@ -42,11 +41,11 @@ def read(*, stateless: bool) -> dict[str, Any]:
         JsonRpcError: it is not built.
     """
     if not FILE.is_file():
-        code = versions.INVALID_PARAMS if stateless else RESOURCE_NOT_FOUND
-        raise JsonRpcError(code, "The app is not built: `make ui` builds it.", {"uri": versions.APP_URI})
+        code, data = versions.RESOURCE_NOT_FOUND[stateless], {"uri": versions.APP_URI}
+        raise JsonRpcError(code, "The app is not built: `make ui` builds it.", data)
     text = FILE.read_text(encoding="utf-8")
     contents = {"uri": versions.APP_URI, "mimeType": versions.APP_TYPE, "text": text, "_meta": _UI}
-    return {"contents": [contents], **(CACHE_HINTS if stateless else {})}
+    return {"contents": [contents]}
 
 
 def add_to(message: Message, result: Mapping[str, Any]) -> Mapping[str, Any]:

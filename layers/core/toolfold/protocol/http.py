@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
 from toolfold.execution.credentials import RequestCredentials, read_credentials
+from toolfold.protocol.jsonrpc import Message
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -24,6 +25,8 @@ CATALOG_PATH, CARD_PATH = f"{WELL_KNOWN}ai-catalog.json", "/mcp/server-card"
 
 REGISTER_PATH = "/register"
 """Where clients register (RFC 7591): the path that clients of 2025-03-26 use without metadata."""
+
+HEALTH_PATH = "/health"
 
 ENDPOINT = "mcp"
 """The part of a path after which the name of a profile comes."""
@@ -95,12 +98,33 @@ class Request(NamedTuple):
                 return value.strip()
         return None
 
+    def has_etag(self, etag: str) -> bool:
+        """Return whether ``If-None-Match`` has ``etag``, by the weak comparison (RFC 9110, section 13.1.2)."""
+        given = [item.strip().removeprefix("W/") for item in (self.header("if-none-match") or "").split(",")]
+        return etag in given or given == ["*"]
+
     def credentials(self) -> RequestCredentials:
         """Return the keys that the request carries, and who sends them by which profile."""
         found = read_credentials(
             self.headers, self.query_api_key, self.used_by_gateway, self.scopes, self.caller, self.source_address
         )
         return found._replace(profile=self.profile) if self.profile else found
+
+
+class Exchange(NamedTuple):
+    """A request of a client.
+
+    Attributes:
+        request: the HTTP request; one without headers for a message that came in another way.
+        message: what it says.
+        stateless: whether it is of a stateless version.
+        log_fields: what the log says of it; methods add to it.
+    """
+
+    request: Request
+    message: Message
+    stateless: bool
+    log_fields: dict[str, str | int | float]
 
 
 class Response(NamedTuple):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import ApprovalRequired, CatalogUnavailable, InsufficientScope, ProfileNotFound
 from toolfold.meta_tools import dispatcher
 from toolfold.protocol import http, jsonrpc, versions
+from toolfold.protocol.http import Exchange
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
 from toolfold.version import __version__
 
@@ -22,12 +23,9 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.result import Result
     from toolfold.settings import Settings
 
-    _Method = Callable[["Server", http.Request, Message, dict[str, str | int | float]], dict[str, Any]]
+    _Method = Callable[["Server", Exchange], dict[str, Any]]
 
 SERVER_INFO = {"name": "toolfold", "title": "toolfold", "version": __version__}
-
-LIST_TTL_MS = 3_600_000
-"""How long a client may cache ``tools/list``: the tools change with a release or a catalog, not with a request."""
 
 _CAPABILITIES: Mapping[str, Any] = {"tools": {}}
 _SKILL_CAPABILITIES: Mapping[str, Any] = {
@@ -37,7 +35,6 @@ _SKILL_CAPABILITIES: Mapping[str, Any] = {
 }
 """For a catalog with skills."""
 
-_CACHE_HINTS: Mapping[str, Any] = {"ttlMs": LIST_TTL_MS, "cacheScope": "public"}
 _EMPTY_LISTS: Mapping[str, str] = {
     "prompts/list": "prompts",
     "resources/list": "resources",
@@ -156,26 +153,20 @@ class Server:
         if message.id is None:
             return b""
         started = time.perf_counter()
-        fields: dict[str, str | int | float] = {"rpc": _loggable_method(message)}
-        answer = self._answer(message.id, message, fields)
-        if self._on_message is not None:
-            self._on_message({**fields, "ms": round((time.perf_counter() - started) * 1000, 2)})
-        return answer
-
-    def _answer(self, id_: jsonrpc.Id, message: Message, log_fields: dict[str, str | int | float]) -> bytes:
         stateless = versions.META_VERSION in _meta(message) and message.method != "initialize"
         if message.method == "initialize":  # all that comes without HTTP is of one client
             self._without_http = self._without_http._replace(shows_apps=_declares_apps(message))
+        exchange = Exchange(self._without_http, message, stateless, {"rpc": _loggable_method(message)})
         try:
             if stateless:
                 _check_meta_is_complete(_meta(message))
                 _check_version_is_served(_meta(message))
-            return jsonrpc.encode_result(id_, self._result(self._without_http, message, stateless, log_fields))
+            answer = jsonrpc.encode_result(message.id, self._result(exchange))
         except (JsonRpcError, ProfileNotFound, CatalogUnavailable) as found:
-            problem = _as_jsonrpc(found)
-            problem.id = id_
-            log_fields["rejected"] = str(problem.code)
-            return jsonrpc.encode_error(problem)
+            answer = jsonrpc.encode_error(_rejection(found, exchange))
+        if self._on_message is not None:
+            self._on_message({**exchange.log_fields, "ms": round((time.perf_counter() - started) * 1000, 2)})
+        return answer
 
     def _handle_body(self, request: http.Request, stateless: bool) -> http.Response:
         if request.path and (profile := http.profile_of(request.path)) != "":
@@ -207,46 +198,46 @@ class Server:
             if message is None or message.id is None:
                 return _accept(request, message)
         except JsonRpcError as error:
-            return _error_response(error, 400, {})
-        log_fields: dict[str, str | int | float] = {"rpc": _loggable_method(message)}
-        stateless = stateless or versions.META_VERSION in _meta(message)
+            return http.json_response(400, jsonrpc.encode_error(error), {"rejected": str(error.code)})
         if request.header(http.SESSION) == http.SESSION_WITH_APPS:
             request = request._replace(shows_apps=True)
+        stateless = stateless or versions.META_VERSION in _meta(message)
+        exchange = Exchange(request, message, stateless, {"rpc": _loggable_method(message)})
         begun = message.method == "initialize" and _declares_apps(message)
         headers = ((http.SESSION, http.SESSION_WITH_APPS),) if begun else ()
         try:
-            _check_headers(request, message, stateless)
-            result = self._result(request, message, stateless, log_fields)
+            _check_headers(exchange)
+            body = jsonrpc.encode_result(message.id, self._result(exchange))
         except (JsonRpcError, ProfileNotFound, CatalogUnavailable) as found:
-            problem = _as_jsonrpc(found)
-            problem.id = message.id
+            problem = _rejection(found, exchange)
             status = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
-            return _error_response(problem, status.get(problem.code, 200), log_fields)
-        return http.json_response(200, jsonrpc.encode_result(message.id, result), log_fields, headers)
+            return http.json_response(status.get(problem.code, 200), jsonrpc.encode_error(problem), exchange.log_fields)
+        return http.json_response(200, body, exchange.log_fields, headers)
 
-    def _result(
-        self, request: http.Request, message: Message, stateless: bool, log_fields: dict[str, str | int | float]
-    ) -> Mapping[str, Any]:
+    def _result(self, exchange: Exchange) -> Mapping[str, Any]:
         result: Mapping[str, Any]
-        method = _METHODS[stateless].get(message.method)
+        request, message = exchange.request, exchange.message
+        method = _METHODS[exchange.stateless].get(message.method)
         if message.method == "resources/read" and message.params.get("uri") == versions.APP_URI:
             from toolfold.protocol import apps  # for clients that show it
 
-            result = apps.read(stateless=stateless)
+            result = apps.read(stateless=exchange.stateless)
         elif message.method in _SKILL_METHODS and (tools := self._called(request)).has_skills():
             from toolfold.protocol import skills  # for a catalog with skills only
 
-            result = skills.answer(tools, request, message, log_fields, stateless=stateless)
+            result = skills.answer(tools, exchange)
         elif method is None:
             raise JsonRpcError(versions.METHOD_NOT_FOUND, f"Unknown method {message.method[:64]!r}.")
         else:
-            result = method(self, request, message, log_fields)
-        if _declares_apps(message) or (request.shows_apps and not stateless):
+            result = method(self, exchange)
+        if exchange.stateless and message.method in versions.CACHEABLE:
+            result = {**result, **versions.CACHE_HINTS}
+        if _declares_apps(message) or (request.shows_apps and not exchange.stateless):
             from toolfold.protocol import apps  # for clients that show it
 
             result = apps.add_to(message, result)
-        if stateless:
-            if log_fields.get("error") == ApprovalRequired.code:
+        if exchange.stateless:
+            if exchange.log_fields.get("error") == ApprovalRequired.code:
                 from toolfold.protocol import input_required  # few calls need it
 
                 result = input_required.from_result(message, result)
@@ -254,11 +245,9 @@ class Server:
             return {"resultType": "complete", **result, "_meta": {versions.META_SERVER: info}}
         return result
 
-    def _initialize(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
-    ) -> dict[str, Any]:
-        requested = message.params.get("protocolVersion")
-        tools = self.tools_of(request.profile)
+    def _initialize(self, exchange: Exchange) -> dict[str, Any]:
+        requested = exchange.message.params.get("protocolVersion")
+        tools = self.tools_of(exchange.request.profile)
         return {
             "protocolVersion": requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION,
             "capabilities": self._capabilities(tools),
@@ -274,87 +263,57 @@ class Server:
         """Return the meta-tools of a call, which need no look-up for the path without a profile."""
         return self.tools_of(request.profile) if request.profile else self.tools
 
-    def _ping(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
-    ) -> dict[str, Any]:
-        return {}
-
-    def _discover(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
-    ) -> dict[str, Any]:
-        tools = self.tools_of(request.profile)
+    def _discover(self, exchange: Exchange) -> dict[str, Any]:
+        tools = self.tools_of(exchange.request.profile)
         capabilities = self._capabilities(tools)
         extensions = {**capabilities.get("extensions", {}), versions.TASKS: {}}
         return {
             "supportedVersions": list(versions.STATELESS),
             "capabilities": {**capabilities, "extensions": extensions},
             "instructions": tools.instructions(),
-            **_CACHE_HINTS,
         }
 
-    def _list_tools(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
-    ) -> dict[str, Any]:
+    def _list_tools(self, exchange: Exchange) -> dict[str, Any]:
         try:
-            page = self.tools_of(request.profile).list_page(message.params.get("cursor"))
+            page = self.tools_of(exchange.request.profile).list_page(exchange.message.params.get("cursor"))
         except dispatcher.UnknownCursor as error:
             raise JsonRpcError(versions.INVALID_PARAMS, str(error)) from None
         more = {} if page.next_cursor is None else {"nextCursor": page.next_cursor}
         return {"tools": jsonrpc.JsonText(page.tools), **more}
 
-    def _list_tools_cacheable(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
-    ) -> dict[str, Any]:
-        return {**self._list_tools(request, message, log_fields), **_CACHE_HINTS}
-
-    def _list_nothing(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
-    ) -> dict[str, Any]:
+    def _list_nothing(self, exchange: Exchange) -> dict[str, Any]:
         """Return an empty list of what the server does not offer. Some clients ask although nothing is declared."""
-        if message.params.get("cursor") is not None:
+        if exchange.message.params.get("cursor") is not None:
             raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: the list has a single page.")
-        return {_EMPTY_LISTS[message.method]: []}
+        return {_EMPTY_LISTS[exchange.message.method]: []}
 
-    def _list_nothing_cacheable(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
-    ) -> dict[str, Any]:
-        return {**self._list_nothing(request, message, log_fields), **_CACHE_HINTS}
-
-    def _call_tool(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
-    ) -> dict[str, Any]:
-        name, arguments = message.params.get("name"), message.params.get("arguments")
+    def _call_tool(self, exchange: Exchange) -> dict[str, Any]:
+        params = exchange.message.params
+        name, arguments = params.get("name"), params.get("arguments")
         if not isinstance(name, str):
             raise JsonRpcError(
                 versions.INVALID_PARAMS, f"name must be the name of a tool: {', '.join(dispatcher.NAMES)}."
             )
         if arguments is not None and not isinstance(arguments, dict):
             raise JsonRpcError(versions.INVALID_PARAMS, "arguments must be an object.")
-        result = self._perform(request, message, name, arguments or {}, log_fields)
-        if result.answered is not None and versions.META_VERSION in _meta(message):
+        result = self._perform(exchange, name, arguments or {})
+        if result.answered is not None and exchange.stateless and versions.declared(params, versions.TASKS) is not None:
             from toolfold.protocol import tasks  # few calls need it
 
             store = self.tools.executor.resources.task_store
-            has_tasks = versions.declared(message.params, versions.TASKS) is not None
-            if has_tasks and (task := tasks.create(store, request, name, arguments or {}, result)):
+            if task := tasks.create(store, exchange.request, name, arguments or {}, result):
                 return task
-        return _shown(result, log_fields)
+        return _shown(result, exchange.log_fields)
 
     def _perform(
-        self,
-        request: http.Request,
-        message: Message,
-        name: str,
-        arguments: Mapping[str, Any],
-        log_fields: dict[str, str | int | float],
-        *,
-        is_repeated: bool = False,
+        self, exchange: Exchange, name: str, arguments: Mapping[str, Any], *, is_repeated: bool = False
     ) -> Result:
         """Return the result of one call. One that is repeated only reads, also with a newer catalog.
 
         Raises:
             JsonRpcError: there is no tool of this name.
         """
+        request, message, log_fields = exchange.request, exchange.message, exchange.log_fields
         # Names that stand for several tools are no names of the catalog.
         tools = self._called(request)
         call = tools.resolve(name, arguments)
@@ -380,32 +339,28 @@ class Server:
                 log_fields["trace_id"] = trace_id
             return tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
 
-    def _task(
-        self, request: http.Request, message: Message, log_fields: dict[str, str | int | float]
-    ) -> dict[str, Any]:
+    def _task(self, exchange: Exchange) -> dict[str, Any]:
         from toolfold.protocol import tasks  # few clients need it
 
         def perform(name: str, arguments: Mapping[str, Any]) -> Result:
-            return self._perform(request, message, name, arguments, log_fields, is_repeated=True)
+            return self._perform(exchange, name, arguments, is_repeated=True)
 
-        task, result = tasks.answer(self.tools.executor.resources.task_store, request, message, perform)
-        shown = {} if result is None else {"result": {"resultType": "complete", **_shown(result, log_fields)}}
+        store = self.tools.executor.resources.task_store
+        task, result = tasks.answer(store, exchange.request, exchange.message, perform)
+        shown = {} if result is None else {"result": {"resultType": "complete", **_shown(result, exchange.log_fields)}}
         return {**task, **shown}
 
 
+_SHARED: Mapping[str, _Method] = {
+    "tools/list": Server._list_tools,
+    "tools/call": Server._call_tool,
+    **dict.fromkeys(_EMPTY_LISTS, Server._list_nothing),
+}
 _METHODS: Mapping[bool, Mapping[str, _Method]] = {
-    False: {
-        "initialize": Server._initialize,
-        "ping": Server._ping,
-        "tools/list": Server._list_tools,
-        "tools/call": Server._call_tool,
-        **dict.fromkeys(_EMPTY_LISTS, Server._list_nothing),
-    },
+    False: {"initialize": Server._initialize, "ping": lambda server, exchange: {}, **_SHARED},
     True: {
         "server/discover": Server._discover,
-        "tools/list": Server._list_tools_cacheable,
-        "tools/call": Server._call_tool,
-        **dict.fromkeys(_EMPTY_LISTS, Server._list_nothing_cacheable),
+        **_SHARED,
         **dict.fromkeys(versions.TASK_METHODS, Server._task),
     },
 }
@@ -437,16 +392,15 @@ def is_plain(catalog: Catalog, settings: Settings) -> bool:
     return modes <= {"", "progressive"} and "default" not in catalog.profile_names
 
 
-def _as_jsonrpc(error: JsonRpcError | ProfileNotFound | CatalogUnavailable) -> JsonRpcError:
-    """Return the error of a message, also where its profile cannot be found."""
-    if isinstance(error, JsonRpcError):
-        return error
-    code = versions.INVALID_PARAMS if isinstance(error, ProfileNotFound) else versions.INTERNAL_ERROR
-    return JsonRpcError(code, f"{error.message} {error.suggestion}")
-
-
-def _error_response(error: JsonRpcError, status: int, log_fields: http.LogFields) -> http.Response:
-    return http.json_response(status, jsonrpc.encode_error(error), {**log_fields, "rejected": str(error.code)})
+def _rejection(found: JsonRpcError | ProfileNotFound | CatalogUnavailable, exchange: Exchange) -> JsonRpcError:
+    """Return the error of a message, also where its profile cannot be found, and note it for the log."""
+    error = found
+    if not isinstance(error, JsonRpcError):
+        code = versions.INVALID_PARAMS if isinstance(error, ProfileNotFound) else versions.INTERNAL_ERROR
+        error = JsonRpcError(code, f"{error.message} {error.suggestion}")
+    error.id = exchange.message.id
+    exchange.log_fields["rejected"] = str(error.code)
+    return error
 
 
 def _accept(request: http.Request, message: Message | None) -> http.Response:
@@ -492,14 +446,15 @@ def _trace_of(request: http.Request, message: Message) -> tuple[Any, Any]:
     return get("traceparent"), get("tracestate")
 
 
-def _check_headers(request: http.Request, message: Message, stateless: bool) -> None:
+def _check_headers(exchange: Exchange) -> None:
     """Check version and routing headers against the body, in the order of the specification.
 
     Raises:
         JsonRpcError: with the code of the first check that fails.
     """
+    request, message = exchange.request, exchange.message
     version = request.header("mcp-protocol-version")
-    if not stateless:
+    if not exchange.stateless:
         # initialize negotiates the version; a header sent with it is a guess.
         if version is not None and version not in versions.HANDSHAKE and message.method != "initialize":
             raise _unsupported_version(version)

@@ -60,8 +60,7 @@ def json_document(request: Request, document: object, media_type: str = "applica
         ("access-control-allow-origin", "*"),
         ("access-control-expose-headers", "ETag"),
     )
-    known = [one.strip().removeprefix("W/") for one in (request.header("if-none-match") or "").split(",")]
-    is_known = tag in known or known == ["*"]
+    is_known = request.has_etag(tag)
     sends_body = request.method == "GET" and not is_known
     return Response(304 if is_known else 200, headers, body if sends_body else b"", {"rpc": "metadata"})
 

@@ -23,16 +23,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.skills import Skill, SkillFile
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.meta_tools.dispatcher import MetaTools
-    from toolfold.protocol.http import Request
-    from toolfold.protocol.jsonrpc import Message
-
-__all__ = ["answer"]
-
-CACHE_HINTS: Mapping[str, Any] = {"ttlMs": 3_600_000, "cacheScope": "public"}
-"""How long a client may cache a result, as for ``tools/list``. ``resources/directory/read`` has no such hints."""
-
-RESOURCE_NOT_FOUND = -32002
-"""The error of ``resources/read`` in the handshake versions; 2026-07-28 has -32602 (SEP-2164)."""
+    from toolfold.protocol.http import Exchange
 
 FOLDER_TYPE = "inode/directory"
 
@@ -40,52 +31,36 @@ PAGE_FILES = 1000
 """Files of the skills on one page of a list: about 200 kB of JSON. A page has at least one skill."""
 
 
-def answer(
-    tools: MetaTools, request: Request, message: Message, log_fields: dict[str, str | int | float], *, stateless: bool
-) -> dict[str, Any]:
-    """Return the result of one of the methods about skills.
-
-    Args:
-        tools: the meta-tools, whose catalog has skills.
-        request: the HTTP request; one without headers for a message that came in another way.
-        message: the request.
-        log_fields: what the log says of it.
-        stateless: whether it is of a stateless version.
+def answer(tools: MetaTools, exchange: Exchange) -> dict[str, Any]:
+    """Return the result of one of the methods about skills, by meta-tools whose catalog has some.
 
     Raises:
         JsonRpcError: the parameters are wrong, or the file may not be read.
         InsufficientScope: the access token of the caller does not allow this.
     """
-    credentials = request.credentials()
+    credentials, message = exchange.request.credentials(), exchange.message
     credentials.require_scopes("tools:read")
     catalog, params = tools.catalog(), message.params
-    if message.method == "resources/read":
-        not_found = versions.INVALID_PARAMS if stateless else RESOURCE_NOT_FOUND
-        skill, file = _find(catalog, params, not_found)
-        _check_call(tools, skill, file, credentials, request, log_fields)
-        contents = {"uri": params["uri"], "mimeType": file.media_type, **_content(catalog, file)}
-        result: dict[str, Any] = {"contents": [contents]}
-    else:
-        result = _LISTS[message.method](catalog, params)
-    return {**result, **CACHE_HINTS} if stateless and message.method != "resources/directory/read" else result
+    if message.method != "resources/read":
+        return _LISTS[message.method](catalog, params)
+    uri = _uri(params)
+    skill, path = skills.find_file(catalog, uri) or (None, "")
+    file = None if skill is None else skill.files.get(path)
+    if skill is None or file is None:
+        problem = f"There is no resource {uri[:200]}; resources/list has the URIs."
+        raise JsonRpcError(versions.RESOURCE_NOT_FOUND[exchange.stateless], problem, {"uri": uri[:2000]})
+    _check_call(tools, skill, file, credentials, exchange)
+    return {"contents": [{"uri": uri, "mimeType": file.media_type, **_content(catalog, file)}]}
 
 
-def list_skills(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of ``skills/list``.
-
-    Raises:
-        JsonRpcError: the cursor is not one of this server.
-    """
+def _list_skills(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of ``skills/list``."""
     page, following = _page(catalog, params)
     return {"skills": [_entry(skill) for skill in page], **following}
 
 
-def get_skill(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of ``skills/get``.
-
-    Raises:
-        JsonRpcError: there is no skill at the URI.
-    """
+def _get_skill(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of ``skills/get``."""
     uri = _uri(params)
     skill = skills.skill_at(catalog, uri)
     if skill is None:
@@ -93,22 +68,14 @@ def get_skill(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
     return {"skill": _entry(skill)}
 
 
-def list_resources(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of ``resources/list``: every file of every skill.
-
-    Raises:
-        JsonRpcError: the cursor is not one of this server.
-    """
+def _list_resources(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of ``resources/list``: every file of every skill."""
     page, following = _page(catalog, params)
     return {"resources": [_resource(skill, file) for skill in page for file in skill.files.values()], **following}
 
 
-def read_directory(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of ``resources/directory/read``: the files and folders directly in a folder of a skill.
-
-    Raises:
-        JsonRpcError: the URI is not that of a folder.
-    """
+def _read_directory(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of ``resources/directory/read``: the files and folders directly in a folder of a skill."""
     uri = _uri(params)
     if params.get("cursor") is not None:
         raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: a folder has a single page.")
@@ -128,28 +95,8 @@ def read_directory(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def _find(catalog: Catalog, params: Mapping[str, Any], not_found: int) -> tuple[Skill, SkillFile]:
-    """Return the skill and the file that a ``resources/read`` names.
-
-    Raises:
-        JsonRpcError: no skill has such a file.
-    """
-    uri = _uri(params)
-    skill, path = skills.find_file(catalog, uri) or (None, "")
-    file = None if skill is None else skill.files.get(path)
-    if skill is None or file is None:
-        message = f"There is no resource {uri[:200]}; resources/list has the URIs."
-        raise JsonRpcError(not_found, message, {"uri": uri[:2000]})
-    return skill, file
-
-
 def _check_call(
-    tools: MetaTools,
-    skill: Skill,
-    file: SkillFile,
-    credentials: RequestCredentials,
-    request: Request,
-    log_fields: dict[str, str | int | float],
+    tools: MetaTools, skill: Skill, file: SkillFile, credentials: RequestCredentials, exchange: Exchange
 ) -> None:
     """Call the skill for the file, to apply what applies to calls: scopes, limits, approval, logs.
 
@@ -159,11 +106,11 @@ def _check_call(
     """
     arguments = {} if file.path == skills.SKILL_FILE else {"file": file.path}
     call = {"tool_name": skill.tool, "arguments": arguments}
-    done = tools.call("TOOL_CALL", call, credentials, request.deadline, whole=True)
-    log_fields["inner_tool"] = skill.tool
+    done = tools.call("TOOL_CALL", call, credentials, exchange.request.deadline, whole=True)
+    exchange.log_fields["inner_tool"] = skill.tool
     if done.is_error:
         error = done.structured["error"]
-        log_fields["error"] = error["code"]
+        exchange.log_fields["error"] = error["code"]
         data = {key: error[key] for key in ("code", "message", "suggestion")}
         raise JsonRpcError(versions.INTERNAL_ERROR, f"{error['code']}: {error['message']}", data)
 
@@ -237,9 +184,9 @@ def _decode(cursor: Any) -> str:
 
 
 _LISTS: Mapping[str, Callable[[Catalog, Mapping[str, Any]], dict[str, Any]]] = {
-    "skills/list": list_skills,
-    "skills/get": get_skill,
-    "resources/list": list_resources,
-    "resources/directory/read": read_directory,
+    "skills/list": _list_skills,
+    "skills/get": _get_skill,
+    "resources/list": _list_resources,
+    "resources/directory/read": _read_directory,
 }
 """Method → what returns its result from the catalog alone."""

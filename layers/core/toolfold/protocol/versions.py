@@ -24,6 +24,9 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+RESOURCE_NOT_FOUND = {False: -32002, True: INVALID_PARAMS}
+"""Whether the version is stateless → the error of ``resources/read`` (SEP-2164)."""
+
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
@@ -56,6 +59,15 @@ NAME_PARAMETER = {
     **dict.fromkeys(TASK_METHODS, "taskId"),
 }
 """Method → the parameter that its ``Mcp-Name`` header repeats."""
+
+CACHE_HINTS = {"ttlMs": 3_600_000, "cacheScope": "public"}
+"""How long a client may cache a result: lists change with a release or a catalog, not with a request."""
+
+CACHEABLE = frozenset(
+    {"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read",
+     "skills/list", "skills/get"}
+)  # fmt: skip
+"""Stateless methods whose results have these hints."""
 
 ROUTING_HEADERS = ("mcp-protocol-version", "mcp-method", "mcp-name")
 

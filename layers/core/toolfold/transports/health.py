@@ -12,16 +12,12 @@ from typing import TYPE_CHECKING
 
 from toolfold.catalog.store import FileStore, bundled_path, open_regular_file
 from toolfold.errors import CatalogUnavailable
-from toolfold.protocol.http import LogFields, Response, error_response, json_response
+from toolfold.protocol.http import HEALTH_PATH, LogFields, Response, error_response, json_response
 from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.catalog.model import Catalog
-
-__all__ = ["HEALTH_PATH", "RPC", "Health"]
-
-HEALTH_PATH = "/health"
 
 RPC = "health"
 """What the log of a request has as its method."""

@@ -20,16 +20,15 @@ from __future__ import annotations
 
 import binascii
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from toolfold.execution.credentials import AUTHORIZATION, QUERY, X_API_KEY
-from toolfold.protocol.http import ENDPOINT, Headers, Request, Response, error_response
+from toolfold.protocol.http import ENDPOINT, HEALTH_PATH, Headers, Request, Response, error_response
 
 if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.explorer.router import Router
-    from toolfold.protocol.http import LogFields
     from toolfold.telemetry import Telemetry
     from toolfold.transports.health import Health
 
@@ -193,15 +192,7 @@ def _used_by_gateway(event: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(used)
 
 
-_HEALTH_PATH = "/health"
 _OK = 200
-
-
-class OnRequest(Protocol):
-    """Is called for each request that was answered."""
-
-    def __call__(self, fields: LogFields, catalog_age_s: float | None, *, is_probe: bool) -> None:
-        """Log a request; see :meth:`toolfold.telemetry.Telemetry.record_request`."""
 
 
 class LambdaHandler:
@@ -210,7 +201,7 @@ class LambdaHandler:
     Args:
         app: The objects of this process.
         telemetry: Its logger.
-        on_request: Logs each request; None: ``telemetry`` does, as a line of its own.
+        on_request: Logs each request, as ``Telemetry.record_request``; None: ``telemetry`` does, as a line of its own.
         page: Answers requests of the web explorer; None: as the settings say, made by the first of them.
     """
 
@@ -218,7 +209,7 @@ class LambdaHandler:
         self,
         app: App,
         telemetry: Telemetry,
-        on_request: OnRequest | None = None,
+        on_request: Callable[..., None] | None = None,
         page: Router | None = None,
     ) -> None:
         self.app, self.server = app, app.server
@@ -273,7 +264,9 @@ class LambdaHandler:
             if through is None:
                 return error_response(403, "Requests must come through the firewall of this server: use its URL.")
             request = through
-        if settings.access == "iam" and not (request.caller or _needs_no_signature(request)):
+        # API Gateway passes these on without a signature, where callers are principals of AWS.
+        is_unsigned = request.method == "OPTIONS" or _is_for_health(request)
+        if settings.access == "iam" and not (request.caller or is_unsigned):
             return error_response(
                 403,
                 "Requests must be signed with AWS credentials (SigV4, service execute-api). MCP clients connect "
@@ -300,11 +293,6 @@ class LambdaHandler:
         return self._health.respond(method)
 
 
-def _needs_no_signature(request: Request) -> bool:
-    """Return whether API Gateway passes a request without a signature on, where callers are principals of AWS."""
-    return request.method == "OPTIONS" or _is_for_health(request)
-
-
 def _sent_by_firewall(request: Request, hashes: tuple[str, ...]) -> Request | None:
     """Return the request with the address of its client, or None if it did not pass the firewall.
 
@@ -322,5 +310,5 @@ def _sent_by_firewall(request: Request, hashes: tuple[str, ...]) -> Request | No
 
 def _is_for_health(request: Request) -> bool:
     """Return whether a request is one for the state. A profile may be called ``health``, and is called with POST."""
-    is_named = request.path.rstrip("/").endswith(_HEALTH_PATH)
+    is_named = request.path.rstrip("/").endswith(HEALTH_PATH)
     return is_named and (request.method in ("GET", "HEAD") or f"/{ENDPOINT}/" not in request.path)

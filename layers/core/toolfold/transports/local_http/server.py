@@ -32,6 +32,7 @@ from uvicorn.server import Server
 from toolfold.app import build_app
 from toolfold.protocol.http import (
     CATALOG_PATH,
+    HEALTH_PATH,
     LOOPBACK_HOSTS,
     REGISTER_PATH,
     WELL_KNOWN,
@@ -44,7 +45,6 @@ from toolfold.protocol.http import (
 from toolfold.settings import Settings
 from toolfold.telemetry import CurrentStdout, configure
 from toolfold.text_safety import escape_terminal
-from toolfold.transports.health import HEALTH_PATH
 from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.local_http.asgi import AsgiApp
 from toolfold.transports.local_http.connection import ConnectionLimits, allowed_connections
