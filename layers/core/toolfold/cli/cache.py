@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import sys
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from toolfold.cache.factory import check_cache_file
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.cli.application import Options
+from toolfold.cli.output import print_json
 from toolfold.cli.prompts import confirm
 from toolfold.errors import ToolfoldError
 from toolfold.local_defaults import with_local_defaults
@@ -49,7 +49,7 @@ def info(options: Options) -> int:
     """Print where answers are kept, how many, how large and how old."""
     places = _places(_local_settings())
     if options.json:
-        print(json.dumps([place._asdict() for place in places], ensure_ascii=False, indent=2))
+        print_json([place._asdict() for place in places], indent=2)
     else:
         for place in places:
             print(_line(place))

@@ -20,6 +20,7 @@ import platformdirs
 
 from toolfold.cli.application import Options
 from toolfold.cli.files import replace_file
+from toolfold.cli.output import print_json
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import VARIABLES, Settings
@@ -46,7 +47,7 @@ def run(options: Options) -> int:
     """Print the settings; return 1 if one cannot be used."""
     rows = [row for row in list_settings(os.environ, options.from_file) if not options.set or row.origin != "default"]
     if options.json:
-        print(json.dumps([row._asdict() for row in rows], ensure_ascii=False, indent=2))
+        print_json([row._asdict() for row in rows], indent=2)
     else:
         if not rows:
             print("Nothing is set; all settings have their defaults.", file=sys.stderr)
