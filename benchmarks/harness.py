@@ -73,16 +73,6 @@ def run_program(code: str, *arguments: str, env: Mapping[str, str] | None = None
     return subprocess.run(command, env=env or environment(), check=True, capture_output=True, text=True).stdout
 
 
-def import_ms(modules: str, before: str = "", clock: str = "perf_counter", runs: int = 5) -> float:
-    """Return the least milliseconds in which processes import ``modules``, after importing those ``before``.
-
-    The first process reads the files from the disk; the best one is what a quiet machine would need.
-    """
-    prepared = f"import time{before and ', '}{before}; start = time.{clock}()"
-    code = f"{prepared}; import {modules}; print(time.{clock}() - start)"
-    return 1000 * min(float(run_program(code)) for _ in range(runs))
-
-
 def in_process(function: str, *arguments: Any, **variables: str) -> Any:
     """Return what ``MODULE:FUNCTION`` returns in a process of its own, with further environment variables."""
     return result(start(function, *arguments, **variables))

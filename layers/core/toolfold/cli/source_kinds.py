@@ -198,7 +198,7 @@ def _mcp(options: Options, questions: Questions) -> Draft:
         variables = [("TOOLFOLD_ALLOWED_COMMANDS", " ".join(options.command))]
     own["trust_annotations"] = options.trust_annotations
     settings = _settings(options, "mcp", own)
-    return Draft(options.id, "mcp", settings, variables=[*variables, *_key_variables(options)], is_refreshed=True)
+    return Draft(options.id, settings, variables=[*variables, *_key_variables(options)], is_refreshed=True)
 
 
 def _server_url_problem(url: str) -> str:
@@ -222,7 +222,7 @@ def _openapi(options: Options, questions: Questions) -> Draft:
         questions.text(document, "", "DOCUMENT", check=url_problem)
         settings = _settings(options, "openapi", {"url": document, **own})
         variables = [*host_variables(document, options.base_url or ""), *_key_variables(options)]
-        return Draft(options.id, "openapi", settings, variables=variables, is_refreshed=True)
+        return Draft(options.id, settings, variables=variables, is_refreshed=True)
     path = Path(document).expanduser()
     try:
         content = path.read_bytes()
@@ -231,7 +231,7 @@ def _openapi(options: Options, questions: Questions) -> Draft:
     name = "openapi.json" if content.lstrip()[:1] == b"{" else "openapi.yaml"
     settings = _settings(options, "openapi", {"document": name, **own})
     variables = [*host_variables(options.base_url or ""), *_key_variables(options)]
-    return Draft(options.id, "openapi", settings, {name: content}, variables=variables)
+    return Draft(options.id, settings, {name: content}, variables=variables)
 
 
 def _sql(options: Options, questions: Questions) -> Draft:
@@ -251,7 +251,7 @@ def _sql(options: Options, questions: Questions) -> Draft:
         # What is printed may be in a log.
         connection = given if parts.password is None else parts._replace(netloc=place).geturl()
     settings = _settings(options, "sql", {"dialect": dialect})
-    return Draft(options.id, "sql", settings, variables=[(own_variable(options.id), connection)], is_refreshed=True)
+    return Draft(options.id, settings, variables=[(own_variable(options.id), connection)], is_refreshed=True)
 
 
 def _dialect(database: str) -> str:
@@ -283,7 +283,7 @@ def _skills(options: Options, questions: Questions) -> Draft:
             for origin in copied_from
         ],
     }
-    return Draft(options.id, "skills", _settings(options, "skills", own), skills=origins)
+    return Draft(options.id, _settings(options, "skills", own), skills=origins)
 
 
 def _folder_problem(folder: str) -> str:
@@ -308,7 +308,7 @@ def _http(options: Options, questions: Questions) -> Draft:
         options.query_key = dropped[0]
     settings = _settings(options, "http_api", {"base_url": base_url, "tools": [tool]})
     variables = [("TOOLFOLD_ALLOWED_HOSTS", host_of(base_url)), *_key_variables(options)]
-    return Draft(options.id, "http_api", settings, variables=variables)
+    return Draft(options.id, settings, variables=variables)
 
 
 KINDS: Mapping[str, Callable[[Options, Questions], Draft]] = {

@@ -32,7 +32,6 @@ class Draft:
 
     Attributes:
         id: its id.
-        kind: its kind.
         settings: the content of source.yaml.
         files: further files: name → content.
         skills: folders of skills to copy: name → where from.
@@ -41,7 +40,6 @@ class Draft:
     """
 
     id: str
-    kind: str
     settings: Mapping[str, Any]
     files: Mapping[str, bytes] = field(default_factory=dict)
     skills: Mapping[str, Path] = field(default_factory=dict)
