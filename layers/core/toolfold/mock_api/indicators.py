@@ -1,4 +1,4 @@
-"""Technical indicators of the synthetic bars: the best known are computed, all others are cycles in a plausible range.
+"""Technical indicators of the synthetic bars: the best known are computed, and those near the price follow it.
 
 A line is a list as long as the bars, oldest first, with None where an indicator has too few points.
 """
@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from toolfold.mock_api.instruments import Seeded
 from toolfold.mock_api.prices import Bar
 
 Line = Sequence[float | None]
@@ -86,8 +85,12 @@ def _atr(bars: Sequence[Bar], series: Sequence[float], numbers: Numbers) -> Sequ
     return (ema(ranges, period, 1 / period),)
 
 
+def _near_price(bars: Sequence[Bar], series: Sequence[float], numbers: Numbers) -> Sequence[Line]:
+    return [ema(series, int(numbers.get("time_period", period))) for period in (10, 20)]
+
+
 Formula = Callable[[Sequence[Bar], Sequence[float], Numbers], Sequence[Line]]
-"""Bars, the prices that ``series_type`` names, and the numeric parameters → a line for each column in JSON."""
+"""Bars, the prices that ``series_type`` names, and the numeric parameters → a line for each column in JSON, or more."""
 
 FORMULAS: Mapping[str, Formula] = {
     "SMA": lambda bars, series, given: (average(series, given["time_period"]),),
@@ -97,41 +100,9 @@ FORMULAS: Mapping[str, Formula] = {
     "MACDEXT": _macd,
     "BBANDS": _bands,
     "ATR": _atr,
-}
-
-RANGES: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(
-        ("STOCH", "STOCHF", "STOCHRSI", "ADX", "ADXR", "AROON", "MFI", "ULTOSC", "DX", "MINUS_DI", "PLUS_DI"), (5, 95)
+        ("WMA", "DEMA", "TEMA", "TRIMA", "KAMA", "MAMA", "VWAP", "T3", "MIDPOINT", "MIDPRICE", "SAR", "HT_TRENDLINE"),
+        _near_price,
     ),
-    **dict.fromkeys(("CMO", "AROONOSC", "CCI"), (-90, 90)),
-    **dict.fromkeys(("BOP", "HT_SINE"), (-0.98, 0.98)),
-    **dict.fromkeys(("APO", "PPO", "TRIX", "MOM", "ROC", "HT_PHASOR"), (-4, 4)),
-    **dict.fromkeys(("MINUS_DM", "PLUS_DM", "TRANGE"), (0.1, 9)),
-    **dict.fromkeys(("AD", "ADOSC", "OBV"), (-5e6, 5e6)),
-    "WILLR": (-98, -2),
-    "ROCR": (0.9, 1.1),
-    "NATR": (0.5, 4),
-    "HT_DCPERIOD": (8, 48),
-    "HT_DCPHASE": (-40, 310),
-    "HT_TRENDMODE": (0, 1),
 }
-"""Indicators that are not computed and that do not follow the price, and their usual range."""
-
-
-def compute(
-    function: str, symbol: str, columns: int, bars: Sequence[Bar], series: Sequence[float], numbers: Numbers
-) -> Sequence[Line]:
-    """Return a line for each column of the indicator, of bars that are not empty."""
-    if function in FORMULAS:
-        return FORMULAS[function](bars, series, numbers)
-    if function not in RANGES:  # a line near the price
-        return [ema(series, int(numbers.get("time_period", 10 * (at + 1)))) for at in range(columns)]
-    low, high = RANGES[function]
-    lines = []
-    for at in range(columns):
-        rng = Seeded("indicator", function, symbol, at)
-        pace, phase = rng.uniform(0.05, 0.3), rng.uniform(0, 6.28)
-        start = int(numbers.get("time_period", 0))
-        waves = [(math.sin(pace * n + phase) + math.sin(1.7 * pace * n)) / 4 + 0.5 for n in range(len(bars))]
-        lines.append([None if n < start else low + (high - low) * wave for n, wave in enumerate(waves)])
-    return lines
+"""Function → what computes it; ``fields.csv`` has the range of all others."""

@@ -166,5 +166,6 @@ def _cell(request: Request, table: str, index: int, row: Row) -> Cell:
     subject = request.text("symbol").upper() or request.text("tickers").partition(",")[0]
     # A row that has values of its own is the same row wherever it is in the list.
     known = [value for key, value in row.items() if key not in (AT, MONTHS)] or [index]
-    rng = Seeded(request.function, table, subject, when, *known)
+    # A labelled row is the same on every later day.
+    rng = Seeded(request.function, table, subject, *([at] if isinstance(at, str) else [when, *known]))
     return Cell(request, index, when, rng, subject, row.get(MONTHS, 3))

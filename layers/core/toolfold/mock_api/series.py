@@ -12,7 +12,7 @@ from typing import Any
 
 from toolfold.mock_api import instruments
 from toolfold.mock_api.endpoint import Request
-from toolfold.mock_api.indicators import compute
+from toolfold.mock_api.indicators import FORMULAS
 from toolfold.mock_api.instruments import (
     Instrument,
     Seeded,
@@ -156,15 +156,17 @@ def indicator(request: Request) -> Data:
     """Return a technical indicator, newest first."""
     instrument, columns = find_charted(request.text("symbol")), request.endpoint.columns
     bars = _bars(request, instrument, daily_bars(instrument, request.today))
-    series = [getattr(bar, request.text("series_type") or "close") for bar in bars]
-    lines = compute(request.function, instrument.symbol, len(columns), bars, series, request.numbers())
-    digits = 0 if request.function == "HT_TRENDMODE" else 4
-    rows = [
-        {AT: bar.label[:16], **{key: f"{value:.{digits}f}" for key, value in zip(columns, values, strict=True)}}
-        for bar, *values in zip(bars, *lines, strict=True)
-        if None not in values
-    ]
-    numbers = {name: int(value) if value.is_integer() else value for name, value in request.numbers().items()}
+    given = request.numbers()
+    if compute := FORMULAS.get(request.function):
+        lines = compute(bars, [getattr(bar, request.text("series_type") or "close") for bar in bars], given)
+        rows = [
+            {AT: bar.label[:16], **{key: f"{value:.4f}" for key, value in zip(columns, values, strict=False)}}
+            for bar, *values in zip(bars, *lines, strict=True)
+            if None not in values
+        ]
+    else:
+        rows = [{AT: bar.label[:16]} for bar in bars[int(given.get("time_period", 0)) :]]
+    numbers = {name: int(value) if value.is_integer() else value for name, value in given.items()}
     period = [("Time Period", numbers.pop("time_period"))] if "time_period" in numbers else []
     if request.function == "T3":  # a constant that cannot be chosen
         period.append(("Volume Factor (vFactor)", 0.7))
