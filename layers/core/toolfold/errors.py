@@ -1,48 +1,7 @@
-"""The errors that toolfold raises, as one tree.
+"""The errors that toolfold raises.
 
-::
-
-    ToolfoldError
-    ├── CallError               returned as the result of a meta-tool: code, message, suggestion
-    │   ├── ToolNotFound        TOOL_NOT_FOUND       the catalog has no tool of that name
-    │   ├── ToolNotExposed      TOOL_NOT_EXPOSED     the tool is described here, and its calls are switched off
-    │   ├── ContextMismatch     CONTEXT_MISMATCH     the tool belongs to another context than the connection
-    │   ├── WriteNotAllowed     WRITE_NOT_ALLOWED    TOOL_CALL only reads; TOOL_CALL_WRITE changes data
-    │   ├── InvalidArguments    INVALID_ARGUMENTS    the arguments cannot work; found by toolfold or by the upstream
-    │   ├── AuthRequired        AUTH_REQUIRED        there is no API key; nothing was sent
-    │   ├── AuthRejected        AUTH_REJECTED        the upstream does not accept the API key
-    │   ├── InsufficientScope   INSUFFICIENT_SCOPE   the caller's access token does not allow this; nothing was sent
-    │   ├── ApprovalRequired    APPROVAL_REQUIRED    the call needs approval; has the token to repeat it with
-    │   ├── ApprovalPending     APPROVAL_PENDING     a person has not approved the call yet
-    │   ├── ApprovalDenied      APPROVAL_DENIED      a person, or the server, does not allow the call
-    │   ├── ApprovalUnavailable APPROVAL_UNAVAILABLE approvals cannot be recorded or checked; nothing was sent
-    │   ├── RateLimited         RATE_LIMITED         too many calls; says how long to wait when that is known
-    │   ├── ClientLimit         CLIENT_LIMIT         the caller has used up what this deployment allows it
-    │   ├── PremiumOnly         PREMIUM_ONLY         the plan of the API key does not include this
-    │   ├── NoData              NO_DATA              the call is valid, but there is no data for it
-    │   ├── UpstreamError       UPSTREAM_ERROR       the upstream failed, or its response cannot be parsed
-    │   ├── UpstreamTimeout     UPSTREAM_TIMEOUT     the upstream took too long
-    │   ├── SourceChanged       SOURCE_CHANGED       the source has changed the tool since it was described
-    │   ├── CallCancelled       CANCELLED            the client has cancelled the call
-    │   ├── AnswerTooLarge      ANSWER_TOO_LARGE     the answer is over a limit of size, time or memory
-    │   ├── ReferenceNotFound   REFERENCE_NOT_FOUND  a step of a pipe refers to what an earlier one does not have
-    │   ├── ScriptSyntax        SCRIPT_SYNTAX        a script cannot be parsed; says in which line
-    │   ├── ScriptError         SCRIPT_ERROR         a script ended with an exception; says in which line
-    │   ├── ScriptLimit         SCRIPT_LIMIT         a script was stopped at a limit; says at which
-    │   ├── ScriptsUnavailable  SCRIPTS_UNAVAILABLE  the package that runs scripts is missing here
-    │   ├── CatalogUnavailable  CATALOG_UNAVAILABLE  the catalog is missing, unreadable, or does not match its hash
-    │   └── InternalError       INTERNAL_ERROR       a bug in toolfold; only the log has details
-    ├── PublishError            the catalog of a deployment was not changed; for commands and the publisher
-    │   ├── CatalogRejected     CATALOG_REJECTED     the catalog fails the checks before publication
-    │   ├── CatalogDamaged      CATALOG_DAMAGED      an object in the bucket does not match its name
-    │   ├── PublishConflict     PUBLISH_CONFLICT     another publisher was faster
-    │   ├── VersionNotFound     VERSION_NOT_FOUND    the bucket has no such version, or no version at all
-    │   └── BucketUnavailable   BUCKET_UNAVAILABLE   AWS refuses, or cannot be reached
-    ├── ProfileNotFound         PROFILE_NOT_FOUND    the path names no profile; over HTTP 404
-    ├── NotCached               a call that may be answered from memory alone is not in it; never shown
-    ├── IssuerUnavailable       ISSUER_UNAVAILABLE   the issuer of access tokens cannot be reached; over HTTP 503
-    ├── SettingsError           an environment variable or option that is not valid
-    └── SourceError             a mistake in the YAML of a source, with file and line
+A :class:`CallError` is returned as the result of a meta-tool, a :class:`PublishError` concerns the catalog of a
+deployment, and the others end a command or a request.
 
 Codes are stable: clients may branch on them. The texts of a ``CallError`` are data, which ``toolfold.wording`` words
 for a model or a person. None may contain an API key, a path of the server or a traceback.
@@ -67,7 +26,17 @@ LIMITS_UNAVAILABLE = "LIMITS_UNAVAILABLE"
 
 
 class ToolfoldError(Exception):
-    """Base of every error that toolfold raises on purpose."""
+    """Base of every error that toolfold raises on purpose. ``code`` is that of the class, where it has one."""
+
+    code: ClassVar[str]
+
+    def __init_subclass__(cls, code: str = "") -> None:
+        if code:
+            cls.code = code
+
+
+CALL_ERRORS: dict[str, type[CallError]] = {}
+"""Code → class, for the tables of a source that name codes."""
 
 
 class CallError(ToolfoldError):
@@ -81,10 +50,14 @@ class CallError(ToolfoldError):
     Both texts are a :class:`toolfold.wording.Text`, or a string that is the same for a model and for a person.
     """
 
-    code: ClassVar[str]
     problem: str | Text
     next_step: str | Text
     details: Mapping[str, Any]
+
+    def __init_subclass__(cls, code: str = "") -> None:
+        super().__init_subclass__(code)
+        if code:
+            CALL_ERRORS[code] = cls
 
     def __init__(self, problem: str | Text, next_step: str | Text, **details: Any) -> None:
         super().__init__(problem)
@@ -129,34 +102,24 @@ class CallError(ToolfoldError):
         return {"code": self.code, "message": self.message, "suggestion": self.suggestion, **self.details}
 
 
-class ToolNotFound(CallError):
+class ToolNotFound(CallError, code="TOOL_NOT_FOUND"):
     """The catalog has no tool of that name."""
 
-    code = "TOOL_NOT_FOUND"
 
-
-class ToolNotExposed(CallError):
+class ToolNotExposed(CallError, code="TOOL_NOT_EXPOSED"):
     """The tool is described here, and its calls are switched off."""
 
-    code = "TOOL_NOT_EXPOSED"
 
-
-class ContextMismatch(CallError):
+class ContextMismatch(CallError, code="CONTEXT_MISMATCH"):
     """The tool belongs to another context. ``context`` and ``profiles`` in the details say to which."""
 
-    code = "CONTEXT_MISMATCH"
 
-
-class WriteNotAllowed(CallError):
+class WriteNotAllowed(CallError, code="WRITE_NOT_ALLOWED"):
     """A call that may only read named a tool that changes data."""
 
-    code = "WRITE_NOT_ALLOWED"
 
-
-class InvalidArguments(CallError):
+class InvalidArguments(CallError, code="INVALID_ARGUMENTS"):
     """The arguments cannot work."""
-
-    code = "INVALID_ARGUMENTS"
 
 
 class InvalidSelect(InvalidArguments):
@@ -186,181 +149,99 @@ class InvalidSelect(InvalidArguments):
         vars(self).update(reason=reason, forms=forms, facts=facts)
 
 
-class AuthRequired(CallError):
+class AuthRequired(CallError, code="AUTH_REQUIRED"):
     """There is no API key for the source."""
 
-    code = "AUTH_REQUIRED"
 
-
-class AuthRejected(CallError):
+class AuthRejected(CallError, code="AUTH_REJECTED"):
     """The upstream does not accept the API key."""
 
-    code = "AUTH_REJECTED"
 
-
-class InsufficientScope(CallError):
+class InsufficientScope(CallError, code="INSUFFICIENT_SCOPE"):
     """The access token of the caller does not allow this. ``scope`` in the details is what it lacks."""
 
-    code = "INSUFFICIENT_SCOPE"
 
-
-class ApprovalRequired(CallError):
+class ApprovalRequired(CallError, code="APPROVAL_REQUIRED"):
     """The call needs approval. Details: ``prompt``, ``approval_token`` and ``expires_at``."""
 
-    code = "APPROVAL_REQUIRED"
 
-
-class ApprovalPending(CallError):
+class ApprovalPending(CallError, code="APPROVAL_PENDING"):
     """A person has not approved the call yet. ``expires_at`` in the details says until when it can be approved."""
 
-    code = "APPROVAL_PENDING"
 
-
-class ApprovalDenied(CallError):
+class ApprovalDenied(CallError, code="APPROVAL_DENIED"):
     """A person has denied the call, or the server allows no such call."""
 
-    code = "APPROVAL_DENIED"
 
-
-class ApprovalUnavailable(CallError):
+class ApprovalUnavailable(CallError, code="APPROVAL_UNAVAILABLE"):
     """Approvals cannot be recorded or checked, so the call is refused."""
 
-    code = "APPROVAL_UNAVAILABLE"
 
-
-class RateLimited(CallError):
+class RateLimited(CallError, code="RATE_LIMITED"):
     """Too many calls were made with the API key."""
 
-    code = "RATE_LIMITED"
 
-
-class ClientLimit(CallError):
+class ClientLimit(CallError, code="CLIENT_LIMIT"):
     """The caller has made as many calls as this deployment allows. ``resets_at`` in the details is when it may go on.
 
     Not a :class:`RateLimited`: the upstream and its API key have nothing to do with it.
     """
 
-    code = "CLIENT_LIMIT"
 
-
-class PremiumOnly(CallError):
+class PremiumOnly(CallError, code="PREMIUM_ONLY"):
     """The plan of the API key does not include this."""
 
-    code = "PREMIUM_ONLY"
 
-
-class NoData(CallError):
+class NoData(CallError, code="NO_DATA"):
     """The call is valid, but there is no data for it."""
 
-    code = "NO_DATA"
 
-
-class UpstreamError(CallError):
+class UpstreamError(CallError, code="UPSTREAM_ERROR"):
     """The upstream failed, or its response cannot be parsed."""
 
-    code = "UPSTREAM_ERROR"
 
-
-class UpstreamTimeout(CallError):
+class UpstreamTimeout(CallError, code="UPSTREAM_TIMEOUT"):
     """The upstream took too long."""
 
-    code = "UPSTREAM_TIMEOUT"
 
-
-class SourceChanged(CallError):
+class SourceChanged(CallError, code="SOURCE_CHANGED"):
     """The source has changed the tool since its description was read, so a call could mean something else."""
 
-    code = "SOURCE_CHANGED"
 
-
-class CallCancelled(CallError):
+class CallCancelled(CallError, code="CANCELLED"):
     """The client has cancelled the call. It is logged; no client waits for it."""
 
-    code = "CANCELLED"
 
-
-class AnswerTooLarge(CallError):
+class AnswerTooLarge(CallError, code="ANSWER_TOO_LARGE"):
     """The answer is over a limit of size, time or memory."""
 
-    code = "ANSWER_TOO_LARGE"
 
-
-class ReferenceNotFound(CallError):
+class ReferenceNotFound(CallError, code="REFERENCE_NOT_FOUND"):
     """A step of a pipe refers to what there is not. ``keys`` in the details are those that there are."""
 
-    code = "REFERENCE_NOT_FOUND"
 
-
-class ScriptSyntax(CallError):
+class ScriptSyntax(CallError, code="SCRIPT_SYNTAX"):
     """A script cannot be parsed. ``line`` in the details says where."""
 
-    code = "SCRIPT_SYNTAX"
 
-
-class ScriptError(CallError):
+class ScriptError(CallError, code="SCRIPT_ERROR"):
     """A script ended with an exception. ``line`` in the details says where."""
 
-    code = "SCRIPT_ERROR"
 
-
-class ScriptLimit(CallError):
+class ScriptLimit(CallError, code="SCRIPT_LIMIT"):
     """A script was stopped. ``limit`` in the details says at which limit."""
 
-    code = "SCRIPT_LIMIT"
 
-
-class ScriptsUnavailable(CallError):
+class ScriptsUnavailable(CallError, code="SCRIPTS_UNAVAILABLE"):
     """The package that runs scripts is not installed, or cannot be started."""
 
-    code = "SCRIPTS_UNAVAILABLE"
 
-
-class CatalogUnavailable(CallError):
+class CatalogUnavailable(CallError, code="CATALOG_UNAVAILABLE"):
     """The catalog cannot be read."""
 
-    code = "CATALOG_UNAVAILABLE"
 
-
-class InternalError(CallError):
+class InternalError(CallError, code="INTERNAL_ERROR"):
     """A bug in toolfold."""
-
-    code = "INTERNAL_ERROR"
-
-
-CALL_ERRORS: Mapping[str, type[CallError]] = {
-    error.code: error
-    for error in (
-        ToolNotFound,
-        ToolNotExposed,
-        ContextMismatch,
-        WriteNotAllowed,
-        InvalidArguments,
-        AuthRequired,
-        AuthRejected,
-        InsufficientScope,
-        ApprovalRequired,
-        ApprovalPending,
-        ApprovalDenied,
-        ApprovalUnavailable,
-        RateLimited,
-        ClientLimit,
-        PremiumOnly,
-        NoData,
-        UpstreamError,
-        UpstreamTimeout,
-        SourceChanged,
-        CallCancelled,
-        AnswerTooLarge,
-        ReferenceNotFound,
-        ScriptSyntax,
-        ScriptError,
-        ScriptLimit,
-        ScriptsUnavailable,
-        CatalogUnavailable,
-        InternalError,
-    )
-}
-"""Code → class, for the tables of a source that name codes."""
 
 
 class PublishError(ToolfoldError):
@@ -371,53 +252,41 @@ class PublishError(ToolfoldError):
         suggestion: the next step.
     """
 
-    code: ClassVar[str]
-
     def __init__(self, message: str, suggestion: str) -> None:
         super().__init__(f"{message} {suggestion}".rstrip())
         self.message = message
         self.suggestion = suggestion
 
 
-class CatalogRejected(PublishError):
+class CatalogRejected(PublishError, code="CATALOG_REJECTED"):
     """The catalog fails the checks before publication."""
 
-    code = "CATALOG_REJECTED"
 
-
-class CatalogDamaged(PublishError):
+class CatalogDamaged(PublishError, code="CATALOG_DAMAGED"):
     """An object in the bucket does not match its name."""
 
-    code = "CATALOG_DAMAGED"
 
-
-class PublishConflict(PublishError):
+class PublishConflict(PublishError, code="PUBLISH_CONFLICT"):
     """Another publisher was faster. ``current_sha256`` is what it published, where that is known."""
-
-    code = "PUBLISH_CONFLICT"
 
     def __init__(self, message: str, suggestion: str, current_sha256: str = "") -> None:
         super().__init__(message, suggestion)
         self.current_sha256 = current_sha256
 
 
-class VersionNotFound(PublishError):
+class VersionNotFound(PublishError, code="VERSION_NOT_FOUND"):
     """The bucket has no such version of the catalog, or no version at all."""
 
-    code = "VERSION_NOT_FOUND"
 
-
-class BucketUnavailable(PublishError):
+class BucketUnavailable(PublishError, code="BUCKET_UNAVAILABLE"):
     """AWS refuses, or cannot be reached. ``aws_code`` is its error code."""
-
-    code = "BUCKET_UNAVAILABLE"
 
     def __init__(self, message: str, suggestion: str, aws_code: str) -> None:
         super().__init__(message, suggestion)
         self.aws_code = aws_code
 
 
-class ProfileNotFound(ToolfoldError):
+class ProfileNotFound(ToolfoldError, code="PROFILE_NOT_FOUND"):
     """A path or an option names a profile that the catalog does not have. Over HTTP it is a 404, no result.
 
     Args:
@@ -425,8 +294,6 @@ class ProfileNotFound(ToolfoldError):
         suggestion: the profiles there are.
         closest: the profile that may be meant; empty: none resembles it.
     """
-
-    code: ClassVar[str] = "PROFILE_NOT_FOUND"
 
     def __init__(self, message: str, suggestion: str, closest: str = "") -> None:
         super().__init__(f"{message} {suggestion}")
@@ -437,10 +304,8 @@ class NotCached(ToolfoldError):
     """The memory of this process has no answer to a call that may be answered from it alone. No client sees it."""
 
 
-class IssuerUnavailable(ToolfoldError):
+class IssuerUnavailable(ToolfoldError, code="ISSUER_UNAVAILABLE"):
     """The issuer of access tokens cannot be reached, so no caller can be checked. Over HTTP it is a 503, no result."""
-
-    code: ClassVar[str] = "ISSUER_UNAVAILABLE"
 
 
 class SettingsError(ToolfoldError):

@@ -1,36 +1,7 @@
 """Failures of an HTTP request that has no response.
 
-::
-
-    TransportError
-    ├── RetryableTransportError       another attempt may succeed
-    │   ├── ConnectError              no connection, so nothing was sent
-    │   │   ├── NameResolutionError   the name of the host is not known
-    │   │   │   └── LookupsExhausted  too many lookups of names do not end
-    │   │   ├── ConnectionRefused     nothing listens on the port
-    │   │   ├── ConnectTimeout        no connection in time, including the proxy and TLS
-    │   │   │   └── ProxyTimeout      the proxy did not answer in time
-    │   │   ├── TlsError              the TLS handshake failed
-    │   │   │   └── CertificateError  the certificate is not trusted
-    │   │   │       ├── SelfSignedCertificate   signed with its own key, or its authority's is
-    │   │   │       ├── CertificateExpired      expired, or not valid yet
-    │   │   │       └── CertificateHostMismatch it belongs to another host
-    │   │   └── ProxyError            the proxy cannot be used
-    │   │       ├── ProxyUnreachable  there is no connection to the proxy
-    │   │       └── ProxyRefused      the proxy refuses to connect to the host
-    │   └── ConnectionBroken          closed before the response was complete
-    │       ├── ConnectionReset       reset before the response was complete
-    │       └── InvalidResponse       not HTTP, or not encoded as it says
-    └── PermanentTransportError       another attempt would fail as well, or come too late
-        ├── InvalidRequest            a URL or a header that cannot be sent
-        ├── ForbiddenAddress          the host resolves to an address that is not allowed
-        ├── CertificateBundleError    the file of trusted certificates cannot be read
-        ├── UnsupportedProxy          the proxy's URL does not begin with http://
-        ├── ProxyAuthenticationError  the proxy wants other credentials
-        ├── DeadlineBeforeConnection  the call had less time left than connecting may take
-        ├── ReadTimeout               no complete response before the deadline
-        └── ResponseTooLarge          more bytes than allowed
-            └── DecompressionBomb     more bytes than its compressed size explains
+Each is a :class:`RetryableTransportError`, after which another attempt may succeed, or a
+:class:`PermanentTransportError`.
 
 ``NotSent`` marks those of a request that was not sent, for a reason that is the host's, the proxy's or this machine's.
 
