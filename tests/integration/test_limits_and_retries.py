@@ -91,7 +91,7 @@ class TestRetries:
         if passing[2] == b"time":  # the rest never comes: the server closes
             upstream.replies = [(200, {"content-length": "999", "connection": "close"}, b"time"), OK]
         assert calls().body
-        assert not calls.breaker._failures
+        assert not calls.breakers._failed
 
     def test_retries_are_limited_and_back_off(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         upstream.replies = [BUSY]
@@ -191,5 +191,5 @@ class TestBreaker:
         calls.error()
         clock.now += 30
         assert calls.error().code == "RATE_LIMITED"
-        [(_, breaker)] = calls.upstreams._upstreams["alpha_vantage"].call_breakers._breakers.items()
-        assert breaker.state == "half-open"
+        [key] = calls.breakers._failed
+        assert calls.breakers.find(key).state == "half-open"

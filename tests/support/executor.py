@@ -16,7 +16,7 @@ from toolfold.errors import CallError
 from toolfold.execution.cached_upstreams import CachedUpstreams
 from toolfold.execution.call import CallContext, CallResult
 from toolfold.execution.call_resources import CallResources
-from toolfold.execution.upstream import CircuitBreaker
+from toolfold.execution.upstream import CircuitBreakers
 from toolfold.models import SourceCredentials
 from toolfold.settings import Settings
 
@@ -54,8 +54,8 @@ class Calls:
         return answered(self.upstreams, self.catalog, name, key, how, **options)
 
     @property
-    def breaker(self) -> CircuitBreaker:
-        return self.upstreams._upstreams["alpha_vantage"].breaker
+    def breakers(self) -> CircuitBreakers:
+        return self.upstreams._upstreams["alpha_vantage"].breakers
 
     def error(self, name: str = "CPI", **how: Any) -> CallError:
         with pytest.raises(CallError) as caught:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolfold.execution.upstream import CircuitBreaker, CircuitBreakers
+from toolfold.execution.upstream import OF_SOURCE, Circuit, CircuitBreakers
 
 
 class Clock:
@@ -20,65 +20,60 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def breaker(clock: Clock) -> CircuitBreaker:
-    return CircuitBreaker(max_failures=3, cooldown_s=30.0, clock=clock)
+def breakers(clock: Clock) -> CircuitBreakers:
+    return CircuitBreakers(max_failures=3, cooldown_s=30.0, clock=clock)
 
 
-def fail(breaker: CircuitBreaker, times: int) -> None:
+def fail(breakers: CircuitBreakers, times: int) -> None:
     for _ in range(times):
-        assert breaker.wait_s == 0
-        breaker.record_failure()
+        assert breakers.find(OF_SOURCE).wait_s == 0
+        breakers.record_failure(OF_SOURCE)
 
 
-def test_failures_in_a_row_open_it(breaker: CircuitBreaker) -> None:
-    fail(breaker, 2)
-    assert breaker.state == "closed"
-    fail(breaker, 1)
-    assert breaker.state == "open"
-    assert breaker.wait_s == 30.0
+def test_failures_in_a_row_open_it(breakers: CircuitBreakers) -> None:
+    fail(breakers, 2)
+    assert breakers.find(OF_SOURCE) == Circuit("closed")
+    fail(breakers, 1)
+    assert breakers.find(OF_SOURCE) == Circuit("open", 30.0)
 
 
-def test_a_success_resets_the_count_of_failures(breaker: CircuitBreaker) -> None:
+def test_a_success_resets_the_count_of_failures(breakers: CircuitBreakers) -> None:
     for _ in range(5):
-        fail(breaker, 2)
-        breaker.record_success()
-    assert breaker.state == "closed"
+        fail(breakers, 2)
+        breakers.record_success(OF_SOURCE)
+    assert breakers.find(OF_SOURCE) == Circuit("closed")
 
 
-def test_after_the_cooldown_calls_pass_and_a_success_closes_it(breaker: CircuitBreaker, clock: Clock) -> None:
-    fail(breaker, 3)
+def test_after_the_cooldown_calls_pass_and_a_success_closes_it(breakers: CircuitBreakers, clock: Clock) -> None:
+    fail(breakers, 3)
     clock.now += 29
-    assert breaker.wait_s == 1.0
+    assert breakers.find(OF_SOURCE) == Circuit("open", 1.0)
     clock.now += 1
-    assert breaker.state == "half-open"
     for _ in range(3):  # a slow call does not hold up the others
-        assert breaker.wait_s == 0
-    breaker.record_success()
-    assert breaker.state == "closed"
-    assert breaker.wait_s == 0
+        assert breakers.find(OF_SOURCE) == Circuit("half-open")
+    breakers.record_success(OF_SOURCE)
+    assert breakers.find(OF_SOURCE) == Circuit("closed")
 
 
-def test_a_failure_after_the_cooldown_opens_it_again(breaker: CircuitBreaker, clock: Clock) -> None:
-    fail(breaker, 3)
+def test_a_failure_after_the_cooldown_opens_it_again(breakers: CircuitBreakers, clock: Clock) -> None:
+    fail(breakers, 3)
     clock.now += 30
-    fail(breaker, 1)
-    assert breaker.state == "open"
-    assert breaker.wait_s == 30.0
+    fail(breakers, 1)
+    assert breakers.find(OF_SOURCE) == Circuit("open", 30.0)
 
 
-def test_each_call_has_a_breaker_of_its_own(clock: Clock) -> None:
-    breakers = CircuitBreakers(max_failures=3, cooldown_s=30.0, clock=clock)
+def test_each_call_has_a_breaker_of_its_own(breakers: CircuitBreakers) -> None:
     for _ in range(3):
         breakers.record_failure("one")
-    assert breakers.get("one").wait_s == 30.0
-    assert breakers.get("other").wait_s == 0
+    assert breakers.find("one") == Circuit("open", 30.0)
+    assert breakers.find("other") == breakers.find(OF_SOURCE) == Circuit("closed")
     breakers.record_success("one")
-    assert breakers.get("one").state == "closed"
+    assert breakers.find("one") == Circuit("closed")
 
 
 def test_failures_of_many_calls_take_bounded_memory(clock: Clock) -> None:
     breakers = CircuitBreakers(max_failures=1, cooldown_s=30.0, clock=clock)
     for number in range(30_000):
         breakers.record_failure(str(number))
-    assert breakers.get("29999").state == "open"
-    assert len(breakers._breakers) <= 10_000
+    assert breakers.find("29999").state == "open"
+    assert len(breakers._failed) <= 10_000

@@ -40,7 +40,7 @@ from toolfold.errors import (
 )
 from toolfold.execution.call import CallResult, UpstreamUse
 from toolfold.execution.limits import RateLimiter
-from toolfold.execution.upstream import Upstream
+from toolfold.execution.upstream import OF_SOURCE, Upstream
 from toolfold.messages import SLOW
 from toolfold.redaction import NO_REDACTION
 from toolfold.sources.base import AdapterContext
@@ -166,7 +166,7 @@ class CachedUpstreams:
     def circuit_states(self) -> dict[str, str]:
         """Return the state of the circuit breaker of each source that was called, by its id."""
         with self._lock:
-            return {id_: upstream.breaker.state for id_, upstream in self._upstreams.items()}
+            return {id_: upstream.breakers.find(OF_SOURCE).state for id_, upstream in self._upstreams.items()}
 
     def warm_up(self, sources: Iterable[Source]) -> None:
         """Make the adapters of ``sources``, which imports them and what their calls need."""

@@ -199,17 +199,6 @@ class Observer(Protocol):
         """Note the log line of a call, in the thread that performs it, before the call ends."""
 
 
-class Admit(Protocol):
-    """Counts a call against the limits of its caller."""
-
-    def __call__(self, *, is_cached: bool) -> None:
-        """Count the call.
-
-        Raises:
-            ClientLimit: the caller has made as many calls as it may.
-        """
-
-
 @dataclass(eq=False)
 class CallContext:
     """One call, from what was requested to what its source is sent. Belongs to one thread.
@@ -225,7 +214,8 @@ class CallContext:
         added: those of the arguments that toolfold adds to the caller's, to complete an answer.
         log: the log line.
         notes: what was read in the arguments in a way that the caller may not expect.
-        admit: counts the call once it is known whether its answer is cached; None: nothing is to be counted.
+        admit: counts the call against the limits of its caller, by ``is_cached``, once it is known whether its answer
+            is cached; None: nothing is to be counted.
         approval: its approval, which is not redeemed yet; None for a call that needs none.
         approval_id: the id of the approval, also of one that is refused.
         source_credentials: the API key that is sent.
@@ -245,7 +235,7 @@ class CallContext:
     added: Mapping[str, Any] = field(default_factory=dict)
     log: CallLog = field(init=False)
     notes: tuple[str, ...] = ()
-    admit: Admit | None = None
+    admit: Callable[..., None] | None = None
     approval: Approval | None = None
     approval_id: str = ""
     source_credentials: SourceCredentials = field(default_factory=SourceCredentials)

@@ -30,7 +30,7 @@ from toolfold.models import SourceCredentials
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.call import Admit, CallContext, CallResult, Observer
+    from toolfold.execution.call import CallContext, CallResult, Observer
     from toolfold.execution.call_resources import CallResources
 
 
@@ -203,7 +203,7 @@ class Pipeline:
         settings = self._settings
         if not (settings.calls_per_minute or settings.calls_per_day):
             return
-        admit: Admit = self.resources.client_limits.admission(call.source, call.credentials, settings.key_salt)
+        admit = self.resources.client_limits.admission(call.source, call.credentials, settings.key_salt)
         if call.is_plain_read:
             call.admit = admit
             return

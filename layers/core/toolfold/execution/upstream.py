@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cachetools import LRUCache
 
@@ -59,85 +59,60 @@ def _without_keys(error: CallError, call: CallContext) -> CallError:
     )
 
 
-State = Literal["closed", "open", "half-open"]
-
 _MAX_CALLS = 10_000
 """Calls whose failures are kept. One that is dropped costs another request."""
 
+OF_SOURCE = ""
+"""The key of the breaker of all calls of a source; those of single calls have cache keys."""
 
-class CircuitBreaker:
-    """Closed: calls pass. Open: none does, for ``cooldown_s`` seconds. Half-open: calls pass; the first result counts.
 
-    In the half-open state calls do not wait for a trial, which may be slow.
+class Circuit(NamedTuple):
+    """A circuit breaker at one moment.
+
+    Attributes:
+        state: ``closed``: calls pass; ``open``: none does; ``half-open``: calls pass, and the first result counts. They
+            do not wait for a trial, which may be slow.
+        wait_s: seconds, at least 1, until a call may be made; 0 when it may be made now.
+    """
+
+    state: Literal["closed", "open", "half-open"] = "closed"
+    wait_s: float = 0.0
+
+
+class CircuitBreakers:
+    """The circuit breakers of what failed last, by key. Safe to use from many threads.
 
     Args:
-        max_failures: failures in a row that open it. Any success closes it.
+        max_failures: failures in a row that open one. Any success closes it.
         cooldown_s: seconds for which it stays open.
         clock: a monotonic clock.
     """
 
     def __init__(self, max_failures: int, cooldown_s: float, clock: Callable[[], float]) -> None:
         self._max_failures, self._cooldown_s, self._clock = max_failures, cooldown_s, clock
+        self._failed: LRUCache[str, tuple[int, float]] = LRUCache(_MAX_CALLS)
         self._lock = threading.Lock()
-        self._failures = 0
-        self._open_until: float | None = None
 
-    @property
-    def state(self) -> State:
-        """The state at this moment."""
+    def find(self, key: str) -> Circuit:
+        """Return the circuit breaker of ``key``; a closed one where nothing has failed."""
         with self._lock:
-            return self._state()
-
-    @property
-    def wait_s(self) -> float:
-        """Seconds, at least 1, until a call may be made; 0 when it may be made now."""
-        with self._lock:
-            return max(1.0, (self._open_until or 0.0) - self._clock()) if self._state() == "open" else 0.0
-
-    def record_success(self) -> None:
-        """Report that a call succeeded."""
-        with self._lock:
-            self._failures, self._open_until = 0, None
-
-    def record_failure(self) -> None:
-        """Report that a call failed."""
-        with self._lock:
-            self._failures += 1
-            if self._failures >= self._max_failures:
-                self._open_until = self._clock() + self._cooldown_s
-
-    def _state(self) -> State:
-        if self._open_until is None:
-            return "closed"
+            failures, open_until = self._failed.get(key, (0, 0.0))
+        if failures < self._max_failures:
+            return Circuit()
+        left_s = open_until - self._clock()
         # At most the cooldown: the clock of an environment that was suspended may return to an earlier time.
-        return "open" if 0 < self._open_until - self._clock() <= self._cooldown_s else "half-open"
-
-
-class CircuitBreakers:
-    """The circuit breakers of the calls that failed last, by cache key. Safe to use from many threads."""
-
-    def __init__(self, max_failures: int, cooldown_s: float, clock: Callable[[], float]) -> None:
-        self._limits = max_failures, cooldown_s, clock
-        self._breakers: LRUCache[str, CircuitBreaker] = LRUCache(_MAX_CALLS)
-        self._lock = threading.Lock()
-
-    def get(self, key: str) -> CircuitBreaker:
-        """Return the circuit breaker of a call; a closed one where it has not failed."""
-        with self._lock:
-            return self._breakers.get(key) or CircuitBreaker(*self._limits)
+        return Circuit("open", max(1.0, left_s)) if 0 < left_s <= self._cooldown_s else Circuit("half-open")
 
     def record_success(self, key: str) -> None:
-        """Report that the call succeeded."""
+        """Report that a call succeeded."""
         with self._lock:
-            self._breakers.pop(key, None)
+            self._failed.pop(key, None)
 
     def record_failure(self, key: str) -> None:
-        """Report that the call failed."""
+        """Report that a call failed."""
         with self._lock:
-            breaker = self._breakers.get(key)
-            if breaker is None:
-                breaker = self._breakers[key] = CircuitBreaker(*self._limits)
-        breaker.record_failure()
+            failures, _ = self._failed.get(key, (0, 0.0))
+            self._failed[key] = failures + 1, self._clock() + self._cooldown_s
 
 
 class Upstream:
@@ -146,8 +121,8 @@ class Upstream:
     Attributes:
         source: the source.
         adapter: reaches it.
-        breaker: counts failures that are the same for every caller.
-        call_breakers: count the others, for each call and API key.
+        breakers: count failures that are the same for every caller as those of the source, and the others for each call
+            and API key.
     """
 
     def __init__(
@@ -155,8 +130,7 @@ class Upstream:
     ) -> None:
         self.source, self.adapter = source, adapter
         self._limiter, self._settings, self._clock = limiter, settings, clock
-        limits = settings.breaker_failures, settings.breaker_cooldown_s, clock.monotonic
-        self.breaker, self.call_breakers = CircuitBreaker(*limits), CircuitBreakers(*limits)
+        self.breakers = CircuitBreakers(settings.breaker_failures, settings.breaker_cooldown_s, clock.monotonic)
 
     def varies_by_key(self, call: CallContext, now: float) -> bool:
         """Return whether another API key may be given another response to a call."""
@@ -172,45 +146,43 @@ class Upstream:
             CallError: the outcome of the last request, or the circuit breaker is open.
         """
         self.adapter.check_call(call.tool, call.arguments, call.source_credentials)
-        self._check_breakers(call)
+        of_source, of_call = self._circuits(call)
+        if of_source.wait_s or of_call.wait_s:
+            paused = "calls to it are" if of_source.wait_s else "this call is"
+            raise UpstreamError(
+                f"{self.source.title} keeps failing, so {paused} paused.",
+                WAIT_OR_TELL,
+                retry_after_s=round(max(of_source.wait_s, of_call.wait_s)),
+                retryable=True,
+            )
         try:
             found = self._fetch(call)
         except CallError as error:
             self._record_failure(call, error)
-            self._log_state(call)
+            self._circuits(call)
             raise
-        self.breaker.record_success()
-        self.call_breakers.record_success(call.keys.own)
+        self.breakers.record_success(OF_SOURCE)
+        self.breakers.record_success(call.keys.own)
         return found
 
-    def _check_breakers(self, call: CallContext) -> None:
-        self._log_state(call)
-        source_wait_s, call_wait_s = self.breaker.wait_s, self.call_breakers.get(call.keys.own).wait_s
-        if source_wait_s or call_wait_s:
-            paused = "calls to it are" if source_wait_s else "this call is"
-            raise UpstreamError(
-                f"{self.source.title} keeps failing, so {paused} paused.",
-                WAIT_OR_TELL,
-                retry_after_s=round(max(source_wait_s, call_wait_s)),
-                retryable=True,
-            )
+    def _circuits(self, call: CallContext) -> tuple[Circuit, Circuit]:
+        """Return the breakers of the source and of the call, and log the first that is not closed."""
+        of_source, of_call = self.breakers.find(OF_SOURCE), self.breakers.find(call.keys.own)
+        call.log.circuit_breaker = of_call.state if of_source.state == "closed" else of_source.state
+        return of_source, of_call
 
     def _record_failure(self, call: CallContext, error: CallError) -> None:
         if isinstance(error, CallCancelled):
             return  # it says nothing about the source
         if isinstance(error, NotSent):
-            self.breaker.record_failure()
+            self.breakers.record_failure(OF_SOURCE)
         elif not call.log.was_refused:
             if not isinstance(error, UpstreamTimeout):  # which may have come before there was a connection
-                self.breaker.record_success()
+                self.breakers.record_success(OF_SOURCE)
             if isinstance(error, UpstreamError | UpstreamTimeout) and error.details.get("retryable"):
-                self.call_breakers.record_failure(call.keys.own)
+                self.breakers.record_failure(call.keys.own)
             else:
-                self.call_breakers.record_success(call.keys.own)
-
-    def _log_state(self, call: CallContext) -> None:
-        state = self.breaker.state
-        call.log.circuit_breaker = state if state != "closed" else self.call_breakers.get(call.keys.own).state
+                self.breakers.record_success(call.keys.own)
 
     def _fetch(self, call: CallContext) -> ParsedResponse:
         """Return the upstream's data.
