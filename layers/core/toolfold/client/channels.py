@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients, error_code
@@ -46,20 +46,6 @@ _CHUNK_BYTES = 64 << 10
 _MAX_REASON_BYTES = 400
 _KEPT_LINES = 20
 """Lines of a child's stderr that an error can show the last of."""
-
-
-class Channel(Protocol):
-    """What carries requests to one server. Safe to use from many threads."""
-
-    def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request and return its result.
-
-        Raises:
-            ClientError: No result came, or the server sent an error of JSON-RPC.
-        """
-
-    def close(self) -> None:
-        """Close connections and end processes. Calling it again does nothing."""
 
 
 _SERVICE = "execute-api"
@@ -145,11 +131,16 @@ class HttpChannel:
         self._headers = dict(headers)
         self._signer = Signer(sign) if sign else None
         self._ids = itertools.count(1)
-        self._session: requests.Session | None = None
-        self._lock = threading.Lock()
+        import requests
+
+        self._session = requests.Session()
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request and return its result. See :class:`Channel`."""
+        """Send a request and return its result. Safe to use from many threads.
+
+        Raises:
+            ClientError: No result came, or the server sent an error of JSON-RPC.
+        """
         response, content = self._post(method, params)
         may_sign = self._signer is None and "Authorization" not in self._headers
         if may_sign and (region := region_of_address(self.url)) and is_forbidden(response, content):
@@ -159,19 +150,7 @@ class HttpChannel:
 
     def close(self) -> None:
         """Close the connections."""
-        with self._lock:
-            if self._session is not None:
-                self._session.close()
-                self._session = None
-
-    def _open_session(self) -> requests.Session:
-        import requests
-
-        with self._lock:
-            if self._session is None:
-                self._session = requests.Session()
-                self._session.trust_env = True
-            return self._session
+        self._session.close()
 
     def _post(self, method: str, params: Mapping[str, Any]) -> tuple[requests.Response, bytes]:
         import requests
@@ -189,7 +168,7 @@ class HttpChannel:
         body = _encoded(_message(next(self._ids), method, params)).encode()
         options: Any = {"timeout": self._timeout_s, "allow_redirects": False, "stream": True, "auth": self._signer}
         try:
-            with self._open_session().post(self.url, body, headers=headers, **options) as response:
+            with self._session.post(self.url, body, headers=headers, **options) as response:
                 content = _read(response)
         except requests.Timeout:
             raise ClientError(f"{self.url} did not answer within {self._timeout_s:g} s.") from None
@@ -284,7 +263,7 @@ class StdioChannel:
             reader.start()
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request and return its result. See :class:`Channel`."""
+        """Send a request and return its result. See :meth:`HttpChannel.request`."""
         number = next(self._ids)
         line = _encoded(_message(number, method, params)) + "\n"
         waiting = self._waiting[number] = Future[dict[str, Any] | None]()

@@ -6,68 +6,13 @@ The client for asyncio: each method of :class:`toolfold.client.client.Client` as
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from toolfold.client.answers import Answer, to_error
-from toolfold.client.channels import OWN_COMMAND, Channel, HttpChannel, StdioChannel
-
-
-class AsyncClient:
-    """The tools of one toolfold server, for asyncio. An async context manager closes it.
-
-    Arguments, results and errors are those of :class:`toolfold.client.client.Client`. A coroutine that is cancelled
-    stops waiting; the request itself ends at its time-out.
-    """
-
-    def __init__(self, url: str = "stdio", **options: Any) -> None:
-        self._client = Client(url, **options)
-
-    async def list(self, query: str | Sequence[str] | None = None, **filters: Any) -> Answer:
-        """Find tools: see :meth:`Client.list`."""
-        return await asyncio.to_thread(self._client.list, query, **filters)
-
-    async def get(self, *names: str, detail: str | None = None) -> Answer:
-        """Describe tools: see :meth:`Client.get`."""
-        return await asyncio.to_thread(self._client.get, *names, detail=detail)
-
-    async def call(self, tool_name: str, arguments: Mapping[str, Any] | None = None, **named: Any) -> Answer:
-        """Call a tool: see :meth:`Client.call`."""
-        return await asyncio.to_thread(self._client.call, tool_name, arguments, **named)
-
-    async def batch(self, calls: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
-        """Make several calls in one: see :meth:`Client.batch`."""
-        return await asyncio.to_thread(self._client.batch, calls, **options)
-
-    async def pipe(self, steps: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
-        """Make calls that use earlier results: see :meth:`Client.pipe`."""
-        return await asyncio.to_thread(self._client.pipe, steps, **options)
-
-    async def script(self, script: str, inputs: Mapping[str, Any] | None = None) -> Answer:
-        """Run a script: see :meth:`Client.script`."""
-        return await asyncio.to_thread(self._client.script, script, inputs)
-
-    async def call_meta_tool(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """Call a meta-tool or a tool by its own name: see :meth:`Client.call_meta_tool`."""
-        return await asyncio.to_thread(self._client.call_meta_tool, name, arguments)
-
-    async def definitions(self) -> Sequence[dict[str, Any]]:
-        """Return the definitions of ``tools/list``: see :meth:`Client.definitions`."""
-        return await asyncio.to_thread(self._client.definitions)
-
-    async def close(self) -> None:
-        """Close connections and end the child process."""
-        await asyncio.to_thread(self._client.close)
-
-    async def __aenter__(self) -> AsyncClient:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
+from toolfold.client.channels import OWN_COMMAND, HttpChannel, StdioChannel
 
 _EXECUTOR = "TOOL_CALL_WRITE"
 """The meta-tool that calls tools. ``TOOL_CALL`` is for the allow-lists of clients with a model: it only reads."""
@@ -112,7 +57,7 @@ class Client:
         environment: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._channel: Channel
+        self._channel: StdioChannel | HttpChannel
         if url == "stdio":
             own = [*(command or OWN_COMMAND), *(["--profile", profile] if profile else [])]
             self._channel = StdioChannel(own, environment, timeout_s)
@@ -126,7 +71,7 @@ class Client:
         address = f"{url.rstrip('/')}/{profile}" if profile else url
         self._channel = HttpChannel(address, sent, timeout_s, sign)
 
-    def list(self, query: str | Sequence[str] | None = None, **filters: Any) -> Answer:
+    def list(self, /, query: str | Sequence[str] | None = None, **filters: Any) -> Answer:
         """Find tools: ``TOOL_LIST``.
 
         Args:
@@ -153,6 +98,7 @@ class Client:
 
     def call(
         self,
+        /,
         tool_name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
@@ -181,7 +127,7 @@ class Client:
         given = {"tool_name": tool_name, "arguments": {**(arguments or {}), **named}, **options}
         return self.call_meta_tool(_EXECUTOR, given)
 
-    def batch(self, calls: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
+    def batch(self, /, calls: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
         """Make several calls in one: ``TOOL_BATCH``.
 
         Args:
@@ -194,7 +140,7 @@ class Client:
         """
         return self._combine("TOOL_BATCH", {"calls": [dict(call) for call in calls], **options})
 
-    def pipe(self, steps: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
+    def pipe(self, /, steps: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
         """Make calls that use the results of earlier ones: ``TOOL_PIPE``.
 
         Args:
@@ -265,3 +211,48 @@ class Client:
         """Call one of the meta-tools that ``/mcp`` does not list, through the executor, which every profile has."""
         given = {key: value for key, value in arguments.items() if value is not None}
         return self.call_meta_tool(_EXECUTOR, {"tool_name": name, "arguments": given})
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _in_thread(
+    method: Callable[Concatenate[Client, P], R],
+) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, R]]:
+    """Return a method of a client as one that is awaited."""
+
+    @functools.wraps(method)
+    async def run(client: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, client._client, *args, **kwargs)
+
+    return run
+
+
+class AsyncClient:
+    """The tools of one toolfold server, for asyncio. An async context manager closes it.
+
+    Arguments, results and errors are those of :class:`toolfold.client.client.Client`. A coroutine that is cancelled
+    stops waiting; the request itself ends at its time-out.
+    """
+
+    def __init__(self, url: str = "stdio", **options: Any) -> None:
+        self._client = Client(url, **options)
+
+    list = _in_thread(Client.list)
+    get = _in_thread(Client.get)
+    call = _in_thread(Client.call)
+    batch = _in_thread(Client.batch)
+    pipe = _in_thread(Client.pipe)
+    script = _in_thread(Client.script)
+    call_meta_tool = _in_thread(Client.call_meta_tool)
+    definitions = _in_thread(Client.definitions)
+    close = _in_thread(Client.close)
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
