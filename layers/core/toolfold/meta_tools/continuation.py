@@ -22,7 +22,6 @@ from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.result import dumps_compact
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.meta_tools.plan import Item
     from toolfold.meta_tools.result import MetaRequest
@@ -34,7 +33,7 @@ _MAX_CHARS = 16_000
 _MAX_BYTES = 1_000_000
 """Bytes of a decompressed token: fifty calls with the longest arguments that a token can hold."""
 
-_CHECKSUM_CHARS = 8
+_CHECKSUM_CHARS, _CATALOG_CHARS = 8, 16
 
 
 def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: Sequence[Item]) -> str | None:
@@ -43,7 +42,7 @@ def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: 
     payload: dict[str, Any] = {
         "v": _VERSION,
         "tool": tool,
-        "catalog": _catalog_id(request.catalog),
+        "catalog": request.catalog.fingerprint[:_CATALOG_CHARS],
         "caller": caller_id(request.credentials),
         "arguments": arguments,
     }
@@ -73,7 +72,7 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
         raise _refused(tool, "is damaged")
     if payload["tool"] != tool:
         raise _refused(tool, f"is one of {payload['tool'] if payload['tool'] in _TOOLS else 'another tool'}")
-    if payload["catalog"] != _catalog_id(request.catalog):
+    if payload["catalog"] != request.catalog.fingerprint[:_CATALOG_CHARS]:
         raise _refused(tool, "was made with another catalog, whose tools may differ")
     if not hmac.compare_digest(str(payload["caller"]), caller_id(request.credentials)):
         raise _refused(tool, "is one of another caller")
@@ -129,18 +128,6 @@ def _is_first_use(request: MetaRequest, payload: Mapping[str, Any], once: Any) -
         return request.executor.resources.single_use.use(once[0], once[1], str(once[2]), dumps_compact(payload))
     except ApprovalUnavailable:
         return False
-
-
-def _catalog_id(catalog: Catalog) -> str:
-    """Return what distinguishes this catalog from others: its hash, or one of all its lines."""
-
-    def make() -> str:
-        if catalog.sha256:
-            return catalog.sha256[:16]
-        lines = "\n".join(f"{name}\t{summary}\t{category}" for name, summary, category in catalog.summaries())
-        return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-    return catalog.memoize("catalog id", make)
 
 
 def caller_id(credentials: RequestCredentials) -> str:

@@ -18,7 +18,7 @@ from toolfold.meta_tools.arguments import MAX_CALLS, MAX_PARALLEL, escape
 from toolfold.meta_tools.plan import Item, Plan
 from toolfold.meta_tools.references import keys_of, view_of
 from toolfold.meta_tools.tool_names import find_name
-from toolfold.scripts.interpreter import LATER, ScriptCall, call_id, limit_error, own_arguments
+from toolfold.scripts.interpreter import LATER, ScriptCall, limit_error
 from toolfold.scripts.values import CallPlaces, TooLarge, to_json
 
 if TYPE_CHECKING:
@@ -172,13 +172,12 @@ class ScriptCalls:
             ScriptLimit: the script makes too many calls.
         """
         if called.function == "gather":
-            return self._gather(called.args, keeps_errors=own_arguments(called).get("return_exceptions") is True)
+            return self._gather(called.args, keeps_errors=called.kwargs.get("return_exceptions") is True)
         place = self._places.at(called.start)
         item = self._open(called)
         if place.is_gathered or place.is_awaited:
-            id_ = call_id(called)
-            self._later[id_] = item
-            return {_PENDING: id_} if place.is_gathered else LATER
+            self._later[called.id] = item
+            return {_PENDING: called.id} if place.is_gathered else LATER
         self._perform([item])
         value = self._value_or_error(item)
         if isinstance(value, CallError):
@@ -228,7 +227,7 @@ class ScriptCalls:
     def _tool_of(self, called: ScriptCall) -> tuple[str, dict[str, Any]]:
         """Return the name of the tool that a script calls, and its arguments."""
         module, _, function = called.function.rpartition(".")
-        args, arguments = list(called.args), own_arguments(called)
+        args, arguments = list(called.args), dict(called.kwargs)
         if module:
             name = self._functions.get(module, {}).get(function, "")
         elif function in _CALLS:

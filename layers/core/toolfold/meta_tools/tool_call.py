@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.json_schema import json_type
 from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_repair import rename
 from toolfold.execution.validation import validator_of
@@ -171,24 +172,12 @@ def _schema(value: Any, depth: int) -> dict[str, Any]:
         return {"type": "object", "properties": members}
     if isinstance(value, list) and depth < _MAX_DEPTH:
         return {"type": "array", "items": _merged([_schema(item, depth + 1) for item in value[:_SAMPLED]])}
-    found: dict[str, Any] = {"type": _type(value)}
+    found: dict[str, Any] = {"type": "number" if isinstance(value, float) else json_type(value)}
     if values.is_date(value):
         found["format"] = "date" if len(value) == 10 else "date-time"
     if isinstance(value, str | int | float) and not isinstance(value, bool) and len(str(value)) <= _MAX_EXAMPLE_CHARS:
         found["examples"] = [value]
     return found
-
-
-def _type(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
-    return "string" if isinstance(value, str) else "object" if isinstance(value, dict) else "array"
 
 
 def _merged(schemas: Sequence[dict[str, Any]]) -> dict[str, Any]:

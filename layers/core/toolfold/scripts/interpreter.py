@@ -123,12 +123,14 @@ class ScriptCall(NamedTuple):
         args: positional arguments.
         kwargs: named arguments.
         start: byte of the script at which the call begins.
+        id: by which the result of an awaited call is requested.
     """
 
     function: str
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     start: int
+    id: int
 
 
 class Output:
@@ -319,9 +321,9 @@ class _Run:
     def _answer(self, step: Any) -> dict[str, Any]:
         # A text that the script evaluates has places of its own.
         start = step.position.start if step.position.filename == self._filename else -1
-        called = ScriptCall(str(step.function_name), tuple(step.args), dict(step.kwargs), start)
+        called = ScriptCall(str(step.function_name), tuple(step.args), dict(step.kwargs), start, step.call_id)
         try:
-            value = self._call(called._replace(kwargs={**called.kwargs, _ID: step.call_id}))
+            value = self._call(called)
         except ScriptLimit:
             raise
         except CallError as error:
@@ -334,20 +336,6 @@ class _Run:
         text = f"{value.code}: {value.message} {value.suggestion}"[:2000]
         self._raised[text] = value
         return {"exception": RuntimeError(text)}
-
-
-_ID = "\0id"
-"""Key of a call's id among its named arguments; no name in a script has this sign."""
-
-
-def call_id(called: ScriptCall) -> int:
-    """Return the id by which :meth:`Interpreter.run` requests the result of an awaited call."""
-    return int(called.kwargs[_ID])
-
-
-def own_arguments(called: ScriptCall) -> dict[str, Any]:
-    """Return the named arguments that the script gave."""
-    return {name: value for name, value in called.kwargs.items() if name != _ID}
 
 
 def limit_error(limit: str) -> ScriptLimit:
