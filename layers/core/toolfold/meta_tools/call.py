@@ -19,7 +19,6 @@ from toolfold.execution.call import NO_USE, UpstreamUse
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools.arguments import boolean, is_blank, whole_number, wrong_value
 from toolfold.meta_tools.detail_levels import properties
-from toolfold.meta_tools.result import Result
 from toolfold.meta_tools.tool_arguments import OPTIONS, TOOL
 from toolfold.results.output import MIN_TOKENS, AnswerStatus, OutputOptions
 
@@ -245,12 +244,6 @@ def answer_of(document: Document, answers: Sequence[Answer]) -> Answer:
 
 _MAX_ALTERNATIVES = 3
 """Similar tools that are named: those that the catalog lists first."""
-
-
-def add_metadata(result: Result, call: Call, use: UpstreamUse, started: float) -> Result:
-    """Return the answer to a call with its metadata."""
-    elapsed_s = time.perf_counter() - started
-    return result._replace(structured={**result.structured, **metadata(call, result.structured, use, elapsed_s)})
 
 
 def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from toolfold.meta_tools.plan import Item
 from toolfold.meta_tools.result import error_text, safe_line
 from toolfold.results import output, render, tokens
 from toolfold.results.combine import HOW, LabelledDocument, combine, join, stack_documents
+from toolfold.results.output import RenderedResult
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import quoted_name
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from toolfold.meta_tools.call import Answer
     from toolfold.meta_tools.result import MetaRequest
-    from toolfold.results.output import OutputOptions, RenderedResult
+    from toolfold.results.output import OutputOptions
     from toolfold.results.select.grammar import Selection
 
 
@@ -39,14 +40,7 @@ _CHARS_PER_TOKEN = 8
 ID = "id"
 
 
-class Rendering(NamedTuple):
-    """Answers as data and as text."""
-
-    structured: dict[str, Any]
-    text: str
-
-
-def render_items(request: MetaRequest, items: Sequence[Item], budget: WorkBudget, max_tokens: int) -> Rendering:
+def render_items(request: MetaRequest, items: Sequence[Item], budget: WorkBudget, max_tokens: int) -> RenderedResult:
     """Render each item."""
     options = output_options(request, max_tokens)
     failures = {item.id: error_text(item.error) for item in items if item.error is not None}
@@ -55,21 +49,21 @@ def render_items(request: MetaRequest, items: Sequence[Item], budget: WorkBudget
         shown = {item.id: _plain(item.answer) for item in items if item.answer is not None}
         failed = [f"{heading(item)}\n{failures[item.id]}" for item in items if item.id in failures]
         entries = [status_of(item, shown.get(item.id)) for item in items]
-        return Rendering({"results": entries}, "\n".join([table, *failed]))
+        return RenderedResult({"results": entries}, "\n".join([table, *failed]))
     rendered = _rendered(items, replace(options, max_tokens=left), budget)
     entries = [status_of(item, rendered.get(item.id)) for item in items]
     if request.whole:
-        return Rendering({"results": entries}, "")
+        return RenderedResult({"results": entries}, "")
     texts = {**{id_: one.text for id_, one in rendered.items()}, **failures}
     parts = [f"{heading(item)}\n{texts[item.id]}" for item in items if not item.is_skipped]
-    return Rendering({"results": entries}, "\n".join(parts))
+    return RenderedResult({"results": entries}, "\n".join(parts))
 
 
 def _plain(answer: Answer) -> RenderedResult:
     """Return an answer that fits as it is, as data."""
     document = answer.document
     notes = {"notes": list(document.notes)} if document.notes else {}
-    return output.RenderedResult({"result": render.to_structured(document), **answer.status.as_dict(), **notes}, "")
+    return RenderedResult({"result": render.to_structured(document), **answer.status.as_dict(), **notes}, "")
 
 
 def status_of(item: Item, rendered: RenderedResult | None) -> dict[str, Any]:
@@ -207,20 +201,22 @@ class Combination(NamedTuple):
         selected = output.select_from(output.ParsedAnswer(joined, data), self.select, today, budget)
         return replace(selected, notes=tuple(dict.fromkeys((*joined.notes, *selected.notes))))
 
-    def render(self, request: MetaRequest, items: Sequence[Item], budget: WorkBudget, max_tokens: int) -> Rendering:
+    def render(
+        self, request: MetaRequest, items: Sequence[Item], budget: WorkBudget, max_tokens: int
+    ) -> RenderedResult:
         """Render the one result of a batch."""
         answered = {item.id: item.answer for item in items if item.answer is not None}
         entries = [status_of(item, None) for item in items]
         failures = [f"{heading(item)}\n{error_text(item.error)}" for item in items if item.error is not None]
         if not answered or (any(item.is_skipped for item in items)):
-            return Rendering({"results": entries}, "\n".join(failures))
+            return RenderedResult({"results": entries}, "\n".join(failures))
         named = {id_: answer.document for id_, answer in answered.items()}
         try:
             document = self.document(named, request.executor.today(), budget)
         except InvalidArguments as error:
             raise error.changed(results=entries) from None
         rendered = _render(answer_of(document, list(answered.values())), output_options(request, max_tokens), budget)
-        return Rendering({**rendered.structured, "results": entries}, "\n".join([rendered.text, *failures]))
+        return RenderedResult({**rendered.structured, "results": entries}, "\n".join([rendered.text, *failures]))
 
 
 def read_join(given: Any) -> JoinRequest:

@@ -174,19 +174,10 @@ class Plan:
             return Item(id_, {}, error=error)
         item = Item(id_, given)
         try:
-            self._open(item, keeps_raw=False)
+            self.read(item)
         except CallError as error:
             item.error = self.with_next_call(item.given, error)
         return item
-
-    def open_only(self, given: Mapping[str, Any], *, keeps_raw: bool) -> tuple[Item, Call]:
-        """Return the only call of a request, which is not performed yet.
-
-        Raises:
-            CallError: it cannot be read.
-        """
-        item = Item("", given)
-        return item, self._open(item, keeps_raw=keeps_raw)
 
     def answer(self, item: Item) -> Answer:
         """Perform one call, and return its answer.
@@ -202,7 +193,12 @@ class Plan:
             raise item.error or _late()
         return item.answer
 
-    def _open(self, item: Item, *, keeps_raw: bool) -> Call:
+    def read(self, item: Item, *, keeps_raw: bool = False) -> Call:
+        """Read the call of an item, which is not performed yet.
+
+        Raises:
+            CallError: it cannot be read.
+        """
         request, opened = self.request, self._opened(item, keeps_raw=keeps_raw)
         credentials = request.credentials
         if opened.approval_token is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from toolfold.errors import InsufficientScope
 from toolfold.meta_tools import continuation
 from toolfold.meta_tools.arguments import MAX_CALLS, invalid, own_option, quote, read_items, read_value
-from toolfold.meta_tools.combination import Combination, Rendering, render_items
+from toolfold.meta_tools.combination import Combination, render_items
 from toolfold.meta_tools.plan import USUAL_PARALLEL, Item, Plan
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact
 
@@ -56,7 +56,7 @@ def tool_batch(request: MetaRequest) -> Result:
     structured["elapsed_ms"] = round((time.perf_counter() - started) * 1000, 1)
     blocks = [block for item in items if item.answer is not None for block in item.answer.blocks]
     answered = calls.progress(lacks_time=bool(rest) and not stop)
-    return Result(structured, _text(rendering, items, token), blocks=blocks, answered=answered)
+    return Result(structured, _text(rendering.text, items, token), blocks=blocks, answered=answered)
 
 
 def _with_ids(items: Sequence[Any]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _summary(items: Sequence[Item]) -> dict[str, int]:
     return {"total": len(items), "succeeded": len(items) - failed - skipped, "failed": failed, "skipped": skipped}
 
 
-def _text(rendering: Rendering, items: Sequence[Item], token: str | None) -> str:
+def _text(answers: str, items: Sequence[Item], token: str | None) -> str:
     """Return the answer as text: what failed or is missing first, in a line of its own."""
     found = _summary(items)
     lines = []
@@ -103,7 +103,7 @@ def _text(rendering: Rendering, items: Sequence[Item], token: str | None) -> str
         parts += [f"{found['failed']} failed"] if found["failed"] else []
         parts += [f"{found['skipped']} were not made"] if found["skipped"] else []
         lines.append(f"# {', '.join(parts)}")
-    lines.append(rendering.text)
+    lines.append(answers)
     if token is not None:
         following = dumps_compact({"continue": token})
         lines.append(f"# The time was over. For the rest call TOOL_BATCH with {following}")

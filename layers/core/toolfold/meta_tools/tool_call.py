@@ -13,14 +13,15 @@ from toolfold.execution.validation import validator_of
 from toolfold.messages import DESCRIBE_ANSWER
 from toolfold.meta_tools.answer_reader import begin_shaping, fetch_response
 from toolfold.meta_tools.arguments import boolean
-from toolfold.meta_tools.call import add_metadata
-from toolfold.meta_tools.plan import Plan
+from toolfold.meta_tools.call import metadata
+from toolfold.meta_tools.plan import Item, Plan
 from toolfold.meta_tools.references import view_of
 from toolfold.meta_tools.result import MetaRequest, Result, to_text
 from toolfold.results import output, values
 from toolfold.results.tables import Document, Table
 
 if TYPE_CHECKING:
+    from toolfold.execution.call import UpstreamUse
     from toolfold.meta_tools.call import Answer, Call
 
 
@@ -39,27 +40,30 @@ def tool_call(request: MetaRequest) -> Result:
     inspects = bool(boolean(request.arguments.get("inspect")))
     with Plan(request, can_continue=False) as plan:
         try:
-            item, call = plan.open_only(request.arguments, keeps_raw=not inspects)
+            item = Item("", request.arguments)
+            call = plan.read(item, keeps_raw=not inspects)
             if call.options.raw_by:
-                return _raw(call, item.parts[0], started)
-            filled: tuple[str, ...] = ()
-            if inspects:
-                item.notes, (item.parts, filled) = (), completed_parts(call, item.parts)
-            answer = plan.answer(item)
-            if inspects:
-                result = render_inspection(call, answer, item.parts[0], filled)
+                result, use = _raw(call, item.parts[0])
             else:
-                rendered = output.render_document(
-                    answer.document, call.options, answer.status, plan.budget, answer.size
-                )
-                result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
-            result = result._replace(answered=plan.progress(lacks_time=plan.is_partial))
-            return add_metadata(result, call, answer.use, started)
+                filled: tuple[str, ...] = ()
+                if inspects:
+                    item.notes, (item.parts, filled) = (), completed_parts(call, item.parts)
+                answer = plan.answer(item)
+                if inspects:
+                    result = render_inspection(call, answer, item.parts[0], filled)
+                else:
+                    rendered = output.render_document(
+                        answer.document, call.options, answer.status, plan.budget, answer.size
+                    )
+                    result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
+                result, use = result._replace(answered=plan.progress(lacks_time=plan.is_partial)), answer.use
         except InvalidArguments as error:
             raise plan.with_next_call(request.arguments, error) from error.__cause__
+    figures = metadata(call, result.structured, use, time.perf_counter() - started)
+    return result._replace(structured={**result.structured, **figures})
 
 
-def _raw(call: Call, arguments: Mapping[str, Any], started: float) -> Result:
+def _raw(call: Call, arguments: Mapping[str, Any]) -> tuple[Result, UpstreamUse]:
     """Return a response in the upstream's own form, whose text has no place for notes."""
     response = fetch_response(call, arguments)
     begin_shaping(call, response)
@@ -68,7 +72,7 @@ def _raw(call: Call, arguments: Mapping[str, Any], started: float) -> Result:
         response.body, response.kind, call.tool.answer, call.options, status, response.redactor, call.budget
     )
     notes = {"notes": list(response.notes)} if response.notes else {}
-    return add_metadata(Result({**rendered.structured, **notes}, rendered.text), call, response.use, started)
+    return Result({**rendered.structured, **notes}, rendered.text), response.use
 
 
 _ROWS = 3

@@ -15,7 +15,7 @@ from toolfold.messages import STEP
 from toolfold.meta_tools import continuation
 from toolfold.meta_tools.arguments import escape, invalid, is_blank, own_option, quote, read_items, read_value
 from toolfold.meta_tools.call import Answer, may_have_lists, metadata, output_options, parse_select, read_options
-from toolfold.meta_tools.combination import Combination, JoinRequest, Rendering, read_join, render_items, status_of
+from toolfold.meta_tools.combination import Combination, JoinRequest, read_join, render_items, status_of
 from toolfold.meta_tools.plan import Item, Plan, document_size
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.references import (
@@ -33,7 +33,7 @@ from toolfold.meta_tools.references import (
 )
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, error_text, repeated_by, to_text
 from toolfold.results import output
-from toolfold.results.output import AnswerStatus
+from toolfold.results.output import AnswerStatus, RenderedResult
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -381,7 +381,7 @@ def _failure(
     """Return the finished steps with their results, and the failed one."""
     position = len(run.items) - 1
     finished = run.items[:position]
-    rendering = render_items(request, finished, run.calls.budget, max_tokens) if finished else Rendering(
+    rendering = render_items(request, finished, run.calls.budget, max_tokens) if finished else RenderedResult(
         {"results": []}, "")  # fmt: skip
     entries = [_entry(one, item) for one, item in zip(rendering.structured["results"], finished, strict=True)]
     # Only time or an approval was missing.
