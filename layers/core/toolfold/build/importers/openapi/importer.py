@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -48,20 +49,6 @@ MAX_SUMMARY, MAX_DESCRIPTION, MAX_SOURCE_DESCRIPTION = 300, 1500, 500
 _NO_CREDENTIALS = security.Credentials(frozenset(), is_token=False)
 _LACKS = "Calls are refused here: the service wants other credentials for it ({})."
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
-
-
-class _Tool(NamedTuple):
-    """An operation that can be expressed, and where its calls are sent.
-
-    ``lacks`` are the names of security schemes that it needs and that are not sent; ``need`` as of
-    :func:`security.need_of`.
-    """
-
-    operation: Operation
-    binding: Binding
-    server: str
-    lacks: str
-    need: str
 
 
 class OpenApiImporter(Importer[OpenApiSettings]):
@@ -131,18 +118,27 @@ class _Reader:
         given = swagger.security_schemes(self._data) if "swagger" in self._data else given
         schemes = security.read_schemes(given, self._references, self._settings.url or "")
         chosen, auth, credentials = self._authentication(operations, schemes)
-        tools = [
-            tool for one in operations if (tool := self._bind(one, default_server, chosen, credentials)) is not None
-        ]
+        lines = self._api.lines([one.at for one in operations])
+        found_tools: list[tuple[str, ImportedTool]] = []
+        for one in operations:
+            try:
+                server = self._server(one, default_server)
+                binding = bind_operation(one, self._requests, self._responses, credentials)
+            except DocumentError as error:
+                self._findings.left_out.append(DocumentError(error.at, f"{one.title}: {error.problem}"))
+            else:
+                found_tools.append((server, self._tool(one, binding, f"{self._api.path}:{lines[one.at]}", chosen)))
         left_out = self._located(self._findings.left_out)
-        if not tools:
+        if not found_tools:
             problems += left_out or [f"{self._api.path}:1: has no operation that is included"]
             return None
-        base_url = common_base([tool.server for tool in tools])
+        base_url = common_base([server for server, _ in found_tools])
         info = self._data["info"] if isinstance(self._data.get("info"), dict) else {}
-        lines = self._api.lines([tool.operation.at for tool in tools])
         return ImportedSource(
-            tools=[self._imported(tool, base_url, f"{self._api.path}:{lines[tool.operation.at]}") for tool in tools],
+            tools=[
+                replace(tool, call={**tool.call, "path": server.removeprefix(base_url) + tool.call["path"]})
+                for server, tool in found_tools
+            ],
             categories=self._categories(operations),
             base_url=base_url,
             auth=auth,
@@ -195,27 +191,6 @@ class _Reader:
             self._findings.note(at, f"security scheme {chosen[:60]!r} cannot be used; set auth in source.yaml")
             return None, own, _NO_CREDENTIALS
 
-    def _bind(
-        self, operation: Operation, default_server: str, chosen: str | None, credentials: security.Credentials
-    ) -> _Tool | None:
-        """Return the tool of ``operation``, or None, with the reason among the findings."""
-        try:
-            server = self._server(operation, default_server)
-            binding = bind_operation(operation, self._requests, self._responses, credentials)
-        except DocumentError as error:
-            self._findings.left_out.append(DocumentError(error.at, f"{operation.title}: {error.problem}"))
-            return None
-        own, common = operation.value.get("security"), self._data.get("security")
-        lacks = ", ".join(sorted(security.unmet_schemes(security.requirements_of(own, common), chosen)))[:100]
-        if lacks:
-            problem = f"{operation.title} needs the security scheme {lacks}, which is not sent"
-            self._findings.note(operation.at, f"{problem}; make another source with auth for it")
-        if binding.is_shortened:
-            self._findings.note(operation.at, f"{operation.title}: inner parts of the schema are left out")
-        return _Tool(
-            operation, binding, server, lacks, security.need_of(own, common, others_state=self._states_security)
-        )
-
     def _server(self, operation: Operation, default: str) -> str:
         listed, at = _own_servers(operation)
         if listed is None:
@@ -257,9 +232,16 @@ class _Reader:
         except DocumentError as error:
             raise SourceError(self._located([error])) from None
 
-    def _imported(self, tool: _Tool, base_url: str, where: str) -> ImportedTool:
-        operation, binding = tool.operation, tool.binding
-        value = operation.value
+    def _tool(self, operation: Operation, binding: Binding, where: str, chosen: str | None) -> ImportedTool:
+        """Return the tool of ``operation``, whose path does not have that of the server yet."""
+        value, common = operation.value, self._data.get("security")
+        requirements = security.requirements_of(value.get("security"), common)
+        lacks = ", ".join(sorted(security.unmet_schemes(requirements, chosen)))[:100]
+        if lacks:
+            problem = f"{operation.title} needs the security scheme {lacks}, which is not sent"
+            self._findings.note(operation.at, f"{problem}; make another source with auth for it")
+        if binding.is_shortened:
+            self._findings.note(operation.at, f"{operation.title}: inner parts of the schema are left out")
         summary = self._requests.text(value.get("summary"), (*operation.at, "summary"), MAX_SUMMARY).rstrip(".")
         description = self._requests.text(value.get("description"), (*operation.at, "description"), MAX_DESCRIPTION)
         title = summary
@@ -268,9 +250,9 @@ class _Reader:
             summary = ""
         if value.get("deprecated") is True:
             description = f"{(description or summary or operation.title).rstrip('.')}. Deprecated by the service."
-        if tool.lacks:
-            description = f"{(description or summary or operation.title).rstrip('.')}. {_LACKS.format(tool.lacks)}"
-        credentials = {} if tool.need == "required" else {"credentials": tool.need}
+        if lacks:
+            description = f"{(description or summary or operation.title).rstrip('.')}. {_LACKS.format(lacks)}"
+        need = security.need_of(value.get("security"), common, others_state=self._states_security)
         return ImportedTool(
             name=operation.name,
             where=where,
@@ -279,7 +261,7 @@ class _Reader:
             title=title or _words(operation.name),
             summary=summary,
             description=description or summary or operation.title,
-            call={**binding.call, **credentials, "path": tool.server.removeprefix(base_url) + binding.call["path"]},
+            call=binding.call if need == "required" else {**binding.call, "credentials": need},
             returns=binding.answer.outline,
             rows=binding.answer.rows,
             category=_identifier(operation.tags[0]) if operation.tags else "",

@@ -7,7 +7,7 @@ innermost part. It accepts any value then, so that a caller who knows the servic
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from toolfold.build.importers.openapi.schema_parts import (
@@ -18,6 +18,7 @@ from toolfold.build.importers.openapi.schema_parts import (
     references_of,
     shorten,
     subschemas,
+    with_subschemas,
 )
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 
@@ -113,12 +114,7 @@ def _inlined(root: Schema, definitions: Mapping[str, Schema]) -> Schema:
     def rebuild(schema: Any, depth: int) -> Any:
         if not isinstance(schema, dict):
             return schema
-        made = dict(schema)
-        for path, part in subschemas(schema):
-            inner = rebuild(part, depth + 1)
-            if inner is part:
-                continue
-            _put(made, schema, path, inner)
+        made = with_subschemas(schema, lambda _, part: rebuild(part, depth + 1))
         name = made.get("$ref", "").removeprefix(DEFINITIONS)
         if name not in is_inlined or depth > _MAX_INLINE_DEPTH:
             return made
@@ -137,17 +133,6 @@ def _inlined(root: Schema, definitions: Mapping[str, Schema]) -> Schema:
             kept[name] = rebuild(definitions[name], 1)
             open_ += references_of(kept[name])
     return {**made, "$defs": kept} if kept else made
-
-
-def _put(made: Schema, original: Schema, path: Sequence[str | int], part: Any) -> None:
-    """Put ``part`` at ``path`` of ``made``, a copy of ``original`` whose lists and objects are shared until then."""
-    if len(path) == 1:
-        made[str(path[0])] = part
-        return
-    key, index = str(path[0]), path[1]
-    if made[key] is original[key]:
-        made[key] = original[key].copy()
-    made[key][index] = part
 
 
 def _circular(links: Mapping[str, list[str]]) -> set[str]:
@@ -181,16 +166,13 @@ def _shortened(
             whole = {**definitions.get(name, {}), **schema}
             keys = ("type", "format", "enum") if len(whole.get("enum", ())) in range(1, _MAX_STUB_ENUM) else _TYPED
             return {key: whole[key] for key in keys if key in whole}
-        made = dict(schema)
+        made = with_subschemas(schema, lambda key, part: cut(part, level if key in _APPLIES else level + 1))
         if level > 1:
             made.pop("examples", None)
             if "description" in made:
                 made["description"] = shorten(first_sentence(made["description"]), max(limits.description, 2))
                 if not limits.description:
                     del made["description"]
-        for path, part in subschemas(schema):
-            inner = cut(part, level if path[0] in _APPLIES else level + 1)
-            _put(made, schema, path, inner)
         return made
 
     kept = {
@@ -213,9 +195,9 @@ def _distances(root: Schema, definitions: Mapping[str, Schema]) -> dict[str, int
             if name in definitions and name not in distances:
                 distances[name] = distance
                 here.append(definitions[name])
-            for path, part in subschemas(schema):
+            for key, part in subschemas(schema):
                 if isinstance(part, dict):
-                    (here if path[0] in _APPLIES else level).append(part)
+                    (here if key in _APPLIES else level).append(part)
         if not level:
             break
     return distances

@@ -9,7 +9,7 @@ import html
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -177,17 +177,25 @@ def given_value(schema: Any) -> Any:
     return {**given[0], **others} if len(given) == 1 else schema
 
 
-def subschemas(schema: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield the path and the value of each schema directly inside ``schema``."""
-    if not isinstance(schema, dict):
-        return
+def with_subschemas(schema: Schema, change: Callable[[str, Any], Any]) -> Schema:
+    """Return ``schema`` with ``change`` of the keyword and the value of each schema directly inside it."""
+    made: Schema = {}
     for key, value in schema.items():
         if key in LISTS and isinstance(value, list):
-            yield from (((key, index), part) for index, part in enumerate(value))
-        elif key in SINGLE:
-            yield (key,), value
+            made[key] = [change(key, part) for part in value]
         elif key in MAPPINGS and isinstance(value, dict):
-            yield from (((key, name), part) for name, part in value.items())
+            made[key] = {name: change(key, part) for name, part in value.items()}
+        else:
+            made[key] = change(key, value) if key in SINGLE else value
+    return made
+
+
+def subschemas(schema: Any) -> list[tuple[str, Any]]:
+    """Return the keyword and the value of each schema directly inside ``schema``."""
+    found: list[tuple[str, Any]] = []
+    if isinstance(schema, dict):
+        with_subschemas(schema, lambda key, part: found.append((key, part)))
+    return found
 
 
 def references_of(schema: Any) -> list[str]:
@@ -205,8 +213,8 @@ def references_of(schema: Any) -> list[str]:
 
 def in_place(schema: Any) -> Iterator[Schema]:
     """Yield the schemas in ``schema`` that apply to the same value as it does."""
-    for path, part in subschemas(schema):
-        if path[0] in _IN_PLACE and isinstance(part, dict):
+    for key, part in subschemas(schema):
+        if key in _IN_PLACE and isinstance(part, dict):
             yield part
             yield from in_place(part)
 

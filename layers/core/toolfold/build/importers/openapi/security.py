@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from toolfold.build.importers.openapi.document import DocumentError, References
+from toolfold.build.importers.openapi.schema_parts import dicts_in
 
 Requirements = tuple[frozenset[str], ...]
 """Alternatives, each the names of the schemes that are needed together. An empty one: no credential is needed."""
@@ -97,14 +98,16 @@ def scheme_like(auth: Mapping[str, Any], schemes: Schemes) -> str | None:
 
 def requirements_of(own: Any, common: Any) -> Requirements:
     """Return the requirements of an operation: ``own``, or ``common`` of the document where it has none."""
-    listed = own if isinstance(own, list) else common if isinstance(common, list) else []
-    return tuple(frozenset(map(str, one)) for one in listed if isinstance(one, dict))
+    return tuple(map(frozenset, _listed(own, common)))
+
+
+def _listed(own: Any, common: Any) -> list[dict[str, Any]]:
+    return dicts_in(own if isinstance(own, list) else common)
 
 
 def scopes_of(own: Any, common: Any, name: str) -> list[str]:
     """Return the scopes of OAuth 2.0 that an operation requires of the scheme called ``name``."""
-    listed = own if isinstance(own, list) else common if isinstance(common, list) else []
-    found = [one[name] for one in listed if isinstance(one, dict) and isinstance(one.get(name), list)]
+    found = [one[name] for one in _listed(own, common) if isinstance(one.get(name), list)]
     return [scope for scopes in found[:1] for scope in scopes if isinstance(scope, str) and scope.isprintable()]
 
 
