@@ -13,8 +13,8 @@ import pytest
 from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.hostile_catalogs import with_head
 from toolfold.app import build_app
-from toolfold.catalog.head_checks import host_of
 from toolfold.catalog.store import FileStore, bundled_path, open_store
+from toolfold.catalog.text_checks import host_of
 from toolfold.cli.entry_point import main
 from toolfold.errors import CatalogUnavailable
 from toolfold.settings import Settings

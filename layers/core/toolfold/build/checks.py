@@ -13,7 +13,7 @@ from typing import Any
 from toolfold.build.schema.field_types import VOCABULARY, Vocabulary
 from toolfold.build.schema.sources import Tool
 from toolfold.catalog import json_schema
-from toolfold.catalog.tool_checks import check_tool as check_tool_entry
+from toolfold.catalog.contract import check_tool as check_tool_entry
 from toolfold.execution import validation
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -18,7 +18,7 @@ from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, Impor
 from toolfold.build.schema.field_types import SUMMARY_LIMIT
 from toolfold.build.schema.sources import JsonShape, Parameter, Source, SourceSettings, Tool
 from toolfold.catalog import json_schema
-from toolfold.catalog.head_checks import MAX_TEXT, text_problem
+from toolfold.catalog.text_checks import MAX_TEXT, text_problem
 from toolfold.results import values
 
 _TEXT_KEYWORDS = frozenset({"description", "title", "$comment"})

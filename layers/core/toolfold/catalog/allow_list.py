@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from toolfold.catalog.entries import Source
-from toolfold.catalog.head_checks import host_of
+from toolfold.catalog.text_checks import host_of
 from toolfold.errors import CatalogUnavailable, UpstreamError
 from toolfold.settings.model import BUILT_IN_SOURCES, Settings
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolfold.catalog.entries import CONFIRM, EFFECTS, Auth, Category, Source, Tool
-from toolfold.catalog.head_checks import is_line
+from toolfold.catalog.entries import CONFIRM, EFFECTS, Auth, Source, Tool
+from toolfold.catalog.text_checks import is_line
 
 FORMAT = 4
 """Version of the compiled layout. A reader refuses any other."""
-
-HEAD_KEYS = {"count": int, "sources": dict, "categories": list, "counts": dict, "listing": str, "sections": dict}
-"""Required keys of the head → their types."""
 
 SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synonyms"}
 """Required sections.
@@ -36,27 +33,10 @@ Sections of a catalog with skills (``catalog.skills``):
 Optional are ``profiles``, ``definitions`` and ``exposed`` as well: see ``catalog.profiles``.
 """
 
-_LISTS = frozenset({"tags", "formats", "see_also"})
-_OBJECTS = frozenset({"parameters", "example", "use_instead", "call", "answer"})
-_OPTIONAL = frozenset({"hints", "confirm", "relations"})
-_TOOL_FIELDS = {
-    field: list if field in _LISTS else dict if field in _OBJECTS else str
-    for field in Tool._fields
-    if field not in _OPTIONAL
-}
-"""Required fields of the entry of a tool → their JSON types."""
+_LISTS = frozenset({"tags", "formats", "see_also", "relations"})
 
 _MAX_SYNONYMS = 100
 """Terms of one word: several times what any vocabulary has. Each takes a look-up."""
-
-
-def is_tool(value: Any) -> bool:
-    """Return whether ``value`` has the fields of a tool; ``catalog.tool_checks`` checks what is in them."""
-    return (
-        isinstance(value, dict)
-        and all(isinstance(value.get(key), type_) for key, type_ in _TOOL_FIELDS.items())
-        and value["effect"] in EFFECTS
-    )
 
 
 def is_summary(value: Any) -> bool:
@@ -96,34 +76,16 @@ def is_synonyms(value: Any) -> bool:
 
 
 def parse_tool(entry: Mapping[str, Any]) -> Tool:
-    """Return the tool of an entry for which :func:`is_tool` is true."""
+    """Return the tool of an entry that the contract of catalogs allows."""
     fields: dict[str, Any] = {
-        key: tuple(entry[key]) if type_ is list else entry[key] for key, type_ in _TOOL_FIELDS.items()
+        key: tuple(value) if key in _LISTS else value for key, value in entry.items() if key in Tool._fields
     }
-    relations = tuple(entry.get("relations", ()))
-    return Tool(**fields, hints=entry.get("hints", {}), confirm=entry.get("confirm", ""), relations=relations)
+    return Tool(**fields)
 
 
 def parse_source(id_: str, entry: Mapping[str, Any]) -> Source:
-    """Return the source of an entry of the head.
-
-    Raises:
-        TypeError: the entry lacks a field.
-        KeyError: the same.
-    """
+    """Return the source of an entry of the head."""
     fields = {key: value for key, value in entry.items() if key in Source._fields}
     fields["faults"], fields["unknown_notice"] = tuple(entry["faults"]), tuple(entry["unknown_notice"])
     fields["auth"] = None if entry["auth"] is None else Auth(**entry["auth"])
     return Source(id=id_, **fields)
-
-
-def parse_category(entry: Mapping[str, Any]) -> Category:
-    """Return the category of an entry of the head.
-
-    Raises:
-        TypeError: it is not one.
-    """
-    match entry:
-        case {"name": str(), "source": str(), "title": str(), "description": str(), "tools": int()}:
-            return Category(**entry)
-    raise TypeError

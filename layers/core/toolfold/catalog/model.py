@@ -9,18 +9,14 @@ import logging
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolfold.catalog.entries import Source, Tool, ToolSummary, name_key
-from toolfold.catalog.head_checks import check_head
+from toolfold.catalog.entries import Category, Source, Tool, ToolSummary, name_key
 from toolfold.catalog.layout import (
     FORMAT,
-    HEAD_KEYS,
     SECTIONS,
     is_content,
     is_summary,
     is_synonyms,
     is_text,
-    is_tool,
-    parse_category,
     parse_source,
     parse_tool,
 )
@@ -60,36 +56,45 @@ class Catalog:
         head: The result of ``reader.parse_head``.
         read: Reads the blocks of the sections.
         sha256: The hash in the name of the object in S3; empty for a file.
+        is_packaged: Whether it belongs to this package, and its values need no checks.
 
     Raises:
         OtherFormat: The catalog has another format.
         ValueError: ``head`` is not the head of a compiled catalog.
     """
 
-    __slots__ = ("_counts", "_head", "_memoized", "_read", "_sections", "_sources", "categories", "sha256")
+    __slots__ = (
+        "_counts",
+        "_head",
+        "_is_packaged",
+        "_memoized",
+        "_read",
+        "_sections",
+        "_sources",
+        "categories",
+        "sha256",
+    )
 
-    def __init__(self, head: Any, read: BlockReader, sha256: str = "") -> None:
+    def __init__(self, head: Any, read: BlockReader, sha256: str = "", is_packaged: bool = False) -> None:
         found = head.get("format") if isinstance(head, dict) else None
         if found != FORMAT:
             raise OtherFormat(found)
-        if wrong := [key for key, type_ in HEAD_KEYS.items() if not isinstance(head.get(key), type_)]:
-            raise ValueError(f"its head is damaged: {', '.join(sorted(wrong))}")
-        self._head = head
-        self._read = read
-        try:
+        if not is_packaged:
+            from toolfold.catalog.contract import check_head  # loads a compiled library
+
             check_head(head)
-            self._sections = sections_of(head["sections"], read, head.get("bytes"))
-            self._sources = {id_: parse_source(id_, entry) for id_, entry in head["sources"].items()}
-            self.categories = tuple(parse_category(category) for category in head["categories"])
-            self._counts: dict[str, dict[str, int]] = {
-                "tags": dict(head["counts"]["tags"]),
-                "access": dict(head["counts"]["access"]),
-                "effect": dict(head["counts"]["effect"]),
-                "source": dict(head["counts"]["source"]),
-                "category": {category.name: category.tools for category in self.categories},
-            }
-        except (TypeError, LookupError, AttributeError) as error:
-            raise ValueError(f"its head is damaged: {type(error).__name__}") from None
+        self._head, self._read, self._is_packaged = head, read, is_packaged
+        self._sections = sections_of(head["sections"], read, head.get("bytes"))
+        self._sources = {id_: parse_source(id_, entry) for id_, entry in head["sources"].items()}
+        self.categories = tuple(
+            Category(**{field: entry[field] for field in Category._fields}) for entry in head["categories"]
+        )
+        # JSON Schema takes 3.0 for an integer.
+        self._counts: dict[str, dict[str, int]] = {
+            field: {value: int(number) for value, number in head["counts"][field].items()}
+            for field in ("tags", "access", "effect", "source")
+        }
+        self._counts["category"] = {category.name: int(category.tools) for category in self.categories}
         if missing := SECTIONS - self._sections.keys():
             raise ValueError(f"it lacks {', '.join(sorted(missing))}")
         self.sha256 = sha256
@@ -239,7 +244,7 @@ class Catalog:
         """Return the profile called ``name``, one of :attr:`profile_names` or ``default``."""
         from toolfold.catalog.profiles import is_profile, parse_profile
 
-        entry = self._optional("profiles", name, lambda value: is_profile(value, len(self)))
+        entry = self._optional("profiles", name, lambda value: self._is_packaged or is_profile(value, len(self)))
         return parse_profile(name, entry)
 
     def definition(self, position: int) -> Mapping[str, Any]:
@@ -248,7 +253,9 @@ class Catalog:
 
         name = self.summary(position).name
         found: Mapping[str, Any] = self._optional(
-            "definitions", line_key(position), lambda value: is_definition(value) and value["name"] == name
+            "definitions",
+            line_key(position),
+            lambda value: self._is_packaged or (is_definition(value) and value["name"] == name),
         )
         return found
 
@@ -262,7 +269,9 @@ class Catalog:
         """Return the tools that stand for several in a mode: ``[{"kind", "definition"}, …]``."""
         from toolfold.catalog.profiles import is_exposed
 
-        found: Sequence[Mapping[str, Any]] = self._optional("exposed", f"{profile}/{mode}", is_exposed)
+        found: Sequence[Mapping[str, Any]] = self._optional(
+            "exposed", f"{profile}/{mode}", lambda value: self._is_packaged or is_exposed(value)
+        )
         return found
 
     def require_callable(self, tool: Tool) -> None:
@@ -377,15 +386,17 @@ class Catalog:
             raise damaged(f"there are not {self.skill_count} skills")
 
     def _is_tool(self, value: Any) -> bool:
-        if not is_tool(value):
+        if self._is_packaged:
+            return True
+        if not (isinstance(value, dict) and isinstance(value.get("name"), str)):
             return False
-        from toolfold.catalog.tool_checks import check_tool  # for the first tool that is described or called
+        from toolfold.catalog.contract import check_tool  # loads a compiled library
 
+        source = self._sources.get(str(value.get("source")))
         try:
-            source = self._sources.get(value["source"])
             check_tool(value, None if source is None else source.freshness)
         except (ValueError, RecursionError) as error:
-            logger.error("tool %s of the catalog is damaged: it %s", ascii(value["name"][:64]), error)
+            logger.error("tool %s of the catalog is damaged: its %s", ascii(value["name"][:64]), error)
             return False
         return True
 

@@ -13,9 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE
-from toolfold.catalog.head_checks import MAX_SUMMARY, MAX_TEXT, is_tool_name, text_problem
-from toolfold.catalog.schema_checks import check_schema
+from toolfold.catalog.entries import DEFAULT_PROFILE
 
 DEFAULT = DEFAULT_PROFILE
 
@@ -24,11 +22,6 @@ KINDS = ("connector", "database", "mcp", "skill")
 KIND_MODES = ("progressive", "inline", "off")
 
 _KIND_OF_SOURCE = {"sql": "database", "mcp": "mcp", "skills": "skill"}
-
-_MAX_PINNED, _MAX_CONTEXTS, _MAX_TEXT = 20, 100, 1000
-_DEFINITION = {"name", "title", "description", "inputSchema", "annotations", "_meta"}
-_META: tuple[Mapping[str, bool], ...] = ({}, {"anthropic/alwaysLoad": True})
-_HINTS = {"readOnlyHint", "destructiveHint", "openWorldHint"}
 
 
 def kind_of(source_kind: str) -> str:
@@ -102,62 +95,32 @@ def positions_in(runs: Sequence[int]) -> Iterator[int]:
 
 def is_profile(value: Any, tools: int) -> bool:
     """Return whether ``value`` is the entry of a profile in a catalog of ``tools`` tools."""
-    if not isinstance(value, dict):
+    from toolfold.catalog.contract import is_part  # for the catalogs of others
+
+    if not is_part("Profile", value):
         return False
-    texts = (value.get("title", ""), value.get("description", ""), value.get("context", ""))
-    kinds, where = value.get("kinds", {}), value.get("where", {})
-    positions = (value.get("pinned", []), value.get("most_used", []))
-    elsewhere, off = value.get("elsewhere", []), value.get("switched_off", [])
-    return (
-        all(map(_is_text, texts))
-        and value.get("mode", "") in ("", *MODES)
-        and isinstance(kinds, dict)
-        and all(kind in KINDS and mode in KIND_MODES for kind, mode in kinds.items())
-        and isinstance(where, dict)
-        and all(map(_is_text, (*where, *where.values())))
-        and all(isinstance(listed, list) and len(listed) <= _MAX_PINNED for listed in positions)
-        and all(type(at) is int and 0 <= at < tools for at in chain(*positions))
-        and (value.get("listed") is None or _are_runs(value["listed"], tools))
-        and _are_runs(value.get("unexposed", []), tools)
-        and isinstance(off, list)
-        and all(name in COMBINING_TOOLS for name in off)
-        and isinstance(elsewhere, list)
-        and len(elsewhere) <= _MAX_CONTEXTS
-        and all(_is_elsewhere(one, tools) for one in elsewhere)
-    )
+    runs = [value.get("listed") or [], value.get("unexposed", []), *(one[2] for one in value.get("elsewhere", []))]
+    positions = (*value.get("pinned", []), *value.get("most_used", []))
+    return all(type(at) is int and at < tools for at in positions) and all(_are_runs(one, tools) for one in runs)
 
 
-def _is_elsewhere(value: Any, tools: int) -> bool:
-    match value:
-        case [str(context), list(profiles), list(runs)]:
-            return _is_text(context) and all(map(_is_text, profiles)) and _are_runs(runs, tools)
-    return False
-
-
-def _are_runs(value: Any, tools: int) -> bool:
-    """Return whether ``value`` has starts and stops in ascending order, within the catalog."""
-    return (
-        isinstance(value, list)
-        and len(value) % 2 == 0
-        and all(type(number) is int and 0 <= number <= tools for number in value)
-        and value == sorted(value)
-    )
+def _are_runs(numbers: list[Any], tools: int) -> bool:
+    """Return whether ``numbers`` are starts and stops in ascending order, within the catalog."""
+    is_ascending = len(numbers) % 2 == 0 and numbers == sorted(numbers)
+    return is_ascending and all(type(number) is int and number <= tools for number in numbers)
 
 
 def is_definition(value: Any) -> bool:
     """Return whether ``value`` is a definition for ``tools/list`` that may be shown to a model."""
-    if not (isinstance(value, dict) and value.keys() <= _DEFINITION and is_tool_name(value.get("name"))):
-        return False
-    annotations = value.get("annotations", {})
-    if not (isinstance(annotations, dict) and annotations.keys() <= _HINTS) or value.get("_meta", {}) not in _META:
-        return False
-    if not all(_is_text(value.get(key, ""), most) for key, most in (("title", MAX_SUMMARY), ("description", MAX_TEXT))):
-        return False
+    from toolfold.catalog.contract import check_part  # for the catalogs of others
+    from toolfold.catalog.schema_checks import check_schema
+
     try:
-        check_schema(value.get("inputSchema"))
+        check_part("Definition", value)
+        check_schema(value["inputSchema"])
     except (ValueError, RecursionError):
         return False
-    return all(isinstance(hint, bool) for hint in annotations.values())
+    return True
 
 
 def is_exposed(value: Any) -> bool:
@@ -166,7 +129,3 @@ def is_exposed(value: Any) -> bool:
         isinstance(one, dict) and isinstance(one.get("kind"), str) and is_definition(one.get("definition"))
         for one in value
     )
-
-
-def _is_text(value: Any, most: int = _MAX_TEXT) -> bool:
-    return isinstance(value, str) and len(value) <= most and not text_problem(value)

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 SKILL_FILE = "SKILL.md"
 
 _SCHEME = "skill://"
-_MAX_FILES, _MAX_TEXT, _MAX_SEGMENTS = 512, 2000, 64
-_DIGEST_CHARS = 64
+_MAX_URI, _MAX_SEGMENTS = 2000, 64
 _PATH_CHARACTERS = "!$&'()*+,;=:@-._~"
 """Characters of a segment of a path that are not encoded (RFC 3986, section 3.3)."""
 
@@ -100,35 +99,15 @@ def skill_of(tool: Tool) -> Skill:
     Raises:
         CatalogUnavailable: its entry is not that of a skill.
     """
+    from toolfold.catalog.contract import is_part  # loads a compiled library
+
     call = tool.call
-    root, front_matter, files = call.get("root"), call.get("front_matter"), call.get("files")
-    if not (
-        isinstance(root, str)
-        and root.startswith(_SCHEME)
-        and len(root) <= _MAX_TEXT
-        and isinstance(front_matter, dict)
-        and isinstance(files, list)
-        and len(files) <= _MAX_FILES
-        and all(map(_is_file, files))
-    ):
+    if not is_part("SkillCall", call):
         raise damaged(f"skill {tool.name[:64]!a}")
-    found = {entry[0]: SkillFile(*entry) for entry in files}
-    if SKILL_FILE not in found:
+    files = {entry[0]: SkillFile(*entry) for entry in call["files"]}
+    if SKILL_FILE not in files:
         raise damaged(f"skill {tool.name[:64]!a}")
-    return Skill(tool.name, root, front_matter, found)
-
-
-def _is_file(entry: Any) -> bool:
-    match entry:
-        case [str(path), str(sha256), int(size), str(media_type), bool()]:
-            return (
-                0 < len(path) <= _MAX_TEXT
-                and len(sha256) == _DIGEST_CHARS
-                and sha256.isalnum()
-                and size >= 0
-                and 0 < len(media_type) <= _MAX_TEXT
-            )
-    return False
+    return Skill(tool.name, call["root"], call["front_matter"], files)
 
 
 def skill_at(catalog: Catalog, uri: str) -> Skill | None:
@@ -145,7 +124,7 @@ def find_file(catalog: Catalog, uri: str) -> tuple[Skill, str] | None:
     """
     from urllib.parse import unquote
 
-    if not uri.startswith(_SCHEME) or len(uri) > _MAX_TEXT:
+    if not uri.startswith(_SCHEME) or len(uri) > _MAX_URI:
         return None
     segments = uri.removeprefix(_SCHEME).split("/")
     if len(segments) > _MAX_SEGMENTS:

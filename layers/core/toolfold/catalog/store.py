@@ -134,9 +134,12 @@ class FileStore:
 
     def _open(self) -> Catalog:
         with open(open_regular_file(self.path), "rb") as file:
-            size = os.fstat(file.fileno()).st_size
+            size, is_packaged = os.fstat(file.fileno()).st_size, os.fspath(self.path) == _bundled()
             if size <= SMALL:
-                return parse_catalog(file.read(SMALL + 1), allow_list=self._allow_list)
+                content = file.read(SMALL + 1)
+                line = content[: content.find(b"\n") + 1]
+                blocks = MemoryBlocks(content, len(line))
+                return _open_catalog(line, len(content), blocks, "", self._allow_list, is_packaged)
             line = file.readline(_MAX_HEAD_BYTES)
             descriptor = os.dup(file.fileno())
 
@@ -155,7 +158,7 @@ class FileStore:
                 raise unavailable("cannot be read", _next_step()) from None
 
         try:
-            return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), "", self._allow_list)
+            return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), "", self._allow_list, is_packaged)
         except CatalogUnavailable:
             os.close(descriptor)
             raise
@@ -389,14 +392,16 @@ def parse_catalog(content: bytes, sha256: str = "", allow_list: AllowList | None
     return _open_catalog(line, len(content), MemoryBlocks(content, len(line)), sha256, allow_list)
 
 
-def _open_catalog(line: bytes, size: int, read: BlockReader, sha256: str, allow_list: AllowList | None) -> Catalog:
+def _open_catalog(
+    line: bytes, size: int, read: BlockReader, sha256: str, allow_list: AllowList | None, is_packaged: bool = False
+) -> Catalog:
     try:
         head = parse_head(line)
     except (ValueError, RecursionError):
         logger.error("catalog is not readable: its first line is not JSON")
         raise unavailable("is not a compiled catalog (not JSON)", _next_step(sha256)) from None
     try:
-        catalog = Catalog(head, read, sha256)
+        catalog = Catalog(head, read, sha256, is_packaged)
         if head.get("bytes") != size - len(line):
             raise ValueError("it is incomplete")
     except OtherFormat as error:

@@ -42,6 +42,7 @@ class CatalogView(Catalog):
         self._base, self._listed, self._withheld = base, tuple(listed), withheld
         self._head, self._read, self._sections = base._head, base._read, base._sections
         self._sources, self._counts, self.sha256 = base._sources, base._counts, base.sha256
+        self._is_packaged = base._is_packaged
         self._memoized = {}
         self._view_counts: dict[str, dict[str, int]] = {}
         counts = self.counts("category")

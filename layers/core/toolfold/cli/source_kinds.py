@@ -18,7 +18,7 @@ import click
 
 from toolfold.build.typed_secrets import SECRET_NAME
 from toolfold.catalog.allow_list import own_variable
-from toolfold.catalog.head_checks import host_of
+from toolfold.catalog.text_checks import host_of
 from toolfold.cli.application import Options
 from toolfold.cli.prompts import Questions
 from toolfold.cli.source_writer import Draft, check_folder, host_variables, write

@@ -17,7 +17,7 @@ from toolfold.build.importers import find_importer
 from toolfold.build.importers.skills import copy_skills
 from toolfold.build.loaded_source import load_yaml_source
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
-from toolfold.catalog.head_checks import host_of
+from toolfold.catalog.text_checks import host_of
 from toolfold.cli import catalog_build, sources
 from toolfold.cli.application import Options
 from toolfold.cli.prompts import Questions, confirm, is_interactive

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from toolfold.build.schema.sources import Auth as AuthModel
+from toolfold.catalog.contract import check_head
 from toolfold.catalog.entries import Auth
-from toolfold.catalog.head_checks import check_head
 from toolfold.redaction import Redactor
 from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send, secrets_of, taken_names
 
@@ -87,7 +87,8 @@ def head_with(auth: dict[str, Any]) -> dict[str, Any]:
         "auth": auth, "freshness": {"default": 60}, "no_data": "-", "faults": [], "unknown_notice": [],
     }  # fmt: skip
     counts: dict[str, Any] = {"tags": {}, "access": {}, "effect": {}, "source": {}}
-    return {"count": 0, "sources": {"a": source}, "categories": [], "counts": counts}
+    head = {"count": 0, "sources": {"a": source}, "categories": [], "counts": counts}
+    return {**head, "listing": "", "sections": {}}
 
 
 @pytest.mark.parametrize(

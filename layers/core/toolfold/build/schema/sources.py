@@ -24,7 +24,11 @@ from toolfold.build.schema.field_types import (
     check_url,
 )
 from toolfold.catalog.allow_list import own_variable
-from toolfold.catalog.head_checks import FAULT_CODES
+
+FAULT_CODES = frozenset(
+    {"AUTH_REJECTED", "INVALID_ARGUMENTS", "NO_DATA", "PREMIUM_ONLY", "RATE_LIMITED", "UPSTREAM_ERROR"}
+)
+"""Codes that a text of an upstream may mean. The others say something about toolfold or about the request."""
 
 HINTS = ("complete", "finest", "selects_month", "premium", "free_items", "found_by", "repeated_as")
 """Keys of a parameter that say what answers lack, and what to call instead of a call that failed."""

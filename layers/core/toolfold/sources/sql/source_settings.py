@@ -1,4 +1,4 @@
-"""Read what the catalog says about a database. A catalog may be hostile: every value is checked here.
+"""Read what the catalog says about a database.
 
 Read the JSON that Secrets Manager stores for a database of RDS, Aurora or Redshift, as a connection string.
 
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.contract import is_part
 from toolfold.catalog.reader import damaged
 from toolfold.sources.sql.schema import TableFilter
 
@@ -64,8 +65,6 @@ def _is_postgresql(engine: Any) -> bool:
     return engine in (None, "") or (isinstance(engine, str) and "postgres" in engine.lower())
 
 
-DIALECTS = ("sqlite", "postgresql")
-
 MAX_ROWS = 1000
 """Rows of one answer. What needs more rows is better aggregated by the database."""
 
@@ -80,12 +79,12 @@ MAX_BYTES = 20_000_000
 DEFAULT_MAX_BYTES = 2_000_000
 
 
-_LIMITS: Mapping[str, tuple[float, float]] = {
-    "statement_timeout_s": (DEFAULT_STATEMENT_TIMEOUT_S, MAX_STATEMENT_TIMEOUT_S),
-    "max_rows": (MAX_ROWS, MAX_ROWS),
-    "max_bytes": (DEFAULT_MAX_BYTES, MAX_BYTES),
+_LIMITS: Mapping[str, float] = {
+    "statement_timeout_s": DEFAULT_STATEMENT_TIMEOUT_S,
+    "max_rows": MAX_ROWS,
+    "max_bytes": DEFAULT_MAX_BYTES,
 }
-"""Name → what it is where the source does not say, and the most."""
+"""Name → what it is where the source does not say."""
 
 _PATTERNS: Mapping[str, tuple[str, ...]] = {"schemas": ("public",), "include": ("*",), "exclude": ()}
 
@@ -95,7 +94,7 @@ class SqlSettings:
     """How one database is read.
 
     Attributes:
-        dialect: one of :data:`DIALECTS`.
+        dialect: ``sqlite`` or ``postgresql``.
         max_bytes: bytes of one answer, as JSON.
     """
 
@@ -109,16 +108,8 @@ class SqlSettings:
     def from_source(cls, source: Source) -> SqlSettings:
         """Return the settings in the catalog's entry of ``source``."""
         connection: Mapping[str, Any] = source.connection
-        patterns = {name: connection.get(name, default) for name, default in _PATTERNS.items()}
-        limits = {name: connection.get(name, default) for name, (default, _) in _LIMITS.items()}
-        if not (
-            connection.get("dialect") in DIALECTS
-            and all(isinstance(value, list | tuple) for value in patterns.values())
-            and all(isinstance(pattern, str) for value in patterns.values() for pattern in value)
-            and all(
-                type(limits[name]) in (int, float) and 0 < limits[name] <= most for name, (_, most) in _LIMITS.items()
-            )
-        ):
+        if not is_part("DatabaseConnection", connection):
             raise damaged(f"the connection of source {source.id!a} is not one of a database")
-        tables = TableFilter(**{name: tuple(value) for name, value in patterns.items()})
-        return cls(connection["dialect"], tables, **limits)
+        patterns = {name: tuple(connection.get(name, default)) for name, default in _PATTERNS.items()}
+        limits = {name: connection.get(name, default) for name, default in _LIMITS.items()}
+        return cls(connection["dialect"], TableFilter(**patterns), **limits)

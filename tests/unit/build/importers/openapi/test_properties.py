@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tests.support.openapi_documents import OK, body, document, operation, read
 from toolfold.build.importers.openapi.arguments import argument_name
 from toolfold.build.importers.openapi.schema_parts import one_paragraph, shorten, without_instructions
-from toolfold.catalog.head_checks import text_problem
 from toolfold.catalog.schema_checks import check_schema
+from toolfold.catalog.text_checks import text_problem
 from toolfold.sources.http_api.binding import bind
 from toolfold.sources.http_api.binding_checks import check_binding
 

@@ -15,7 +15,7 @@ from toolfold.build.importers.base import RefreshReport
 from toolfold.build.importers.openapi.document import MAX_BYTES, Findings, References
 from toolfold.build.importers.openapi.operations import find_operations
 from toolfold.build.yaml_loader import Document
-from toolfold.catalog.head_checks import host_of
+from toolfold.catalog.text_checks import host_of
 from toolfold.errors import SourceError
 from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import address_check

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.importers.openapi.schema_parts import dicts_in
 from toolfold.build.yaml_loader import Location
-from toolfold.catalog.head_checks import host_of
+from toolfold.catalog.text_checks import host_of
 
 _VARIABLE = re.compile(r"\{([^{}]{1,100})\}")
 _MAX_SERVERS = 50

@@ -1,0 +1,118 @@
+"""Check parts of a catalog that others wrote against the one JSON Schema of compiled catalogs, ``contract.json``.
+
+A catalog may come from a bucket or a file that others can write, with hashes that fit. The schema says what its values
+may be (``build.schema.compiled``); what a valid catalog may make this process do is decided by ``catalog.allow_list``.
+The catalog in the package is not checked: who can write that file can write this one as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from toolfold.catalog.schema_checks import check_schema, check_value
+from toolfold.catalog.text_checks import MAX_TEXT, host_of, text_problem
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Validator
+
+Part = Literal["Head", "Tool", "SkillCall", "DatabaseConnection", "Definition", "Exposed", "Profile"]
+
+_MIN_TOOL_BYTES = 40
+"""Bytes that each tool takes at least, of its three lines. It bounds the number of tools by the size of the catalog."""
+
+_PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
+"""Keys of ``auth`` that say where the key goes; a source has one of them, or none."""
+
+
+def _is_page(url: str) -> bool:
+    page = url.partition("#")[0]
+    return page.startswith("https://") and host_of(page) != "" and not text_problem(url)
+
+
+_FORMATS: Mapping[str, Callable[[str], bool]] = {
+    "text": lambda text: not text_problem(text),
+    "printable": str.isprintable,
+    "url": lambda url: host_of(url) != "",
+    "page": _is_page,
+}
+
+
+def check_part(part: Part, value: Any) -> None:
+    """Check that ``value`` is a ``part`` of a compiled catalog.
+
+    Raises:
+        ValueError: It has a value that the compiler does not write; ``str()`` says which.
+    """
+    from jsonschema_rs import ValidationError
+
+    try:
+        _validator(part).validate(value)
+    except ValidationError as error:
+        where = ".".join(str(step)[:64] for step in error.instance_path)
+        problem = text_problem(error.instance) if isinstance(error.instance, str) else ""
+        raise ValueError(f"{ascii(where)[1:-1] or 'whole'} {problem or 'has a value that it cannot have'}") from None
+
+
+def is_part(part: Part, value: Any) -> bool:
+    """Return whether ``value`` is a ``part`` of a compiled catalog."""
+    try:
+        check_part(part, value)
+    except ValueError:
+        return False
+    return True
+
+
+def check_head(head: Mapping[str, Any]) -> None:
+    """Check the head of a catalog.
+
+    Raises:
+        ValueError: It has a value that the compiler does not write; ``str()`` says which.
+    """
+    check_part("Head", head)
+    count = head["count"]
+    numbers = [head.get(key, 0) for key in ("confirmed", "skills", "related")]
+    numbers += [category["tools"] for category in head["categories"]]
+    numbers += [number for counted in head["counts"].values() for number in counted.values()]
+    numbers += [at for at, _ in head.get("common", ())]
+    _require(all(number <= count for number in numbers), "a count")
+    _require(count <= head.get("bytes", count * _MIN_TOOL_BYTES) // _MIN_TOOL_BYTES, "count")
+    _require(all(category["source"] in head["sources"] for category in head["categories"]), "category")
+    for entry in head["sources"].values():
+        _require(len(repr(entry.get("connection"))) <= MAX_TEXT, "connection")
+        _require(sum(bool((entry["auth"] or {}).get(place)) for place in _PLACES) <= 1, "auth")
+
+
+def check_tool(entry: Mapping[str, Any], freshness: Collection[str] | None) -> None:
+    """Check the entry of a tool.
+
+    Args:
+        entry: The entry.
+        freshness: The freshness classes of its source; None: the catalog lacks the source.
+
+    Raises:
+        ValueError: It has a value that the compiler does not write; ``str()`` says which.
+    """
+    check_part("Tool", entry)
+    _require(freshness is None or entry["freshness"] in freshness, "freshness")
+    for field in ("example", "call", "answer", "hints"):
+        check_value(entry.get(field))
+    check_schema(entry["parameters"])
+
+
+def _require(condition: bool, field: str) -> None:
+    if not condition:
+        raise ValueError(f"{field} has a value that it cannot have")
+
+
+@cache
+def _validator(part: Part) -> Validator:
+    import jsonschema_rs  # loads a compiled library, which the catalog of the package does not need
+
+    with open(os.path.join(os.path.dirname(__file__), "contract.json"), encoding="utf-8") as file:
+        definitions = json.load(file)["$defs"]
+    schema = {"$ref": f"#/$defs/{part}", "$defs": definitions}
+    return jsonschema_rs.validator_for(schema, formats=dict(_FORMATS), validate_formats=True, offline=True)
