@@ -81,7 +81,7 @@ class Sources:
 
     def unread(self, id_: str) -> list[str]:
         """Return the hashes of the texts that a person has to read."""
-        loaded = load_source(find_source(self.folder, id_), [])
+        loaded = load_source(find_source(self.folder, id_).folder, [])
         return [] if loaded is None else [one.hash for one in loaded.unread]
 
     def compile(self) -> None:

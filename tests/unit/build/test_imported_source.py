@@ -13,7 +13,7 @@ import pytest
 from toolfold.build import importers, lint
 from toolfold.build.compiler import compile_sources
 from toolfold.build.importers.base import ImportedSource, ImportedTool, ImporterSettings
-from toolfold.build.source_folders import find_source, load_source
+from toolfold.build.source_folders import load_source
 from toolfold.build.text_review import accept_texts
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.model import Catalog
@@ -118,7 +118,7 @@ def test_a_tool_with_a_text_that_instructs_the_model_is_left_out_until_a_person_
     left_out: list[str] = []
     assert list(compiled(tmp_path, tools, left_out=left_out)) == ["toy__b"]
     assert re.search(r"snapshot.json:1: a is left out: a text overrides .*: toolfold source review toy$", left_out[0])
-    source = load_source(find_source(tmp_path, "toy"), [])
+    source = load_source(tmp_path / "toy", [])
     assert source is not None
     accept_texts(tmp_path / "toy", [one.hash for one in source.unread])
     overlay = (tmp_path / "toy/overlay.yaml").read_text()

@@ -216,8 +216,7 @@ def compile_sources(
             digest: {"text": file} if isinstance(file, str) else {"blob": base64.b64encode(file).decode()}
             for digest, file in files.items()
         },
-        "profile_names": profiles.names,
-        **profiles.sections,
+        **profiles,
     }
     notes = [note for source in loaded for note in source.notes]
     imported = {entry.tool.name: locations[entry.tool.name] for entry in definitions if entry.source.is_imported}

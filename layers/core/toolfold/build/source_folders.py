@@ -44,7 +44,7 @@ def load_sources(
     for path in paths:
         progress(f"Reading {path.parent.name} …")
         own: list[str] = []
-        source = _load(path, own, adapters)
+        source = load_source(path.parent, own, adapters)
         if source is None:
             left_out += (f"{problem}; the source {path.parent.name} is left out" for problem in own)
             continue
@@ -57,10 +57,10 @@ def load_sources(
     return list(found.values())
 
 
-def _load(path: Path, problems: list[str], adapters: Collection[str] | None = None) -> LoadedSource | None:
-    """Return the source of a ``source.yaml``; None where ``problems`` gets its errors."""
+def load_source(folder: Path, problems: list[str], adapters: Collection[str] | None = None) -> LoadedSource | None:
+    """Return the source in ``folder`` as the compiler reads it; None where ``problems`` gets its errors."""
     try:
-        document = yaml_loader.load(path)
+        document = yaml_loader.load(folder / "source.yaml")
         data = document.data if isinstance(document.data, dict) else {}
         kind = data.get("kind", "http_api")
         if adapters is not None and kind not in adapters:
@@ -70,8 +70,8 @@ def _load(path: Path, problems: list[str], adapters: Collection[str] | None = No
         # The tools of an HTTP API are functions of one URL: see ``build.schema.sources.Source``.
         importer = None if "function_key" in data else find_importer(str(kind))
         if importer is None:
-            return load_yaml_source(path.parent, document, problems)
-        return load_imported_source(importer, path.parent, document, problems)
+            return load_yaml_source(folder, document, problems)
+        return load_imported_source(importer, folder, document, problems)
     except SourceError as error:
         problems += error.problems
         return None
@@ -126,11 +126,6 @@ def find_source(folder: Path, source_id: str) -> SourceFolder:
     raise ToolfoldError(f"{folder} has no source {source_id!r}. {hint}")
 
 
-def load_source(source: SourceFolder, problems: list[str]) -> LoadedSource | None:
-    """Read one source as the compiler does; None where it cannot be read, for reasons in ``problems``."""
-    return _load(source.folder / "source.yaml", problems)
-
-
 class Inspection(NamedTuple):
     """What is in the folder of a source: the number of tools, 0 where they cannot be read, and what is wrong."""
 
@@ -145,7 +140,7 @@ def inspect_source(source: SourceFolder) -> Inspection:
     if source.problem:
         return Inspection(0, "", "", [source.problem])
     problems: list[str] = []
-    if (loaded := load_source(source, problems)) is None:
+    if (loaded := load_source(source.folder, problems)) is None:
         return Inspection(0, "", str(source.data.get("title", "")), problems)
     problems += loaded.left_out
     tools = sum(len(category.category.tools) for category in loaded.categories)

@@ -322,7 +322,7 @@ def _print_outcome(source_id: str, outcome: _Outcome) -> None:
 def review(options: Options) -> int:
     """Print the texts, note those that are accepted, and return 1 where others are left."""
     source, problems = find_source(options.folder, options.id), list[str]()
-    loaded = load_source(source, problems)
+    loaded = load_source(source.folder, problems)
     if loaded is None:
         raise SourceError(problems)
     unread = {one.hash: one for one in loaded.unread}

@@ -256,7 +256,7 @@ def test_front_matter_is_kept_as_it_was_written() -> None:
     keys = "allowed-tools: Read Bash(git:*)\nmetadata: {version: '1.0'}\nday: 2024-01-31\n"
     text = f"---\nname: x\ndescription: y\n{keys}---\n"
 
-    assert parse_skill(Path("x/SKILL.md"), text).front_matter == {
+    assert parse_skill(Path("x/SKILL.md"), text).data == {
         "name": "x",
         "description": "y",
         "allowed-tools": "Read Bash(git:*)",

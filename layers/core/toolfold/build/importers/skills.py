@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -63,15 +63,8 @@ class FrontMatter(BaseModel):
     allowed_tools: str | list[str] | None = Field(default=None, alias="allowed-tools")
 
 
-class SkillText(NamedTuple):
-    """A SKILL.md: its front matter as JSON values, and where each key is."""
-
-    front_matter: dict[str, Any]
-    document: yaml_loader.Document
-
-
-def parse_skill(path: Path, text: str) -> SkillText:
-    """Return the front matter of ``text``, the content of ``path``.
+def parse_skill(path: Path, text: str) -> Document:
+    """Return the front matter of ``text``, the content of ``path``, as keys and values.
 
     Raises:
         SourceError: it is missing, or not valid; each problem with its file and line.
@@ -89,7 +82,7 @@ def parse_skill(path: Path, text: str) -> SkillText:
         raise SourceError([f"{path}:2: the front matter has a value that JSON does not have"]) from None
     if not found.description.strip():
         raise SourceError([f"{document.where(('description',))}: description: is empty"])
-    return SkillText(document.data, document)
+    return document
 
 
 def _block(path: Path, text: str) -> str:
@@ -118,7 +111,7 @@ _MESSAGES = {
 }
 
 
-def _located(error: ValidationError, document: yaml_loader.Document) -> list[str]:
+def _located(error: ValidationError, document: Document) -> list[str]:
     """Return each problem once, as ``file:line: key: problem``."""
     found: dict[str, None] = {}
     for item in error.errors():
@@ -295,11 +288,10 @@ def _tool(reading: _Reading, skill: Path, path: str, root: Path) -> ImportedTool
         if text is None:
             raise UnsafeFile(skill / SKILL_FILE, "is not plain text in UTF-8")
         parsed = parse_skill(skill / SKILL_FILE, text)
-        name = parsed.front_matter["name"]
+        name = parsed.data["name"]
         if name != (folder_name := path.rpartition("/")[2]):
-            where = parsed.document.where(("name",))
             problem = f"name: is {name}, and the folder of the skill is called {folder_name}; they must be the same"
-            raise SourceError([f"{where}: {problem}"])
+            raise SourceError([f"{parsed.where(('name',))}: {problem}"])
         files = list(_files(reading, skill, root))
     except UnsafeFile as error:
         reading.problems.append(f"{error.path}:1: {error}")
@@ -314,10 +306,10 @@ def _tool(reading: _Reading, skill: Path, path: str, root: Path) -> ImportedTool
         name=path,
         where=f"{skill / SKILL_FILE}:1",
         title=name,
-        description=" ".join(parsed.front_matter["description"].split()),
+        description=" ".join(parsed.data["description"].split()),
         parameters={"type": "object", "properties": {"file": rule}, "additionalProperties": False},
         effect="read",
-        call={"root": root_uri(reading.settings.id, path), "front_matter": parsed.front_matter, "files": files},
+        call={"root": root_uri(reading.settings.id, path), "front_matter": parsed.data, "files": files},
         returns="text",
         tags=["skill"],
         example={},

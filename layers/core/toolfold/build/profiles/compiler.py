@@ -116,24 +116,21 @@ class CatalogParts(NamedTuple):
     requests: Mapping[str, Sequence[str]]
 
 
-class CompiledProfiles(NamedTuple):
-    """The profiles that the head names, so that a request for another needs no section, and the sections."""
+def compile_profiles(folder: Path, parts: CatalogParts, problems: list[str]) -> dict[str, Any]:
+    """Compile ``profiles.yaml`` in ``folder``, or, without one, the profile ``default``.
 
-    names: list[str]
-    sections: dict[str, dict[str, Any]]
-
-
-def compile_profiles(folder: Path, parts: CatalogParts, problems: list[str]) -> CompiledProfiles:
-    """Compile ``profiles.yaml`` in ``folder``, or, without one, the profile ``default``."""
+    Returns:
+        The sections, and ``profile_names`` for the head, so that a request for another profile needs no section.
+    """
     path = folder / FILE
     document = yaml_loader.load(path) if path.exists() else yaml_loader.parse(path, "")
     file = parse(ProfilesFile, document, without_empty(document.data), problems)
     if file is None:
-        return CompiledProfiles([], {})
+        return {}
     compiler = _Compiler(document, file, parts)
     found = list(compiler.problems())
     problems += found
-    return CompiledProfiles([], {}) if found else compiler.compile()
+    return {} if found else compiler.compile()
 
 
 class _Compiler:
@@ -201,8 +198,7 @@ class _Compiler:
             if is_on is not None and kind in profile.kinds and is_on == (profile.kinds[kind] == "off"):
                 yield f"{self._where('profiles', name, key)}: {key} contradicts kinds.{kind}; keep one of them"
 
-    def compile(self) -> CompiledProfiles:
-        """Return the sections."""
+    def compile(self) -> dict[str, Any]:
         profiles = {DEFAULT: ProfileSettings(), **self._file.profiles}
         entries = {name: self._entry(name, profile) for name, profile in profiles.items()}
         plain = {"title", "most_used"}
@@ -221,7 +217,7 @@ class _Compiler:
             line_key(at): definition_of(name, entry, self._requests.get(name, ()), formats.get(entry["source"], ""))
             for at, (name, entry) in enumerate(self._tools.items())
         }
-        return CompiledProfiles(names, {"profiles": entries, "exposed": exposed, "definitions": definitions})
+        return {"profile_names": names, "profiles": entries, "exposed": exposed, "definitions": definitions}
 
     def _entry(self, name: str, profile: ProfileSettings) -> dict[str, Any]:
         """Return the compiled profile, without what has its default."""

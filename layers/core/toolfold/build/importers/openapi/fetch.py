@@ -21,7 +21,6 @@ from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import address_check
 
 if TYPE_CHECKING:
-    from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
 
 MAX_REDIRECTS = 3
@@ -46,35 +45,30 @@ def fetch_document(url: str, source_id: str, process_settings: Settings, where: 
         for _ in range(MAX_REDIRECTS + 1):
             _check_host(url, source_id, process_settings, where)
             try:
-                status, location, body = _get(client, url, source_id, deadline, process_settings)
+                response = client.request(
+                    "GET",
+                    url,
+                    headers={"Accept": _ACCEPT, "User-Agent": "toolfold"},
+                    deadline=deadline,
+                    connect_timeout_s=process_settings.connect_timeout_s,
+                    max_bytes=MAX_BYTES,
+                    idempotent=True,
+                    is_allowed=address_check(process_settings.private_hosts, source_id, url),
+                )
             except TransportError as error:
                 raise SourceError([f"{where}: the document cannot be fetched: {error}"]) from None
-            if status not in _REDIRECTS or not location:
+            location = response.headers.get("location", "")
+            if response.status not in _REDIRECTS or not location:
                 break
             url = urljoin(url, location)
         else:
             raise SourceError([f"{where}: the document cannot be fetched: more than {MAX_REDIRECTS} redirects"])
     finally:
         client.close()
-    if status != 200:
-        raise SourceError([f"{where}: the document cannot be fetched: {host_of(url)} answers with the status {status}"])
-    return body
-
-
-def _get(
-    client: HttpClient, url: str, source_id: str, deadline: float, process_settings: Settings
-) -> tuple[int, str, bytes]:
-    response = client.request(
-        "GET",
-        url,
-        headers={"Accept": _ACCEPT, "User-Agent": "toolfold"},
-        deadline=deadline,
-        connect_timeout_s=process_settings.connect_timeout_s,
-        max_bytes=MAX_BYTES,
-        idempotent=True,
-        is_allowed=address_check(process_settings.private_hosts, source_id, url),
-    )
-    return response.status, response.headers.get("location", ""), response.body
+    if response.status != 200:
+        problem = f"{host_of(url)} answers with the status {response.status}"
+        raise SourceError([f"{where}: the document cannot be fetched: {problem}"])
+    return response.body
 
 
 def _check_host(url: str, source_id: str, process_settings: Settings, where: str) -> None:
