@@ -59,7 +59,7 @@ def test_sources_are_refreshed_in_a_copy(tmp_path: Path) -> None:
     def refresh(copy: Path) -> None:
         (copy / "tides/source.yaml").write_text("refreshed")
 
-    with refreshed(folder, [refresh]) as sources:
+    with refreshed(folder, refresh) as sources:
         assert (sources / "tides/source.yaml").read_text() == "refreshed"
         assert (sources / "tides/harbours.yaml").exists()
     assert not sources.exists()
@@ -71,4 +71,4 @@ def test_a_source_that_cannot_be_refreshed_ends_the_preparation(tmp_path: Path) 
         raise ConnectionError
 
     with pytest.raises(ConnectionError):
-        prepare_catalog(write_sources(tmp_path), ALLOW_LIST, [refresh])
+        prepare_catalog(write_sources(tmp_path), ALLOW_LIST, refresh)

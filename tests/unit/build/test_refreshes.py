@@ -42,8 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(folder: Path, *, is_attended: bool, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said: list[str] = []
     monkeypatch.setattr(SkillsImporter, "is_local", False)
-    for refresh in refreshes.refreshes_of(folder, SETTINGS, said.append, is_attended=is_attended):
-        refresh(folder)
+    refreshes.refresh_sources(folder, SETTINGS, said.append, is_attended=is_attended)
     return said
 
 
@@ -65,7 +64,9 @@ def test_with_a_person_a_source_that_fails_ends_the_publication(folder: Path, mo
 
 
 def test_skills_are_not_copied_by_a_publication(folder: Path) -> None:
-    assert refreshes.refreshes_of(folder, SETTINGS) == []
+    refreshes.refresh_sources(folder, SETTINGS)
+
+    assert (folder / "team/x/SKILL.md").read_text() == skill("x")
 
 
 def test_what_was_read_and_does_not_compile_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,8 +19,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.errors import CatalogRejected
 
 Refresh = Callable[[Path], None]
-"""Updates the YAML of its source in a folder of sources, for example from a document that the source publishes. What
-it raises ends the publication. The sources that are YAML alone need none."""
+"""Updates the sources in a folder. What it raises ends the publication."""
 
 _PARAMETERS = {"TOOLFOLD_ALLOWED_HOSTS": "AllowedHosts", "TOOLFOLD_KEY_VARIABLES": "KeyVariables"}
 """Setting → the parameter of template.yaml that sets it for the gateway and the publisher."""
@@ -29,18 +28,18 @@ _MAX_SHOWN = 3
 """Findings that an error repeats; ``toolfold catalog lint`` prints all of them."""
 
 
-def prepare_catalog(folder: Path, allow_list: AllowList, refreshes: Sequence[Refresh] = ()) -> bytes:
+def prepare_catalog(folder: Path, allow_list: AllowList, refresh: Refresh | None = None) -> bytes:
     """Return the compiled catalog of the sources below ``folder``.
 
     Args:
         folder: The folder that contains ``<source>/source.yaml``. It is not changed.
         allow_list: What the gateway allows its sources to name.
-        refreshes: Called in this order, each with a copy of the folder.
+        refresh: Called with a copy of the folder; None: the sources are compiled as they are.
 
     Raises:
         CatalogRejected: The YAML has errors or findings, or names what is not allowed.
     """
-    with refreshed(folder, refreshes) as sources:
+    with refreshed(folder, refresh) as sources:
         findings = [finding for finding in lint.check(sources) if not finding.is_warning]
         if findings:
             shown = "; ".join(str(finding).replace(f"{sources}/", "") for finding in findings[:_MAX_SHOWN])
@@ -52,16 +51,15 @@ def prepare_catalog(folder: Path, allow_list: AllowList, refreshes: Sequence[Ref
 
 
 @contextmanager
-def refreshed(folder: Path, refreshes: Sequence[Refresh]) -> Iterator[Path]:
-    """Yield a folder with the sources of ``folder``, after each of ``refreshes`` has updated its own."""
-    if not refreshes:
+def refreshed(folder: Path, refresh: Refresh | None) -> Iterator[Path]:
+    """Yield a folder with the sources of ``folder``, after ``refresh`` has updated them."""
+    if refresh is None:
         yield folder
         return
     with tempfile.TemporaryDirectory(prefix="toolfold-sources-") as scratch:
         copy = Path(scratch) / "catalog"
         shutil.copytree(folder, copy)
-        for refresh in refreshes:
-            refresh(copy)
+        refresh(copy)
         yield copy
 
 

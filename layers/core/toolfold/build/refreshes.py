@@ -5,7 +5,6 @@ A folder is as it was where that fails, or where what was read cannot be compile
 
 from __future__ import annotations
 
-import functools
 import logging
 import shutil
 import tempfile
@@ -113,10 +112,10 @@ def _write(folder: Path, name: str, fetched: Fetched, progress: Progress) -> Non
         progress(f"Wrote {folder / name}: {len(fetched.content):,} bytes")
 
 
-def refreshes_of(
+def refresh_sources(
     folder: Path, process_settings: Settings, progress: Progress = lambda _: None, *, is_attended: bool = True
-) -> list[Callable[[Path], None]]:
-    """Return a refresh for each source in ``folder`` that is read from a service, for ``prepare_catalog``.
+) -> None:
+    """Refresh each source in ``folder`` that is read from a service, one after the other.
 
     Sources that are read from files of the machine on which they are written are left out.
 
@@ -127,9 +126,10 @@ def refreshes_of(
         is_attended: Whether a failure ends the publication. Without a person, the source keeps what was read before,
             and the log has the reason.
     """
-
-    def refresh_in(copy: Path, name: str) -> None:
-        source = next(source for source in list_sources(copy) if source.folder.name == name)
+    for source in list_sources(folder):
+        importer = find_importer(source.kind)
+        if importer is None or importer.is_local or why_not(source):
+            continue
         progress(f"Reading the tools of {source.id} …")
         try:
             report = refresh_source(source, process_settings, progress=progress)
@@ -137,16 +137,10 @@ def refreshes_of(
             if is_attended:
                 raise
             logger.warning("source %s was not refreshed: %s", source.id, ascii(str(error)[:500]))
-            return
+            continue
         for word in ("added", "changed", "removed"):
             if names := getattr(report, word):
                 progress(f"{source.id}: {word} {', '.join(names[:_MAX_NAMES])}")
-
-    return [
-        functools.partial(refresh_in, name=source.folder.name)
-        for source in list_sources(folder)
-        if not why_not(source) and (importer := find_importer(source.kind)) is not None and not importer.is_local
-    ]
 
 
 @contextmanager

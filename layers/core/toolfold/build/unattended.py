@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -158,7 +158,7 @@ class UnattendedPublisher:
         folder: The YAML of the sources.
         bucket: Where to publish.
         allow_list: What the gateway allows sources to name.
-        refreshes: Update the sources before a run on the schedule. A deployment publishes the sources of its build.
+        refresh: Updates the sources before a run on the schedule. A deployment publishes the sources of its build.
         on_run: Called with the result of every run, also of one that fails.
         sleep: Waits some seconds.
         now: Returns the present.
@@ -170,13 +170,13 @@ class UnattendedPublisher:
         bucket: CatalogBucket,
         allow_list: AllowList,
         *,
-        refreshes: Sequence[Refresh] = (),
+        refresh: Refresh | None = None,
         on_run: Callable[[Run], None] | None = None,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._folder, self._bucket, self._allow_list = folder, bucket, allow_list
-        self._refreshes, self._on_run, self._sleep, self._now = refreshes, on_run, sleep, now
+        self._refresh, self._on_run, self._sleep, self._now = refresh, on_run, sleep, now
 
     def deploy(self, stack: str, on_step: OnStep) -> Mapping[str, str]:
         """Publish at a deployment of ``stack``, unless a person or the schedule published the current catalog.
@@ -226,8 +226,8 @@ class UnattendedPublisher:
 
     def _publish(self, author: Author, on_step: OnStep) -> Run:
         on_step(f"Compiling {self._folder} …")
-        refreshes = self._refreshes if author.writer is Writer.SCHEDULE else ()
-        content = prepare_catalog(self._folder, self._allow_list, refreshes)
+        refresh = self._refresh if author.writer is Writer.SCHEDULE else None
+        content = prepare_catalog(self._folder, self._allow_list, refresh)
         with explained(f"Nothing was published to {self._bucket.location}"):
             try:
                 done = publish_catalog(content, self._bucket, author, now=self._now(), on_step=on_step)

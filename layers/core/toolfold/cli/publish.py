@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from toolfold.build.catalog_bucket import explained
 from toolfold.build.compiler import compile_folder
 from toolfold.build.preparation import prepare_catalog
 from toolfold.build.publisher import Outcome, check_catalog, publish_catalog
-from toolfold.build.refreshes import refreshes_of
+from toolfold.build.refreshes import refresh_sources
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import bundled_path
 from toolfold.cli import output, versions
@@ -48,8 +49,10 @@ def _read_content(options: Options) -> bytes:
     """Return the catalog in a file, or that of the sources in a folder if it has no findings."""
     if options.folder is not None:
         settings = Settings.from_environment()
-        refreshes = refreshes_of(options.folder, settings, tell) if options.refresh else []
-        content = prepare_catalog(options.folder, AllowList.from_settings(settings), refreshes)
+        refresh = functools.partial(refresh_sources, process_settings=settings, progress=tell)
+        content = prepare_catalog(
+            options.folder, AllowList.from_settings(settings), refresh if options.refresh else None
+        )
         tell(f"Compiled {options.folder}: no findings.")
         return content
     if options.refresh:
