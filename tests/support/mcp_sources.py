@@ -14,7 +14,7 @@ from tests.support import mcp_server
 from toolfold.app import App, build_app
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.importers.mcp_snapshot import McpSettings
+from toolfold.build.importers.mcp import McpSettings
 from toolfold.build.refreshes import refresh
 from toolfold.build.source_folders import find_source, load_source
 from toolfold.meta_tools.result import Result

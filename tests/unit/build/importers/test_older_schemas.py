@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolfold.build.importers.mcp_snapshot import to_2020_12
+from toolfold.build.importers.mcp import to_2020_12
 
 STRING = {"type": "string"}
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from toolfold.build.importers.mcp import effect_of
-from toolfold.build.importers.mcp_snapshot import McpSettings, Snapshot
+from toolfold.build.importers.mcp import McpSettings, Snapshot, effect_of
 from toolfold.build.preparation import check_allowed
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Source

@@ -1,19 +1,277 @@
-"""MCP servers. A refresh writes a snapshot, which a person reviews before it is compiled."""
+"""MCP servers: ``source.yaml`` says how each is reached, ``snapshot.json`` what it lists.
+
+A refresh writes the snapshot, which a person reviews before it is compiled.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import fnmatch
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from toolfold.build.importers.base import SNAPSHOT, Fetched, ImportedSource, ImportedTool, Importer, read_snapshot
-from toolfold.build.importers.mcp_snapshot import McpSettings, Snapshot, matches, to_2020_12
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from toolfold.build.importers.base import (
+    SNAPSHOT,
+    Fetched,
+    ImportedSource,
+    ImportedTool,
+    Importer,
+    ImporterSettings,
+    RefreshReport,
+    read_snapshot,
+)
 from toolfold.build.yaml_loader import Document
+from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Effect
+from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_forbidden_variable, is_usable_url
 from toolfold.sources.mcp.listing import tool_fingerprint
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
+
+_Word = Annotated[str, StringConstraints(min_length=1, max_length=4000, pattern=r"^[^\x00]*$")]
+_Argument = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
+_Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
+
+
+class McpSettings(ImporterSettings):
+    """An MCP server: the content of ``source.yaml``."""
+
+    kind: Literal["mcp"] = "mcp"
+    freshness_s: int = Field(default=1, ge=1)
+    """Seconds for which the answer of a tool that reads is fresh. A server does not say how long its answers hold."""
+    transport: Literal["http", "stdio"]
+    url: str = ""
+    """With ``http``: the address of the server; http:// for this machine only."""
+    command: _Word | None = None
+    """With ``stdio``: the program that is started. TOOLFOLD_ALLOWED_COMMANDS must allow it."""
+    args: list[_Argument] = Field(default=[], max_length=199)
+    """With ``stdio``: its arguments."""
+    env: dict[_Variable, str] = Field(default={}, max_length=100)
+    """With ``stdio``: variables that it gets beside PATH, HOME and others that hold no secrets."""
+    key_variable: _Variable | None = None
+    """With ``stdio`` and ``auth``: the variable in which the program gets the key."""
+    cwd: str = ""
+    """With ``stdio``: the folder in which it is started; empty: that of toolfold."""
+    trust_annotations: bool = False
+    """Whether ``readOnlyHint`` and ``destructiveHint`` of the server are believed. Otherwise each tool is destructive,
+    unless ``overlay.yaml`` says what it is."""
+    include: list[_Word] = Field(default=[], max_length=1000)
+    """Names of tools, ``*`` for any characters; none given: all."""
+    exclude: list[_Word] = Field(default=[], max_length=1000)
+    """Names of tools that are left out."""
+
+    @field_validator("transport", mode="before")
+    @classmethod
+    def _transport_is_supported(cls, value: Any) -> Any:
+        if value == "sse":
+            raise ValueError(NO_HTTP_SSE)
+        return value
+
+    @field_validator("env", "key_variable")
+    @classmethod
+    def _variables_are_harmless(cls, value: Any) -> Any:
+        for name in [value] if isinstance(value, str) else value or ():
+            if is_forbidden_variable(name):
+                raise ValueError(f"{name} cannot be set here: it can make the program run another one")
+        return value
+
+    @model_validator(mode="after")
+    def _fits_transport(self) -> McpSettings:
+        of_stdio = {"command": self.command, "args": self.args, "env": self.env, "cwd": self.cwd,
+                    "key_variable": self.key_variable}  # fmt: skip
+        if self.transport != "stdio":
+            given = [name for name, value in of_stdio.items() if value]
+            if given:
+                raise ValueError(f"{given[0]} is for transport: stdio")
+            if not is_usable_url(self.url) or "@" in self.url.partition("://")[2].partition("/")[0]:
+                raise ValueError("url must begin with https:// (http:// for this machine only) and hold no password")
+            return self
+        if self.url:
+            raise ValueError("url is for transport: http")
+        if not self.command:
+            raise ValueError("transport: stdio needs command")
+        if self.auth is not None:
+            if self.auth.caller_key:
+                raise ValueError(
+                    "a program that is started once cannot get the key of each caller: leave out caller_key"
+                )
+            if not self.key_variable:
+                raise ValueError("auth with transport: stdio needs key_variable, the variable that gets the key")
+        elif self.key_variable:
+            raise ValueError("key_variable needs auth, which says where the key comes from")
+        return self
+
+    def connection(self, protocol_version: str) -> dict[str, Any]:
+        """Return what the adapter needs beside the address; see ``sources.mcp.connection.read_connection``.
+
+        Args:
+            protocol_version: What the server spoke when the snapshot was written; empty: unknown.
+        """
+        fields = {
+            "command": [self.command, *self.args] if self.command else [],
+            "env": dict(self.env),
+            "cwd": self.cwd,
+            "key_variable": self.key_variable,
+            "protocol_version": protocol_version,
+        }
+        return {name: value for name, value in fields.items() if value}
+
+    def includes(self, name: str) -> bool:
+        """Return whether the tool that the server calls ``name`` belongs to the source."""
+        return (not self.include or matches(name, self.include)) and not matches(name, self.exclude)
+
+
+def matches(name: str, patterns: list[str]) -> bool:
+    """Return whether the name of a tool is one that a pattern stands for."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+_BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+
+
+def to_2020_12(schema: Any) -> Any:
+    """Return a schema of draft 4, 6 or 7 as one of 2020-12; one of 2020-12 is returned as it is.
+
+    Example:
+        >>> to_2020_12({"type": "array", "items": [{"type": "string"}], "additionalItems": False})
+        {'type': 'array', 'prefixItems': [{'type': 'string'}], 'items': False}
+    """
+    if isinstance(schema, list):
+        return [to_2020_12(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    made: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in json_schema.DATA_KEYWORDS:
+            made[key] = value
+        elif key in json_schema.NAMED and isinstance(value, Mapping):
+            made[key] = {name: to_2020_12(part) for name, part in value.items()}
+        elif key == "items" and isinstance(value, list):
+            made["prefixItems"] = to_2020_12(value)
+            if "additionalItems" in schema:
+                made["items"] = to_2020_12(schema["additionalItems"])
+        elif key == "dependencies" and isinstance(value, Mapping):
+            names = {name: needed for name, needed in value.items() if isinstance(needed, list)}
+            schemas = {name: to_2020_12(part) for name, part in value.items() if not isinstance(part, list)}
+            made |= {"dependentRequired": names} if names else {}
+            made |= {"dependentSchemas": schemas} if schemas else {}
+        elif key != "additionalItems":  # it has no meaning beside one schema for all items
+            made[key] = to_2020_12(value)
+    for exclusive, inclusive in _BOUNDS:
+        if isinstance(made.get(exclusive), bool):  # draft 4
+            is_exclusive = made.pop(exclusive)
+            if is_exclusive and inclusive in made:
+                made[exclusive] = made.pop(inclusive)
+    return made
+
+
+_FORMAT = 1
+
+MAX_TOOLS = 2_000
+"""Tools of one server. A catalog of thousands of tools is still searched in milliseconds; more cannot be reviewed."""
+
+MAX_BYTES = 8 << 20
+"""Of a snapshot: four kilobytes for each tool of the largest server."""
+
+_KEPT = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+"""Fields of a tool that the catalog uses. The others, such as icons, are left out."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The description that a server gave of itself and its tools, as a person has reviewed it.
+
+    ``tools`` are entries of ``tools/list``, ``lines`` name of a tool → line of the file with it.
+    """
+
+    fetched_at: str
+    protocol_version: str
+    server: Mapping[str, str]
+    instructions: str
+    tools: Sequence[Mapping[str, Any]]
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Snapshot:
+        """Return the snapshot in the text of a file.
+
+        Raises:
+            ValueError: It is not a snapshot; names the reason.
+        """
+        data = json.loads(text)
+        fields: dict[str, type] = {
+            "format": int,
+            "fetched_at": str,
+            "protocol_version": str,
+            "server": dict,
+            "instructions": str,
+            "tools": list,
+        }
+        if not isinstance(data, dict) or not all(isinstance(data.get(key), kind) for key, kind in fields.items()):
+            raise ValueError("it has not the fields of a snapshot")
+        if data.get("transport"):  # of a version that spoke HTTP+SSE
+            raise ValueError(NO_HTTP_SSE)
+        if data["format"] != _FORMAT:
+            raise ValueError(f"it was written by another version (format {data['format']}, not {_FORMAT})")
+        if not all(isinstance(value, str) for value in data["server"].values()):
+            raise ValueError("server must have texts")
+        for position, tool in enumerate(data["tools"]):
+            if not (isinstance(tool, dict) and isinstance(tool.get("name"), str) and tool["name"].strip()):
+                raise ValueError(f"tools[{position}] has no name")
+            if not isinstance(tool.get("inputSchema"), dict):
+                raise ValueError(f"tool {tool['name']!r} has no inputSchema")
+        return cls(**{key: data[key] for key in fields if key != "format"}, lines=_lines_of_tools(text))
+
+    def to_json(self) -> str:
+        """Return the text of the file: a line for each value, so that a change shows in a review as what it is."""
+        fields = {
+            "format": _FORMAT,
+            "fetched_at": self.fetched_at,
+            "protocol_version": self.protocol_version,
+            "server": dict(self.server),
+            "instructions": self.instructions,
+            "tools": self._kept(),
+        }
+        # The order of a schema's members is for people: properties stay as the server lists them.
+        return json.dumps(fields, ensure_ascii=False, indent=1) + "\n"
+
+    def compared_with(self, old: Snapshot | None) -> RefreshReport:
+        """Return the names of the tools that differ, and in ``changed`` also what else of the server differs."""
+        if old is None:
+            return RefreshReport.between({}, self._by_name())
+        before, after = (
+            {
+                **one._by_name(),
+                "(instructions)": one.instructions,
+                "(server)": dict(one.server),
+                "(protocol version)": one.protocol_version,
+            }
+            for one in (old, self)
+        )
+        return RefreshReport.between(before, after)
+
+    def _by_name(self) -> dict[str, Any]:
+        return {str(tool["name"]): tool for tool in self._kept()}
+
+    def _kept(self) -> list[dict[str, Any]]:
+        tools = sorted(self.tools, key=lambda tool: str(tool["name"]))
+        return [{key: tool[key] for key in _KEPT if tool.get(key) is not None} for tool in tools]
+
+
+def _lines_of_tools(text: str) -> dict[str, int]:
+    lines: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith('   "name": '):
+            with suppress(ValueError):
+                lines.setdefault(json.loads(line.partition(": ")[2].rstrip(",")), number)
+    return lines
+
 
 _MAX_INSTRUCTIONS = 2_000
 

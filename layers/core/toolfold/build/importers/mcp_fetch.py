@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from toolfold.aws.clients import AwsClients
-from toolfold.build.importers.mcp_snapshot import MAX_BYTES, MAX_TOOLS, McpSettings, Snapshot
+from toolfold.build.importers.mcp import MAX_BYTES, MAX_TOOLS, McpSettings, Snapshot
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
