@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 EXCERPT = 60
 """Maximum characters of a match that are shown."""
@@ -104,8 +105,16 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
 _COMPILED = {kind: re.compile("|".join(patterns), re.IGNORECASE) for kind, patterns in _PATTERNS.items()}
 
 
-def find_prompt_injection(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each kind of injection in ``text`` once, with an excerpt: ``(kind, excerpt)``."""
+@lru_cache(maxsize=20_000)
+def find_prompt_injection(text: str) -> tuple[tuple[str, str], ...]:
+    """Return each kind of injection in ``text`` once, with an excerpt: ``(kind, excerpt)``.
+
+    Tools of one source share definitions, and with them hundreds of texts, so that findings are kept.
+    """
+    return tuple(_findings(text))
+
+
+def _findings(text: str) -> Iterator[tuple[str, str]]:
     if hidden := sorted(set(_HIDDEN.findall(text))):
         yield "contains invisible characters", " ".join(f"U+{ord(character):04X}" for character in hidden[:4])
     # Normalized to what a model reads: styled letters, line breaks and invisible characters do not hide a word.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,16 +65,10 @@ def unread_texts(
     texts.append(("", "description", where, "" if settings.description else found.description))
     texts.append(("", "instructions", where, found.instructions))
     for tool_name, field, at, text in texts:
-        finding = " and ".join(f"{kind}: {excerpt}" for kind, excerpt in _injections(text))
+        finding = " and ".join(f"{kind}: {excerpt}" for kind, excerpt in find_prompt_injection(text))
         unread = UnreadText(settings.id, tool_name, field, at, finding, text)
         if finding and unread.hash not in overlay.reviewed:
             yield unread
-
-
-@lru_cache(maxsize=20_000)
-def _injections(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the findings in a text. Tools of one source share definitions, and with them hundreds of texts."""
-    return tuple(find_prompt_injection(text))
 
 
 def _schema_texts(schema: Any) -> Iterator[str]:

@@ -45,19 +45,17 @@ def one_paragraph(text: object, max_chars: int) -> str:
     return shorten(clean_text(_EMPHASIS.sub(r"\2", _HEADING.sub("", text))), max_chars)
 
 
-@lru_cache(maxsize=20_000)
 def without_instructions(text: str) -> tuple[str, str]:
     """Return ``text`` without the sentences that look like instructions to a model, and what they look like.
 
     Descriptions for programmers have many ("You must be an owner"). Nothing of them is needed for a call.
     """
-    found = next(iter(find_prompt_injection(text)), None)
-    if found is None:
+    if not (found := find_prompt_injection(text)):
         return text, ""
-    kept = [sentence for sentence in _SENTENCE_END.split(text) if not any(find_prompt_injection(sentence))]
+    kept = [sentence for sentence in _SENTENCE_END.split(text) if not find_prompt_injection(sentence)]
     joined = " ".join(kept)
-    what = f"a sentence {found[0]}: {found[1]}"
-    return ("" if any(find_prompt_injection(joined)) else joined), what
+    what = f"a sentence {found[0][0]}: {found[0][1]}"
+    return ("" if find_prompt_injection(joined) else joined), what
 
 
 def shorten(text: str, max_chars: int) -> str:
