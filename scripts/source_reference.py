@@ -27,7 +27,7 @@ from pydantic.fields import FieldInfo
 
 from toolfold.build.importers import IMPORTERS, find_importer
 from toolfold.build.importers.base import ImporterSettings, Overlay, ToolOverlay
-from toolfold.build.importers.openapi.settings import Selection
+from toolfold.build.importers.openapi.importer import Selection
 from toolfold.build.importers.sql import TablePatterns
 from toolfold.build.relations import Relation
 from toolfold.build.schema.sources import Auth, OAuth2

@@ -13,7 +13,7 @@ from tests.support.meta_tools import call, error
 from tests.support.running_app import running_app
 from toolfold.build import yaml_loader
 from toolfold.build.compiler import compile_sources
-from toolfold.build.importers.openapi.settings import OpenApiSettings
+from toolfold.build.importers.openapi.importer import OpenApiSettings
 from toolfold.build.refreshes import refresh
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog

@@ -84,17 +84,6 @@ def searchable_texts(
     ]
 
 
-def without_queries(
-    definitions: Sequence[ToolDefinition], searchable: Sequence[dict[str, list[str]]]
-) -> dict[int, dict[str, list[str]]]:
-    """Return position → indexed texts of the tools without example queries.
-
-    Example queries have the words of users. Words near in meaning beside them rank worse than they do alone
-    (docs/explanation/decisions/search-index.md).
-    """
-    return {at: texts for at, texts in enumerate(searchable) if not definitions[at].tool.example_queries}
-
-
 def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
     category, tool, names = entry.category, entry.tool, vocabulary.names.items()
     matching = [(kind, known) for kind, known in names if known.matches_tool(category.category, tool.name)]
@@ -195,7 +184,10 @@ def compile_sources(
         own = [texts for texts, of in zip(searchable, definitions, strict=True) if of.source.settings.id == id_]
         if fit := search_index.thresholds(own, vocabularies[id_]):
             sources[id_] = {**entry, "fit": fit}
-    semantic, share = semantic_index.build(without_queries(definitions, searchable))
+    # Example queries have the words of users. Words near in meaning beside them rank worse than they do alone
+    # (docs/explanation/decisions/search-index.md).
+    without_queries = {at: texts for at, texts in enumerate(searchable) if not texts["example_queries"]}
+    semantic, share = semantic_index.build(without_queries)
     skills = {name: tool["call"]["root"] for name, tool in tools.items() if "front_matter" in tool["call"]}
     files = {digest: file for source in loaded for digest, file in source.files.items()}
     compiled = {

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from tests.support.openapi_documents import OK, body, document, operation, read
 from toolfold.build import yaml_loader
 from toolfold.build.importers.openapi.document import json_lines, parse_document
-from toolfold.build.importers.openapi.importer import OpenApiImporter
-from toolfold.build.importers.openapi.settings import OpenApiSettings
+from toolfold.build.importers.openapi.importer import OpenApiImporter, OpenApiSettings
 from toolfold.errors import SourceError
 
 

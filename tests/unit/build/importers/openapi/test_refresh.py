@@ -11,7 +11,7 @@ import pytest
 from tests.support.http_service import HttpService, Received, Reply, as_json
 from tests.support.openapi_documents import OK, document
 from toolfold.build.importers.openapi import fetch
-from toolfold.build.importers.openapi.settings import OpenApiSettings
+from toolfold.build.importers.openapi.importer import OpenApiSettings
 from toolfold.build.refreshes import refresh
 from toolfold.errors import SourceError
 from toolfold.settings import Settings

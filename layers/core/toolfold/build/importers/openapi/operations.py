@@ -20,7 +20,6 @@ from toolfold.build.importers.openapi.pruning import complete_schema
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.security import Credentials
-from toolfold.build.importers.openapi.settings import Candidate
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog.entries import Effect
 from toolfold.results.values import clean_names
@@ -137,6 +136,10 @@ _NO_WORD = re.compile(r"\W")
 _MAX_ID = 200
 _WITHOUT_BODY = ("get", "head")
 """Methods whose body has no meaning (RFC 9110, 9.3.1). Some documents state one that is not required."""
+
+
+Candidate = Mapping[str, tuple[str, ...]]
+"""What an operation has for each key of a selection; its names are the operationId and ``METHOD /path``."""
 
 
 @dataclass(frozen=True)

@@ -84,14 +84,6 @@ class SchemaConverter:
             self._note(at, f"{removed}; it is left out")
         return text
 
-    def convert(self, schema: Any, at: Location) -> Any:
-        """Return ``schema`` as JSON Schema 2020-12, whose references are to ``#/$defs/<name>``.
-
-        Raises:
-            DocumentError: It has a reference that cannot be resolved, or is not a schema.
-        """
-        return self._convert(schema, at, 0)
-
     def definition(self, name: str) -> Schema:
         """Return the converted schema of a name in a reference of :meth:`convert`.
 
@@ -100,7 +92,7 @@ class SchemaConverter:
         """
         if name not in self._definitions:
             at, schema = self._sources[name]
-            converted = self._convert(schema, at, 0)
+            converted = self.convert(schema, at)
             self._definitions[name] = converted if isinstance(converted, dict) else {"not": {}}
         return self._definitions[name]
 
@@ -174,7 +166,12 @@ class SchemaConverter:
             name = f"{base}_{number}"
         return name
 
-    def _convert(self, schema: Any, at: Location, depth: int) -> Any:
+    def convert(self, schema: Any, at: Location, depth: int = 0) -> Any:
+        """Return ``schema`` as JSON Schema 2020-12, whose references are to ``#/$defs/<name>``.
+
+        Raises:
+            DocumentError: It has a reference that cannot be resolved, or is not a schema.
+        """
         if isinstance(schema, bool):
             return {} if schema else False
         if not isinstance(schema, dict):
@@ -257,10 +254,10 @@ class SchemaConverter:
         for key in LISTS:
             listed = schema.get("items") if key == "prefixItems" and isinstance(schema.get("items"), list) else None
             if isinstance(parts := listed or schema.get(key), list) and parts:
-                made[key] = [self._convert(part, (*at, key, index), depth + 1) for index, part in enumerate(parts)]
+                made[key] = [self.convert(part, (*at, key, index), depth + 1) for index, part in enumerate(parts)]
         for key in SINGLE:
             if key in schema and isinstance(schema[key], dict | bool):
-                converted = self._convert(schema[key], (*at, key), depth + 1)
+                converted = self.convert(schema[key], (*at, key), depth + 1)
                 if converted != {} or key not in ("additionalProperties", "items"):
                     made[key] = converted
         hidden = self._add_members(schema, made, at, depth)
@@ -282,7 +279,7 @@ class SchemaConverter:
                 if key == "properties" and self._is_hidden(part, (*at, key, name)):
                     hidden.add(name)
                 elif name and is_plain(name) and (key != "patternProperties" or is_pattern(name)):
-                    converted[name] = self._convert(part, (*at, key, name), depth + 1)
+                    converted[name] = self.convert(part, (*at, key, name), depth + 1)
             if converted or key == "properties":
                 made[key] = converted
         return hidden
