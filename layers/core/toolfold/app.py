@@ -160,6 +160,7 @@ def build_app(
         on_failure=on_failure,
         uses_own_keys=not closed,
         logs_audit=logs_audit,
+        is_public=is_public,
         read_file=lambda sha256: catalog_store().file(sha256),
         middleware=middleware,
     )

@@ -153,6 +153,10 @@ class AuthRequired(CallError, code="AUTH_REQUIRED"):
     """There is no API key for the source."""
 
 
+class AuthorizationRequired(CallError, code="AUTHORIZATION_REQUIRED"):
+    """The user has to sign in at the source. ``authorization_url`` in the details is the page, where there is one."""
+
+
 class AuthRejected(CallError, code="AUTH_REJECTED"):
     """The upstream does not accept the API key."""
 

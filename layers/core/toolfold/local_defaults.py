@@ -32,6 +32,16 @@ def user_cache_dir() -> str:
     return ""
 
 
+def user_data_dir() -> str:
+    """Return toolfold's folder for data of the user that no cache may lose; empty without a home folder."""
+    import platformdirs
+
+    with contextlib.suppress(RuntimeError):
+        folder = platformdirs.user_data_dir("toolfold", appauthor=False)
+        return folder if os.path.isabs(folder) else ""
+    return ""
+
+
 def use_settings_file(path: str = "", former: Iterable[str] = ()) -> dict[str, str]:
     """Set the variables that this process lacks from a settings file, by default the user's own.
 

@@ -32,6 +32,21 @@ NAME_AUTH = Text(
     "Set auth in source.yaml to say where the key is sent.",
 )
 CHECK_KEY = Text("Ask the user to check the key.", "Check the key in your environment; `toolfold doctor` helps.")
+SIGN_IN = Text(
+    "Ask the user to open {url} in a browser on the machine of this server, or to run `toolfold source sign-in {id}` "
+    "there; then repeat the call.",
+    "Run `toolfold source sign-in {id}`, then repeat the call.",
+)
+SIGN_IN_AGAIN = Text(
+    "Repeat the call. If it fails again, ask the user to run `toolfold source sign-in {id}`: the account may lack the "
+    "right to do this.",
+    "Run `toolfold source sign-in {id}`, unless the account lacks the right to do this.",
+)
+SIGN_IN_ELSEWHERE = Text(
+    "Tell the user that this source works with toolfold on their own machine alone: over stdio, or `toolfold serve` "
+    "without access tokens.",
+    "Use toolfold on your own machine: over stdio, or `toolfold serve` without access tokens.",
+)
 AUTHORIZE_AGAIN = Text(
     "Ask the user to authorize this client again, with that scope.", "Authorize this client again, with that scope."
 )

@@ -88,6 +88,13 @@ STEPS: dict[str, tuple[str | Text, dict[str, Any], str, str]] = {
     "APPROVAL_UNAVAILABLE": (
         messages.TELL_OPERATOR, {}, "Tell the operator, whose log says why.", "The line above says why.",
     ),
+    "AUTHORIZATION_REQUIRED": (
+        messages.SIGN_IN.filled(id="notes", url="http://127.0.0.1:1/connect/notes?ticket=T"),
+        {"authorization_url": "http://127.0.0.1:1/connect/notes?ticket=T"},
+        "Ask the user to open http://127.0.0.1:1/connect/notes?ticket=T in a browser on the machine of this server, or "
+        "to run `toolfold source sign-in notes` there; then repeat the call.",
+        "Run `toolfold source sign-in notes`, then repeat the call.",
+    ),
     "AUTH_REJECTED": (
         messages.CHECK_KEY, {},
         "Ask the user to check the key.",

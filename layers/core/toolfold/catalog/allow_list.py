@@ -6,7 +6,7 @@ reach is therefore decided by code (``settings.BUILT_IN_SOURCES``) and by the op
 ========================  =============================================================================================
 key of a source           the variable of a built-in source; ``TOOLFOLD_SOURCE_<ID>_KEY``; ``TOOLFOLD_KEY_VARIABLES``
 host of a source          the host of a built-in source; ``TOOLFOLD_SOURCE_<ID>_URL``; ``TOOLFOLD_ALLOWED_HOSTS``
-host of its token_url     ``TOOLFOLD_ALLOWED_HOSTS``: it gets the secret of the source
+hosts of its ``oauth2``    ``TOOLFOLD_ALLOWED_HOSTS``: they get the secret of the source, or the password of its user
 command of a source       ``TOOLFOLD_ALLOWED_COMMANDS``, not on Lambda
 ========================  =============================================================================================
 
@@ -152,9 +152,10 @@ class AllowList:
         if sends and not is_set and not self._is_host_allowed(source.id, source.base_url):
             return _refusal(source.id, "a host", host_of(source.base_url), "TOOLFOLD_ALLOWED_HOSTS")
         if source.auth is not None and source.auth.oauth2 is not None:
-            token_url = source.auth.oauth2["token_url"]
-            if not self._is_host_allowed(source.id, token_url):
-                return _refusal(source.id, "a host", host_of(token_url), "TOOLFOLD_ALLOWED_HOSTS")
+            for name in ("token_url", "authorization_url", "revocation_url"):
+                url = source.auth.oauth2.get(name)
+                if url and not self._is_host_allowed(source.id, url):
+                    return _refusal(source.id, "a host", host_of(url), "TOOLFOLD_ALLOWED_HOSTS")
         return None
 
     def _refusal_of_command(self, source: Source) -> Refusal | None:

@@ -83,7 +83,11 @@ def check_head(head: Mapping[str, Any]) -> None:
     _require(all(category["source"] in head["sources"] for category in head["categories"]), "category")
     for entry in head["sources"].values():
         _require(len(repr(entry.get("connection"))) <= MAX_TEXT, "connection")
-        _require(sum(bool((entry["auth"] or {}).get(place)) for place in _PLACES) <= 1, "auth")
+        auth = entry["auth"] or {}
+        oauth2 = auth.get("oauth2") or {}
+        signs_in = oauth2.get("grant") == "authorization_code"
+        _require(sum(bool(auth.get(place)) for place in _PLACES) <= 1, "auth")
+        _require(not signs_in or bool(oauth2.get("authorization_url")), "auth.oauth2.authorization_url")
 
 
 def check_tool(entry: Mapping[str, Any], freshness: Collection[str] | None) -> None:

@@ -233,6 +233,18 @@ SOURCE = Group(
         _FOLDER,
     ),
     Command(
+        "sign-in",
+        "sign_in:sign_in",
+        "sign in at a source whose calls are made with your own token",
+        argument("id", "ID", "the source, of the catalog that is in use"),
+    ),
+    Command(
+        "sign-out",
+        "sign_in:sign_out",
+        "revoke and delete your token at a source",
+        argument("id", "ID", "the source, of the catalog that is in use"),
+    ),
+    Command(
         "remove",
         "sources:remove",
         "remove a source, and keep a copy of its folder",

@@ -113,9 +113,9 @@ def run_ui(options: Options) -> int:
     if not is_loopback_name(options.host):
         print("Other machines can read its traffic, and with it the token: prefer a tunnel (SSH).", file=sys.stderr)
     print(f"MCP clients connect to {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
-    if not options.no_open and _has_browser():
+    if not options.no_open and has_browser():
         url = page.url_for_browser(server.url)
-        threading.Thread(target=_open_browser, args=(url,), name="browser", daemon=True).start()
+        threading.Thread(target=open_browser, args=(url,), name="browser", daemon=True).start()
     server.serve_forever()
     return 0
 
@@ -132,7 +132,8 @@ def _check_log(path: str) -> None:
         print(f"{path} does not exist yet; its calls are shown when it does.", file=sys.stderr)
 
 
-def _has_browser() -> bool:
+def has_browser() -> bool:
+    """Return whether this command can open a browser for the person at its terminal."""
     if not (terminal.is_terminal(sys.stdin) and terminal.is_terminal(sys.stderr)):
         return False
     # Elsewhere the standard library may start a text browser in this terminal.
@@ -141,7 +142,7 @@ def _has_browser() -> bool:
     )
 
 
-def _open_browser(url: str) -> None:
+def open_browser(url: str) -> None:
     """Open a browser. It may take seconds, or fail; the printed URL works without it."""
     import webbrowser
 

@@ -44,6 +44,7 @@ from toolfold.execution.upstream import OF_SOURCE, Upstream
 from toolfold.messages import SLOW
 from toolfold.redaction import NO_REDACTION
 from toolfold.sources.base import AdapterContext
+from toolfold.sources.http_api.authentication import signs_in
 from toolfold.sources.registry import AdapterRegistry
 from toolfold.wording import Text
 
@@ -187,7 +188,9 @@ class CachedUpstreams:
         upstream = self._upstream(source)
         endpoint = upstream.adapter.endpoint
         call.key_id = hash_api_key(source, endpoint, api_key, self._settings.key_salt)
-        varies_by_key = call.tool.effect != "read" or upstream.varies_by_key(call, self._clock.now())
+        varies_by_key = (
+            call.tool.effect != "read" or signs_in(source) or upstream.varies_by_key(call, self._clock.now())
+        )
         common = self._common_key(call, endpoint)
         own = own_key(common, call.key_id)
         if source.auth is None:  # without API keys all callers are the same

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from toolfold.execution.approval_store import SingleUse
     from toolfold.execution.call import CallLog
     from toolfold.execution.task_store import TaskStore
+    from toolfold.execution.user_tokens import UserTokens
     from toolfold.network.session import HttpClient
     from toolfold.results.offload import AnswerStore
     from toolfold.settings import Settings
@@ -58,6 +59,7 @@ class CallResources:
         adapters: finds the adapters of sources (default: the built-in and installed ones).
         clock: the clocks (default: the system's).
         read_file: returns content of the current catalog by its SHA-256.
+        is_public: whether others than the user of this machine can send requests.
 
     Attributes:
         health: which sources failed last.
@@ -75,10 +77,12 @@ class CallResources:
         adapters: AdapterRegistry | None = None,
         clock: Clock | None = None,
         read_file: Callable[[str], Mapping[str, str] | None] = lambda _: None,
+        is_public: bool = False,
     ) -> None:
         self.settings, self.aws, self.adapters, self.clock = settings, aws, adapters, clock or Clock()
         self.on_call, self.on_failure, self.read_file = on_call, on_failure, read_file
         self.uses_own_keys, self.is_audited = uses_own_keys, logs_audit or bool(settings.audit_file)
+        self.is_public = is_public
         self.lock, self.health = threading.RLock(), SourceHealth(self.clock.monotonic)
 
     def close(self) -> None:
@@ -152,6 +156,13 @@ class CallResources:
         secret = self.secret_provider.get_secret
         resources = approval_store.ApprovalResources(self.settings, self.aws, secret, self.clock.now)
         return approval.ApprovalGate(resources), approval_store.SingleUse(resources)
+
+    @made_once
+    def user_tokens(self) -> UserTokens:
+        """What has the tokens of sources at which the user signs in."""
+        from toolfold.execution.user_tokens import UserTokens  # few catalogs need them
+
+        return UserTokens(self.settings, lambda: self.http_client, is_shared=self.is_public)
 
     @made_once
     def audit_log(self) -> AuditLog:

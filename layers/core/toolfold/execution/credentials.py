@@ -58,6 +58,7 @@ class RequestCredentials(NamedTuple):
         address: the address that the request came from; empty where the transport has none.
         approval_token: the token with which a call is repeated that needed approval.
         is_declined: whether the user has declined the call of that token.
+        awaits_sign_in: whether the user has just agreed to open the page of a sign-in.
         reads_only: whether only tools that read may be called: a client may have allowed TOOL_CALL for all of them.
         profile: the profile of the path that the request came to; empty: the one without a name.
     """
@@ -73,6 +74,7 @@ class RequestCredentials(NamedTuple):
     address: str = ""
     approval_token: str = ""
     is_declined: bool = False
+    awaits_sign_in: bool = False
     reads_only: bool = False
     profile: str = ""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import (
+    AuthRejected,
     CallError,
     ClientLimit,
     InternalError,
@@ -25,8 +26,9 @@ from toolfold.execution import api_keys
 from toolfold.execution.cached_upstreams import CachedUpstreams
 from toolfold.execution.call import CallLog, log_call
 from toolfold.execution.validation import invalid_arguments, validator_of
-from toolfold.messages import CALL_WRITE, READS_ONLY
+from toolfold.messages import CALL_WRITE, READS_ONLY, SIGN_IN_AGAIN
 from toolfold.models import SourceCredentials
+from toolfold.sources.http_api.authentication import signs_in
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -167,7 +169,16 @@ class Pipeline:
     def _performed(self, call: CallContext) -> CallResult:
         for step in self._steps:
             step(call)
-        return self.upstreams.call(call).with_notes(call.notes)
+        try:
+            return self.upstreams.call(call).with_notes(call.notes)
+        except AuthRejected as error:
+            if not signs_in(call.source):
+                raise
+            self._renew(call, error)
+        try:
+            return self.upstreams.call(call).with_notes(call.notes)
+        except AuthRejected as error:
+            raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
 
     def _authorize(self, call: CallContext) -> None:
         """Check that the caller may call the tool here.
@@ -235,6 +246,17 @@ class Pipeline:
         )
         call.source_credentials = SourceCredentials(api_key)
         call.operator_key = api_keys.known_operator_key(call.source, secrets)
+
+        if signs_in(call.source) and api_key:
+            call.source_credentials = SourceCredentials(self.resources.user_tokens.get_token(call, api_key))
+
+    def _renew(self, call: CallContext, error: AuthRejected) -> None:
+        """Drop the user's token, which the source has refused, and get another one for a call that reads."""
+        self.resources.user_tokens.drop_token(call.source, call.operator_key, call.source_credentials.api_key)
+        if call.tool.effect != "read":  # a write is sent once; the next call has a new token
+            raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
+        call.admit = None  # it is counted once
+        self._find_key(call)
 
     def _redeem(self, call: CallContext) -> None:
         """Use the approval up. Last: a call that cannot be sent for another reason keeps it."""

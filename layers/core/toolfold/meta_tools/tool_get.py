@@ -65,6 +65,8 @@ def _errors(tool: Tool, source: Source | None) -> Iterator[str]:
     yield "INVALID_ARGUMENTS"
     if source is not None and source.auth is not None:
         yield from ("AUTH_REQUIRED", "AUTH_REJECTED")
+        if (source.auth.oauth2 or {}).get("grant") == "authorization_code":
+            yield "AUTHORIZATION_REQUIRED"
     if tool.needs_approval:
         yield from ("APPROVAL_REQUIRED", "APPROVAL_PENDING", "APPROVAL_DENIED")
     if tool.access != "free":

@@ -73,6 +73,7 @@ class Request(NamedTuple):
         source_address: the IP address that the request came from; empty: not known.
         profile: the profile whose tools are shown and called; empty: the one of the path without a name.
         shows_apps: whether the client of a handshake version without HTTP shows MCP Apps.
+        opens_urls: whether such a client opens links for its user.
     """
 
     method: str
@@ -87,6 +88,7 @@ class Request(NamedTuple):
     source_address: str = ""
     profile: str = ""
     shows_apps: bool = False
+    opens_urls: bool = False
 
     def __repr__(self) -> str:
         return f"Request(method={self.method!r}, deadline={self.deadline!r})"

@@ -1,8 +1,11 @@
-"""Ask the user of a client for approval: the multi-round-trip requests of protocol version 2026-07-28.
+"""Ask the user of a client for approval, or to sign in: the multi-round-trip requests of version 2026-07-28.
 
 A call that needs approval is answered with ``resultType: "input_required"``: an elicitation that the client shows to
 its user, and the approval token as ``requestState``. The client sends the call again with the answer and that state.
 Clients that have not declared the capability get the error APPROVAL_REQUIRED, as those of earlier versions do.
+
+A call that needs its user to sign in is answered with the link for the client to open (URL mode), so that neither key
+nor token passes through a chat. Clients of earlier versions over stdio get it with the error -32042 of 2025-11-25.
 """
 
 from __future__ import annotations
@@ -10,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
+from toolfold.protocol.jsonrpc import JsonRpcError
+from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, URL_ELICITATION_REQUIRED
 
 if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.protocol.jsonrpc import Message
 
-__all__ = ["add_answer", "from_result"]
+__all__ = ["add_answer", "from_result", "sign_in"]
 
-_KEY = "approval"
+_KEY, _SIGN_IN = "approval", "sign_in"
 _FIELD = "approve"
 _MAX_STATE_CHARS = 200
 """Several times the length of a token."""
@@ -50,8 +54,38 @@ def from_result(message: Message, result: Mapping[str, Any]) -> Mapping[str, Any
     }
 
 
+def sign_in(message: Message, result: Mapping[str, Any], *, stateless: bool) -> Mapping[str, Any]:
+    """Return the result with the link, or ``result`` itself for a client that opens none, or has just opened it.
+
+    Args:
+        message: the request.
+        result: of a call that ended in AUTHORIZATION_REQUIRED.
+        stateless: whether the version is; otherwise the client has declared that it opens links.
+
+    Raises:
+        JsonRpcError: with the link, for a client of a version that opens with ``initialize``.
+    """
+    error = result["structuredContent"]["error"]
+    url = error.get("authorization_url")
+    if url is None:
+        return result
+    question = {"mode": "url", "message": error["message"], "url": url}
+    if not stateless:
+        link = {**question, "elicitationId": url.rpartition("ticket=")[2][:16]}
+        raise JsonRpcError(URL_ELICITATION_REQUIRED, error["message"], {"elicitations": [link]})
+    capability = _meta(message).get(META_CAPABILITIES, {}).get("elicitation")
+    if not isinstance(capability, dict) or "url" not in capability or _action(message, _SIGN_IN):
+        return result
+    return {
+        "resultType": "input_required",
+        "inputRequests": {_SIGN_IN: {"method": "elicitation/create", "params": question}},
+    }
+
+
 def add_answer(message: Message, credentials: RequestCredentials) -> RequestCredentials:
     """Return ``credentials`` with the approval, or the refusal, that a client sends with a call that it repeats."""
+    if _action(message, _SIGN_IN) == "accept":
+        return credentials._replace(awaits_sign_in=True)
     answer = _answer(message)
     state = message.params.get("requestState")
     if META_VERSION not in _meta(message) or not isinstance(state, str) or len(state) > _MAX_STATE_CHARS:
@@ -73,12 +107,19 @@ def _question(error: Mapping[str, Any]) -> str:
 
 def _answer(message: Message) -> bool | None:
     """Return whether the user approves; None without an answer."""
-    responses = message.params.get("inputResponses")
-    response = responses.get(_KEY) if isinstance(responses, dict) else None
-    if not isinstance(response, dict) or response.get("action") not in ("accept", "decline", "cancel"):
+    action = _action(message, _KEY)
+    if not action:
         return None
-    content = response.get("content")
-    return response["action"] == "accept" and isinstance(content, dict) and content.get(_FIELD) is True
+    content = message.params["inputResponses"][_KEY].get("content")
+    return action == "accept" and isinstance(content, dict) and content.get(_FIELD) is True
+
+
+def _action(message: Message, key: str) -> str:
+    """Return what the user did with a request of this server: ``accept``, ``decline`` or ``cancel``; else ""."""
+    responses = message.params.get("inputResponses")
+    response = responses.get(key) if isinstance(responses, dict) else None
+    action = response.get("action") if isinstance(response, dict) else None
+    return action if action in ("accept", "decline", "cancel") else ""
 
 
 def _can_ask(message: Message) -> bool:

@@ -11,7 +11,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.errors import ApprovalRequired, CatalogUnavailable, InsufficientScope, ProfileNotFound
+from toolfold.errors import (
+    ApprovalRequired,
+    AuthorizationRequired,
+    CatalogUnavailable,
+    InsufficientScope,
+    ProfileNotFound,
+)
 from toolfold.meta_tools import dispatcher
 from toolfold.protocol import http, jsonrpc, versions
 from toolfold.protocol.http import Exchange
@@ -155,7 +161,9 @@ class Server:
         started = time.perf_counter()
         stateless = versions.META_VERSION in _meta(message) and message.method != "initialize"
         if message.method == "initialize":  # all that comes without HTTP is of one client
-            self._without_http = self._without_http._replace(shows_apps=_declares_apps(message))
+            self._without_http = self._without_http._replace(
+                shows_apps=_declares_apps(message), opens_urls=_opens_urls(message.params.get("capabilities"))
+            )
         exchange = Exchange(self._without_http, message, stateless, {"rpc": _loggable_method(message)})
         try:
             if stateless:
@@ -236,6 +244,11 @@ class Server:
             from toolfold.protocol import apps  # for clients that show it
 
             result = apps.add_to(message, result)
+        is_opened = exchange.stateless or request.opens_urls
+        if is_opened and exchange.log_fields.get("error") == AuthorizationRequired.code:
+            from toolfold.protocol import input_required  # few calls need it
+
+            result = input_required.sign_in(message, result, stateless=exchange.stateless)
         if exchange.stateless:
             if exchange.log_fields.get("error") == ApprovalRequired.code:
                 from toolfold.protocol import input_required  # few calls need it
@@ -327,7 +340,7 @@ class Server:
         if isinstance(inner_tool, str) and "/" not in inner_tool and _is_loggable(inner_tool):
             log_fields["inner_tool"] = inner_tool
         credentials = request.credentials()
-        if message.params.get("requestState") is not None:
+        if message.params.get("inputResponses") is not None:
             from toolfold.protocol import input_required  # few calls need it
 
             credentials = input_required.add_answer(message, credentials)
@@ -432,6 +445,12 @@ def _declares_apps(message: Message) -> bool:
     declared = versions.declared(message.params, versions.APPS)
     types = declared.get("mimeTypes") if isinstance(declared, dict) else None
     return isinstance(types, list) and versions.APP_TYPE in types
+
+
+def _opens_urls(capabilities: Any) -> bool:
+    """Return whether a client opens URLs for its user."""
+    elicitation = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
+    return isinstance(elicitation, dict) and "url" in elicitation
 
 
 def _meta(message: Message) -> Mapping[str, Any]:

@@ -29,6 +29,7 @@ Paragraph = Annotated[str, Field(max_length=2000, json_schema_extra={"format": "
 Text = Annotated[str, Field(max_length=MAX_TEXT, json_schema_extra={"format": "text"})]
 Key = Annotated[str, Field(max_length=200, json_schema_extra={"format": "printable"})]
 LongKey = Annotated[str, Field(max_length=2000, json_schema_extra={"format": "printable"})]
+LongUrl = Annotated[str, Field(max_length=2000, json_schema_extra={"format": "url"})]
 Keys = Annotated[list[Key], Field(max_length=200)]
 Texts = Annotated[list[str], Field(max_length=1000)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
@@ -69,9 +70,13 @@ class ArgumentForms(Closed):
 
 
 class OAuth2(Closed):
-    """The client credentials grant."""
+    """The grant of the application, or of its user."""
 
-    token_url: Annotated[str, Field(max_length=2000, json_schema_extra={"format": "url"})]
+    token_url: LongUrl
+    grant: Literal["client_credentials", "authorization_code"] = "client_credentials"
+    authorization_url: LongUrl | None = None
+    revocation_url: LongUrl | None = None
+    redirect_port: Annotated[int, Field(ge=0, le=65535)] = 0
     scopes: Keys = []
     audience: LongKey | None = None
     resource: LongKey | None = None

@@ -278,6 +278,14 @@ class OAuth2(Model):
 
     token_url: Url
     """The token endpoint. Its host gets the secret, and must be allowed as that of ``base_url`` must."""
+    grant: Literal["client_credentials", "authorization_code"] = "client_credentials"
+    """Whose token it is: that of the application, or of the user, who signs in at ``authorization_url``."""
+    authorization_url: Url | None = None
+    """Where users sign in, with ``authorization_code``. Its host must be allowed as well."""
+    revocation_url: Url | None = None
+    """Where ``toolfold source sign-out`` revokes the user's tokens (RFC 7009). Its host must be allowed as well."""
+    redirect_port: int = Field(default=0, ge=0, le=65535)
+    """Port of ``http://127.0.0.1:PORT/callback``, for a server that accepts no other; 0: any free one (RFC 8252)."""
     scopes: list[Annotated[str, StringConstraints(pattern=r"^[!#-\[\]-~]+$")]] = []
     audience: str | None = None
     """Parameter of the request for a token that some servers want."""
@@ -285,6 +293,15 @@ class OAuth2(Model):
     """Parameter of RFC 8707."""
     client_authentication: Literal["basic", "body"] = "basic"
     """Whether id and secret are sent as ``Authorization: Basic`` or in the body."""
+
+    @model_validator(mode="after")
+    def _fits_the_grant(self) -> OAuth2:
+        is_of_user = self.grant == "authorization_code"
+        if is_of_user != (self.authorization_url is not None):
+            raise ValueError("authorization_url is for grant: authorization_code, which needs it")
+        if not is_of_user and (self.revocation_url or self.redirect_port):
+            raise ValueError("revocation_url and redirect_port are for grant: authorization_code")
+        return self
 
 
 class Auth(Model):
@@ -325,6 +342,8 @@ class Auth(Model):
             raise ValueError(f"{' and '.join(given)} are given; the key is sent in one place")
         if self.prefix and not self.header:
             raise ValueError("prefix is for header alone")
+        if self.caller_key and self.oauth2 is not None and self.oauth2.grant == "authorization_code":
+            raise ValueError("caller_key is for keys; with authorization_code the user signs in")
         return self
 
 

@@ -13,6 +13,8 @@
 
 Access tokens by the client credentials grant (RFC 6749, section 4.4).
 
+A source with ``grant: authorization_code`` gets the token of its user in place of a key: ``execution.user_tokens``.
+
 One :class:`TokenProvider` belongs to the adapter of one source, so that no token can reach another. A token is kept in
 memory until shortly before it expires. While one thread requests it, the others wait for its result.
 """
@@ -38,6 +40,11 @@ from toolfold.sources.http_api.styles import cookie_text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source
+    from toolfold.network.session import Response
+
+
+class GrantRejected(AuthRejected):
+    """The token endpoint accepts a code or a refresh token no more: it has expired, or was used or revoked."""
 
 
 class SentCredentials(NamedTuple):
@@ -152,8 +159,9 @@ class TokenProvider:
 
     @classmethod
     def of(cls, source: Source, exchange: Exchange) -> TokenProvider | None:
-        """Return what gets the access tokens of a source with ``oauth2``; None for any other."""
-        return None if source.auth is None or source.auth.oauth2 is None else cls(source, exchange)
+        """Return what gets the access tokens of a source by client credentials; None for any other."""
+        has_own = source.auth is None or source.auth.oauth2 is None or signs_in(source)
+        return None if has_own else cls(source, exchange)
 
     def __init__(self, source: Source, exchange: Exchange, monotonic: Callable[[], float] = time.monotonic) -> None:
         if source.auth is None or source.auth.oauth2 is None:
@@ -208,40 +216,73 @@ class TokenProvider:
         """Return a new token, and when it is not used any more."""
         sent_at = self._monotonic()
         response = self._exchange(token_request(self._oauth2, key), deadline, False)
-        data = _json_object(response.body[:MAX_TOKEN_BYTES].decode("utf-8", errors="replace"))
-        title = self._source.title
-        if response.status in _REFUSED:
-            code = f" ({data['error']})" if data.get("error") in _ERROR_CODES else ""
-            raise AuthRejected(
-                f"The token endpoint of {title} does not accept the client id and secret{code}.", CHECK_KEY
-            )
-        if response.status != 200:
-            message = f"The token endpoint of {title} answered with HTTP status {response.status}."
-            failure = ConnectionFailed if response.status in (502, 503, 504) else UpstreamError
-            raise failure(message, TRY_AGAIN, retryable=response.status >= 500)
-        token = data.get("access_token")
-        if not (isinstance(token, str) and len(token) <= MAX_TOKEN_CHARS and _TOKEN.fullmatch(token)):
-            raise UpstreamError(f"The token endpoint of {title} answered without an access token.", TRY_AGAIN)
-        if str(data.get("token_type", "bearer")).lower() != "bearer":
-            raise UpstreamError(f"The token endpoint of {title} issued a token of another type than bearer.", TRY_AGAIN)
-        lifetime_s = _lifetime_s(data.get("expires_in"))
-        return token, sent_at + max(lifetime_s - MARGIN_S, lifetime_s / 2)
+        data = read_tokens(self._source, response)
+        return data["access_token"], sent_at + used_for_s(data)
 
 
-def token_request(oauth2: Mapping[str, Any], key: str) -> HttpRequest:
-    """Return the request for a token."""
+def signs_in(source: Source) -> bool:
+    """Return whether calls of a source are made with a token of the user, who signs in there."""
+    auth = source.auth
+    return auth is not None and auth.oauth2 is not None and auth.oauth2.get("grant") == "authorization_code"
+
+
+def requested_access(oauth2: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parameters that say what a token is for."""
+    scope = {"scope": " ".join(oauth2["scopes"])} if oauth2.get("scopes") else {}
+    return scope | {name: oauth2[name] for name in ("audience", "resource") if oauth2.get(name)}
+
+
+def token_request(
+    oauth2: Mapping[str, Any], key: str, parameters: Mapping[str, str] | None = None, url: str = ""
+) -> HttpRequest:
+    """Return the request for a token; ``parameters`` of another grant, or for another ``url`` than ``token_url``."""
     client_id, _, secret = key.partition(":")
-    fields = {"grant_type": "client_credentials"}
-    if scopes := oauth2.get("scopes"):
-        fields["scope"] = " ".join(scopes)
-    fields |= {name: oauth2[name] for name in ("audience", "resource") if oauth2.get(name)}
+    fields = {"grant_type": "client_credentials", **requested_access(oauth2)} if parameters is None else {**parameters}
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-    if oauth2.get("client_authentication") == "body":
+    if parameters is not None and not secret:  # a public client: RFC 6749, section 3.2.1
+        fields["client_id"] = client_id
+    elif oauth2.get("client_authentication") == "body":
         fields |= {"client_id": client_id, "client_secret": secret}
     else:
         # Both are form-encoded before they are joined: RFC 6749, section 2.3.1.
         headers["Authorization"] = f"Basic {basic_credentials(f'{quote_plus(client_id)}:{quote_plus(secret)}')}"
-    return HttpRequest("POST", oauth2["token_url"], headers, urlencode(fields).encode())
+    return HttpRequest("POST", url or oauth2["token_url"], headers, urlencode(fields).encode())
+
+
+def read_tokens(source: Source, response: Response) -> dict[str, Any]:
+    """Return what a token endpoint has answered, with a usable ``access_token``.
+
+    Raises:
+        GrantRejected: it does not accept the code or the refresh token.
+        CallError: it does not accept the client, or it failed.
+    """
+    data = _json_object(response.body[:MAX_TOKEN_BYTES].decode("utf-8", errors="replace"))
+    title = source.title
+    if response.status in _REFUSED:
+        error = data.get("error")
+        code = f" ({error})" if error in _ERROR_CODES else ""
+        failure = GrantRejected if error == "invalid_grant" else AuthRejected
+        raise failure(f"The token endpoint of {title} does not accept the client id and secret{code}.", CHECK_KEY)
+    if response.status != 200:
+        message = f"The token endpoint of {title} answered with HTTP status {response.status}."
+        kind = ConnectionFailed if response.status in (502, 503, 504) else UpstreamError
+        raise kind(message, TRY_AGAIN, retryable=response.status >= 500)
+    if not is_token(data.get("access_token")):
+        raise UpstreamError(f"The token endpoint of {title} answered without an access token.", TRY_AGAIN)
+    if str(data.get("token_type", "bearer")).lower() != "bearer":
+        raise UpstreamError(f"The token endpoint of {title} issued a token of another type than bearer.", TRY_AGAIN)
+    return data
+
+
+def is_token(given: Any) -> bool:
+    """Return whether ``given`` can be sent as a token."""
+    return isinstance(given, str) and len(given) <= MAX_TOKEN_CHARS and _TOKEN.fullmatch(given) is not None
+
+
+def used_for_s(data: Mapping[str, Any]) -> float:
+    """Return the seconds for which a token is used: it is replaced before its end."""
+    lifetime_s = _lifetime_s(data.get("expires_in"))
+    return max(lifetime_s - MARGIN_S, lifetime_s / 2)
 
 
 def _json_object(body: str) -> dict[str, Any]:

@@ -1,0 +1,102 @@
+"""Files with tokens, each encrypted: a folder of this user alone, with the key of the encryption in it.
+
+A file is a JSON Web Encryption (RFC 7516) by AES-256-GCM, which binds it to its name. A copy of one file, or of a log
+or cache of toolfold, contains no token; who can read the whole folder as this user can read the tokens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from joserfc import jwe
+from joserfc.errors import JoseError
+from joserfc.jwk import OctKey
+
+from toolfold.private_folder import check_owned_file, lock_folder, resolve
+
+_KEY_FILE = "key"
+_KEY_BYTES = 32
+_MAX_BYTES = 100_000
+_FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
+
+
+class TokenFolder:
+    """Records by name. Safe to use from many threads and processes.
+
+    Args:
+        path: the folder, which is made by the first record.
+
+    Each method raises OSError or PathRefused where the folder cannot be used.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+
+    def read(self, name: str) -> Mapping[str, Any] | None:
+        """Return a record; None where it is absent, damaged, or encrypted with another key."""
+        try:
+            folder = resolve(self._path)
+            text = _read(os.path.join(folder, name))
+            token = jwe.decrypt_compact(text, OctKey.import_key(_read(os.path.join(folder, _KEY_FILE))))
+            record = json.loads(token.plaintext or b"")
+        except (FileNotFoundError, JoseError, ValueError):
+            return None
+        return record if token.headers().get("kid") == name and isinstance(record, dict) else None
+
+    def write(self, name: str, record: Mapping[str, Any]) -> None:
+        """Store a record, within :meth:`locked`."""
+        folder = resolve(self._path)
+        header = {"alg": "dir", "enc": "A256GCM", "kid": name}
+        text = jwe.encrypt_compact(header, json.dumps(record), OctKey.import_key(_key(folder)))
+        _replace(folder, name, text.encode())
+
+    def delete(self, name: str) -> None:
+        """Delete a record, within :meth:`locked`."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(resolve(self._path), name))
+
+    @contextlib.contextmanager
+    def locked(self, timeout_s: float) -> Iterator[None]:
+        """Keep other threads and processes from changing records.
+
+        Raises:
+            TimeoutError: another one has the lock.
+        """
+        if not self._lock.acquire(timeout=max(0.0, timeout_s)):
+            raise TimeoutError
+        try:
+            with lock_folder(resolve(self._path, create=True), timeout_s):
+                yield
+        finally:
+            self._lock.release()
+
+
+def _key(folder: str) -> bytes:
+    """Return the key of a folder, which is made for the first record."""
+    path = os.path.join(folder, _KEY_FILE)
+    if not os.path.lexists(path):
+        _replace(folder, _KEY_FILE, os.urandom(_KEY_BYTES))
+    return _read(path)
+
+
+def _read(path: str) -> bytes:
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        check_owned_file(path, os.fstat(file.fileno()))
+        return file.read(_MAX_BYTES)
+
+
+def _replace(folder: str, name: str, content: bytes) -> None:
+    temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}")
+    try:
+        with open(os.open(temporary, _FLAGS, 0o600), "wb") as file:
+            file.write(content)
+        os.replace(temporary, os.path.join(folder, name))
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)

@@ -1,0 +1,301 @@
+"""The tokens of a user at sources with ``grant: authorization_code``: sign in, refresh, revoke.
+
+OAuth 2.1: authorization code with PKCE (RFC 7636, S256), a new state and ticket for each sign-in, refresh tokens that
+the server may rotate. The tokens are those of the user of this machine: a server that others can reach, or whose
+callers have access tokens of their own, cannot tell who opens a link, and uses and stores none.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+from toolfold.errors import AuthorizationRequired, ToolfoldError, UpstreamTimeout
+from toolfold.extras import on_lambda
+from toolfold.local_defaults import user_data_dir
+from toolfold.messages import SIGN_IN, SIGN_IN_ELSEWHERE, TELL_OPERATOR, TRY_AGAIN
+from toolfold.private_folder import PathRefused
+from toolfold.sources.base import AdapterContext
+from toolfold.sources.http_api.authentication import (
+    GrantRejected,
+    is_token,
+    read_tokens,
+    requested_access,
+    token_request,
+    used_for_s,
+)
+from toolfold.sources.http_api.request import HttpRequest, exchange_for, join_url
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Source
+    from toolfold.execution.call import CallContext
+    from toolfold.execution.sign_in_page import Attempt, SignInPage
+    from toolfold.execution.token_folder import TokenFolder
+    from toolfold.network.session import HttpClient, Response
+    from toolfold.settings import Settings
+
+logger = logging.getLogger("toolfold")
+
+FOLDER = "sign-ins"
+"""In toolfold's folder for data of the user."""
+
+MAX_WAIT_S = 20.0
+"""Seconds for which a call waits for a user who has agreed to open the page: clients end calls after 30 to 60 s."""
+
+_END_MARGIN_S = 2.0
+_FOREVER = float(1 << 50)
+"""End of a token without one: it is used until the source refuses it."""
+
+
+class SignIn(NamedTuple):
+    """A sign-in that was begun: what the user opens, and how it ends."""
+
+    url: str
+    attempt: Attempt
+
+
+class UserTokens:
+    """Get, keep and revoke tokens. One for a process; safe to use from many threads.
+
+    Args:
+        settings: the settings in force.
+        get_http_client: returns what sends HTTP requests.
+        is_shared: whether others than the user of this machine can send requests.
+        now: the clock.
+        folder: where the tokens are kept (default: in the data of the user).
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        get_http_client: Callable[[], HttpClient],
+        is_shared: bool = False,
+        now: Callable[[], float] = time.time,
+        folder: str = "",
+    ) -> None:
+        self._settings, self._context, self._now = settings, AdapterContext(settings, get_http_client), now
+        self._is_shared, self._path = is_shared, folder
+        self._opened: TokenFolder | None = None
+        self._pages: dict[str, SignInPage] = {}
+        self._lock = threading.Lock()
+
+    def get_token(self, call: CallContext, client: str) -> str:
+        """Return the token that a call is made with.
+
+        Args:
+            call: the call.
+            client: id and secret of the application, ``client_id:client_secret``; a public one has no secret.
+
+        Raises:
+            AuthorizationRequired: the user has to sign in, or cannot at this server.
+            CallError: the token could not be refreshed.
+        """
+        source = call.source
+        if self._is_shared or call.credentials.caller or on_lambda():
+            raise AuthorizationRequired(
+                f"{source.title} needs a user who has signed in, and this server has more than one; nothing was sent.",
+                SIGN_IN_ELSEWHERE,
+            )
+        timeout_s = self._settings.timeout_s
+        deadline = time.monotonic() + timeout_s
+        deadline = deadline if call.deadline is None else min(deadline, call.deadline)
+        page = self._pages.get(source.id)
+        attempt = page.newest() if page is not None and call.credentials.awaits_sign_in else None
+        if attempt is not None:
+            attempt.ended.wait(max(0.0, min(MAX_WAIT_S, deadline - time.monotonic() - _END_MARGIN_S)))
+        with _folder_of(source):
+            token = self._usable(source, client, deadline)
+        if token:
+            return token
+        sign_in = self.begin(source, client)
+        raise AuthorizationRequired(
+            f"{source.title} needs its user to sign in; nothing was sent.",
+            SIGN_IN.filled(id=source.id, url=sign_in.url),
+            authorization_url=sign_in.url,
+        )
+
+    def drop_token(self, source: Source, client: str, token: str) -> None:
+        """Use ``token``, which the source has refused, no more. A newer one, of another thread, is kept."""
+        folder, name = self._folder(source), self._name(source, client)
+        with _folder_of(source), folder.locked(self._settings.timeout_s):
+            record = folder.read(name)
+            if record is not None and record["access_token"] == token:
+                if record.get("refresh_token"):
+                    folder.write(name, {**record, "expires_at": 0})
+                else:
+                    folder.delete(name)
+
+    def begin(self, source: Source, client: str) -> SignIn:
+        """Begin a sign-in, or return the one whose link was not opened yet."""
+        from toolfold.execution.sign_in_page import SignInPage  # most calls have a token
+
+        oauth2 = _oauth2(source)
+        with self._lock:
+            while True:
+                page = self._pages.get(source.id)
+                attempt = None if page is None else page.begin()
+                if page is not None and attempt is not None:
+                    return SignIn(page.url(attempt), attempt)
+                try:
+                    self._pages[source.id] = SignInPage(
+                        source.id,
+                        source.title,
+                        oauth2.get("redirect_port", 0),
+                        lambda attempt, redirect_uri: _authorization_url(oauth2, client, attempt, redirect_uri),
+                        lambda attempt, code, redirect_uri: self._exchange_code(
+                            source, client, code, attempt.verifier, redirect_uri
+                        ),
+                    )
+                except OSError:
+                    raise AuthorizationRequired(
+                        f"{source.title} needs its user to sign in, and port {oauth2.get('redirect_port')} of this "
+                        "machine is taken: another sign-in may be under way.",
+                        TRY_AGAIN,
+                    ) from None
+
+    def sign_out(self, source: Source, client: str) -> bool:
+        """Revoke and delete the tokens of a source; return whether there were any.
+
+        Raises:
+            CallError: they are deleted, and the source has not confirmed that they are revoked.
+        """
+        folder, name = self._folder(source), self._name(source, client)
+        with _folder_of(source), folder.locked(self._settings.timeout_s):
+            record = folder.read(name)
+            folder.delete(name)
+        url = _oauth2(source).get("revocation_url")
+        if record is None or not url:
+            return record is not None
+        # A server that revokes a refresh token revokes the access tokens of the same grant: RFC 7009, section 2.1.
+        kind = "refresh_token" if record.get("refresh_token") else "access_token"
+        form = {"token": record[kind], "token_type_hint": kind}
+        response = self._send(source, token_request(_oauth2(source), client, form, url))
+        if response.status != 200:
+            from toolfold.errors import UpstreamError  # for errors only
+
+            raise UpstreamError(
+                f"The tokens are deleted here, but {source.title} has not confirmed that they are revoked "
+                f"(HTTP status {response.status}).",
+                f"Revoke the access of toolfold in your account at {source.title}.",
+            )
+        return True
+
+    def _usable(self, source: Source, client: str, deadline: float) -> str:
+        """Return a token that is valid for some time yet, refreshed where necessary; empty without a sign-in."""
+        folder, name = self._folder(source), self._name(source, client)
+        if (record := folder.read(name)) is None:
+            return ""
+        if self._now() < record["expires_at"]:
+            return str(record["access_token"])
+        try:
+            with folder.locked(deadline - time.monotonic()):  # one refresh: a refresh token may work once
+                record = folder.read(name)
+                if record is not None and self._now() < record["expires_at"]:
+                    return str(record["access_token"])
+                if record is None or not record.get("refresh_token"):
+                    folder.delete(name)
+                    return ""
+                form = {"grant_type": "refresh_token", "refresh_token": record["refresh_token"]}
+                try:
+                    tokens = self._request_tokens(source, client, form, deadline)
+                except GrantRejected:
+                    folder.delete(name)
+                    return ""
+                folder.write(name, {"refresh_token": record["refresh_token"], **tokens})
+                return str(tokens["access_token"])
+        except TimeoutError:
+            raise UpstreamTimeout(
+                f"{source.title} did not issue an access token in time.", TRY_AGAIN, retryable=True
+            ) from None
+
+    def _exchange_code(self, source: Source, client: str, code: str, verifier: str, redirect_uri: str) -> None:
+        oauth2 = _oauth2(source)
+        form = {"grant_type": "authorization_code", "code": code, "code_verifier": verifier}
+        form |= {"redirect_uri": redirect_uri, **{name: oauth2[name] for name in ("resource",) if oauth2.get(name)}}
+        tokens = self._request_tokens(source, client, form, time.monotonic() + self._settings.timeout_s)
+        folder = self._folder(source)
+        with folder.locked(self._settings.timeout_s):
+            folder.write(self._name(source, client), tokens)
+
+    def _request_tokens(self, source: Source, client: str, form: Mapping[str, str], deadline: float) -> dict[str, Any]:
+        """Return what is stored of the answer of the token endpoint."""
+        sent_at = self._now()
+        data = read_tokens(source, self._send(source, token_request(_oauth2(source), client, form), deadline))
+        found = {"access_token": data["access_token"]}
+        if is_token(data.get("refresh_token")):
+            found["refresh_token"] = data["refresh_token"]
+        is_first = form["grant_type"] == "authorization_code"
+        is_endless = is_first and "refresh_token" not in found and not data.get("expires_in")
+        return {**found, "expires_at": _FOREVER if is_endless else sent_at + used_for_s(data)}
+
+    def _send(self, source: Source, request: HttpRequest, deadline: float | None = None) -> Response:
+        exchange = exchange_for(source, self._context, "")
+        return exchange(request, deadline or time.monotonic() + self._settings.timeout_s, False)
+
+    def _folder(self, source: Source) -> TokenFolder:
+        try:
+            from toolfold.execution.token_folder import TokenFolder  # needs the extra oauth
+        except ModuleNotFoundError:
+            raise AuthorizationRequired(
+                f"{source.title} needs its user to sign in, for which the extra oauth of toolfold is missing here.",
+                "Install toolfold[oauth] where this server runs.",
+            ) from None
+        with self._lock:
+            if self._opened is None:
+                path = self._path or user_data_dir()
+                if not path:
+                    raise AuthorizationRequired(
+                        f"{source.title} needs its user to sign in, and this user has no folder to keep a token in.",
+                        TELL_OPERATOR,
+                    )
+                self._opened = TokenFolder(self._path or os.path.join(path, FOLDER))
+            return self._opened
+
+    def _name(self, source: Source, client: str) -> str:
+        """Return the name of the tokens of a source: a source that changes its hosts or its scopes has no tokens."""
+        oauth2, endpoint = _oauth2(source), self._settings.source_urls.get(source.id, source.base_url)
+        parts = [source.id, urlsplit(endpoint)[:2], oauth2["authorization_url"], oauth2["token_url"]]
+        parts += [requested_access(oauth2), client.partition(":")[0]]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
+
+
+@contextlib.contextmanager
+def _folder_of(source: Source) -> Iterator[None]:
+    """Raise the error of a call where the folder of the tokens cannot be used; the log has the path."""
+    try:
+        yield
+    except (OSError, PathRefused) as error:
+        logger.error("the tokens of users cannot be read or stored: %s", error)
+        raise AuthorizationRequired(
+            f"{source.title} needs its user to sign in, and the token of the user cannot be read or stored.",
+            TELL_OPERATOR,
+        ) from None
+
+
+def _oauth2(source: Source) -> Mapping[str, Any]:
+    if source.auth is None or source.auth.oauth2 is None:
+        raise ToolfoldError(f"Users do not sign in at {source.id}: its auth is not oauth2.")
+    return source.auth.oauth2
+
+
+def _authorization_url(oauth2: Mapping[str, Any], client: str, attempt: Attempt, redirect_uri: str) -> str:
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(attempt.verifier.encode()).digest()).rstrip(b"=").decode()
+    query = {
+        "response_type": "code",
+        "client_id": client.partition(":")[0],
+        "redirect_uri": redirect_uri,
+        "state": attempt.state,
+        "code_challenge": challenge,
+        "code_challenge_method": "S256",
+        **requested_access(oauth2),
+    }
+    return join_url(oauth2["authorization_url"], "", [urlencode(query)])

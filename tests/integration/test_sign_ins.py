@@ -1,0 +1,350 @@
+"""A user signs in at a source with an issuer of our own; no token, code, state or secret is anywhere but where it must.
+
+Links are followed by a program in place of a person: the issuer approves at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import UrlElicitationRequiredError
+from mcp_types import ElicitRequestURLParams, ElicitResult
+
+from tests.support.processes import TOOLFOLD
+from tests.support.sign_ins import CLIENT, Browser, NotesService, SignInServer, variables
+from toolfold.app import App, build_app
+from toolfold.errors import AuthorizationRequired, UpstreamError
+from toolfold.execution.call import CallLog
+from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
+from toolfold.meta_tools.result import Result
+from toolfold.settings import Settings
+from toolfold.transports.local_http.server import LocalServer
+
+SECRET = CLIENT.partition(":")[2]
+
+
+@dataclass(repr=False)
+class World:
+    """The service, its issuer, a process that uses both, and what it has logged and answered."""
+
+    service: NotesService
+    issuer: SignInServer
+    folder: Path
+    logs: list[CallLog]
+    shown: list[str]
+    app: App
+
+    def start(self, **settings: Any) -> App:
+        """Start another process of the same user."""
+        return build_app(Settings.from_environment(), on_call=self.logs.append, **settings)
+
+    def call(
+        self, tool: str = "find", credentials: RequestCredentials = NO_CREDENTIALS, app: App | None = None
+    ) -> Result:
+        """Call a tool of the source."""
+        name = "TOOL_CALL" if tool == "find" else "TOOL_CALL_WRITE"
+        arguments = {"q": "milk"} if tool == "find" else {"text": "x"}
+        call = {"tool_name": f"notes__{tool}", "arguments": arguments}
+        result = (app or self.app).server.tools.call(name, call, credentials)
+        self.shown.append(f"{result.text} {result.structured}")
+        return result
+
+    def link(self, **options: Any) -> str:
+        """Return the link of a call that needs the user to sign in."""
+        error = self.call(**options).structured["error"]
+        assert error["code"] == "AUTHORIZATION_REQUIRED"
+        assert error["authorization_url"] in error["suggestion"]
+        return str(error["authorization_url"])
+
+    def sign_in(self) -> Browser:
+        """Sign in, as a person does in a browser."""
+        browser = Browser()
+        status, page, _ = browser.open(self.link())
+        assert (status, "You are signed in" in page) == (200, True)
+        return browser
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[World]:
+    caplog.set_level(logging.DEBUG)
+    with NotesService() as service, SignInServer(service.url) as issuer:
+        assert isinstance(issuer, SignInServer)
+        service.issuer = issuer
+        for name, value in variables(tmp_path, service, issuer).items():
+            monkeypatch.setenv(name, value)
+        (tmp_path / "home").mkdir(mode=0o700)
+        monkeypatch.setenv("TOOLFOLD_CACHE", str(tmp_path / "home/cache/responses/responses.sqlite"))
+        logs: list[CallLog] = []
+        found = World(service, issuer, tmp_path, logs, [], build_app(Settings.from_environment(), on_call=logs.append))
+        yield found
+        codes = [form["code"] for kind, form in issuer.events if kind == "authorization_code"]
+        hidden = [SECRET, *issuer.issued, *codes]
+        files = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+        texts = [*found.shown, *map(repr, logs), *(record.getMessage() for record in caplog.records)]
+        texts += [path.read_bytes().decode("latin-1") for path in files]
+        assert not [text for text in texts if any(one in text for one in hidden)]
+
+
+def test_a_user_signs_in_once_and_calls_are_made_with_the_token_of_that_user(world: World) -> None:
+    link = world.link()
+    assert world.service.received == []
+    assert world.link() == link  # it was not opened yet
+    browser = Browser()
+    status, page, headers = browser.open(link)
+    assert (status, "You are signed in" in page) == (200, True)
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert (headers["referrer-policy"], headers["cache-control"]) == ("no-referrer", "no-store")
+    assert not world.call().is_error
+    assert not world.call(app=world.start()).is_error  # another process of the user
+    (authorized,) = [form for kind, form in world.issuer.events if kind == "authorize"]
+    assert (authorized["code_challenge_method"], authorized["scope"]) == ("S256", "notes")
+    tokens = [path for path in (world.folder / "home/data").rglob("*") if path.is_file()]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tokens} == {0o600}
+    assert len(tokens) == 2  # the key and the record
+
+
+def test_a_ticket_and_a_state_work_once_and_in_one_browser(world: World) -> None:
+    link, browser = world.link(), Browser()
+    callback = browser.leads_to(browser.leads_to(link))
+    assert Browser().step(link)[0] == 400  # the ticket was used
+    second = world.link()
+    assert second != link
+    status, page, _ = Browser().step(callback)  # another browser: its user would get the account of another user
+    assert (status, "was not begun in this browser" in page) == (400, True)
+    assert browser.step(callback)[0] == 200
+    assert browser.step(callback)[0] == 400  # the state was used
+    parts = urllib.parse.urlsplit(second)._replace(path="/callback")
+    for query in ("", "state=", "state=foreign&code=stolen", "code=stolen", f"{parts.query}&code=stolen"):
+        assert browser.step(parts._replace(query=query).geturl())[0] == 400
+    assert browser.step(parts._replace(path="/connect/other").geturl())[0] == 404
+    assert browser.step(second.replace("127.0.0.1", "localhost"))[0] == 421
+    assert Browser().open(second)[0] == 200  # nothing of this has ended it
+    assert world.issuer.kinds().count("authorization_code") == 2
+
+
+def test_a_user_who_refuses_is_not_signed_in(world: World) -> None:
+    world.issuer.is_denied = True
+    status, page, _ = Browser().open(world.link())
+    assert (status, "was refused" in page) == (400, True)
+    assert world.link()
+
+
+def test_an_expired_token_is_refreshed_once_for_all_calls(world: World) -> None:
+    world.issuer.lifetimes = [0]
+    world.sign_in()
+    tokens = world.app.executor.resources.user_tokens
+    tokens._now = lambda: time.time() + 3600
+    results: list[Result] = []
+    threads = [threading.Thread(target=lambda: results.append(world.call())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [result.is_error for result in results] == [False] * 4
+    assert world.issuer.kinds().count("refresh_token") >= 1
+    assert world.issuer.kinds().count("refused") == 0  # each refresh token was used once
+    tokens._now = time.time
+    world.service.refused.update(world.service.tokens())
+    assert not world.call("add").structured.get("result")  # a write is sent once
+    assert not world.call("add").is_error
+
+
+def test_a_revoked_token_is_deleted_and_the_user_asked_again(world: World) -> None:
+    world.sign_in()
+    assert not world.call().is_error
+    world.issuer.forget_users()
+    world.service.refused.update(world.service.tokens())
+    assert world.call().structured["cached"]  # of the same token
+    assert world.call("add").structured["error"]["code"] == "AUTH_REJECTED"
+    assert world.link(tool="add")
+    assert len([path for path in (world.folder / "home/data").rglob("*") if path.is_file()]) == 1  # the key
+    world.sign_in()
+    assert not world.call().structured["cached"]  # answers belong to a token
+
+
+def test_a_read_with_a_refused_token_is_repeated_with_a_new_one(world: World) -> None:
+    world.sign_in()
+    world.service.refused.update(world.issuer.issued)
+    assert not world.call().is_error
+    assert len(world.service.received) == 2
+
+
+@pytest.mark.parametrize("is_public", [False, True])
+def test_callers_who_are_not_the_user_of_this_machine_never_get_the_token(
+    world: World, is_public: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_ANYONE_MAY_USE_THE_KEY", "true")
+    world.sign_in()
+    assert not world.call().is_error
+    sent = len(world.service.received)
+    app = world.start(is_public=is_public)
+    caller = (
+        NO_CREDENTIALS
+        if is_public
+        else RequestCredentials(caller="user-2", scopes=frozenset({"tools:read", "tools:call"}))
+    )
+    error = world.call(credentials=caller, app=app).structured["error"]
+    assert (error["code"], "authorization_url" in error) == ("AUTHORIZATION_REQUIRED", False)
+    assert len(world.service.received) == sent
+
+
+def test_signing_out_revokes_the_tokens_and_deletes_them(world: World) -> None:
+    world.sign_in()
+    tokens, catalog = world.app.executor.resources.user_tokens, world.app.catalog_store()
+    assert tokens.sign_out(catalog.source("notes"), CLIENT)
+    assert world.issuer.revoked == [world.issuer.issued[0]]
+    assert not tokens.sign_out(catalog.source("notes"), CLIENT)
+    world.sign_in()
+    source = catalog.source("notes")
+    auth = source.auth
+    assert auth is not None
+    assert auth.oauth2 is not None
+    gone = source._replace(auth=auth._replace(oauth2={**auth.oauth2, "revocation_url": f"{world.service.url}/gone"}))
+    with pytest.raises(UpstreamError, match="has not confirmed"):
+        tokens.sign_out(gone, CLIENT)
+    assert world.link()
+
+
+def test_a_token_belongs_to_the_hosts_that_it_was_issued_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.sign_in()
+    with NotesService() as other:
+        monkeypatch.setenv("TOOLFOLD_SOURCE_NOTES_URL", other.url)
+        assert world.link(app=world.start())
+        assert other.received == []
+
+
+def test_a_damaged_file_is_no_token(world: World) -> None:
+    world.sign_in()
+    for path in (world.folder / "home/data").rglob("*"):
+        if path.is_file() and path.name != "key":
+            path.write_bytes(path.read_bytes()[:-4] + b"AAAA")
+    assert world.link()
+
+
+def test_a_folder_that_others_can_change_is_not_used(world: World) -> None:
+    world.sign_in()
+    (folder,) = (world.folder / "home/data/toolfold").iterdir()
+    folder.chmod(0o777)
+    error = world.call().structured["error"]
+    assert (error["code"], str(folder) in str(error)) == ("AUTHORIZATION_REQUIRED", False)
+    assert world.service.received == []
+
+
+def test_the_error_names_the_command_to_a_person(world: World) -> None:
+    tool = world.app.catalog_store().get("notes__find")
+    assert tool is not None
+    with pytest.raises(AuthorizationRequired) as caught:
+        world.app.executor.call(world.app.catalog_store(), tool, {"q": "x"})
+    assert "toolfold source sign-in notes" in caught.value.suggestion
+
+
+class Person:
+    """The user of an MCP client, who opens the link that it shows."""
+
+    def __init__(self, action: str = "accept") -> None:
+        self.action = action
+        self.links: list[str] = []
+
+    async def __call__(self, _context: Any, params: Any) -> Any:
+        """Open the link a little later than the client repeats the call, as people do."""
+        assert isinstance(params, ElicitRequestURLParams)
+        self.links.append(params.url)
+        if self.action == "accept":
+            threading.Timer(0.3, Browser().open, [params.url]).start()
+        return ElicitResult(action=self.action)  # type: ignore[arg-type]  # one of three words
+
+
+async def called(client: Client) -> Any:
+    return await client.call_tool("TOOL_CALL", {"tool_name": "notes__find", "arguments": {"q": "milk"}})
+
+
+def played(world: World, transport: str, mode: Any, steps: Callable[[Client], Awaitable[Any]], person: Any) -> Any:
+    """Return what ``steps`` return with a client of the SDK, over stdio or at a server."""
+
+    async def over_stdio() -> Any:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("COV_")}
+        server = StdioServerParameters(command=TOOLFOLD[0], args=[*TOOLFOLD[1:], "stdio"], env=environment)
+        async with Client(
+            stdio_client(server, sys.__stderr__ or sys.stderr), mode=mode, elicitation_callback=person
+        ) as client:
+            return await steps(client)
+
+    async def over_http(url: str) -> Any:
+        async with Client(url, mode=mode, elicitation_callback=person) as client:
+            return await steps(client)
+
+    if transport == "stdio":
+        return anyio.run(over_stdio)
+    with LocalServer(world.app.settings) as server:
+        return anyio.run(over_http, server.url)
+
+
+@pytest.mark.parametrize("transport", ["stdio", "serve"])
+@pytest.mark.parametrize("action", ["accept", "decline"])
+def test_the_sdk_opens_the_link_and_repeats_the_call(world: World, transport: str, action: str) -> None:
+    person = Person(action)
+    result = played(world, transport, "auto", called, person)
+    world.shown.append(str(result))
+    assert len(person.links) == 1
+    assert ("buy milk" in result.content[0].text, "AUTHORIZATION_REQUIRED" in result.content[0].text) == (
+        action == "accept",
+        action == "decline",
+    )
+
+
+def test_clients_of_2025_11_25_get_the_link_in_the_error_of_that_version(world: World) -> None:
+    async def steps(client: Client) -> Any:
+        with pytest.raises(MCPError) as caught:
+            await called(client)
+        (asked,) = UrlElicitationRequiredError.from_error(caught.value.error).elicitations
+        assert asked.elicitation_id
+        page = await anyio.to_thread.run_sync(Browser().open, asked.url)
+        assert page[0] == 200
+        return await called(client)
+
+    result = played(world, "stdio", "legacy", steps, Person())
+    assert "buy milk" in result.content[0].text
+
+
+def test_clients_that_open_no_links_get_it_as_text(world: World) -> None:
+    for transport, mode in (("serve", "legacy"), ("serve", "auto"), ("stdio", "legacy")):
+        text = played(world, transport, mode, called, None).content[0].text
+        assert "AUTHORIZATION_REQUIRED" in text
+        assert "http://127.0.0.1:" in text
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*TOOLFOLD, "source", *words], capture_output=True, text=True, timeout=20, check=False)
+
+
+def test_the_commands_sign_in_and_out(world: World) -> None:
+    with subprocess.Popen(
+        [*TOOLFOLD, "source", "sign-in", "notes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert "sign in to Notes" in process.stderr.readline()
+        assert Browser().open(process.stderr.readline().strip())[0] == 200
+        out, _ = process.communicate(timeout=20)
+    assert (process.returncode, out) == (0, "Signed in to Notes.\n")
+    assert not world.call().is_error
+    for text in ("Signed out of Notes.\n", "You were not signed in to Notes.\n"):
+        done = run("sign-out", "notes")
+        assert (done.returncode, done.stdout) == (0, text)
+    assert len(world.issuer.revoked) == 1
+    wrong = run("sign-in", "note")
+    assert (wrong.returncode, "notes" in wrong.stderr) == (1, True)
