@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from scripts.doc_examples import render_examples
-from toolfold.meta_tools import arguments, tool_list
-from toolfold.meta_tools.arguments import ARGUMENTS
+from toolfold.meta_tools import definitions, tool_list
+from toolfold.meta_tools.definitions import arguments_of
 from toolfold.meta_tools.dispatcher import MetaTools
 
 PAGE = Path("docs/reference/discovery.md")
@@ -35,11 +35,11 @@ def test_errors_say_what_to_send_instead(tools: MetaTools, name: str, arguments:
 def test_page_lists_every_argument_and_key(tools: MetaTools) -> None:
     rows = re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)
     structured = tools.call("TOOL_LIST", {"query": ""}).structured
-    assert [*ARGUMENTS["TOOL_LIST"], *structured, *ARGUMENTS["TOOL_GET"]] == rows
+    assert [*arguments_of("TOOL_LIST"), *structured, *arguments_of("TOOL_GET")] == rows
 
 
 def test_page_states_the_defaults_of_the_code() -> None:
-    assert f"| {tool_list.SEARCH_TOOLS} with `query`, else {arguments.MAX_TOOLS} |" in TEXT
+    assert f"| {tool_list.SEARCH_TOOLS} with `query`, else {definitions.MAX_TOOLS} |" in TEXT
     assert f"| {tool_list.SEARCH_TOKENS:,} with `query`, else {tool_list.LISTED_TOKENS:,} |" in TEXT
     assert tool_list.MIN_RELATIVE_SCORE == 0.4
     assert tool_list.MEDIUM_TOOLS == 2

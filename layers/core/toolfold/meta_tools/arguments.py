@@ -1,4 +1,4 @@
-"""The arguments of the meta-tools as data: their other names, and what each takes; and how values are read.
+"""Read the values of the arguments of meta-tools, which ``definitions`` describes.
 
 Numbers may come as strings, lists as their JSON text or with commas, a single string for a list, null or blank text for
 "not given". No error repeats more than :data:`MAX_QUOTED` characters or a control character.
@@ -10,10 +10,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
-from toolfold.meta_tools.detail_levels import LEVELS
+from toolfold.fuzzy import Names
+from toolfold.meta_tools.definitions import TOOLS, arguments_of
 
 if TYPE_CHECKING:
     from toolfold.wording import Text
@@ -31,104 +32,13 @@ MAX_ARGUMENTS = 1000
 MAX_ITEMS = 50
 """Items of a list argument: more than there are categories or tags to combine."""
 
-MAX_TOOLS = 200
-"""Tools in an answer of TOOL_LIST."""
-
-MAX_CALLS = 50
-"""Calls of one request, each value of a list counted: a free key has some tens of calls a day."""
-
-MAX_PARALLEL = 16
-"""Calls at the same time: they wait for their source most of the time."""
+NAMES_OF_ARGUMENTS: Mapping[str, Names] = {
+    name: Names(tool.arguments, {key: rule.other_names.split() for key, rule in tool.arguments.items()})
+    for name, tool in TOOLS.items()
+}
+"""Meta-tool → what names of its arguments mean."""
 
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
-
-
-_OPTIONAL = ", or leave it out"
-"""How the next step ends for an argument that has a default."""
-
-
-class Argument(NamedTuple):
-    """An argument of a meta-tool.
-
-    Attributes:
-        other_names: other names that models send for it.
-        options: the texts that it takes, one of them.
-        bounds: the smallest and the largest whole number that it takes.
-        is_boolean: whether it is true or false.
-    """
-
-    other_names: str = ""
-    options: tuple[str, ...] = ()
-    bounds: tuple[int, int] | None = None
-    is_boolean: bool = False
-
-
-_DETAIL = Argument("detail_level level verbosity", tuple(LEVELS))
-_MAX_TOKENS = Argument("tokens token_budget token_limit max_output_tokens", bounds=(1, 10**9))
-_CONTINUE = Argument("continue_token continuation cursor token next resume")
-
-ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
-    "TOOL_LIST": {
-        "query": Argument(
-            "q search search_query search_term term keyword text question prompt task need request find intent "
-            "name tool tool_name"
-        ),
-        "category": Argument("categories group domain topic"),
-        "tag": Argument("label"),
-        "tag_mode": Argument("tags_mode", ("any", "all")),
-        "access": Argument("access_level plan", ("free", "mixed", "premium")),
-        "source": Argument("server api provider connector service"),
-        "limit": Argument(
-            "max top_k top count k n size page_size per_page max_results max_tools num_results", bounds=(1, MAX_TOOLS)
-        ),
-        "offset": Argument("skip start", bounds=(0, 10**9)),
-        "token_budget": Argument("max_tokens token_limit budget", bounds=(100, 100_000)),
-        "detail": _DETAIL,
-    },
-    "TOOL_GET": {
-        "tool_name": Argument("name tool function function_name id method command"),
-        "detail": _DETAIL,
-        "known": Argument("known_hashes hashes"),
-    },
-    "TOOL_CALL": {
-        "tool_name": Argument(),
-        "arguments": Argument(),
-        "select": Argument(),
-        "max_tokens": Argument(),
-        "fresh": Argument(is_boolean=True),
-    },
-}
-"""Meta-tool of ``/mcp`` → its arguments. Another name stands for its plural as well."""
-
-COMBINED_ARGUMENTS: Mapping[str, Mapping[str, Argument]] = {
-    "TOOL_BATCH": {
-        "calls": Argument("batch request item tool tool_call invocation operation task job command"),
-        "stop_on_error": Argument("fail_fast stop_on_failure abort_on_error", is_boolean=True),
-        "max_parallel": Argument("parallel concurrency max_concurrency parallelism workers", bounds=(1, MAX_PARALLEL)),
-        "max_tokens": _MAX_TOKENS,
-        "join": Argument("join_on merge merge_on on"),
-        "select": Argument("sql query filter"),
-        "continue": _CONTINUE,
-    },
-    "TOOL_PIPE": {
-        "steps": Argument("pipe pipeline call chain stage task command"),
-        "return": Argument("output result"),
-        "max_tokens": _MAX_TOKENS,
-        "continue": _CONTINUE,
-        "approval_token": Argument("approval"),
-    },
-    "TOOL_SCRIPT": {
-        "script": Argument("code source python program text"),
-        "inputs": Argument("variable var arg argument parameter param value"),
-        "max_tokens": _MAX_TOKENS,
-    },
-}
-"""Meta-tool that combines calls → its arguments, the main one first."""
-
-
-def arguments_of(tool: str) -> Mapping[str, Argument]:
-    """Return the arguments of a meta-tool."""
-    return ARGUMENTS.get(tool) or COMBINED_ARGUMENTS[tool]
 
 
 def read_value(tool: str, arguments: Mapping[str, Any], name: str) -> Any:
@@ -147,17 +57,18 @@ def read_value(tool: str, arguments: Mapping[str, Any], name: str) -> Any:
             return number
         closest: Any = None if number is None else min(max(number, least), most)
         raise wrong_value(tool, arguments, name, f"a whole number, {least:,} to {most:,}", closest)
-    if rule.is_boolean:
+    if rule.schema.get("type") == "boolean":
         if (value := boolean(given)) is None:
             raise wrong_value(tool, arguments, name, "true or false")
         return value
     option = given.strip().lower() if isinstance(given, str) else None
-    if option in rule.options:
+    options: list[str] = rule.schema["enum"]
+    if option in options:
         return option
     from toolfold.fuzzy import closest_matches  # needed for errors only
 
-    matches = closest_matches(given, rule.options) if isinstance(given, str) else []
-    allowed = f"one of {', '.join(rule.options)}"
+    matches = closest_matches(given, options) if isinstance(given, str) else []
+    allowed = f"one of {', '.join(options)}"
     raise wrong_value(tool, arguments, name, allowed, matches[0] if matches else None, "")
 
 
@@ -336,6 +247,25 @@ def correction(tool: str, arguments: Mapping[str, Any], name: str, value: Any = 
     known = arguments_of(tool)
     others = {key: given for key, given in arguments.items() if key != name and key in known}
     return next_call(tool, others if value is None else {**others, name: value})
+
+
+def put(tool: str, read: dict[str, Any], name: str, value: Any, given_as: str) -> None:
+    """Set an argument in ``read``, which is changed, unless it is there already.
+
+    Raises:
+        InvalidArguments: it has another value there.
+    """
+    if name not in read or is_blank(read[name]):
+        read[name] = value
+    elif not is_blank(value) and read[name] != value:
+        twice = f"{name} is given twice" if given_as == name else f"{quote(given_as)} and {name} are the same argument"
+        following = next_call(tool, sendable(tool, read)) if tool != "TOOL_CALL" or read.get("tool_name") else {}
+        raise invalid(tool, f"{twice}, with different values", f"Send {name} once.", **following)
+
+
+def sendable(tool: str, read: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of ``read`` is an argument of the meta-tool ``tool``."""
+    return {key: value for key, value in read.items() if key in arguments_of(tool)}
 
 
 _MAX_CALL = 600

@@ -12,13 +12,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS
 from toolfold.meta_tools.result import safe_line
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
 
 SELECT = (
@@ -127,16 +126,37 @@ def definitions(catalog: Catalog | None, names: Sequence[str] = META_TOOLS) -> l
     ``source`` where there are several. Without a catalog the definitions state what is true of any: a client must be
     able to connect all the same.
     """
-    if names == META_TOOLS:
-        return _listing_and_calling(catalog)
-    annotations = _call_annotations(catalog)
-    combining = {
-        name: {**definition, "annotations": annotations, "_meta": _ALWAYS_LOAD}
-        for name, definition in COMBINING.items()
-    }
-    defined = {definition["name"]: definition for definition in _listing_and_calling(catalog)} | combining
+    writes = catalog is not None and has_writes(catalog)
+    if names == META_TOOLS and writes:
+        names = (*META_TOOLS, "TOOL_CALL_WRITE")
     # TOOL_CALL_WRITE is listed where some tools change data, and accepted everywhere.
-    return [defined.get(name) or defined["TOOL_CALL"] for name in names]
+    return [_definition(catalog, "TOOL_CALL" if name == "TOOL_CALL_WRITE" and not writes else name) for name in names]
+
+
+def _definition(catalog: Catalog | None, name: str) -> dict[str, Any]:
+    tool, description = TOOLS[name], TOOLS[name].description
+    hints = _call_annotations(catalog)
+    arguments = {key: rule.schema for key, rule in tool.arguments.items() if rule.is_listed(catalog)}
+    if name in ("TOOL_LIST", "TOOL_GET"):
+        hints = {**_READ_ONLY, "openWorldHint": False}
+    elif name == "TOOL_CALL" and catalog is not None:
+        hints = {**_READ_ONLY, "openWorldHint": True}
+        description = _READS if has_writes(catalog) else description
+    if name == "TOOL_LIST" and catalog is not None:
+        description = safe_line(f"{description} {_behind(catalog)}".strip())
+    return {
+        "name": name,
+        "title": tool.title,
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "properties": arguments,
+            **({"required": list(tool.required)} if tool.required else {}),
+        },
+        "outputSchema": answer_schema(**tool.answer),
+        "annotations": hints,
+        "_meta": _ALWAYS_LOAD,
+    }
 
 
 def _call_annotations(catalog: Catalog | None) -> dict[str, bool]:
@@ -144,30 +164,6 @@ def _call_annotations(catalog: Catalog | None) -> dict[str, bool]:
     # Without a catalog nothing can be called, so nothing is promised.
     hints = {"readOnlyHint": False} if catalog is None else _effect_hints(catalog.counts("effect"))
     return {**hints, "openWorldHint": True}
-
-
-def _listing_and_calling(catalog: Catalog | None) -> list[dict[str, Any]]:
-    """Return TOOL_LIST, TOOL_GET and TOOL_CALL."""
-    if catalog is None:
-        return list(_DEFINITIONS)
-    tool_list, tool_get, tool_call = _DEFINITIONS
-    if len(catalog.sources) > 1:
-        schema = tool_list["inputSchema"]
-        tool_list = {**tool_list, "inputSchema": {**schema, "properties": {**schema["properties"], **_SOURCE}}}
-    description = safe_line(f"{tool_list['description']} {_behind(catalog)}".strip())
-    tool_call = {**tool_call, "annotations": {**_READ_ONLY, "openWorldHint": True}}
-    if catalog.has_approvals:
-        schema = tool_call["inputSchema"]
-        tool_call["inputSchema"] = {**schema, "properties": {**schema["properties"], **_APPROVAL_TOKEN}}
-    found = [{**tool_list, "description": description}, tool_get, tool_call]
-    if has_writes(catalog):
-        hints = {**_effect_hints(catalog.counts("effect")), "openWorldHint": True}
-        found[2] = {**tool_call, "description": _READS}
-        # What a call that changes data answers is short, and never cached.
-        schema = tool_call["inputSchema"]
-        kept = {name: rule for name, rule in schema["properties"].items() if name in _OF_WRITES}
-        found.append({**tool_call, **_WRITE, "inputSchema": {**schema, "properties": kept}, "annotations": hints})
-    return found
 
 
 def _behind(catalog: Catalog) -> str:
@@ -198,16 +194,7 @@ def _effect_hints(counts: Mapping[str, int]) -> dict[str, bool]:
     return _READ_ONLY
 
 
-_OF_WRITES = ("tool_name", "arguments", "approval_token")
-"""Arguments that the definition of TOOL_CALL_WRITE has. It accepts the others of TOOL_CALL as well."""
-
 _READS = "Runs a tool that only reads. A long answer is cut to a preview: send select."
-_WRITE = {
-    "name": "TOOL_CALL_WRITE",
-    "title": "Call a tool that changes data",
-    "description": "As TOOL_CALL, also for tools marked writes or destructive.",
-}
-_NUMBER = {"type": "integer"}
 _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 """Makes clients that defer tools show these from the start: without TOOL_LIST nothing behind it is found."""
 
@@ -215,11 +202,6 @@ _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 def text(description: str) -> dict[str, Any]:
     """Return the schema of a parameter that is text."""
     return {"type": "string", "description": description}
-
-
-def number(description: str) -> dict[str, Any]:
-    """Return the schema of a parameter that is a whole number."""
-    return {"type": "integer", "description": description}
 
 
 def answer_schema(**properties: str) -> dict[str, Any]:
@@ -230,102 +212,160 @@ def answer_schema(**properties: str) -> dict[str, Any]:
     }
 
 
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-_SOURCE = {"source": text("Id of one")}
-"""The argument of TOOL_LIST for a catalog of several sources."""
+MAX_TOOLS = 200
+"""Tools in an answer of TOOL_LIST."""
 
-_APPROVAL_TOKEN = {"approval_token": text("Of APPROVAL_REQUIRED, once the user agrees")}
-"""The argument of TOOL_CALL for a catalog in which calls of some tools need approval."""
+MAX_CALLS = 50
+"""Calls of one request, each value of a list counted: a free key has some tens of calls a day."""
+
+MAX_PARALLEL = 16
+"""Calls at the same time: they wait for their source most of the time."""
+
+
+class Argument(NamedTuple):
+    """An argument of a meta-tool.
+
+    Attributes:
+        schema: its JSON Schema.
+        other_names: other names that models send for it. Each stands for its plural as well.
+        bounds: the smallest and the largest whole number that it takes.
+        listed: when its definition is in ``tools/list``: ``always``, ``never``, or where the catalog has several
+            ``sources`` or ``approvals``. It is accepted in any case.
+    """
+
+    schema: Mapping[str, Any]
+    other_names: str = ""
+    bounds: tuple[int, int] | None = None
+    listed: str = "always"
+
+    def is_listed(self, catalog: Catalog | None) -> bool:
+        """Return whether the definition for ``catalog`` has this argument."""
+        if self.listed == "sources":
+            return catalog is not None and len(catalog.sources) > 1
+        if self.listed == "approvals":
+            return catalog is not None and catalog.has_approvals
+        return self.listed == "always"
+
+
+class MetaTool(NamedTuple):
+    """A meta-tool.
+
+    Attributes:
+        title: for people.
+        description: for a model.
+        arguments: name → argument; of those that combine calls, the main one first.
+        answer: member of the answer → its type.
+        required: the names of the arguments without which there is no call.
+    """
+
+    title: str
+    description: str
+    arguments: Mapping[str, Argument]
+    answer: Mapping[str, str]
+    required: tuple[str, ...] = ()
+
+
+def _whole(
+    description: str, other_names: str, bounds: tuple[int, int] = (1, 10**9), listed: str = "always"
+) -> Argument:
+    return Argument({"type": "integer", "description": description}, other_names, bounds, listed)
+
+
+def _choice(other_names: str, *options: str) -> Argument:
+    return Argument({"type": "string", "enum": list(options)}, other_names, listed="never")
+
 
 # An enum has a type, and no schema has a list of types: Gemini refuses both otherwise.
-_DEFINITIONS: tuple[dict[str, Any], ...] = (
-    {
-        "name": "TOOL_LIST",
-        "title": "Find tools",
-        "description": "Finds tools, or lists all.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "query": {
-                    "anyOf": [{"type": "string"}, _TEXTS],
-                    "description": "A few English words; one per step",
-                },
-                "category": text("Its name"),
-                "limit": number("Tools"),
-                "offset": number("Skip"),
-            },
-        },
-        "outputSchema": answer_schema(tools="array"),
-        "annotations": {**_READ_ONLY, "openWorldHint": False},
-        "_meta": _ALWAYS_LOAD,
-    },
-    {
-        "name": "TOOL_GET",
-        "title": "Describe tools",
-        "description": "Describes tools in full.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "tool_name": {"anyOf": [{"type": "string"}, _TEXTS], "description": "Up to 20"},
-            },
-            "required": ["tool_name"],
-        },
-        "outputSchema": answer_schema(tools="array"),
-        "annotations": {**_READ_ONLY, "openWorldHint": False},
-        "_meta": _ALWAYS_LOAD,
-    },
-    {
-        "name": "TOOL_CALL",
-        "title": "Call a tool",
-        "description": "Runs a tool. A long answer is cut to a preview: send select.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "tool_name": text("Name"),
-                "arguments": {
-                    "type": "object",
-                    "description": "Its own; a list as a value makes several calls",
-                },
-                "select": text(SELECT),
-                "max_tokens": number("Of the answer"),
-                "fresh": {"type": "boolean", "description": "Skip the cache"},
-                "inspect": {"type": "boolean", "description": "Describe the answer"},
-            },
-            "required": ["tool_name"],
-        },
-        "outputSchema": answer_schema(result="", notes="array", preview="object", error="object"),
-        "annotations": _call_annotations(None),
-        "_meta": _ALWAYS_LOAD,
-    },
-)
-
-
+_TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 _BOOLEAN = {"type": "boolean"}
+_DETAIL = _choice("detail_level level verbosity", "full", "medium", "minimal")
+_TOKENS = "tokens token_budget token_limit max_output_tokens"
+_CONTINUE = "continue_token continuation cursor token next resume"
+_ONCE_AGREED = "Of APPROVAL_REQUIRED, once the user agrees"
 
-_ARGUMENTS = {"type": "object", "description": "Its own arguments"}
+_TOOL_CALL = {
+    "tool_name": Argument(text("Name")),
+    "arguments": Argument({"type": "object", "description": "Its own; a list as a value makes several calls"}),
+    "select": Argument(text(SELECT), "filter sql"),
+    "max_tokens": Argument({"type": "integer", "description": "Of the answer"}, _TOKENS.partition(" ")[2]),
+    "fresh": Argument({**_BOOLEAN, "description": "Skip the cache"}, "bypass_cache force_refresh no_cache refresh"),
+    "inspect": Argument({**_BOOLEAN, "description": "Describe the answer"}),
+    "approval_token": Argument(
+        text(_ONCE_AGREED), "approval approval_id confirmation_token confirm_token", listed="approvals"
+    ),
+}
 
 _CALL = {
     "tool_name": text("Name of a tool"),
-    "arguments": _ARGUMENTS,
+    "arguments": {"type": "object", "description": "Its own arguments"},
     "select": text("A part, as in TOOL_CALL"),
     "fresh": {**_BOOLEAN, "description": "Skip the cache"},
-    "approval_token": text("Of APPROVAL_REQUIRED, once the user agrees"),
+    "approval_token": text(_ONCE_AGREED),
 }
 
-COMBINING: dict[str, dict[str, Any]] = {
-    "TOOL_BATCH": {
-        "name": "TOOL_BATCH",
-        "title": "Call several tools",
-        "description": (
-            "Runs up to 50 independent calls at once; answers are in the order of calls, each a result or an error. "
-            "join or select (SQL, a table for each id) make one table of them."
-        ),
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "calls": {
+TOOLS: Mapping[str, MetaTool] = {
+    "TOOL_LIST": MetaTool(
+        "Find tools",
+        "Finds tools, or lists all.",
+        {
+            "query": Argument(
+                {**_TEXTS, "description": "A few English words; one per step"},
+                "q search search_query search_term term keyword text question prompt task need request find intent "
+                "name tool tool_name",
+            ),
+            "category": Argument(text("Its name"), "categories group domain topic"),
+            "tag": Argument(_TEXTS, "label", listed="never"),
+            "tag_mode": _choice("tags_mode", "any", "all"),
+            "access": _choice("access_level plan", "free", "mixed", "premium"),
+            "source": Argument(text("Id of one"), "server api provider connector service", listed="sources"),
+            "limit": _whole(
+                "Tools",
+                "max top_k top count k n size page_size per_page max_results max_tools num_results",
+                (1, MAX_TOOLS),
+            ),
+            "offset": _whole("Skip", "skip start", (0, 10**9)),
+            "token_budget": _whole("Tokens", "max_tokens token_limit budget", (100, 100_000), "never"),
+            "detail": _DETAIL,
+        },
+        {"tools": "array"},
+    ),
+    "TOOL_GET": MetaTool(
+        "Describe tools",
+        "Describes tools in full.",
+        {
+            "tool_name": Argument(
+                {**_TEXTS, "description": "Up to 20"}, "name tool function function_name id method command"
+            ),
+            "detail": _DETAIL,
+            "known": Argument({"type": "object"}, "known_hashes hashes", listed="never"),
+        },
+        {"tools": "array"},
+        ("tool_name",),
+    ),
+    "TOOL_CALL": MetaTool(
+        "Call a tool",
+        "Runs a tool. A long answer is cut to a preview: send select.",
+        _TOOL_CALL,
+        {"result": "", "notes": "array", "preview": "object", "error": "object"},
+        ("tool_name",),
+    ),
+    # What a call that changes data answers is short, and never cached; the other arguments are accepted as well.
+    "TOOL_CALL_WRITE": MetaTool(
+        "Call a tool that changes data",
+        "As TOOL_CALL, also for tools marked writes or destructive.",
+        {name: _TOOL_CALL[name] for name in ("tool_name", "arguments", "approval_token")},
+        {"result": "", "notes": "array", "preview": "object", "error": "object"},
+        ("tool_name",),
+    ),
+    "TOOL_BATCH": MetaTool(
+        "Call several tools",
+        "Runs up to 50 independent calls at once; answers are in the order of calls, each a result or an error. "
+        "join or select (SQL, a table for each id) make one table of them.",
+        {
+            "calls": Argument(
+                {
                     "type": "array",
-                    "maxItems": 50,
+                    "maxItems": MAX_CALLS,
                     "description": "Each as a TOOL_CALL, with an id",
                     "items": {
                         "type": "object",
@@ -333,29 +373,36 @@ COMBINING: dict[str, dict[str, Any]] = {
                         "required": ["tool_name"],
                     },
                 },
-                "stop_on_error": {**_BOOLEAN, "description": "Start no further call after a failed one"},
-                "max_parallel": {"type": "integer", "minimum": 1, "maximum": 16, "description": "Calls at once"},
-                "max_tokens": number("For all answers together"),
-                "join": text('Put the results side by side: "date", or a column they all have'),
-                "select": text(
-                    'Of the joined table, or SQL: "SELECT a.date, a.close, b.close FROM a JOIN b USING (date)"'
-                ),
-                "continue": text("Token of an earlier answer: performs the rest of its calls"),
-            },
+                "batch request item tool tool_call invocation operation task job command",
+            ),
+            "stop_on_error": Argument(
+                {**_BOOLEAN, "description": "Start no further call after a failed one"},
+                "fail_fast stop_on_failure abort_on_error",
+            ),
+            "max_parallel": Argument(
+                {"type": "integer", "minimum": 1, "maximum": MAX_PARALLEL, "description": "Calls at once"},
+                "parallel concurrency max_concurrency parallelism workers",
+                (1, MAX_PARALLEL),
+            ),
+            "max_tokens": _whole("For all answers together", _TOKENS),
+            "join": Argument(
+                text('Put the results side by side: "date", or a column they all have'), "join_on merge merge_on on"
+            ),
+            "select": Argument(
+                text('Of the joined table, or SQL: "SELECT a.date, a.close, b.close FROM a JOIN b USING (date)"'),
+                "sql query filter",
+            ),
+            "continue": Argument(text("Token of an earlier answer: performs the rest of its calls"), _CONTINUE),
         },
-        "outputSchema": answer_schema(results="array", summary="object", error="object"),
-    },
-    "TOOL_PIPE": {
-        "name": "TOOL_PIPE",
-        "title": "Call tools one after the other",
-        "description": (
-            'Runs up to 20 steps in order. {"$ref": "name.rows[0].symbol"} in arguments is a value of an earlier step: '
-            "its name, prev or index, then JMESPath."
-        ),
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "steps": {
+        {"results": "array", "summary": "object", "error": "object"},
+    ),
+    "TOOL_PIPE": MetaTool(
+        "Call tools one after the other",
+        'Runs up to 20 steps in order. {"$ref": "name.rows[0].symbol"} in arguments is a value of an earlier step: '
+        "its name, prev or index, then JMESPath.",
+        {
+            "steps": Argument(
+                {
                     "type": "array",
                     "maxItems": 20,
                     "description": "Each as a TOOL_CALL, or a join of earlier steps",
@@ -369,72 +416,35 @@ COMBINING: dict[str, dict[str, Any]] = {
                         },
                     },
                 },
-                "return": text("last (default), all, or the name of a step"),
-                "max_tokens": number("For the answer"),
-                "continue": text("Token of an earlier answer: performs the rest of its steps"),
-                "approval_token": text("Of APPROVAL_REQUIRED, with continue"),
-            },
+                "pipe pipeline call chain stage task command",
+            ),
+            "return": Argument(text("last (default), all, or the name of a step"), "output result"),
+            "max_tokens": _whole("For the answer", _TOKENS),
+            "continue": Argument(text("Token of an earlier answer: performs the rest of its steps"), _CONTINUE),
+            "approval_token": Argument(text("Of APPROVAL_REQUIRED, with continue"), "approval"),
         },
-        "outputSchema": answer_schema(result="", steps="array", error="object"),
-    },
-    "TOOL_SCRIPT": {
-        "name": "TOOL_SCRIPT",
-        "title": "Run a script of calls",
-        "description": (
-            "Runs Python (a subset, no files, no network) whose functions are the tools: "
-            'call("NAME", argument=value), or source.NAME(argument=value); gather(call(…), call(…)) runs them at once. '
-            "A result has rows (objects) or its fields. The last expression is the answer."
-        ),
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "script": text("Python, up to 32 KB"),
-                "inputs": {"type": "object", "description": "Values for the script, in inputs"},
-                "max_tokens": number("For the answer"),
-            },
-            "required": ["script"],
+        {"result": "", "steps": "array", "error": "object"},
+    ),
+    "TOOL_SCRIPT": MetaTool(
+        "Run a script of calls",
+        "Runs Python (a subset, no files, no network) whose functions are the tools: "
+        'call("NAME", argument=value), or source.NAME(argument=value); gather(call(…), call(…)) runs them at once. '
+        "A result has rows (objects) or its fields. The last expression is the answer.",
+        {
+            "script": Argument(text("Python, up to 32 KB"), "code source python program text"),
+            "inputs": Argument(
+                {"type": "object", "description": "Values for the script, in inputs"},
+                "variable var arg argument parameter param value",
+            ),
+            "max_tokens": _whole("For the answer", _TOKENS),
         },
-        "outputSchema": answer_schema(result="", printed="string", calls="array", error="object"),
-    },
+        {"result": "", "printed": "string", "calls": "array", "error": "object"},
+        ("script",),
+    ),
 }
-"""Name → definition, without its annotations, which follow from the catalog."""
-
-_SEARCHED = 200
-"""Tools among which those of an example are chosen."""
+"""Meta-tool → what it is."""
 
 
-def example(catalog: Catalog, name: str) -> dict[str, Any]:
-    """Return arguments of a call of the meta-tool ``name`` with tools of the catalog; empty where none can be shown."""
-    found: list[Tool] = catalog.memoize("tools of examples", lambda: _simple_tools(catalog))
-    if name == "TOOL_PIPE":
-        return next((pipe for tool in found if (pipe := _pipe(catalog, tool))), {})
-    if len(found) < 2:
-        return {}
-    first, second = found[:2]
-    if name == "TOOL_BATCH":
-        return {"calls": [{"id": "a", **_call_of(first)}, {"id": "b", **_call_of(second)}]}
-    key = next(iter(first.example))
-    others = "".join(f", {other}={value!r}" for other, value in first.example.items() if other != key)
-    script = f"gather(*[call('{first.name}', {key}=value{others}) for value in inputs['values']])"
-    return {"script": script, "inputs": {"values": [first.example[key]]}}
-
-
-def _simple_tools(catalog: Catalog) -> list[Tool]:
-    """Return tools that read, are in every plan, and have an example, the shortest first."""
-    tools = [catalog.get(name) for name, _ in zip(catalog, range(_SEARCHED), strict=False)]
-    simple = [tool for tool in tools if tool and tool.effect == "read" and not tool.confirm and tool.example]
-    return sorted(simple, key=lambda tool: (tool.access != "free", len(str(tool.example))))
-
-
-def _pipe(catalog: Catalog, tool: Tool) -> dict[str, Any]:
-    """Return a pipe whose first step finds an argument of ``tool``; empty where the catalog names no tool for that."""
-    for parameter, found_by in tool.hints.get("found_by", {}).items():
-        first = catalog.get(found_by["tool"])
-        if first is not None and first.example:
-            referring = {**tool.example, parameter: {"$ref": f"found.rows[0].{parameter}"}}
-            return {"steps": [{"as": "found", **_call_of(first)}, {"tool_name": tool.name, "arguments": referring}]}
-    return {}
-
-
-def _call_of(tool: Tool) -> dict[str, Any]:
-    return {"tool_name": tool.name, "arguments": dict(tool.example)}
+def arguments_of(tool: str) -> Mapping[str, Argument]:
+    """Return the arguments of a meta-tool."""
+    return TOOLS[tool].arguments

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOLS
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments, ToolNotExposed
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
-from toolfold.meta_tools.definitions import definitions, has_writes, instructions
+from toolfold.meta_tools.definitions import arguments_of, definitions, has_writes, instructions
 from toolfold.meta_tools.result import MetaCall, MetaRequest, Result, dumps_compact, error_result, to_text
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ def _encode(shown: list[dict[str, Any]]) -> bytes:
 
 def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
     """Return the call in the documented form."""
-    from toolfold.meta_tools.arguments import MAX_ARGUMENTS, arguments_of
+    from toolfold.meta_tools.arguments import MAX_ARGUMENTS
 
     known = arguments_of(name)
     if len(arguments) > MAX_ARGUMENTS:

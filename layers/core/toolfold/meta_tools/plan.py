@@ -18,7 +18,6 @@ from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTime
 from toolfold.execution.argument_repair import rename
 from toolfold.execution.validation import validator_of
 from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, with_notes
-from toolfold.meta_tools.arguments import MAX_CALLS
 from toolfold.meta_tools.call import (
     Call,
     LargeAnswerTurn,
@@ -29,6 +28,7 @@ from toolfold.meta_tools.call import (
     time_budget,
     without_redundant_format,
 )
+from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.parallel import Unanswered, run_parts
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.tool_names import tool_not_found

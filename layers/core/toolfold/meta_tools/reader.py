@@ -13,22 +13,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.entries import COMBINING_TOOLS, RESERVED_NAMES
+from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
-from toolfold.fuzzy import Names, closest_matches, did_you_mean, normalize
+from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.messages import DESCRIBE_OR_SEARCH, NAME_TOOL, ONE_TOOL
 from toolfold.meta_tools.arguments import (
-    ARGUMENTS,
-    COMBINED_ARGUMENTS,
-    arguments_of,
+    NAMES_OF_ARGUMENTS,
     invalid,
     is_blank,
     next_call,
     parse_call_text,
     parse_object,
+    put,
     quote,
+    sendable,
     whole_number,
 )
+from toolfold.meta_tools.definitions import arguments_of
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_arguments import MAX_UNWRAPPED, WRAPPERS, ArgumentReader
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
@@ -37,12 +38,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 TOOL = "TOOL_CALL"
-
-_NAMES: Mapping[str, Names] = {
-    tool: Names(rules, {name: rule.other_names.split() for name, rule in rules.items()})
-    for tool, rules in {**ARGUMENTS, **COMBINED_ARGUMENTS}.items()
-}
-"""Meta-tool → what names of its arguments mean."""
 
 _NAME_KEYS = ("toolname", "tool", "name", "functionname", "function", "command", "action", "method", "operation")
 """Other names of ``tool_name``, the surest first, as ``fuzzy.normalize`` spells them."""
@@ -73,6 +68,11 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
         InvalidArguments: the tool's name is missing, an argument has no place, or two contradict each other.
         ToolNotFound: no tool has the name.
     """
+    name, given = arguments.get("tool_name"), arguments.get("arguments")
+    if isinstance(name, str) and isinstance(given, dict) and arguments.keys() <= arguments_of(TOOL).keys():
+        tool = None if name in RESERVED_NAMES else catalog.called_tool(name)
+        if tool is not None and given.keys() <= tool.parameters.get("properties", {}).keys():
+            return MetaCall(TOOL, {**arguments, "tool_name": tool.name})
     if depth > MAX_UNWRAPPED:
         raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
     name, rest = _take_name(catalog, dict(arguments))
@@ -121,7 +121,7 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
         name = _own_name(tool, key)
         if name is not None:
             put(tool, read, name, value, key)
-        elif tool in ARGUMENTS or not (normalize(key) in WRAPPERS and (is_blank(value) or parse_object(value) == {})):
+        elif tool in META_TOOLS or not (normalize(key) in WRAPPERS and (is_blank(value) or parse_object(value) == {})):
             unknown.append(key)
     if tool == "TOOL_LIST":
         unknown = _read_paging(read, given, unknown)
@@ -130,29 +130,11 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
         unknown = [key for key in unknown if _own_name("TOOL_LIST", key) != "query"]
     if unknown:
         raise _no_such_argument(catalog, tool, read, given, unknown[0])
-    return read if tool in ARGUMENTS else {name: value for name, value in read.items() if not is_blank(value)}
-
-
-def put(tool: str, read: dict[str, Any], name: str, value: Any, given_as: str) -> None:
-    """Set an argument in ``read``, which is changed, unless it is there already.
-
-    Raises:
-        InvalidArguments: it has another value there.
-    """
-    if name not in read or is_blank(read[name]):
-        read[name] = value
-    elif not is_blank(value) and read[name] != value:
-        twice = f"{name} is given twice" if given_as == name else f"{quote(given_as)} and {name} are the same argument"
-        following = next_call(tool, _sendable(tool, read)) if tool != TOOL or read.get("tool_name") else {}
-        raise invalid(tool, f"{twice}, with different values", f"Send {name} once.", **following)
-
-
-def _sendable(tool: str, read: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in read.items() if key in arguments_of(tool)}
+    return read if tool in META_TOOLS else {name: value for name, value in read.items() if not is_blank(value)}
 
 
 def _own_name(tool: str, key: str) -> str | None:
-    return key if key in arguments_of(tool) else next(iter(_NAMES[tool].of(key)), None)
+    return key if key in arguments_of(tool) else next(iter(NAMES_OF_ARGUMENTS[tool].of(key)), None)
 
 
 def _lifted(tool: str, given: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
@@ -180,9 +162,9 @@ def _is_around(tool: str, key: str, given: Mapping[str, Any]) -> bool:
     inner = parse_object(given[key])
     if inner is None:
         return False
-    if tool in ARGUMENTS:
+    if tool in META_TOOLS:
         is_known = all(_own_name(tool, name) or normalize(name) in WRAPPERS for name in inner)
-        return key not in ARGUMENTS[tool] and is_known
+        return key not in arguments_of(tool) and is_known
     main = next(iter(arguments_of(tool)))
     has_main = any(_own_name(tool, name) in (main, "continue") and not is_blank(given[name]) for name in given)
     # Beside the main argument an object of options has others; an object without it may be an argument itself.
@@ -312,17 +294,17 @@ def _no_such_argument(
     catalog: Catalog, tool: str, read: Mapping[str, Any], given: Mapping[str, Any], name: str
 ) -> InvalidArguments:
     """Return the error for an argument that the meta-tool does not have. Its value may be a key: it is not repeated."""
-    kept = _sendable(tool, read)
+    kept = sendable(tool, read)
     names = read.get({"TOOL_GET": "tool_name", "TOOL_LIST": "query"}.get(tool, ""))
     inner = parse_object(given[name]) if normalize(name) in WRAPPERS else None
     found = find_name(catalog, names) if isinstance(names, str) else None
-    if found is not None and (inner is not None or name in ARGUMENTS[TOOL]):
-        beside = [key for key in ARGUMENTS[TOOL] if key not in ("tool_name", "arguments", *kept)]
+    if found is not None and (inner is not None or name in arguments_of(TOOL)):
+        beside = [key for key in arguments_of(TOOL) if key not in ("tool_name", "arguments", *kept)]
         following = _call_of(catalog, found, inner or {}, {key: given[key] for key in beside if key in given})
         return invalid(tool, f"{quote(name)} belongs to TOOL_CALL", "TOOL_CALL runs the tool.", **following)
     takes = f"{tool} takes {', '.join(arguments_of(tool))}."
     closest = closest_matches(name, arguments_of(tool))
-    elsewhere = [other for other, names in ARGUMENTS.items() if name in names]
+    elsewhere = [other for other in META_TOOLS if name in arguments_of(other)]
     if closest:
         hint = did_you_mean(name, closest)
         kept.setdefault(closest[0], given[name])

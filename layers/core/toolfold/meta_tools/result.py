@@ -75,7 +75,7 @@ def repeated_by(error: CallError, how: str) -> CallError:
 
 
 class MetaCall(NamedTuple):
-    """A call of a meta-tool, with the arguments of :data:`.arguments.ARGUMENTS` and no others."""
+    """A call of a meta-tool, with the arguments of :data:`.definitions.TOOLS` and no others."""
 
     name: str
     arguments: Mapping[str, Any]

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, ScriptError
 from toolfold.fuzzy import did_you_mean
-from toolfold.meta_tools.arguments import MAX_CALLS, MAX_PARALLEL, escape
+from toolfold.meta_tools.arguments import escape
+from toolfold.meta_tools.definitions import MAX_CALLS, MAX_PARALLEL
 from toolfold.meta_tools.plan import Item, Plan
 from toolfold.meta_tools.references import keys_of, view_of
 from toolfold.meta_tools.tool_names import find_name

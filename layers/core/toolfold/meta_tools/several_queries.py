@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from toolfold.catalog import search
 from toolfold.catalog.fit import Fit
 from toolfold.meta_tools import detail_levels, list_request
-from toolfold.meta_tools.arguments import MAX_TOOLS, invalid
+from toolfold.meta_tools.arguments import invalid
+from toolfold.meta_tools.definitions import MAX_TOOLS
 from toolfold.meta_tools.packing import FILL_RATIO, pack
 from toolfold.meta_tools.result import Result, safe_line
 from toolfold.results import tokens

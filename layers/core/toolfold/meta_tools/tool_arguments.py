@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import (
-    ARGUMENTS,
     MAX_NEXT_CALL,
+    NAMES_OF_ARGUMENTS,
     boolean,
     invalid,
     is_blank,
     json_problem,
     next_call,
     parse_object,
+    put,
     quote,
     whole_number,
 )
+from toolfold.meta_tools.definitions import arguments_of
 from toolfold.meta_tools.tool_names import find_name
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 TOOL = "TOOL_CALL"
 
-OPTIONS = ("select", "max_tokens", "fresh", "approval_token", "inspect")
+OPTIONS = tuple(name for name in arguments_of(TOOL) if name not in ("tool_name", "arguments"))
 """Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
 
 WRAPPERS = frozenset(
@@ -51,10 +53,6 @@ _MAX_COMPARED = 20
 """Unknown arguments that are compared with the options."""
 
 _PAIR = re.compile(r"\s*([\w.-]+)\s*[=:]\s*(.*?)\s*")
-
-
-def _as_given(value: Any) -> Any:
-    return value
 
 
 def _as_jmespath(value: Any) -> Any:
@@ -77,18 +75,21 @@ def _negated(value: Any) -> Any:
     return value if given is None else not given
 
 
-_OPTION_KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
-    **{normalize(option): (option, _as_given) for option in OPTIONS},
+_CONVERTED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(["columns", "fields"], ("select", _as_columns)),
-    **dict.fromkeys(["filter", "sql"], ("select", _as_given)),
     "jmespath": ("select", _as_jmespath),
     **dict.fromkeys(["limit", "maxrows"], ("select", _as_limit)),
-    **dict.fromkeys(["maxoutputtokens", "tokenbudget", "tokenlimit"], ("max_tokens", _as_given)),
-    **dict.fromkeys(["bypasscache", "forcerefresh", "nocache", "refresh"], ("fresh", _as_given)),
     **dict.fromkeys(["cache", "usecache"], ("fresh", _negated)),
-    **dict.fromkeys(["approval", "approvalid", "confirmationtoken", "confirmtoken"], ("approval_token", _as_given)),
 }
-"""Another name of an option → the option, and its value."""
+"""A name that stands for an option with another value → the option, and what makes its value."""
+
+
+def _as_option(name: str, value: Any) -> tuple[str, Any] | None:
+    """Return the option that an argument called ``name`` is, and its value."""
+    if (converted := _CONVERTED.get(normalize(name))) is not None:
+        return converted[0], converted[1](value)
+    option = next((one for one in NAMES_OF_ARGUMENTS[TOOL].of(name) if one in OPTIONS), None)
+    return None if option is None else (option, value)
 
 
 class ArgumentReader:
@@ -103,9 +104,6 @@ class ArgumentReader:
 
     def read(self, rest: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of TOOL_CALL in the documented form."""
-        given = rest.get("arguments")
-        if isinstance(given, dict) and given.keys() <= self._own.keys() and rest.keys() <= ARGUMENTS[TOOL].keys():
-            return {"tool_name": self._tool.name, **rest}
         # ``$select`` is a parameter called ``select``.
         self._own_kinds = frozenset(map(normalize, self._own))
         is_flat = all(is_blank(rest.get(key)) for key in rest if normalize(key) in WRAPPERS)
@@ -138,9 +136,8 @@ class ArgumentReader:
                     raise self._not_an_object(only)
             if key in self._own or kind in self._own_kinds:
                 self._set_argument(key, value)
-            elif kind in _OPTION_KEYS:
-                name, convert = _OPTION_KEYS[kind]
-                self._set_option(name, convert(value), key)
+            elif (option := _as_option(key, value)) is not None:
+                self._set_option(*option, key)
             elif kind != "toolname" or not isinstance(value, str) or find_name(self._catalog, value) != self._tool.name:
                 self._set_argument(key, value)
 
@@ -157,10 +154,8 @@ class ArgumentReader:
         if name == "select" and isinstance(known, str) and isinstance(value, str) and known != value:
             # Rows of one and columns of the other.
             self._options[name] = f"{known}; {value}"
-        elif known is None or known == value:
-            self._options[name] = value
-        elif value is not None:
-            raise invalid(TOOL, f"{quote(given_as)} and {name} are the same argument", f"Send {name} once.")
+        else:
+            put(TOOL, self._options, name, value, given_as)
 
     def _check_spelling(self) -> None:
         """Raise an error for a misspelt option among the tool's arguments."""
@@ -173,7 +168,7 @@ class ArgumentReader:
                 if meant == "arguments" and inner is not None:
                     self._arguments.update(inner)
                 call = self._call() if meant == "arguments" else self._call(**{meant: value})
-                hint = f"{did_you_mean(key, closest)}TOOL_CALL takes {', '.join(ARGUMENTS[TOOL])}."
+                hint = f"{did_you_mean(key, closest)}TOOL_CALL takes {', '.join(arguments_of(TOOL))}."
                 raise invalid(TOOL, f"there is no argument {quote(key)}", hint, **next_call(TOOL, call))
 
     def _not_an_object(self, value: Any) -> InvalidArguments:

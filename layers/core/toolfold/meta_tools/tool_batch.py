@@ -8,8 +8,9 @@ from typing import Any
 
 from toolfold.errors import InsufficientScope
 from toolfold.meta_tools import continuation
-from toolfold.meta_tools.arguments import MAX_CALLS, invalid, own_option, quote, read_items, read_value
+from toolfold.meta_tools.arguments import invalid, own_option, quote, read_items, read_value
 from toolfold.meta_tools.combination import Combination, render_items
+from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.plan import USUAL_PARALLEL, Item, Plan
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.entries import EFFECT_WORDS
+from toolfold.catalog.entries import COMBINING_TOOLS, EFFECT_WORDS
 from toolfold.errors import CallError
 from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.arguments import (
@@ -24,7 +24,7 @@ from toolfold.meta_tools.arguments import (
     quote,
     read_value,
 )
-from toolfold.meta_tools.definitions import COMBINING, definitions, example
+from toolfold.meta_tools.definitions import definitions
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, to_text
 
@@ -234,7 +234,7 @@ def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[
     entry = {"name": name, "found": True, "description": defined["description"]}
     if detail != "minimal":
         entry["parameters"] = defined["inputSchema"]
-    if detail == "full" and name in COMBINING and (arguments := example(catalog, name)):
+    if detail == "full" and name in COMBINING_TOOLS and (arguments := example(catalog, name)):
         entry["example_call"] = {"tool_name": name, "arguments": arguments}
     return {**entry, "hash": hash_}
 
@@ -274,3 +274,44 @@ def _minimal(tool: Tool) -> dict[str, Any]:
 
 
 _FIELDS = {"full": _full, "medium": _medium, "minimal": _minimal}
+
+
+_SEARCHED = 200
+"""Tools among which those of an example are chosen."""
+
+
+def example(catalog: Catalog, name: str) -> dict[str, Any]:
+    """Return arguments of a call of the meta-tool ``name`` with tools of the catalog; empty where none can be shown."""
+    found: list[Tool] = catalog.memoize("tools of examples", lambda: _simple_tools(catalog))
+    if name == "TOOL_PIPE":
+        return next((pipe for tool in found if (pipe := _pipe(catalog, tool))), {})
+    if len(found) < 2:
+        return {}
+    first, second = found[:2]
+    if name == "TOOL_BATCH":
+        return {"calls": [{"id": "a", **_call_of(first)}, {"id": "b", **_call_of(second)}]}
+    key = next(iter(first.example))
+    others = "".join(f", {other}={value!r}" for other, value in first.example.items() if other != key)
+    script = f"gather(*[call('{first.name}', {key}=value{others}) for value in inputs['values']])"
+    return {"script": script, "inputs": {"values": [first.example[key]]}}
+
+
+def _simple_tools(catalog: Catalog) -> list[Tool]:
+    """Return tools that read, are in every plan, and have an example, the shortest first."""
+    tools = [catalog.get(name) for name, _ in zip(catalog, range(_SEARCHED), strict=False)]
+    simple = [tool for tool in tools if tool and tool.effect == "read" and not tool.confirm and tool.example]
+    return sorted(simple, key=lambda tool: (tool.access != "free", len(str(tool.example))))
+
+
+def _pipe(catalog: Catalog, tool: Tool) -> dict[str, Any]:
+    """Return a pipe whose first step finds an argument of ``tool``; empty where the catalog names no tool for that."""
+    for parameter, found_by in tool.hints.get("found_by", {}).items():
+        first = catalog.get(found_by["tool"])
+        if first is not None and first.example:
+            referring = {**tool.example, parameter: {"$ref": f"found.rows[0].{parameter}"}}
+            return {"steps": [{"as": "found", **_call_of(first)}, {"tool_name": tool.name, "arguments": referring}]}
+    return {}
+
+
+def _call_of(tool: Tool) -> dict[str, Any]:
+    return {"tool_name": tool.name, "arguments": dict(tool.example)}

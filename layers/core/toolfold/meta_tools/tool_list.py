@@ -15,7 +15,8 @@ from toolfold.catalog import search
 from toolfold.catalog.fit import Fit
 from toolfold.catalog.reader import damaged
 from toolfold.meta_tools import detail_levels, list_request
-from toolfold.meta_tools.arguments import MAX_TOOLS, invalid
+from toolfold.meta_tools.arguments import invalid
+from toolfold.meta_tools.definitions import MAX_TOOLS
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
 from toolfold.meta_tools.packing import FILL_RATIO, find_related, pack, render_tool, with_related
 from toolfold.meta_tools.result import MetaRequest, Result, safe_line

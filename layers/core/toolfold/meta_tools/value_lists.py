@@ -18,8 +18,8 @@ from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_repair import next_call, rename
 from toolfold.execution.validation import validator_of
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
-from toolfold.meta_tools.arguments import MAX_CALLS
 from toolfold.meta_tools.call import answer_of
+from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.results import output
 from toolfold.results.combine import (
     LabelledDocument,
