@@ -10,8 +10,8 @@ import pytest
 from tests.faults.aws import BUCKET, TABLE, Aws
 from tests.faults.fault_table import Row, all_rows, parametrize_rows
 from tests.faults.scenario import OTHER_KEY, Scenario
+from tests.support.catalogs import publish
 from tests.support.upstream import CSV, Reply, Upstream, notice
-from toolfold.build.publisher import publish
 from toolfold.catalog import store as stores
 from toolfold.catalog.store import S3Store, bundled_path
 from toolfold.meta_tools.result import Result

@@ -14,8 +14,8 @@ from tests.faults.aws import BUCKET, Aws
 from tests.faults.fault_table import Row, all_rows, parametrize_rows
 from tests.faults.scenario import QUOTE, SERIES, Scenario
 from tests.faults.test_dynamodb import DENIED, flipped
+from tests.support.catalogs import publish
 from tests.support.faulty_proxy import Fault
-from toolfold.build.publisher import publish
 from toolfold.catalog import store as stores
 from toolfold.catalog.store import S3Store, bundled_path, open_store
 from toolfold.settings import Settings

@@ -20,10 +20,10 @@ from cfnlint.api import ManualArgs, lint
 from scripts import monitoring
 from scripts.monitoring import ALARMS, Alarm
 from tests.support.aws_services import use_aws_endpoint
+from tests.support.catalogs import publish
 from tests.support.lambda_handler import CONTEXT, load_gateway
 from tests.support.mcp_requests import message
 from tests.support.sam_template import load
-from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
 from toolfold.cli.stats import QUERIES
 from toolfold.errors import CALL_ERRORS

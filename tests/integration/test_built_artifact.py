@@ -18,10 +18,9 @@ import pytest
 
 from tests.support import built_function
 from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT, BuiltFunction
-from tests.support.catalogs import BUNDLED_TOOLS
+from tests.support.catalogs import BUNDLED_TOOLS, publish
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.unit.test_import_budget import MAX_TOOLFOLD_MODULES, forbidden, ours
-from toolfold.build.publisher import publish
 from toolfold.catalog.store import object_name
 from toolfold.mock_api.server import MockApi
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tests.support.built_function import NEEDS_BUILD, ROOT
+from tests.support.catalogs import publish
 from tests.support.deployment import Deployment, ask, call_tool, code_of
 from tests.support.recorded_calls import Call, allowed_by, listed, recorded_calls
 from tests.support.upstream import Upstream
-from toolfold.build.publisher import publish
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from tests.support.built_function import LAMBDA_PYTHON, NEEDS_LAMBDA_PYTHON, ROOT
-from tests.support.catalogs import BUNDLED_TOOLS, sha256_of, small_catalog
+from tests.support.catalogs import BUNDLED_TOOLS, publish, sha256_of, small_catalog
 from tests.support.lambda_runtime import FunctionError, LambdaRuntime
-from toolfold.build.publisher import publish
 
 BUILD = ROOT / ".aws-sam/publisher-e2e"
 """The build with the packages of this machine: make build-publisher-e2e."""

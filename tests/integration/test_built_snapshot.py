@@ -10,9 +10,9 @@ import pytest
 
 from tests.support import built_function
 from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT
+from tests.support.catalogs import publish
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.mcp_requests import message
-from toolfold.build.publisher import publish
 from toolfold.mock_api.server import MockApi
 
 CATALOG = (ROOT / "catalog/catalog.json").read_bytes()

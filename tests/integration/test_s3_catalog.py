@@ -12,9 +12,8 @@ import pytest
 
 from benchmarks.scale import generate
 from tests.support.aws_services import use_aws_endpoint
-from tests.support.catalogs import BUNDLED_TOOLS
+from tests.support.catalogs import BUNDLED_TOOLS, publish
 from toolfold.build import writer
-from toolfold.build.publisher import publish
 from toolfold.catalog.search import search
 from toolfold.catalog.store import SMALL, S3Store, bundled_path, open_store
 from toolfold.errors import CatalogUnavailable, SettingsError

@@ -23,9 +23,9 @@ import pytest
 from tests.conftest import KEY
 from tests.support import mcp_requests
 from tests.support.aws_services import use_aws_endpoint
+from tests.support.catalogs import publish
 from tests.support.lambda_handler import make_handler
 from tests.support.upstream import Upstream
-from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
 from toolfold.mock_api.server import MockApi
 from toolfold.transports import snapstart

@@ -12,10 +12,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.support.aws_services import use_aws_endpoint
-from tests.support.catalogs import ALLOWED_HOST, sha256_of, small_catalog, write_sources
+from tests.support.catalogs import ALLOWED_HOST, publish, sha256_of, small_catalog, write_sources
 from toolfold.build.catalog_bucket import CatalogBucket, open_client
 from toolfold.build.pointer import Author, Writer
-from toolfold.build.publisher import publish, read_current, roll_back
+from toolfold.build.publisher import read_current, roll_back
 from toolfold.build.unattended import Run, UnattendedPublisher
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import S3Store

@@ -8,8 +8,12 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
+from toolfold.build.catalog_bucket import CatalogBucket, open_client
 from toolfold.build.compiler import compile_folder
+from toolfold.build.pointer import Author, Writer
+from toolfold.build.publisher import publish_catalog
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,3 +53,11 @@ def write_sources(folder: Path, title: str = "Tide tables") -> Path:
 def sha256_of(content: bytes) -> str:
     """Return the hash that names a catalog."""
     return hashlib.sha256(content).hexdigest()
+
+
+def publish(content: bytes, location: str, client: Any = None) -> str:
+    """Make ``content`` the current catalog at ``location``, as a person at a terminal does; return its SHA-256."""
+    bucket = CatalogBucket(location, open_client("s3") if client is None else client)
+    pointer = publish_catalog(content, bucket, Author(Writer.TERMINAL)).pointer
+    assert pointer is not None
+    return pointer.current.sha256

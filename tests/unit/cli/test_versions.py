@@ -13,10 +13,9 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from tests.support.aws_services import serving, use_aws_endpoint
-from tests.support.catalogs import ALLOWED_HOST, sha256_of, small_catalog, write_sources
+from tests.support.catalogs import ALLOWED_HOST, publish, sha256_of, small_catalog, write_sources
 from toolfold import cli
 from toolfold.build.catalog_bucket import open_client
-from toolfold.build.publisher import publish
 
 Run = Callable[..., tuple[int, str, str]]
 A, B = small_catalog("A"), small_catalog("B")
@@ -38,7 +37,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, end
     use_aws_endpoint(endpoint, monkeypatch)
     # A client takes a hundred milliseconds to make, and a command makes two.
     monkeypatch.setattr("toolfold.build.catalog_bucket.open_client", open_once)
-    monkeypatch.setattr("toolfold.build.publisher.open_client", open_once)
+    monkeypatch.setattr("tests.support.catalogs.open_client", open_once)
 
     def ran(*argv: str) -> tuple[int, str, str]:
         try:

@@ -12,9 +12,9 @@ import enum
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from toolfold.build.catalog_bucket import CatalogBucket, StoredPointer, open_client
+from toolfold.build.catalog_bucket import CatalogBucket, StoredPointer
 from toolfold.build.pointer import Author, Pointer, Writer, format_time, point_to
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import CachedBlockReader, parse_head
@@ -42,23 +42,6 @@ class Publication(NamedTuple):
 
     outcome: Outcome
     pointer: Pointer | None
-
-
-def publish(content: bytes, location: str, client: Any = None, on_step: OnStep | None = None) -> str:
-    """Make ``content`` the current catalog at ``location``, as a person at a terminal does; return its SHA-256.
-
-    :func:`publish_catalog` says the rest.
-
-    Args:
-        content: A compiled catalog.
-        location: ``s3://bucket/prefix``.
-        client: A boto3 client of S3; None: one with the credentials of this machine.
-        on_step: Called with a sentence before each step.
-    """
-    bucket = CatalogBucket(location, open_client("s3") if client is None else client)
-    pointer = publish_catalog(content, bucket, Author(Writer.TERMINAL), on_step=on_step).pointer
-    assert pointer is not None, "what a person publishes is never kept out"  # noqa: S101
-    return pointer.current.sha256
 
 
 def publish_catalog(
