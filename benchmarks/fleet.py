@@ -33,11 +33,11 @@ from benchmarks.load import TIMEOUT_S, Outcome, read_answer
 from benchmarks.timing import elapsed_ms, percentile
 from scripts.measured_tables import markdown_table
 from tests.support import http_api
+from tests.support.catalogs import publish
 from tests.support.deployment import Deployment, event
 from tests.support.lambda_runtime import FunctionError, LambdaRuntime
 from tests.support.mcp_requests import message
 from tests.support.raw_http import post
-from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
 
 LOG = ROOT / "build/fleet/log.jsonl"

@@ -14,8 +14,8 @@ from botocore.exceptions import ClientError
 
 from benchmarks.harness import ROOT
 from tests.support import processes
+from tests.support.catalogs import publish
 from tests.support.local_server import Handler, LocalServer
-from toolfold.build.publisher import publish
 
 _CORE = {"PYTHONPATH": str(ROOT / "layers/core")}
 DELAY_S = 0.02

@@ -19,8 +19,8 @@ from benchmarks.cold.cost import MILLION, OTHER_LOG, dollars
 from benchmarks.cold.events import CACHED, FRESH, GET, LISTING, SEARCH, request_sets
 from scripts.measured_tables import markdown_table
 from tests.support import aws_services
+from tests.support.catalogs import publish
 from tests.support.lambda_handler import CONTEXT, load_gateway
-from toolfold.build.publisher import publish
 from toolfold.catalog.store import bundled_path
 from toolfold.mock_api.server import MockApi
 

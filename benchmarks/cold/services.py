@@ -17,7 +17,7 @@ from benchmarks.cold.events import SYMBOL
 from benchmarks.cold.servers import BUCKET, TABLE
 from tests.conformance.helpers import start_server
 from tests.support import aws_services
-from toolfold.build.publisher import publish
+from tests.support.catalogs import publish
 from toolfold.catalog.store import bundled_path
 
 CATALOG, REGION = f"s3://{BUCKET}/catalog", "eu-central-1"

@@ -19,7 +19,7 @@ from benchmarks.scale import generate
 from benchmarks.timing import short
 from scripts.measured_tables import markdown_table
 from tests.support import aws_services
-from toolfold.build.publisher import publish
+from tests.support.catalogs import publish
 from toolfold.cli import progress
 
 SIZES = (generate.BUNDLED, 1_000, 10_000, 100_000)

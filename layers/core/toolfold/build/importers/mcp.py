@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -321,8 +322,28 @@ class McpImporter(Importer[McpSettings]):
         from toolfold.build.importers import mcp_fetch  # the client of MCP, which compiling does not need
 
         old = read_snapshot(folder, settings.id, Snapshot.parse, [])
-        new = mcp_fetch.ask(settings, process_settings, progress)
-        return Fetched(new.compared_with(old), new.to_json().encode())
+        most = process_settings.max_response_bytes
+        limit = {"max_response_bytes": min(settings.max_response_bytes or most, most)}
+        source = settings.as_source(settings.url, {**settings.connection(""), **limit})
+        found = mcp_fetch.ask(source, settings.includes, MAX_TOOLS, process_settings, progress)
+        if not found.tools:
+            raise mcp_fetch.failure(settings.id, "the server lists no tool that is included.")
+        new = Snapshot(
+            fetched_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            protocol_version=found.protocol_version,
+            server=found.server,
+            instructions=found.instructions,
+            tools=found.tools,
+        )
+        try:
+            content = new.to_json().encode()
+        except UnicodeEncodeError:
+            problem = "a text of the server has half of a surrogate pair."
+            raise mcp_fetch.failure(settings.id, problem) from None
+        if len(content) > MAX_BYTES:
+            problem = f"the descriptions of {len(new.tools)} tools are larger than {MAX_BYTES >> 20} MB"
+            raise mcp_fetch.failure(settings.id, f"{problem}; name the tools that are needed under include.")
+        return Fetched(new.compared_with(old), content)
 
 
 def effect_of(tool: Mapping[str, Any], *, trusted: bool) -> Effect:

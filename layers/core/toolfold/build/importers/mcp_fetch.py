@@ -7,11 +7,9 @@ import os
 import re
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from toolfold.aws.clients import AwsClients
-from toolfold.build.importers.mcp import MAX_BYTES, MAX_TOOLS, McpSettings, Snapshot
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
@@ -39,68 +37,50 @@ _MAX_LINES = 5
 _PASSWORD = re.compile(r"//[^\s/@]+@")
 
 
-def ask(settings: McpSettings, process_settings: Settings, progress: Callable[[str], None]) -> Snapshot:
-    """Return what the server of a source lists.
+def ask(
+    source: Source,
+    includes: Callable[[str], bool],
+    most_tools: int,
+    process_settings: Settings,
+    progress: Callable[[str], None],
+) -> Description:
+    """Return what the server of a source lists, of the tools whose names ``includes`` holds.
 
     Raises:
         SourceError: The server cannot be reached, or its answer cannot be used.
     """
-    most = process_settings.max_response_bytes
-    limit = {"max_response_bytes": min(settings.max_response_bytes or most, most)}
-    source = settings.as_source(settings.url, {**settings.connection(""), **limit})
     refusal = AllowList.from_settings(process_settings).first_refusal([source])
     if refusal is not None:
         allow = f"To allow it, set {refusal.setting}='{refusal.entry}'."
-        raise _failure(source.id, f"{refusal.what} is not allowed here: {refusal.name}. {allow}")
+        raise failure(source.id, f"{refusal.what} is not allowed here: {refusal.name}. {allow}")
     key = _key(source, process_settings)
-    command = " ".join((settings.command or "", *settings.args))
-    progress(f"Asking {process_settings.source_urls.get(settings.id, settings.url) or command} …")
-    found = _ask(source, settings, process_settings, key)
-    new = Snapshot(
-        fetched_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        protocol_version=found.protocol_version,
-        server=found.server,
-        instructions=found.instructions,
-        tools=found.tools,
-    )
-    if not new.tools:
-        raise _failure(settings.id, "the server lists no tool that is included.")
-    text = new.to_json()
-    try:
-        is_too_large = len(text) > MAX_BYTES or len(text.encode()) > MAX_BYTES
-    except UnicodeEncodeError:
-        raise _failure(settings.id, "a text of the server has half of a surrogate pair.") from None
-    if is_too_large:
-        problem = f"the descriptions of {len(new.tools)} tools are larger than {MAX_BYTES >> 20} MB"
-        raise _failure(settings.id, f"{problem}; name the tools that are needed under include.")
-    return new
-
-
-def _ask(source: Source, settings: McpSettings, process: Settings, key: str) -> Description:
+    is_program = bool(source.connection.get("command"))
+    command = " ".join(source.connection.get("command", ()))
+    progress(f"Asking {process_settings.source_urls.get(source.id, source.base_url) or command} …")
     from toolfold.network.session import HttpClient
 
     try:
-        adapter = McpAdapter(source, AdapterContext(process, HttpClient))
+        adapter = McpAdapter(source, AdapterContext(process_settings, HttpClient))
         import_sdk(source.title)
         key = adapter.sent_key(key, time.monotonic() + TIMEOUT_S) if key else ""
-        return asyncio.run(asyncio.wait_for(adapter.describe(key, settings.includes, MAX_TOOLS), TIMEOUT_S))
+        return asyncio.run(asyncio.wait_for(adapter.describe(key, includes, most_tools), TIMEOUT_S))
     except TooManyTools as error:
-        raise _failure(settings.id, f"{error}; name those that are needed under include in source.yaml.") from None
+        raise failure(source.id, f"{error}; name those that are needed under include in source.yaml.") from None
     except TimeoutError:
-        raise _failure(settings.id, f"the server did not answer in {TIMEOUT_S:g} s.") from None
+        raise failure(source.id, f"the server did not answer in {TIMEOUT_S:g} s.") from None
     except McpFault as fault:
         found = adapter.texts.to_description_error(fault, SourceCredentials(key))
         said = found.details.get("upstream_says")
         says = f" It says: {said!r}." if said else ""
-        step = _last_lines(fault, adapter, key) if settings.command else ""
+        step = _last_lines(fault, adapter, key) if is_program else ""
         exchange = fault.exchange if isinstance(fault, ServerFault) else None
         if exchange is not None and exchange.location:
             step = " Where that is the server that you mean, make it the url in source.yaml."
         elif exchange is not None and exchange.fault is None and exchange.status in _POST_REFUSED:
             step = f" A server of 2024-11-05 answers so; {NO_HTTP_SSE}."
-        raise _failure(settings.id, f"{found.message}{says}{step}") from None
+        raise failure(source.id, f"{found.message}{says}{step}") from None
     except CallError as error:
-        raise _failure(settings.id, f"{error.message} {error.suggestion}") from error
+        raise failure(source.id, f"{error.message} {error.suggestion}") from error
 
 
 def _last_lines(fault: McpFault, adapter: McpAdapter, key: str) -> str:
@@ -130,8 +110,9 @@ def _key(source: Source, process: Settings) -> str:
         )
         return secrets.get_secret(value) if value else secrets.source_key(source.id) or ""
     except CallError as error:
-        raise _failure(source.id, f"{error.message} {error.suggestion}") from error
+        raise failure(source.id, f"{error.message} {error.suggestion}") from error
 
 
-def _failure(source_id: str, problem: str) -> SourceError:
+def failure(source_id: str, problem: str) -> SourceError:
+    """Return the error of a refresh that wrote nothing, with the name of the source."""
     return SourceError([f"{source_id}: {problem} Nothing was written."])
