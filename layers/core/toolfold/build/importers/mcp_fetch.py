@@ -15,6 +15,7 @@ from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
 from toolfold.execution.api_keys import SecretProvider
 from toolfold.models import SourceCredentials
+from toolfold.network.session import HttpClient
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.mcp.adapter import McpAdapter, import_sdk
 from toolfold.sources.mcp.connection import NO_HTTP_SSE
@@ -54,11 +55,8 @@ def ask(
         allow = f"To allow it, set {refusal.setting}='{refusal.entry}'."
         raise failure(source.id, f"{refusal.what} is not allowed here: {refusal.name}. {allow}")
     key = _key(source, process_settings)
-    is_program = bool(source.connection.get("command"))
-    command = " ".join(source.connection.get("command", ()))
-    progress(f"Asking {process_settings.source_urls.get(source.id, source.base_url) or command} …")
-    from toolfold.network.session import HttpClient
-
+    command = source.connection.get("command", ())
+    progress(f"Asking {process_settings.source_urls.get(source.id, source.base_url) or ' '.join(command)} …")
     try:
         adapter = McpAdapter(source, AdapterContext(process_settings, HttpClient))
         import_sdk(source.title)
@@ -72,7 +70,7 @@ def ask(
         found = adapter.texts.to_description_error(fault, SourceCredentials(key))
         said = found.details.get("upstream_says")
         says = f" It says: {said!r}." if said else ""
-        step = _last_lines(fault, adapter, key) if is_program else ""
+        step = _last_lines(fault, adapter, key) if command else ""
         exchange = fault.exchange if isinstance(fault, ServerFault) else None
         if exchange is not None and exchange.location:
             step = " Where that is the server that you mean, make it the url in source.yaml."
