@@ -186,8 +186,8 @@ class TestLargeRequest:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             started = time.monotonic()
             with pytest.raises(ReadTimeout):
-                self.post(f"http://127.0.0.1:{listener.getsockname()[1]}/", 0.4)
-            assert time.monotonic() - started < 3
+                self.post(f"http://127.0.0.1:{listener.getsockname()[1]}/", 2)
+            assert time.monotonic() - started < 15
 
     def test_a_peer_that_answers_before_it_has_read_is_an_error_or_its_answer(self) -> None:
         def refuse(server: RawServer, connection: socket.socket) -> None:
