@@ -168,6 +168,11 @@ def _key_variables(options: Options) -> list[tuple[str, str]]:
     return [(name, "YOUR_KEY"), *allowed]
 
 
+_UNTRUSTED = """
+Each call of this source needs approval: what its tools change is unknown. If you trust what the server says about
+them, set trust_annotations: true in source.yaml, and compile."""
+
+
 def _mcp(options: Options, questions: Questions) -> Draft:
     if options.url and options.command:
         raise ToolfoldError("Give a command or --url, not both.")
@@ -198,7 +203,8 @@ def _mcp(options: Options, questions: Questions) -> Draft:
         variables = [("TOOLFOLD_ALLOWED_COMMANDS", " ".join(options.command))]
     own["trust_annotations"] = options.trust_annotations
     settings = _settings(options, "mcp", own)
-    return Draft(options.id, settings, variables=[*variables, *_key_variables(options)], is_refreshed=True)
+    note = "" if options.trust_annotations else _UNTRUSTED
+    return Draft(options.id, settings, variables=[*variables, *_key_variables(options)], is_refreshed=True, note=note)
 
 
 def _server_url_problem(url: str) -> str:

@@ -37,6 +37,7 @@ class Draft:
         skills: folders of skills to copy: name → where from.
         variables: settings that the operator must make: name → value, or what it is.
         is_refreshed: whether its tools are read by ``source refresh`` before it compiles.
+        note: what a person should know of its calls.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Draft:
     skills: Mapping[str, Path] = field(default_factory=dict)
     variables: Sequence[tuple[str, str]] = ()
     is_refreshed: bool = False
+    note: str = ""
 
 
 def check_folder(folder: Path, source_id: str | None) -> None:
@@ -116,7 +118,7 @@ def _print_written(draft: Draft, options: Options, base_url: str) -> int:
     """Print what was written; make the source work, or print what does; return the exit code."""
     folder: Path = options.folder
     names = ["source.yaml", *draft.files, *(f"{name}/" for name in draft.skills)]
-    print(f"Written: {', '.join(str(folder / draft.id / name) for name in names)}")
+    print(f"Written: {', '.join(str(folder / draft.id / name) for name in names)}{draft.note}")
     catalog = str((folder / "catalog.json").resolve())
     served = [] if os.environ.get("TOOLFOLD_CATALOG") == catalog else [("TOOLFOLD_CATALOG", catalog)]
     variables = _missing([*draft.variables, *host_variables(base_url), *served])
