@@ -83,6 +83,19 @@ def of_fault(**fields: Any) -> Change:
     return lambda head: head["sources"][SOURCE]["faults"][0].update(fields)
 
 
+SIGN_IN = {
+    "grant": "authorization_code",
+    "token_url": "https://a.example/t",
+    "authorization_url": "https://a.example/a",
+}
+
+
+def of_sign_in(**fields: Any) -> Change:
+    """Let users sign in, with other ``fields``; None leaves one out."""
+    changed = {name: value for name, value in {**SIGN_IN, **fields}.items() if value is not None}
+    return of_auth(query_key=None, oauth2=changed)
+
+
 REFUSED_HEADS: dict[str, Change] = {
     "more tools than bytes": lambda head: head.update(count=10**12),
     "a count that is true": lambda head: head.update(count=True),
@@ -101,6 +114,22 @@ REFUSED_HEADS: dict[str, Change] = {
     "signup page with a user name": of_auth(signup_url="https://a@b.example"),
     "signup page that is a script": of_auth(signup_url="javascript:alert(1)"),
     "variable with a line break": of_auth(environment="A\nB"),
+    "sign-in without a page": of_sign_in(authorization_url=None),
+    "sign-in with an empty page": of_sign_in(authorization_url=""),
+    "sign-in without an endpoint for tokens": of_sign_in(token_url=None),
+    "sign-in over http": of_sign_in(authorization_url="http://evil.example/a"),
+    "sign-in by a script": of_sign_in(authorization_url="javascript:alert('evil')"),
+    "sign-in with a user name": of_sign_in(authorization_url="https://a.example@evil.example/a"),
+    "sign-in at several pages": of_sign_in(authorization_url=["https://evil.example"]),
+    "tokens over http": of_sign_in(token_url="http://evil.example/t"),
+    "tokens of two lines": of_sign_in(token_url="https://a.example\r\nHost: evil"),
+    "revocation over http": of_sign_in(revocation_url="http://evil.example/r"),
+    "port that is no port": of_sign_in(redirect_port=65536),
+    "port that is true": of_sign_in(redirect_port=True),
+    "scopes that are a text": of_sign_in(scopes="evil"),
+    "grant of another kind": of_sign_in(grant="password"),
+    "page of an application": of_sign_in(grant="client_credentials"),
+    "unknown field of a sign-in": of_sign_in(client_secret="evil"),
     "auth of another kind": of_source(auth=["ALPHA_VANTAGE_API_KEY"]),
     "kind as a path": of_source(kind="os:system"),
     "connection that is no object": of_source(connection=[]),
@@ -119,6 +148,10 @@ REFUSED_HEADS: dict[str, Change] = {
     "sections of another kind": lambda head: head.update(sections={"tools": {}}),
     "id with a path": lambda head: head["sources"].update({"../etc": head["sources"][SOURCE]}),
 }  # fmt: skip
+
+
+def test_a_sign_in_with_a_page_and_an_endpoint_is_none_of_them() -> None:
+    assert parse_catalog(with_head(GOOD, of_sign_in()))
 
 
 @pytest.mark.parametrize("change", REFUSED_HEADS.values(), ids=REFUSED_HEADS.keys())
