@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.http_service import TokenEndpoint
 from tests.support.mcp_server import PIXEL, ROWS, SECRET, HttpServer
 from tests.support.mcp_sources import Sources, child, remote
 from toolfold.build.importers import mcp_fetch
@@ -104,6 +105,23 @@ def test_a_child_has_a_clean_environment(harbour: Sources, monkeypatch: pytest.M
     names = harbour.call("harbour__environment", fresh=True).structured["result"].split()
     assert {"PATH", "HOME"} <= set(names)
     assert not [name for name in names if name.startswith(("AWS", "TOOLFOLD", "PYTEST", "UV_PUBLISH"))]
+
+
+def test_what_was_made_of_the_key_is_in_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = "client-9:a+secret/of-the-client"
+    monkeypatch.setenv("TOOLFOLD_SOURCE_HARBOUR_KEY", client)
+    with HttpServer() as running, TokenEndpoint(client) as endpoint:
+        sources = Sources(tmp_path, ALLOWED_HOSTS=endpoint.url.rpartition("/")[2], CACHE="off")
+        auth = {"oauth2": {"token_url": f"{endpoint.url}/token"}}
+        sources.add("harbour", remote(running.url), auth=auth)
+        sources.call("harbour__echo", {"text": "x"})
+        token = running.requests[-1][0]["authorization"].removeprefix("Bearer ")
+        for secret in (token, client, client.partition(":")[2]):
+            answer = sources.call("harbour__echo", {"text": f"said {secret}"})
+            assert answer.text.startswith("said ")
+            assert secret not in f"{answer.text} {answer.structured}"
+            monkeypatch.setenv("HARBOUR_KEY", secret)
+            assert secret not in str(sources.call("harbour__fail").structured)
 
 
 def test_the_key_reaches_its_server_and_is_in_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

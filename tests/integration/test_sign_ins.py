@@ -5,6 +5,8 @@ Links are followed by a program in place of a person: the issuer approves at onc
 
 from __future__ import annotations
 
+import io
+import json
 import logging
 import os
 import stat
@@ -13,6 +15,7 @@ import sys
 import threading
 import time
 import urllib.parse
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,15 +23,26 @@ from typing import Any
 
 import anyio
 import pytest
+from joserfc import jwe
+from joserfc.jwk import OctKey
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types import ElicitRequestURLParams, ElicitResult
 
+from tests.support.mcp_sources import Sources, remote
 from tests.support.processes import TOOLFOLD
-from tests.support.sign_ins import CLIENT, Browser, NotesService, SignInServer, variables
+from tests.support.sign_ins import (
+    CLIENT,
+    Browser,
+    GuardedMcpServer,
+    NotesService,
+    SignInServer,
+    auth_of,
+    variables,
+)
 from toolfold.app import App, build_app
-from toolfold.errors import AuthorizationRequired, UpstreamError
+from toolfold.errors import AuthorizationRequired, SourceError, UpstreamError
 from toolfold.execution.call import CallLog
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.result import Result
@@ -70,6 +84,11 @@ class World:
         assert error["code"] == "AUTHORIZATION_REQUIRED"
         assert error["authorization_url"] in error["suggestion"]
         return str(error["authorization_url"])
+
+    def files(self) -> list[Path]:
+        """Return the files with the tokens; the one with the key is the first."""
+        found = [path for path in (self.folder / "home/data").rglob("*") if path.is_file()]
+        return sorted(found, key=lambda path: path.name != "key")
 
     def sign_in(self) -> Browser:
         """Sign in, as a person does in a browser."""
@@ -113,7 +132,7 @@ def test_a_user_signs_in_once_and_calls_are_made_with_the_token_of_that_user(wor
     assert not world.call(app=world.start()).is_error  # another process of the user
     (authorized,) = [form for kind, form in world.issuer.events if kind == "authorize"]
     assert (authorized["code_challenge_method"], authorized["scope"]) == ("S256", "notes")
-    tokens = [path for path in (world.folder / "home/data").rglob("*") if path.is_file()]
+    tokens = world.files()
     assert {stat.S_IMODE(path.stat().st_mode) for path in tokens} == {0o600}
     assert len(tokens) == 2  # the key and the record
 
@@ -172,7 +191,7 @@ def test_a_revoked_token_is_deleted_and_the_user_asked_again(world: World) -> No
     assert world.call().structured["cached"]  # of the same token
     assert world.call("add").structured["error"]["code"] == "AUTH_REJECTED"
     assert world.link(tool="add")
-    assert len([path for path in (world.folder / "home/data").rglob("*") if path.is_file()]) == 1  # the key
+    assert len(world.files()) == 1  # the key
     world.sign_in()
     assert not world.call().structured["cached"]  # answers belong to a token
 
@@ -228,11 +247,59 @@ def test_a_token_belongs_to_the_hosts_that_it_was_issued_for(world: World, monke
         assert other.received == []
 
 
-def test_a_damaged_file_is_no_token(world: World) -> None:
+def sealed(name: str, record: Any, key: bytes) -> bytes:
+    """Return a record as toolfold writes it, of any JSON value."""
+    header = {"alg": "dir", "enc": "A256GCM", "kid": name}
+    return jwe.encrypt_compact(header, json.dumps(record), OctKey.import_key(key)).encode()
+
+
+GOOD = {"access_token": "x", "expires_at": 1e12}
+RECORDS: list[Any] = [
+    {**GOOD, "access_token": None},
+    {**GOOD, "access_token": ["x"]},
+    {**GOOD, "access_token": "a\r\nHost: evil"},
+    {**GOOD, "access_token": ""},
+    {**GOOD, "expires_at": "1e12"},
+    {**GOOD, "expires_at": True},
+    {**GOOD, "expires_at": float("nan")},
+    {**GOOD, "expires_at": float("inf")},
+    {**GOOD, "refresh_token": 5},
+    {**GOOD, "refresh_token": "a b"},
+    {**GOOD, "code": {}},
+    {"access_token": "x"},
+    {"expires_at": 1e12},
+    {},
+    [GOOD],
+    "x",
+    None,
+]
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_a_record_with_other_fields_is_no_sign_in(world: World, record: Any) -> None:
     world.sign_in()
-    for path in (world.folder / "home/data").rglob("*"):
-        if path.is_file() and path.name != "key":
-            path.write_bytes(path.read_bytes()[:-4] + b"AAAA")
+    key, path = world.files()
+    path.write_bytes(sealed(path.name, record, key.read_bytes()))
+    assert world.link()
+    world.sign_in()
+    assert not world.call().is_error
+
+
+@pytest.mark.parametrize("content", [b"", b"a.b.c.d.e", b"\xff.\xfe", b"[" * 99_000, None])
+@pytest.mark.parametrize("is_key", [False, True])
+def test_a_damaged_file_is_no_sign_in(world: World, content: bytes | None, is_key: bool) -> None:
+    world.sign_in()
+    path = world.files()[0 if is_key else 1]
+    path.write_bytes(path.read_bytes()[:-4] + b"AAAA" if content is None else content)
+    assert world.link()
+    world.sign_in()
+    assert not world.call().is_error
+
+
+def test_a_record_of_another_name_is_no_sign_in(world: World) -> None:
+    world.sign_in()
+    key, path = world.files()
+    path.write_bytes(sealed("other", GOOD, key.read_bytes()))
     assert world.link()
 
 
@@ -321,6 +388,15 @@ def test_clients_of_2025_11_25_get_the_link_in_the_error_of_that_version(world: 
     assert "buy milk" in result.content[0].text
 
 
+def test_a_call_with_a_token_waits_for_no_sign_in(world: World) -> None:
+    world.sign_in()
+    tokens, source = world.app.executor.resources.user_tokens, world.app.catalog_store().source("notes")
+    tokens.begin(source, CLIENT)  # another one, which does not end
+    started = time.monotonic()
+    assert not world.call(credentials=NO_CREDENTIALS._replace(awaits_sign_in=True)).is_error
+    assert time.monotonic() - started < 5
+
+
 def test_clients_that_open_no_links_get_it_as_text(world: World) -> None:
     for transport, mode in (("serve", "legacy"), ("serve", "auto"), ("stdio", "legacy")):
         text = played(world, transport, mode, called, None).content[0].text
@@ -348,3 +424,100 @@ def test_the_commands_sign_in_and_out(world: World) -> None:
     assert len(world.issuer.revoked) == 1
     wrong = run("sign-in", "note")
     assert (wrong.returncode, "notes" in wrong.stderr) == (1, True)
+
+
+@dataclass
+class Harbour:
+    """An MCP server with an issuer, and a catalog of its tools."""
+
+    sources: Sources
+    server: GuardedMcpServer
+    issuer: SignInServer
+
+    def call(self, tool: str, **arguments: str) -> Result:
+        """Call a tool."""
+        return self.sources.call(f"harbour__{tool}", arguments)
+
+    def sign_in(self) -> None:
+        """Sign in, as a person does in a browser."""
+        error = self.call("echo", text="x").structured["error"]
+        assert error["code"] == "AUTHORIZATION_REQUIRED"
+        assert Browser().open(error["authorization_url"])[0] == 200
+
+    def secrets(self) -> list[str]:
+        """Return everything that no answer may have."""
+        codes = [form["code"] for kind, form in self.issuer.events if kind == "authorization_code"]
+        return [SECRET, CLIENT, *self.issuer.issued[-2:], *codes[-1:]]
+
+
+class Terminal(io.StringIO):
+    """A terminal whose user opens each link."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        for word in text.split():
+            if word.startswith("http://"):
+                threading.Thread(target=Browser().open, args=[word]).start()
+        return super().write(text)
+
+
+@pytest.fixture
+def harbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[Harbour]:
+    caplog.set_level(logging.DEBUG)
+    (tmp_path / "home").mkdir(mode=0o700)
+    with GuardedMcpServer() as server, SignInServer(server.url) as issuer:
+        assert isinstance(server, GuardedMcpServer)
+        assert isinstance(issuer, SignInServer)
+        server.issuer = issuer
+        for name in ("DATA", "CACHE", "CONFIG"):
+            monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / "home" / name))
+        monkeypatch.setenv("TOOLFOLD_SOURCE_HARBOUR_KEY", CLIENT)
+        sources = Sources(tmp_path, ALLOWED_HOSTS=urllib.parse.urlsplit(issuer.url).netloc, CACHE="off")
+        sources.write("harbour", remote(server.url), auth=auth_of(issuer))
+        with pytest.raises(SourceError) as refused:  # without a terminal
+            sources.refresh("harbour")
+        assert not any(server.tokens)
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "stderr", Terminal())
+            sources.refresh("harbour")
+        sources.compile()
+        yield Harbour(sources, server, issuer)
+        refresh_tokens = [token for token in issuer.issued if "." not in token]
+        sent = "".join(server.heads)
+        assert not [one for one in (SECRET, CLIENT, *refresh_tokens) if one in sent]
+        shown = f"{caplog.text} {refused.value}"
+        assert not [one for one in (SECRET, CLIENT, *issuer.issued) if one in shown]
+
+
+def test_calls_of_an_mcp_server_are_made_with_the_token_of_the_user(harbour: Harbour) -> None:
+    assert harbour.call("echo", text="ahoy").text.startswith("ahoy")  # signed in by the refresh
+    assert set(filter(None, harbour.server.tokens)) == {harbour.issuer.issued[1]}
+    harbour.server.refused.update(harbour.issuer.issued)
+    assert not harbour.call("echo", text="again").is_error  # the token was refreshed
+    assert harbour.issuer.kinds().count("refresh_token") == 1
+    harbour.server.refused.update(harbour.issuer.issued)
+    assert harbour.call("save", note="x").structured["error"]["code"] == "AUTH_REJECTED"  # a write is sent once
+    tokens, store = harbour.sources.app.executor.resources.user_tokens, harbour.sources.app.catalog_store()
+    assert tokens.sign_out(store.source("harbour"), CLIENT)
+    assert len(harbour.issuer.revoked) == 1
+    sent = len(harbour.server.heads)
+    harbour.sign_in()
+    assert len(harbour.server.heads) == sent
+    assert not harbour.call("echo", text="signed in").is_error
+
+
+def test_an_mcp_server_that_repeats_secrets_shows_none(harbour: Harbour, monkeypatch: pytest.MonkeyPatch) -> None:
+    harbour.call("echo", text="x")
+    assert len(harbour.secrets()) == 5
+    for secret in harbour.secrets():
+        encoded = b64encode(secret.encode()).decode()
+        for said in (secret, f"{'x' * 1990} {secret}", json.dumps({"a": [secret]}), encoded):
+            answer = harbour.call("echo", text=said)
+            assert not answer.is_error
+            monkeypatch.setenv("HARBOUR_KEY", said)
+            error = harbour.call("fail").structured["error"]
+            assert error["code"] == "UPSTREAM_ERROR"
+            for shown in (f"{answer.text} {answer.structured}", str(error)):
+                assert not any(secret[at : at + 8] in shown for at in range(len(secret) - 7))

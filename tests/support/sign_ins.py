@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 from tests.support.authorization_server import AuthorizationServer, Grant
 from tests.support.http_service import HttpService, Received, Reply, as_json
 from tests.support.issuer import Reply as IssuerReply
+from tests.support.mcp_server import HttpServer
 from toolfold.build.compiler import compile_folder
 
 CLIENT = "app-7:0wn+s3cret/of-the-app"
@@ -92,6 +93,35 @@ class NotesService(HttpService):
     def tokens(self) -> list[str]:
         """Return the token of each request."""
         return [request.headers.get("authorization", "").removeprefix("Bearer ") for request in self.received]
+
+
+class GuardedMcpServer(HttpServer):
+    """An MCP server that accepts the tokens that the issuer has given out, but for ``refused``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.issuer: SignInServer | None = None
+        self.refused: set[str] = set()
+        self.tokens: list[str] = []
+        self.heads: list[str] = []
+
+    def _answer(self, request: Any) -> None:
+        self.heads.append(f"{request.path}\n{request.headers}")
+        self.tokens.append(request.headers.get("authorization", "").removeprefix("Bearer "))
+        if self.issuer is None or self.tokens[-1] not in self.issuer.issued or self.tokens[-1] in self.refused:
+            request.rfile.read(int(request.headers["content-length"]))
+            request._empty(401)
+            return
+        super()._answer(request)
+
+
+def auth_of(issuer: SignInServer) -> dict[str, Any]:
+    """Return the ``auth`` of a source whose users sign in at ``issuer``."""
+    urls = {name: f"{issuer.url}/{path}" for name, path in _PATHS.items()}
+    return {"oauth2": {"grant": "authorization_code", **urls, "scopes": ["notes"], "resource": issuer.resources[0]}}
+
+
+_PATHS = {"authorization_url": "authorize", "token_url": "token", "revocation_url": "revoke"}
 
 
 def write_catalog(folder: Path, service: HttpService, issuer: SignInServer) -> Path:

@@ -34,9 +34,11 @@ class SourceCredentials:
 
     Attributes:
         api_key: the API key; empty for a source that needs none.
+        secrets: what was used to get it, is never sent with a call, and must not appear in an answer either.
     """
 
     api_key: str = field(default="", repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

@@ -258,9 +258,9 @@ class CallContext:
         return self.tool.effect == "read" and not self.tool.needs_approval
 
     @property
-    def known_keys(self) -> tuple[str, str]:
-        """The API keys that a response of the upstream may repeat."""
-        return self.source_credentials.api_key, self.operator_key
+    def known_keys(self) -> tuple[str, ...]:
+        """The API keys and other secrets that a response of the upstream may repeat."""
+        return self.source_credentials.api_key, self.operator_key, *self.source_credentials.secrets
 
     @functools.cached_property
     def redactor(self) -> Redactor:

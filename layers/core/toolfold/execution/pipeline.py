@@ -248,7 +248,7 @@ class Pipeline:
         call.operator_key = api_keys.known_operator_key(call.source, secrets)
 
         if signs_in(call.source) and api_key:
-            call.source_credentials = SourceCredentials(self.resources.user_tokens.get_token(call, api_key))
+            call.source_credentials = self.resources.user_tokens.get_credentials(call, api_key)
 
     def _renew(self, call: CallContext, error: AuthRejected) -> None:
         """Drop the user's token, which the source has refused, and get another one for a call that reads."""

@@ -1,27 +1,20 @@
 """Files with tokens, each encrypted: a folder of this user alone, with the key of the encryption in it.
 
-A file is a JSON Web Encryption (RFC 7516) by AES-256-GCM, which binds it to its name. A copy of one file, or of a log
-or cache of toolfold, contains no token; who can read the whole folder as this user can read the tokens.
+A copy of one file, or of a log or cache of toolfold, contains no token; who can read the whole folder as this user can
+read the tokens.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from joserfc import jwe
-from joserfc.errors import JoseError
-from joserfc.jwk import OctKey
-
+from toolfold.execution.token_records import KEY_BYTES, MAX_RECORD_BYTES, Tokens, decrypt_tokens, encrypt_tokens
 from toolfold.private_folder import check_owned_file, lock_folder, resolve
 
 _KEY_FILE = "key"
-_KEY_BYTES = 32
-_MAX_BYTES = 100_000
 _FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -38,23 +31,19 @@ class TokenFolder:
         self._path = path
         self._lock = threading.Lock()
 
-    def read(self, name: str) -> Mapping[str, Any] | None:
+    def read(self, name: str) -> Tokens | None:
         """Return a record; None where it is absent, damaged, or encrypted with another key."""
         try:
             folder = resolve(self._path)
-            text = _read(os.path.join(folder, name))
-            token = jwe.decrypt_compact(text, OctKey.import_key(_read(os.path.join(folder, _KEY_FILE))))
-            record = json.loads(token.plaintext or b"")
-        except (FileNotFoundError, JoseError, ValueError):
+            text, key = _read(os.path.join(folder, name)), _read(os.path.join(folder, _KEY_FILE))
+        except FileNotFoundError:
             return None
-        return record if token.headers().get("kid") == name and isinstance(record, dict) else None
+        return decrypt_tokens(name, text, key)
 
-    def write(self, name: str, record: Mapping[str, Any]) -> None:
+    def write(self, name: str, tokens: Tokens) -> None:
         """Store a record, within :meth:`locked`."""
         folder = resolve(self._path)
-        header = {"alg": "dir", "enc": "A256GCM", "kid": name}
-        text = jwe.encrypt_compact(header, json.dumps(record), OctKey.import_key(_key(folder)))
-        _replace(folder, name, text.encode())
+        _replace(folder, name, encrypt_tokens(name, tokens, _key(folder)).encode())
 
     def delete(self, name: str) -> None:
         """Delete a record, within :meth:`locked`."""
@@ -78,17 +67,17 @@ class TokenFolder:
 
 
 def _key(folder: str) -> bytes:
-    """Return the key of a folder, which is made for the first record."""
+    """Return the key of a folder. One is made for the first record, and in place of a damaged one."""
     path = os.path.join(folder, _KEY_FILE)
-    if not os.path.lexists(path):
-        _replace(folder, _KEY_FILE, os.urandom(_KEY_BYTES))
+    if not os.path.lexists(path) or len(_read(path)) != KEY_BYTES:
+        _replace(folder, _KEY_FILE, os.urandom(KEY_BYTES))
     return _read(path)
 
 
 def _read(path: str) -> bytes:
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
         check_owned_file(path, os.fstat(file.fileno()))
-        return file.read(_MAX_BYTES)
+        return file.read(MAX_RECORD_BYTES)
 
 
 def _replace(folder: str, name: str, content: bytes) -> None:

@@ -23,6 +23,7 @@ from toolfold.errors import AuthorizationRequired, ToolfoldError, UpstreamTimeou
 from toolfold.extras import on_lambda
 from toolfold.local_defaults import user_data_dir
 from toolfold.messages import SIGN_IN, SIGN_IN_ELSEWHERE, TELL_OPERATOR, TRY_AGAIN
+from toolfold.models import SourceCredentials
 from toolfold.private_folder import PathRefused
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.authentication import (
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallContext
     from toolfold.execution.sign_in_page import Attempt, SignInPage
     from toolfold.execution.token_folder import TokenFolder
+    from toolfold.execution.token_records import Tokens
     from toolfold.network.session import HttpClient, Response
     from toolfold.settings import Settings
 
@@ -88,8 +90,8 @@ class UserTokens:
         self._pages: dict[str, SignInPage] = {}
         self._lock = threading.Lock()
 
-    def get_token(self, call: CallContext, client: str) -> str:
-        """Return the token that a call is made with.
+    def get_credentials(self, call: CallContext, client: str) -> SourceCredentials:
+        """Return the token that a call is made with, and what no answer may repeat besides.
 
         Args:
             call: the call.
@@ -105,17 +107,13 @@ class UserTokens:
                 f"{source.title} needs a user who has signed in, and this server has more than one; nothing was sent.",
                 SIGN_IN_ELSEWHERE,
             )
-        timeout_s = self._settings.timeout_s
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + self._settings.timeout_s
         deadline = deadline if call.deadline is None else min(deadline, call.deadline)
-        page = self._pages.get(source.id)
-        attempt = page.newest() if page is not None and call.credentials.awaits_sign_in else None
-        if attempt is not None:
-            attempt.ended.wait(max(0.0, min(MAX_WAIT_S, deadline - time.monotonic() - _END_MARGIN_S)))
-        with _folder_of(source):
-            token = self._usable(source, client, deadline)
-        if token:
-            return token
+        found = self.find_credentials(source, client, deadline)
+        if found is None and call.credentials.awaits_sign_in and self._await_sign_in(source, deadline):
+            found = self.find_credentials(source, client, deadline)
+        if found is not None:
+            return found
         sign_in = self.begin(source, client)
         raise AuthorizationRequired(
             f"{source.title} needs its user to sign in; nothing was sent.",
@@ -123,14 +121,27 @@ class UserTokens:
             authorization_url=sign_in.url,
         )
 
+    def find_credentials(self, source: Source, client: str, deadline: float) -> SourceCredentials | None:
+        """Return the token of the user of this machine, refreshed where necessary; None without a sign-in.
+
+        Raises:
+            CallError: the token could not be read or refreshed.
+        """
+        with _folder_of(source):
+            tokens = self._usable(source, client, deadline)
+        if tokens is None:
+            return None
+        hidden = (client.partition(":")[2], tokens.refresh_token, tokens.code)
+        return SourceCredentials(tokens.access_token, tuple(filter(None, hidden)))
+
     def drop_token(self, source: Source, client: str, token: str) -> None:
         """Use ``token``, which the source has refused, no more. A newer one, of another thread, is kept."""
         folder, name = self._folder(source), self._name(source, client)
         with _folder_of(source), folder.locked(self._settings.timeout_s):
-            record = folder.read(name)
-            if record is not None and record["access_token"] == token:
-                if record.get("refresh_token"):
-                    folder.write(name, {**record, "expires_at": 0})
+            tokens = folder.read(name)
+            if tokens is not None and tokens.access_token == token:
+                if tokens.refresh_token:
+                    folder.write(name, tokens._replace(expires_at=0))
                 else:
                     folder.delete(name)
 
@@ -170,14 +181,14 @@ class UserTokens:
         """
         folder, name = self._folder(source), self._name(source, client)
         with _folder_of(source), folder.locked(self._settings.timeout_s):
-            record = folder.read(name)
+            tokens = folder.read(name)
             folder.delete(name)
         url = _oauth2(source).get("revocation_url")
-        if record is None or not url:
-            return record is not None
+        if tokens is None or not url:
+            return tokens is not None
         # A server that revokes a refresh token revokes the access tokens of the same grant: RFC 7009, section 2.1.
-        kind = "refresh_token" if record.get("refresh_token") else "access_token"
-        form = {"token": record[kind], "token_type_hint": kind}
+        kind = "refresh_token" if tokens.refresh_token else "access_token"
+        form = {"token": getattr(tokens, kind), "token_type_hint": kind}
         response = self._send(source, token_request(_oauth2(source), client, form, url))
         if response.status != 200:
             from toolfold.errors import UpstreamError  # for errors only
@@ -189,29 +200,36 @@ class UserTokens:
             )
         return True
 
-    def _usable(self, source: Source, client: str, deadline: float) -> str:
-        """Return a token that is valid for some time yet, refreshed where necessary; empty without a sign-in."""
+    def _await_sign_in(self, source: Source, deadline: float) -> bool:
+        """Wait for the end of the newest sign-in at a source; return whether one is under way."""
+        page = self._pages.get(source.id)
+        attempt = None if page is None else page.newest()
+        if attempt is not None:
+            attempt.ended.wait(max(0.0, min(MAX_WAIT_S, deadline - time.monotonic() - _END_MARGIN_S)))
+        return attempt is not None
+
+    def _usable(self, source: Source, client: str, deadline: float) -> Tokens | None:
+        """Return tokens that are valid for some time yet, refreshed where necessary; None without a sign-in."""
         folder, name = self._folder(source), self._name(source, client)
-        if (record := folder.read(name)) is None:
-            return ""
-        if self._now() < record["expires_at"]:
-            return str(record["access_token"])
+        if (tokens := folder.read(name)) is None or self._now() < tokens.expires_at:
+            return tokens
         try:
             with folder.locked(deadline - time.monotonic()):  # one refresh: a refresh token may work once
-                record = folder.read(name)
-                if record is not None and self._now() < record["expires_at"]:
-                    return str(record["access_token"])
-                if record is None or not record.get("refresh_token"):
+                tokens = folder.read(name)
+                if tokens is not None and self._now() < tokens.expires_at:
+                    return tokens
+                if tokens is None or not tokens.refresh_token:
                     folder.delete(name)
-                    return ""
-                form = {"grant_type": "refresh_token", "refresh_token": record["refresh_token"]}
+                    return None
+                form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh_token}
                 try:
-                    tokens = self._request_tokens(source, client, form, deadline)
+                    new = self._request_tokens(source, client, form, deadline)
                 except GrantRejected:
                     folder.delete(name)
-                    return ""
-                folder.write(name, {"refresh_token": record["refresh_token"], **tokens})
-                return str(tokens["access_token"])
+                    return None
+                new = new._replace(refresh_token=new.refresh_token or tokens.refresh_token, code=tokens.code)
+                folder.write(name, new)
+                return new
         except TimeoutError:
             raise UpstreamTimeout(
                 f"{source.title} did not issue an access token in time.", TRY_AGAIN, retryable=True
@@ -224,18 +242,18 @@ class UserTokens:
         tokens = self._request_tokens(source, client, form, time.monotonic() + self._settings.timeout_s)
         folder = self._folder(source)
         with folder.locked(self._settings.timeout_s):
-            folder.write(self._name(source, client), tokens)
+            folder.write(self._name(source, client), tokens._replace(code=code if is_token(code) else ""))
 
-    def _request_tokens(self, source: Source, client: str, form: Mapping[str, str], deadline: float) -> dict[str, Any]:
+    def _request_tokens(self, source: Source, client: str, form: Mapping[str, str], deadline: float) -> Tokens:
         """Return what is stored of the answer of the token endpoint."""
+        from toolfold.execution.token_records import Tokens  # needs the extra oauth
+
         sent_at = self._now()
         data = read_tokens(source, self._send(source, token_request(_oauth2(source), client, form), deadline))
-        found = {"access_token": data["access_token"]}
-        if is_token(data.get("refresh_token")):
-            found["refresh_token"] = data["refresh_token"]
-        is_first = form["grant_type"] == "authorization_code"
-        is_endless = is_first and "refresh_token" not in found and not data.get("expires_in")
-        return {**found, "expires_at": _FOREVER if is_endless else sent_at + used_for_s(data)}
+        refresh_token = data["refresh_token"] if is_token(data.get("refresh_token")) else ""
+        is_endless = form["grant_type"] == "authorization_code" and not refresh_token and not data.get("expires_in")
+        expires_at = _FOREVER if is_endless else sent_at + used_for_s(data)
+        return Tokens(data["access_token"], expires_at, refresh_token)
 
     def _send(self, source: Source, request: HttpRequest, deadline: float | None = None) -> Response:
         exchange = exchange_for(source, self._context, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from toolfold.execution.api_keys import SecretProvider
 from toolfold.models import SourceCredentials
 from toolfold.network.session import HttpClient
 from toolfold.sources.base import AdapterContext
+from toolfold.sources.http_api.authentication import signs_in
 from toolfold.sources.mcp.adapter import McpAdapter, import_sdk
 from toolfold.sources.mcp.connection import NO_HTTP_SSE
 from toolfold.sources.mcp.faults import McpFault, ServerFault
@@ -54,12 +56,14 @@ def ask(
     if refusal is not None:
         allow = f"To allow it, set {refusal.setting}='{refusal.entry}'."
         raise failure(source.id, f"{refusal.what} is not allowed here: {refusal.name}. {allow}")
-    key = _key(source, process_settings)
     command = source.connection.get("command", ())
     progress(f"Asking {process_settings.source_urls.get(source.id, source.base_url) or ' '.join(command)} …")
     try:
         adapter = McpAdapter(source, AdapterContext(process_settings, HttpClient))
         import_sdk(source.title)
+        key = _key(source, process_settings)
+        if key and signs_in(source):
+            key = _token_of_user(source, key, process_settings)
         key = adapter.sent_key(key, time.monotonic() + TIMEOUT_S) if key else ""
         return asyncio.run(asyncio.wait_for(adapter.describe(key, includes, most_tools), TIMEOUT_S))
     except TooManyTools as error:
@@ -109,6 +113,24 @@ def _key(source: Source, process: Settings) -> str:
         return secrets.get_secret(value) if value else secrets.source_key(source.id) or ""
     except CallError as error:
         raise failure(source.id, f"{error.message} {error.suggestion}") from error
+
+
+def _token_of_user(source: Source, client: str, process: Settings) -> str:
+    """Return the token of the user, who can sign in first where stderr is a terminal; empty without one.
+
+    The id and the secret of the application are for the token endpoint alone.
+    """
+    from toolfold.execution.user_tokens import UserTokens  # few sources have users
+
+    tokens = UserTokens(process, HttpClient)
+    found = tokens.find_credentials(source, client, time.monotonic() + TIMEOUT_S)
+    if found is None and sys.stderr.isatty():
+        begun = tokens.begin(source, client)
+        sys.stderr.write(f"Open this link to sign in to {source.title}:\n  {begun.url}\n")
+        sys.stderr.flush()
+        begun.attempt.wait()
+        found = tokens.find_credentials(source, client, time.monotonic() + TIMEOUT_S)
+    return "" if found is None else found.api_key
 
 
 def failure(source_id: str, problem: str) -> SourceError:

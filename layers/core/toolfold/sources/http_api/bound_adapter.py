@@ -91,7 +91,7 @@ class BoundApiAdapter(HttpApiAdapter):
             if is_read:
                 token = tokens.get_token(key, deadline)
                 response = self._send(bound, token, deadline, is_read)
-        return _decoded(response, self.endpoint, (*secrets_of(self.source.auth, key), token))
+        return _decoded(response, self.endpoint, (*secrets_of(self.source.auth, key), token, *credentials.secrets))
 
     def _bind(self, tool: Tool, arguments: Mapping[str, Any]) -> BoundRequest:
         try:

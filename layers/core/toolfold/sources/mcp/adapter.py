@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from toolfold import client_call
@@ -27,8 +27,9 @@ from toolfold.extras import how_to_add, on_lambda
 from toolfold.messages import CHECK_SERVER, READ_NOTICE, SECURE_URL, TELL_OPERATOR_TO, TRY_AGAIN
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.ssrf import address_check
+from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, SourceAdapter
-from toolfold.sources.http_api.authentication import TokenProvider
+from toolfold.sources.http_api.authentication import TokenProvider, secrets_of
 from toolfold.sources.http_api.request import exchange_for
 from toolfold.sources.http_api.transport_errors import upstream_timeout
 from toolfold.sources.mcp.answers import parse_result, result_text
@@ -59,9 +60,10 @@ MAX_ARGUMENT_BYTES = 4_000_000
 
 @dataclass(frozen=True)
 class _McpResponse(UpstreamResponse):
-    """A result of ``tools/call``, parsed already."""
+    """A result of ``tools/call``, parsed already, and what it may not repeat."""
 
     result: Mapping[str, Any] = field(default_factory=dict)
+    credentials: SourceCredentials = field(default_factory=SourceCredentials, repr=False)
 
 
 class McpAdapter(SourceAdapter):
@@ -148,6 +150,9 @@ class McpAdapter(SourceAdapter):
     def _call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, sent_key: str, deadline: float
     ) -> UpstreamResponse:
+        key = credentials.api_key
+        made = (sent_key,) if sent_key != key else ()
+        hidden = replace(credentials, secrets=(*credentials.secrets, *secrets_of(self.source.auth, key), *made))
         context = client_call.current() or client_call.ClientCall()
         timer = _Timer(deadline, context)
         name, fingerprint = tool.call.get("function"), tool.call.get("fingerprint", "")
@@ -163,7 +168,7 @@ class McpAdapter(SourceAdapter):
             try:
                 result = timer.wait(future)
             except McpFault as fault:
-                raise self.texts.to_call_error(fault, tool, credentials) from None
+                raise self.texts.to_call_error(fault, tool, hidden) from None
             except CancelledError:
                 if not context.is_cancelled:
                     raise ConnectionFailed(f"{self.source.title} was closed.", TRY_AGAIN) from None
@@ -171,12 +176,12 @@ class McpAdapter(SourceAdapter):
             except TimeoutError:
                 future.cancel()
                 raise upstream_timeout(self.source) from None
-        return _McpResponse(200, "", result=result)
+        return _McpResponse(200, "", result=result, credentials=hidden)
 
     def parse(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
     ) -> ParsedResponse:
-        """Return the data in ``response``, unaltered. See :mod:`toolfold.sources.mcp.answers`.
+        """Return the data in ``response``, without what was made of the key. See :mod:`toolfold.sources.mcp.answers`.
 
         Raises:
             UpstreamError: the server says that the call failed, or sent no result of a call.
@@ -185,14 +190,16 @@ class McpAdapter(SourceAdapter):
         title = self.source.title
         try:
             if response.result.get("isError"):
-                said = self.texts.said(result_text(response.result), credentials)
+                said = self.texts.said(result_text(response.result), response.credentials)
                 if not said.strip():
                     step = "Check the arguments; the server says nothing more."
                     raise UpstreamError(f"{title} reports that the call failed, without a reason.", step)
                 raise UpstreamError(f"{title} reports that the call failed.", READ_NOTICE, upstream_says=said)
-            return parse_result(response.result)
+            found = parse_result(response.result)
         except ValueError:
             raise UpstreamError(f"{title} sent something that is not the result of a call.", CHECK_SERVER) from None
+        redactor = Redactor(response.credentials.secrets)
+        return found._replace(body=redactor.redact_text(found.body), blocks=redactor.redact_text(found.blocks))
 
     def warm_up(self) -> None:
         """Import what a call needs, where it is installed. Nothing is opened."""

@@ -216,8 +216,9 @@ class FaultTexts:
         return errors.UpstreamError(f"{self._source.title} refused to list its tools.", "", upstream_says=said)
 
     def said(self, text: str, credentials: SourceCredentials) -> str:
-        """Return text of the server as it may be shown: without the key, and shortened after that."""
-        return encodable(Redactor((credentials.api_key,)).redact_text(text)[:MAX_SAID_CHARS])
+        """Return text of the server as it may be shown: without the secrets, and shortened after that."""
+        redactor = Redactor((credentials.api_key, *credentials.secrets))
+        return encodable(redactor.redact_text(text)[:MAX_SAID_CHARS])
 
     def _server_error(self, fault: ServerFault, credentials: SourceCredentials) -> errors.CallError:
         title = self._source.title
