@@ -202,10 +202,11 @@ def test_an_error_does_not_change() -> None:
     assert type(other) is NoData
 
 
+TRANSPORT_TEXTS = {kind: transport_errors.templates(kind) for kind in transport_errors.PROBLEMS}
 TEXTS = {
     **{name: found for name, found in vars(messages).items() if isinstance(found, Text)},
-    **{f"{kind.__name__} problem": Text(texts[0]) for kind, texts in transport_errors._TEXTS.items()},
-    **{f"{kind.__name__} next step": Text(*texts[1:]) for kind, texts in transport_errors._TEXTS.items()},
+    **{f"{kind.__name__} problem": Text(texts[0]) for kind, texts in TRANSPORT_TEXTS.items()},
+    **{f"{kind.__name__} next step": Text(*texts[1:]) for kind, texts in TRANSPORT_TEXTS.items()},
     **{f"database {kind.value}": failed.next_step for kind, failed in database_errors._CONNECTION.items()},
 }  # fmt: skip
 

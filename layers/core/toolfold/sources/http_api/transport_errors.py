@@ -61,144 +61,113 @@ SMALLER_RESPONSE_HINT = "Ask for less, e.g. a shorter span or fewer items."
 
 _UNREACHABLE = "Try again in a moment; if it keeps failing, tell the user that the service is down or unreachable."
 _CERTIFICATES = "Tell the operator: where a proxy inspects TLS, {variable} must name a file with its certificate."
-_TRUST = "Where a proxy inspects TLS, its certificate must be in the file that decides: {bundle}."
 _PROXY = "Try again in a moment; if it keeps failing, tell the operator: HTTPS_PROXY is wrong, or the proxy is down."
-_TEXTS: dict[type[errors.TransportError], tuple[str, str, str]] = {
-    errors.NameResolutionError: (
-        "Cannot connect to {host}: DNS lookup failed.",
-        _UNREACHABLE,
-        "Check the connection of this machine to the network, and its DNS: `nslookup {host}` must find an address.",
-    ),
-    errors.LookupsExhausted: (
-        "Cannot connect to {host}: {reason}.",
-        _UNREACHABLE,
-        "Try again in a moment; then check the connection of this machine. --verbose shows each step.",
-    ),
-    errors.ConnectionRefused: (
-        "Cannot connect to {host}: connection refused.",
-        _UNREACHABLE,
-        "Nothing listens there: check the URL of the source ({source_variable}), or a firewall.",
-    ),
-    errors.ConnectTimeout: (
-        "{title} cannot be reached in time: there was no connection to {host}.",
-        _UNREACHABLE,
-        "Nothing answers there: check a firewall or a VPN, and whether a proxy must be used (HTTPS_PROXY).",
-    ),
-    errors.ProxyTimeout: (
-        "Cannot connect to {host}: the proxy does not answer in time.",
-        _PROXY,
-        "Check the proxy, {proxy}. NO_PROXY={host} goes around it.",
-    ),
+_NOT_CONNECTED = "Cannot connect to {host}: {reason}."
+_NO_CERTIFICATE = "TLS certificate check failed for {host}: the "
+
+_Texts = Mapping[type[errors.TransportError], str]
+"""Class → text. A class that is not there has the text of its nearest base class."""
+
+PROBLEMS: _Texts = {
+    errors.ConnectError: _NOT_CONNECTED,
+    errors.ConnectTimeout: "{title} cannot be reached in time: there was no connection to {host}.",
+    errors.ProxyTimeout: _NOT_CONNECTED,
+    errors.TlsError: "TLS handshake failed with {host}.",
+    errors.CertificateError: f"{_NO_CERTIFICATE}issuer of the certificate is not trusted.",
     errors.SelfSignedCertificate: (
-        (
-            "TLS certificate check failed for {host}: the certificate is self-signed, "
-            "or was issued by an authority that is."
-        ),
-        _CERTIFICATES,
-        _TRUST,
+        f"{_NO_CERTIFICATE}certificate is self-signed, or was issued by an authority that is."
     ),
+    errors.CertificateExpired: f"{_NO_CERTIFICATE}certificate has expired, or is not valid yet.",
+    errors.CertificateHostMismatch: f"{_NO_CERTIFICATE}certificate belongs to another host.",
+    errors.ConnectionBroken: "{host} closed the connection before the response was complete.",
+    errors.ConnectionReset: "{host} reset the connection before the response was complete.",
+    errors.InvalidResponse: "{host} sent a response that is not valid HTTP.",
+    errors.InvalidRequest: "The URL set for this source is not valid, so nothing was sent.",
+    errors.ForbiddenAddress: "{host} resolves to an address in a private network, so nothing was sent.",
+    errors.CertificateBundleError: "The file of trusted certificates cannot be read, so nothing was sent.",
+    errors.UnsupportedProxy: "The proxy set for this machine is not an HTTP proxy; other kinds are not supported.",
+    errors.ProxyAuthenticationError: "The proxy set for this machine requires a user name and a password, or others.",
+    errors.ResponseTooLarge: "The response is larger than {max_mb} MB.",
+    errors.DecompressionBomb: "{host} sent a response that decompresses to more than {ratio} times its size.",
+}
+"""What is wrong."""
+
+_STEPS_FOR_MODEL: _Texts = {
+    errors.ConnectError: _UNREACHABLE,
+    errors.ProxyTimeout: _PROXY,
+    errors.ProxyError: _PROXY,
+    errors.ProxyRefused: (
+        "Try again in a moment; if it keeps failing, tell the operator that the proxy must allow this host."
+    ),
+    errors.TlsError: _CERTIFICATES,
     errors.CertificateExpired: (
-        "TLS certificate check failed for {host}: the certificate has expired, or is not valid yet.",
-        "Tell the operator to check the clock of this machine; else the service must renew its certificate.",
-        (
-            "Check the clock of this machine; else the service, or a proxy that inspects TLS, "
-            "must renew its certificate."
-        ),
+        "Tell the operator to check the clock of this machine; else the service must renew its certificate."
     ),
     errors.CertificateHostMismatch: (
-        "TLS certificate check failed for {host}: the certificate belongs to another host.",
-        "Tell the operator that the DNS, a proxy, or the URL of the source leads to another host.",
-        "Check the URL of the source ({source_variable}), DNS and proxy: another host answers.",
+        "Tell the operator that the DNS, a proxy, or the URL of the source leads to another host."
     ),
+    errors.ConnectionBroken: _UNREACHABLE,
+    errors.InvalidResponse: TRY_AGAIN.for_model,
+    errors.InvalidRequest: "Tell the operator to correct the URL of the source.",
+    errors.ForbiddenAddress: (
+        "Tell the operator: the DNS of this machine, or the URL set for the source, is wrong, or "
+        "TOOLFOLD_PRIVATE_HOSTS must name this host."
+    ),
+    errors.CertificateBundleError: "Tell the operator that {variable} must name a file of certificates.",
+    errors.UnsupportedProxy: "Tell the operator to set HTTPS_PROXY, or ALL_PROXY, to a URL that begins with http://.",
+    errors.ProxyAuthenticationError: (
+        "Tell the operator to put them into the URL of the proxy: http://name:password@host:port."
+    ),
+    errors.ResponseTooLarge: "{smaller_response_hint}",
+    errors.DecompressionBomb: "Do not call this again; tell the user that the service sends harmful responses.",
+}
+
+_CHECK_PROXY = "Check the proxy, {proxy}. NO_PROXY={host} goes around it."
+_STEPS_FOR_PERSON: _Texts = {
+    errors.ConnectError: "This machine has no way to it: check its connection, a VPN or a firewall.",
+    errors.NameResolutionError: (
+        "Check the connection of this machine to the network, and its DNS: `nslookup {host}` must find an address."
+    ),
+    errors.LookupsExhausted: (
+        "Try again in a moment; then check the connection of this machine. --verbose shows each step."
+    ),
+    errors.ConnectionRefused: "Nothing listens there: check the URL of the source ({source_variable}), or a firewall.",
+    errors.ConnectTimeout: (
+        "Nothing answers there: check a firewall or a VPN, and whether a proxy must be used (HTTPS_PROXY)."
+    ),
+    errors.ProxyTimeout: _CHECK_PROXY,
+    errors.ProxyError: _CHECK_PROXY,
+    errors.ProxyRefused: "The proxy, {proxy}, must allow {host}. NO_PROXY={host} goes around it.",
+    errors.TlsError: "The port may not speak TLS (https:// for http://), or a proxy interferes. --verbose shows more.",
     errors.CertificateError: (
-        "TLS certificate check failed for {host}: the issuer of the certificate is not trusted.",
-        _CERTIFICATES,
-        _TRUST,
+        "Where a proxy inspects TLS, its certificate must be in the file that decides: {bundle}."
     ),
-    errors.TlsError: (
-        "TLS handshake failed with {host}.",
-        _CERTIFICATES,
-        "The port may not speak TLS (https:// for http://), or a proxy interferes. --verbose shows more.",
+    errors.CertificateExpired: (
+        "Check the clock of this machine; else the service, or a proxy that inspects TLS, must renew its certificate."
     ),
-    errors.ProxyUnreachable: (
-        "Cannot connect to {host}: the proxy cannot be reached.",
-        _PROXY,
-        "Check the proxy, {proxy}. NO_PROXY={host} goes around it.",
-    ),
-    errors.ProxyRefused: (
-        "Cannot connect to {host}: the proxy refuses to connect.",
-        "Try again in a moment; if it keeps failing, tell the operator that the proxy must allow this host.",
-        "The proxy, {proxy}, must allow {host}. NO_PROXY={host} goes around it.",
-    ),
-    errors.ProxyError: (
-        "Cannot connect to {host}: no connection through the proxy.",
-        _PROXY,
-        "Check the proxy, {proxy}. NO_PROXY={host} goes around it.",
-    ),
-    errors.ConnectError: (
-        "Cannot connect to {host}: network unreachable.",
-        _UNREACHABLE,
-        "This machine has no way to it: check its connection, a VPN or a firewall.",
-    ),
-    errors.InvalidResponse: (
-        "{host} sent a response that is not valid HTTP.",
-        TRY_AGAIN.for_model,
-        "Check the URL of the source ({source_variable}) and the proxy: something else than the service answers.",
-    ),
-    errors.ConnectionReset: (
-        "{host} reset the connection before the response was complete.",
-        _UNREACHABLE,
-        "Try again in a moment; if it stays so, a firewall or a proxy on the way breaks the connection.",
+    errors.CertificateHostMismatch: (
+        "Check the URL of the source ({source_variable}), DNS and proxy: another host answers."
     ),
     errors.ConnectionBroken: (
-        "{host} closed the connection before the response was complete.",
-        _UNREACHABLE,
-        "Try again in a moment; if it stays so, a firewall or a proxy on the way breaks the connection.",
+        "Try again in a moment; if it stays so, a firewall or a proxy on the way breaks the connection."
     ),
-    errors.InvalidRequest: (
-        "The URL set for this source is not valid, so nothing was sent.",
-        "Tell the operator to correct the URL of the source.",
-        "Correct {source_variable}.",
+    errors.InvalidResponse: (
+        "Check the URL of the source ({source_variable}) and the proxy: something else than the service answers."
     ),
+    errors.InvalidRequest: "Correct {source_variable}.",
     errors.ForbiddenAddress: (
-        "{host} resolves to an address in a private network, so nothing was sent.",
-        (
-            "Tell the operator: the DNS of this machine, or the URL set for the source, is wrong, or "
-            "TOOLFOLD_PRIVATE_HOSTS must name this host."
-        ),
-        (
-            "Check the DNS of this machine, and the URL of the source ({source_variable}); a host of your own network "
-            "belongs in TOOLFOLD_PRIVATE_HOSTS."
-        ),
+        "Check the DNS of this machine, and the URL of the source ({source_variable}); a host of your own network "
+        "belongs in TOOLFOLD_PRIVATE_HOSTS."
     ),
-    errors.CertificateBundleError: (
-        "The file of trusted certificates cannot be read, so nothing was sent.",
-        "Tell the operator that {variable} must name a file of certificates.",
-        "Correct {bundle}: it must be a file of certificates in PEM form.",
-    ),
-    errors.UnsupportedProxy: (
-        "The proxy set for this machine is not an HTTP proxy; other kinds are not supported.",
-        "Tell the operator to set HTTPS_PROXY, or ALL_PROXY, to a URL that begins with http://.",
-        "Set the variable that names the proxy, {proxy}, to a URL that begins with http://.",
-    ),
+    errors.CertificateBundleError: "Correct {bundle}: it must be a file of certificates in PEM form.",
+    errors.UnsupportedProxy: "Set the variable that names the proxy, {proxy}, to a URL that begins with http://.",
     errors.ProxyAuthenticationError: (
-        "The proxy set for this machine requires a user name and a password, or others.",
-        "Tell the operator to put them into the URL of the proxy: http://name:password@host:port.",
-        "Put them into the variable that names the proxy, {proxy}: http://name:password@host:port.",
+        "Put them into the variable that names the proxy, {proxy}: http://name:password@host:port."
     ),
-    errors.DecompressionBomb: (
-        "{host} sent a response that decompresses to more than {ratio} times its size.",
-        "Do not call this again; tell the user that the service sends harmful responses.",
-        "Do not call this again: the service, or a proxy before it, sends harmful responses.",
-    ),
-    errors.ResponseTooLarge: (
-        "The response is larger than {max_mb} MB.",
-        "{smaller_response_hint}",
-        "",
-    ),
+    errors.ResponseTooLarge: "",
+    errors.DecompressionBomb: ("Do not call this again: the service, or a proxy before it, sends harmful responses."),
 }
-"""What is wrong, the next step for a model, and the one for a person, where that is another. A class that is not here
-has the texts of its nearest base class."""
+"""The next step, where that is another for a person at a terminal."""
 
 _PERMANENT: dict[type[errors.TransportError], type[CallError]] = {
     errors.ForbiddenAddress: ConnectionNotPossible,
@@ -256,9 +225,15 @@ def upstream_timeout(source: Source) -> UpstreamTimeout:
     return UpstreamTimeout(f"{source.title} did not answer in time.", SLOW, retryable=True)
 
 
+def templates(kind: type[errors.TransportError]) -> tuple[str, ...]:
+    """Return what is wrong, the next step for a model, and that for a person; each with its fields in braces."""
+    tables = (PROBLEMS, _STEPS_FOR_MODEL, _STEPS_FOR_PERSON)
+    return tuple(next(table[base] for base in kind.__mro__ if base in table) for table in tables)
+
+
 def _texts(error: errors.TransportError, source: Source, fields: Mapping[str, str]) -> tuple[Text, Text]:
     """Return what is wrong, and the next step."""
-    problem, for_model, for_person = next(_TEXTS[kind] for kind in type(error).__mro__ if kind in _TEXTS)
+    problem, for_model, for_person = templates(type(error))
     variable = ""
     if "{variable}" in for_model:
         from toolfold.network.sockets import ca_bundle  # which imports much

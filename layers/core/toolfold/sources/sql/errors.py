@@ -79,6 +79,10 @@ def _operator_must(do: str) -> Text:
     return Text(f"Tell the operator to {do}", f"To end this, {do}")
 
 
+def _retry_else(problem: str, do: str = "Try again in a moment") -> Text:
+    return Text(f"{do}; if it keeps failing, tell the user that {problem}", f"{do}; if it keeps failing, {problem}")
+
+
 _CONNECTION: dict[FailureKind, _Failed] = {
     FailureKind.CONNECTION_STRING: _Failed(
         ConnectionNotPossible,
@@ -109,12 +113,7 @@ _CONNECTION: dict[FailureKind, _Failed] = {
         _operator_must("check its permissions, and those of its folder."),
     ),
     FailureKind.NOT_CONNECTED: _Failed(
-        NotConnected,
-        "{title} cannot be reached.",
-        Text(
-            "Try again in a moment; if it keeps failing, tell the user that the database is down or unreachable.",
-            "Try again in a moment; if it keeps failing, the database is down or unreachable.",
-        ),
+        NotConnected, "{title} cannot be reached.", _retry_else("the database is down or unreachable.")
     ),
     FailureKind.LOGIN: _Failed(
         errors.AuthRejected,
@@ -127,12 +126,7 @@ _CONNECTION: dict[FailureKind, _Failed] = {
         SEE_LOG.filled(what="which GRANT or REVOKE makes a right role"),
     ),
     FailureKind.BROKEN: _Failed(
-        ConnectionFailed,
-        "The connection to {title} was closed.",
-        Text(
-            "Try again in a moment; if it keeps failing, tell the user that the database is down.",
-            "Try again in a moment; if it keeps failing, the database is down.",
-        ),
+        ConnectionFailed, "The connection to {title} was closed.", _retry_else("the database is down.")
     ),
     FailureKind.BUSY: _Failed(
         ConnectionFailed,
@@ -140,14 +134,10 @@ _CONNECTION: dict[FailureKind, _Failed] = {
         Text("Try again in a moment; if it keeps failing, tell the user.", "Try again in a moment."),
     ),
     FailureKind.CANCELLED: _Failed(
-        errors.CallCancelled,
-        "The client cancelled this call.",
-        Text("Call again if the answer is needed."),
+        errors.CallCancelled, "The client cancelled this call.", Text("Call again if the answer is needed.")
     ),
     FailureKind.TIMEOUT: _Failed(
-        errors.UpstreamTimeout,
-        "{title} did not answer in the time of one statement, which was ended.",
-        Text(_SHORTER),
+        errors.UpstreamTimeout, "{title} did not answer in the time of one statement, which was ended.", Text(_SHORTER)
     ),
     FailureKind.TOO_LARGE: _Failed(
         errors.AnswerTooLarge,
@@ -157,10 +147,7 @@ _CONNECTION: dict[FailureKind, _Failed] = {
     FailureKind.DATABASE: _Failed(
         errors.UpstreamError,
         "{title} failed to run the statement.",
-        Text(
-            "Simplify the statement; if it keeps failing, tell the user that the database has a problem.",
-            "Simplify the statement; if it keeps failing, the database has a problem.",
-        ),
+        _retry_else("the database has a problem.", "Simplify the statement"),
     ),
 }
 
