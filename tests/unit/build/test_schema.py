@@ -256,7 +256,8 @@ def test_a_mistake_in_a_shared_parameter_is_shown_where_it_is_shared(tmp_path: P
 
 def test_a_fault_with_an_unknown_code_is_refused(tmp_path: Path) -> None:
     fault = {"id": "odd", "keys": ["x"], "match": "x", "code": "ODD", "message": "m", "suggestion": "s"}
-    assert "code 'ODD' is not one of" in mistakes(written(tmp_path, {**SOURCE, "faults": [fault]}))
+    problems = mistakes(written(tmp_path, {**SOURCE, "faults": [fault]}))
+    assert "faults.0.code: must be 'AUTH_REJECTED', 'INVALID_ARGUMENTS'" in problems
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import models_json_schema
 
-from toolfold.build.schema.field_types import TOOL_NAME, HeaderName
+from toolfold.build.schema import sources
+from toolfold.build.schema.field_types import TOOL_NAME, HeaderName, Key, Keys, LongKey
+from toolfold.build.schema.sources import ArgumentForms, FaultCode, FoundBy
 from toolfold.catalog.entries import Effect
 from toolfold.catalog.text_checks import MAX_SUMMARY, MAX_TEXT
 
@@ -21,16 +23,12 @@ _MAX_SECONDS = 10 * 366 * 86400
 _MAX_COUNT = 10**10
 JSON_SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-# ``text``, ``printable``, ``url`` and ``page`` are formats of ``catalog.contract``.
+# ``text`` is a format of ``catalog.contract``.
 Label = Annotated[str, Field(max_length=200, json_schema_extra={"format": "text"})]
 Line = Annotated[str, Field(max_length=MAX_SUMMARY, json_schema_extra={"format": "text"})]
 Remark = Annotated[str, Field(max_length=1000, json_schema_extra={"format": "text"})]
 Paragraph = Annotated[str, Field(max_length=2000, json_schema_extra={"format": "text"})]
 Text = Annotated[str, Field(max_length=MAX_TEXT, json_schema_extra={"format": "text"})]
-Key = Annotated[str, Field(max_length=200, json_schema_extra={"format": "printable"})]
-LongKey = Annotated[str, Field(max_length=2000, json_schema_extra={"format": "printable"})]
-LongUrl = Annotated[str, Field(max_length=2000, json_schema_extra={"format": "url"})]
-Keys = Annotated[list[Key], Field(max_length=200)]
 Texts = Annotated[list[str], Field(max_length=1000)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 ToolName = Annotated[str, Field(pattern=TOOL_NAME)]
@@ -51,51 +49,11 @@ class Closed(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Tickers(Part):
-    """How a source writes tickers."""
-
-    parameters: Keys = []
-    prefixes: Annotated[dict[Key, Key], Field(max_length=200)] = {}
-    suffixes: Annotated[dict[Key, Key], Field(max_length=200)] = {}
-
-
-class ArgumentForms(Closed):
-    """How callers may write arguments otherwise."""
-
-    names: dict[str, Keys] = {}
-    values: dict[str, Key | dict[str, Keys]] = {}
-    pairs: list[tuple[Key, Key]] = []
-    pair_names: Keys = []
-    tickers: Tickers | None = None
-
-
-class OAuth2(Closed):
-    """The grant of the application, or of its user."""
-
-    token_url: LongUrl
-    grant: Literal["client_credentials", "authorization_code"] = "client_credentials"
-    authorization_url: LongUrl | None = None
-    revocation_url: LongUrl | None = None
-    redirect_port: Annotated[int, Field(ge=0, le=65535)] = 0
-    scopes: Keys = []
-    audience: LongKey | None = None
-    resource: LongKey | None = None
-    client_authentication: Literal["basic", "body"] = "basic"
-
-
-class Auth(Closed):
-    """The credentials of a source."""
+class Auth(sources.Auth):
+    """The credentials of a source, whose variable is always named."""
 
     environment: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-    caller_key: bool = False
-    signup_url: Annotated[str, Field(max_length=2000, json_schema_extra={"format": "page"})] | None = None
-    query_key: Key | None = None
-    header: HeaderName | None = None
     prefix: HeaderName | Literal[""] = ""
-    cookie: HeaderName | None = None
-    bearer: bool = False
-    basic: bool = False
-    oauth2: OAuth2 | None = None
 
 
 class Fault(Part):
@@ -103,7 +61,7 @@ class Fault(Part):
 
     keys: Keys
     match: LongKey
-    code: Literal["AUTH_REJECTED", "INVALID_ARGUMENTS", "NO_DATA", "PREMIUM_ONLY", "RATE_LIMITED", "UPSTREAM_ERROR"]
+    code: FaultCode
     message: Paragraph
     suggestion: Paragraph
     retry_after_s: Seconds = 1
@@ -244,13 +202,6 @@ class Answer(Part):
     columns: Texts = []
     identifiers: Texts = []
     kind: Literal["object", "list", "map", "names", "typed"] | None = None
-
-
-class FoundBy(Part):
-    """The tool that finds values of a parameter."""
-
-    tool: ToolName
-    parameter: Line | None = None
 
 
 class FreeInstead(Part):

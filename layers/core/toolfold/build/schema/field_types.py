@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from toolfold.catalog.bounded_pattern import pattern_steps
 from toolfold.catalog.query import OUTSIDE
@@ -57,6 +57,12 @@ def check_page(url: str) -> str:
     return _visible(url)
 
 
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("has a character that cannot be printed")
+    return text
+
+
 def _visible(text: str) -> str:
     """Check a text that a model or a person reads."""
     if problem := text_problem(text):
@@ -64,8 +70,15 @@ def _visible(text: str) -> str:
     return text
 
 
-Url = Annotated[str, AfterValidator(check_url)]
+# ``printable``, ``url`` and ``page`` are formats of ``catalog.contract``.
+Url = Annotated[str, AfterValidator(check_url), Field(max_length=2000, json_schema_extra={"format": "url"})]
 """An https URL, or an http URL of this machine."""
+Page = Annotated[str, AfterValidator(check_page), Field(max_length=2000, json_schema_extra={"format": "page"})]
+"""The https URL of a page that a person reads."""
+Key = Annotated[str, AfterValidator(_printable), Field(max_length=200, json_schema_extra={"format": "printable"})]
+"""The name of something that is sent or received."""
+LongKey = Annotated[str, AfterValidator(_printable), Field(max_length=2000, json_schema_extra={"format": "printable"})]
+Keys = Annotated[list[Key], Field(max_length=200)]
 Prose = Annotated[
     str, StringConstraints(min_length=1, max_length=MAX_TEXT, strip_whitespace=True), AfterValidator(_visible)
 ]
@@ -77,6 +90,7 @@ Summary = Annotated[
 ]
 Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]*$", max_length=90)]
 """Words for the search index, which are not shown to a model."""
+Phrases = Annotated[list[Phrase], Field(max_length=200)]
 Pattern = Annotated[str, AfterValidator(_regex)]
 BoundedPattern = Annotated[str, AfterValidator(_bounded_regex)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
