@@ -14,11 +14,13 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from datetime import date
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -30,7 +32,7 @@ from toolfold.text_safety import escape_unsafe
 from toolfold.version import __version__
 
 if TYPE_CHECKING:
-    import requests
+    from toolfold.network.session import Response
 
 VERSION = STATELESS[-1]
 MAX_RESPONSE_BYTES = 64 << 20
@@ -42,7 +44,6 @@ _META = {
 OWN_COMMAND = [sys.executable, "-m", "toolfold", "stdio"]
 """Starts this package's own server."""
 
-_CHUNK_BYTES = 64 << 10
 _MAX_REASON_BYTES = 400
 _KEPT_LINES = 20
 """Lines of a child's stderr that an error can show the last of."""
@@ -73,7 +74,7 @@ class Signer:
         self.region = region
         self._aws = AwsClients()
 
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+    def __call__(self, request: Any) -> Any:
         """Add the headers of a signature: what ``auth=`` of the requests library calls before it sends.
 
         Raises:
@@ -113,7 +114,7 @@ class HttpChannel:
     Args:
         url: Its address, for example ``https://example.com/mcp``.
         headers: Further headers, such as ``Authorization``. They are sent to this address alone.
-        timeout_s: Seconds to connect, and to wait for the next part of a response.
+        timeout_s: Seconds to wait for a response.
         sign: Region to sign all requests for; empty: that of an address of API Gateway, where it has to be.
     """
 
@@ -131,9 +132,9 @@ class HttpChannel:
         self._headers = dict(headers)
         self._signer = Signer(sign) if sign else None
         self._ids = itertools.count(1)
-        import requests
+        from toolfold.network.session import HttpClient
 
-        self._session = requests.Session()
+        self._client = HttpClient()
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request and return its result. Safe to use from many threads.
@@ -141,19 +142,19 @@ class HttpChannel:
         Raises:
             ClientError: No result came, or the server sent an error of JSON-RPC.
         """
-        response, content = self._post(method, params)
+        response = self._post(method, params)
         may_sign = self._signer is None and "Authorization" not in self._headers
-        if may_sign and (region := region_of_address(self.url)) and is_forbidden(response, content):
+        if may_sign and (region := region_of_address(self.url)) and is_forbidden(response.status, response.body):
             self._signer = Signer(region)
-            response, content = self._post(method, params)
-        return self._result(response, content)
+            response = self._post(method, params)
+        return self._result(response)
 
     def close(self) -> None:
         """Close the connections."""
-        self._session.close()
+        self._client.close()
 
-    def _post(self, method: str, params: Mapping[str, Any]) -> tuple[requests.Response, bytes]:
-        import requests
+    def _post(self, method: str, params: Mapping[str, Any]) -> Response:
+        from toolfold.network import errors
 
         headers = {
             **self._headers,
@@ -166,43 +167,52 @@ class HttpChannel:
         if (name := params.get(NAME_PARAMETER.get(method, ""))) is not None:
             headers["Mcp-Name"] = str(name)
         body = _encoded(_message(next(self._ids), method, params)).encode()
-        options: Any = {"timeout": self._timeout_s, "allow_redirects": False, "stream": True, "auth": self._signer}
+        if self._signer is not None:
+            self._signer(SimpleNamespace(method="POST", url=self.url, headers=headers, body=body))
         try:
-            with self._session.post(self.url, body, headers=headers, **options) as response:
-                content = _read(response)
-        except requests.Timeout:
+            return self._client.request(
+                "POST",
+                self.url,
+                headers=headers,
+                body=body,
+                deadline=time.monotonic() + self._timeout_s,
+                connect_timeout_s=self._timeout_s,
+                max_bytes=MAX_RESPONSE_BYTES,
+                idempotent=False,
+                is_allowed=None,
+            )
+        except (errors.ConnectTimeout, errors.DeadlineBeforeConnection, errors.ReadTimeout):
             raise ClientError(f"{self.url} did not answer within {self._timeout_s:g} s.") from None
-        except requests.RequestException as error:
-            raise ClientError(f"{self.url} cannot be reached: {_cause(error)}.") from None
-        is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
-        return response, _last_event(content) if is_stream else content
+        except errors.ResponseTooLarge:
+            raise ClientError(f"The response is larger than {MAX_RESPONSE_BYTES >> 20} MB.") from None
+        except errors.TransportError as error:
+            raise ClientError(f"{self.url} cannot be reached: {error.reason}.") from None
 
-    def _result(self, response: requests.Response, content: bytes) -> dict[str, Any]:
+    def _result(self, response: Response) -> dict[str, Any]:
+        status, is_stream = response.status, _has_type(response, "text/event-stream")
         try:
-            answer = json.loads(content)
+            answer = json.loads(_last_event(response.body) if is_stream else response.body)
         except ValueError:
             answer = None
         if isinstance(answer, dict) and (isinstance(answer.get("result"), dict) or "error" in answer):
-            return _result_of(answer, response.status_code)
+            return _result_of(answer, status)
         hint = {
             401: "send an access token, or the API key of the endpoint",
-            403: self._reason_of_refusal(response, content),
-            404: _plain_text(response, content) or "the path of the endpoint is usually /mcp",
+            403: self._reason_of_refusal(response),
+            404: _plain_text(response) or "the path of the endpoint is usually /mcp",
             429: "too many requests at once; try again in some seconds",
-        }.get(response.status_code, "it does not answer as an MCP server")
-        if 300 <= response.status_code < 400:
+        }.get(status, "it does not answer as an MCP server")
+        if 300 <= status < 400:
             hint = f"it redirects to {response.headers.get('Location', 'nowhere')[:200]}; use that address"
-        raise ClientError(
-            f"{self.url} answered with HTTP {response.status_code}: {hint.rstrip('.')}.", response.status_code
-        )
+        raise ClientError(f"{self.url} answered with HTTP {status}: {hint.rstrip('.')}.", status)
 
-    def _reason_of_refusal(self, response: requests.Response, content: bytes) -> str:
+    def _reason_of_refusal(self, response: Response) -> str:
         if self._signer is not None:
             return (
                 "the AWS credentials are expired, or lack execute-api:Invoke on this API in the region "
                 f"{self._signer.region}; `aws sts get-caller-identity` shows them"
             )
-        if not is_forbidden(response, content):
+        if not is_forbidden(response.status, response.body):
             return "the access token does not allow this"
         if "Authorization" in self._headers:
             return "it takes signed requests; leave out the access token"
@@ -219,12 +229,12 @@ def find_access(url: str, timeout_s: float = 30.0) -> str:
         ClientError: The address cannot be used or reached, or does not answer as an MCP server.
     """
     with contextlib.closing(HttpChannel(url, {}, timeout_s)) as channel:
-        response, content = channel._post("tools/list", {})
-        if is_forbidden(response, content):
+        response = channel._post("tools/list", {})
+        if is_forbidden(response.status, response.body):
             return "iam"
-        if response.status_code == 401:
+        if response.status == 401:
             return "oauth"
-        channel._result(response, content)  # raises where it is not an endpoint
+        channel._result(response)  # raises where it is not an endpoint
         return "open"
 
 
@@ -365,26 +375,19 @@ def _result_of(answer: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
     return result
 
 
-def _read(response: requests.Response) -> bytes:
-    parts, size = [], 0
-    for part in response.iter_content(_CHUNK_BYTES):
-        size += len(part)
-        if size > MAX_RESPONSE_BYTES:
-            raise ClientError(f"The response is larger than {MAX_RESPONSE_BYTES >> 20} MB.", response.status_code)
-        parts.append(part)
-    return b"".join(parts)
-
-
-def is_forbidden(response: requests.Response, content: bytes) -> bool:
+def is_forbidden(status: int, content: bytes) -> bool:
     """Return whether API Gateway itself refuses a request. Its HTTP APIs say no more to a request without signature."""
-    return response.status_code == 403 and content.strip() == b'{"message":"Forbidden"}'
+    return status == 403 and content.strip() == b'{"message":"Forbidden"}'
 
 
-def _plain_text(response: requests.Response, content: bytes) -> str:
+def _has_type(response: Response, media_type: str) -> bool:
+    return response.headers.get("Content-Type", "").startswith(media_type)
+
+
+def _plain_text(response: Response) -> str:
     """Return the first line of a plain text: what a server says of a path that it does not have."""
-    if not response.headers.get("Content-Type", "").startswith("text/plain"):
-        return ""
-    return escape_unsafe(content[:_MAX_REASON_BYTES].decode("utf-8", "replace").strip().partition("\n")[0])
+    text = response.body[:_MAX_REASON_BYTES].decode("utf-8", "replace").strip().partition("\n")[0]
+    return escape_unsafe(text) if _has_type(response, "text/plain") else ""
 
 
 def _last_event(content: bytes) -> bytes:
@@ -395,10 +398,3 @@ def _last_event(content: bytes) -> bytes:
         if b'"result"' in data or b'"error"' in data:
             return data
     return b""
-
-
-def _cause(error: BaseException) -> str:
-    """Return the last cause of an error of the HTTP library in a few words, without the addresses of objects."""
-    text = str(error.args[0] if error.args else error)
-    reason = re.sub(r"^\[Errno -?\d+\] ", "", text.rpartition(": ")[2].strip("()'\" "))
-    return reason[:200] or type(error).__name__
