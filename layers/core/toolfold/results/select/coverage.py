@@ -91,7 +91,7 @@ class Coverage:
     @cached_property
     def step_days(self) -> float:
         """The usual distance of two rows, in days; 0 where it is less than one."""
-        return _step_days(self.dates)
+        return step_days(self.dates)
 
     @property
     def step_name(self) -> str:
@@ -121,13 +121,12 @@ def _dates(table: Table) -> list[str]:
     return []
 
 
-def _step_days(dates: Sequence[str]) -> float:
+def step_days(dates: Sequence[str]) -> float:
+    """Return the usual distance of the newest of sorted dates in days; 0 where there is one date."""
     newest = sorted(set(dates[:_STEP_ROWS] if dates[0] >= dates[-1] else dates[-_STEP_ROWS:]))
     days = [bounds(text)[0] for text in newest]
     steps = sorted((later - earlier).days for earlier, later in itertools.pairwise(days))
-    if not steps:
-        return 0.0
-    return float(steps[len(steps) // 2])
+    return float(steps[len(steps) // 2]) if steps else 0.0
 
 
 def lacks_beginning(requested: Requested, covered: Coverage) -> bool:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from toolfold.dates import add_months
+from toolfold.dates import Day, add_months
 from toolfold.results.types import number_of
 
 _STATE_BYTES = 600
@@ -162,6 +162,26 @@ def _time(value: Any) -> datetime.datetime | None:
         return None
 
 
+def moved(day: Day, count: float, unit: str) -> Day:
+    """Return a date or time plus a number of units; months keep the day, of a shorter month its last one.
+
+    Raises:
+        ValueError, OverflowError: it is out of the calendar.
+        KeyError: there is no such unit.
+    """
+    if unit in _SECONDS:
+        return day + datetime.timedelta(seconds=count * _SECONDS[unit])
+    return add_months(day, int(count) * _MONTHS[unit])
+
+
+def first_day(day: Day, unit: str) -> Day:
+    """Return the first day of the year, quarter, month or week that a day is in; the day itself for other units."""
+    if unit == "week":
+        return day - datetime.timedelta(days=day.weekday())
+    months = _MONTHS.get(unit)
+    return day if months is None else day.replace(month=(day.month - 1) // months * months + 1, day=1)
+
+
 def _unit(name: Any) -> str:
     return str(name).lower().removesuffix("s")
 
@@ -178,23 +198,15 @@ def _date_trunc(unit: Any, value: Any) -> str | None:
         return None
     if name in ("hour", "minute"):
         return time.replace(minute=0 if name == "hour" else time.minute, second=0, microsecond=0).isoformat()
-    if name in _MONTHS:
-        return f"{time.year:04}-{(time.month - 1) // _MONTHS[name] * _MONTHS[name] + 1:02}-01"
-    if name == "week":
-        time -= datetime.timedelta(days=time.weekday())
-    return time.date().isoformat() if name in ("week", "day") else None
+    return first_day(time, name).date().isoformat() if name in (*_MONTHS, "week", "day") else None
 
 
 def _date_add(unit: Any, count: Any, value: Any) -> str | None:
-    """Return a date plus a number of units; months keep the day, of a shorter month its last one."""
     time, name = _time(value), _unit(unit)
     if time is None or not isinstance(count, int | float):
         return None
     try:
-        if name in _SECONDS:
-            time += datetime.timedelta(seconds=count * _SECONDS[name])
-        else:
-            time = add_months(time, int(count) * _MONTHS[name])
+        time = moved(time, count, name)
     except (ValueError, OverflowError, KeyError):
         return None
     has_time = isinstance(value, str) and len(value) > len("2026-01-05")

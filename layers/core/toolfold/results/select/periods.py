@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from toolfold.dates import Reading, add_months, bounds, parse_date
+from toolfold.dates import Reading, bounds, parse_date
+from toolfold.results.select.coverage import DAILY_DAYS, step_days
 from toolfold.results.select.errors import invalid
+from toolfold.results.select.functions import first_day, moved
 from toolfold.results.select.grammar import Clause
 from toolfold.results.select.kinds import high_of, low_of, two_dates
 from toolfold.results.select.names import Column
@@ -18,11 +19,6 @@ from toolfold.results.select.rows import Rows
 _MAX_DATED_ROWS = 10
 """Days of ``last 5 days`` up to which daily rows are counted, as the market or the source has them."""
 
-_DAILY_DAYS = 4
-"""Longest usual distance of daily rows: over a weekend with a holiday."""
-
-_MONTHS = {"month": 1, "quarter": 3, "halfyear": 6, "year": 12}
-_DAYS = {"day": 1, "week": 7}
 _SHORT = {"hour": 3600, "minute": 60}
 
 
@@ -92,9 +88,8 @@ class Periods:
         return f"{self.dated.sql} >= {literal(low)} AND {self.dated.sql} <= {literal(high)}"
 
     def _is_daily(self) -> bool:
-        days = [bounds(text)[0] for text in self.rows.dates()[-12:]]
-        steps = sorted((later - earlier).days for earlier, later in itertools.pairwise(days))
-        return bool(steps) and steps[len(steps) // 2] <= _DAILY_DAYS
+        dates = self.rows.dates()
+        return len(dates) > 1 and step_days(dates) <= DAILY_DAYS
 
     @staticmethod
     def span(clause: Clause, newest: str, today: date) -> tuple[str, str]:
@@ -118,14 +113,8 @@ class Periods:
 
 def calendar_unit(day: date, unit: str) -> tuple[date, date]:
     """Return the first and the last day of the week, month, quarter or year that a day is in."""
-    if unit == "week":
-        monday = day - timedelta(days=day.weekday())
-        return monday, monday + timedelta(days=6)
-    months = _MONTHS.get(unit)
-    if months is None:
-        return day, day
-    first = day.replace(month=(day.month - 1) // months * months + 1, day=1)
-    return first, add_months(first, months) - timedelta(days=1)
+    first = first_day(day, unit)
+    return first, moved(first, 1, unit if unit in ("week", "month", "quarter", "year") else "day") - timedelta(days=1)
 
 
 def literal(value: Any) -> str:
@@ -137,7 +126,7 @@ def literal(value: Any) -> str:
 
 def _moved(day: date, count: int, unit: str) -> date:
     try:
-        return day + timedelta(days=count * _DAYS[unit]) if unit in _DAYS else add_months(day, count * _MONTHS[unit])
+        return moved(day, count, unit)
     except (ValueError, OverflowError):
         return date.max if count > 0 else date(1, 1, 1)
 

@@ -10,11 +10,13 @@ import datetime
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from toolfold.dates import add_months, parse_date
+from toolfold.dates import UNITS, parse_date
 from toolfold.fuzzy import normalize
 from toolfold.results.select.expressions import split_outside
+from toolfold.results.select.functions import moved
 from toolfold.results.select.names import find_table, table_name, words_of
 from toolfold.results.tables import DATE_NAMES, Document, Table
+from toolfold.results.types import Kind
 
 _MAX_CHARS = 500
 """Length of a guess: a longer one is SQL, or has no one meaning."""
@@ -22,33 +24,26 @@ _MAX_CHARS = 500
 _MAX_ROUNDS = 4
 _COMPARED_ROWS = 300
 
+_REPLACED = {
+    "&&": " and ", "||": " or ", "≥": ">=", "≤": "<=", "≠": "!=", "==": "=", "=~": " contains ", "groupby": "group by",
+    " million": "M", " billion": "B", " thousand": "K",
+}  # fmt: skip
+"""Signs and words of other languages → those of the language."""
+
 _WORDS: tuple[tuple[str, str], ...] = (
     (r"^```(?:sql)?|```$|^sql:", " "),
     (r"\b(?:please|just|for the|of the|the|their|its|(?:give|show|tell|get) me|i (?:want|need))\b", " "),
     (r"\s\|\s", "; "),
-    (r"&&", " and "),
-    (r"\|\|", " or "),
-    (r"≥", ">="),
-    (r"≤", "<="),
-    (r"≠", "!="),
-    (r"==", "="),
-    (r"=~|(?<![\w~])~|~(?=\w)", " contains "),
+    (r"(?<![\w~])~|~(?=\w)", " contains "),
     (r"!\s*\(", "not ("),
-    (r"(\d) ?million\b", r"\1M"),
-    (r"(\d) ?billion\b", r"\1B"),
-    (r"(\d) ?thousand\b", r"\1K"),
     (r"\b(?:is )?(?:at least|no less than)\b", ">="),
     (r"\b(?:is )?(?:at most|no more than)\b", "<="),
-    (r"\b(?:is )?(?:greater|more|larger|higher) than\b", ">"),
-    (r"\b(?:is )?(?:less|lower|smaller|fewer) than\b", "<"),
-    (r"\b(?:is )?(?:above|over)(?= *[\d$])", ">"),
-    (r"\b(?:is )?(?:below|under)(?= *[\d$])", "<"),
+    (r"\b(?:is )?(?:(?:greater|more|larger|higher) than\b|(?:above|over)(?= *[\d$]))", ">"),
+    (r"\b(?:is )?(?:(?:less|lower|smaller|fewer) than\b|(?:below|under)(?= *[\d$]))", "<"),
     (r"\b(?:equals|is equal to)\b", "="),
-    (r"\bgroupby\b", "group by"),
-    (r"\bgroup by (\w+) ?[;,] ?(\w+\(.*?\))", r"\2 by \1"),
-    (r"\bmaximum\(", "max("),
-    (r"\bminimum\(", "min("),
+    (r"\b(max|min)imum\(", r"\1("),
     (r"\btotal\(", "sum("),
+    (r"\bgroup by (\w+) ?[;,] ?(\w+\(.*?\))", r"\2 by \1"),
     (r"\bfrom (\w+)(?: select |: ?)", r"from \1; "),
     (r"\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
     (r"\bdate in (?=\d)", ""),
@@ -58,6 +53,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(?:for|of|over|in|from) *(?=(?:last|past) \d)", "; "),
     (r"(?<![\w.])\d+[a-z]?\. (?=[A-Za-z])", ""),
     (r"(?<![\w.,])(\d{1,3}),(\d{3})(?:,(\d{3}))?(?![\d,])", r"\1\2\3"),
+    (r"(?:df|data)?\[ ?['\"](\w+)['\"] ?\]", r"\1"),
 )
 """Words and signs anywhere in a guess → those of the language."""
 
@@ -68,47 +64,37 @@ _CLAUSE = re.compile(
 )
 """What a step of its own begins with."""
 
-_UNITS = r"(days?|weeks?|months?|quarters?|years?)"
+_UNITS = r"(?:day|week|month|quarter|year)s?"
 _FUNCTIONS = {"maximum": "max", "minimum": "min", "total": "sum", "average": "avg", "mean": "avg", "std": "stddev"}
-_ADVERBS = {
-    "daily": "day",
-    "weekly": "week",
-    "monthly": "month",
-    "quarterly": "quarter",
-    "yearly": "year",
-    "annual": "year",
-}
 _SUMMARY = r"(max|min|sum|avg|mean|average|median|total|std|stddev|maximum|minimum|count)"
 
 _SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* by )", re.I)
 """Functions of all rows, after which there is one row."""
 
+_EXTREMES = (("top", "last", "highest|n?largest|biggest"), ("bottom", "first", "lowest|n?smallest"))
+_CALLED = r"(?:(\w*)\.)?"
 _STEPS: tuple[tuple[str, str], ...] = (
-    (r"last -(\d+)|recent (\d+)", r"last \1\2"),
+    (r"last -(\d+)", r"last \1"),
     (r"top (\d+) by (\w+) asc", r"bottom \1 by \2"),
-    (r"\[ ?['\"](\w+)['\"] ?\]", r"\1"),
     (r"(.+\)) where (.+)", r"\2; \1"),
     (r"(\w+) ?= ?([A-Za-z_]\w* ?[-+*/] ?\w.*)", r"\2 as \1"),
     (r"last (\d+) ?d", r"last \1 days"),
-    (rf"(\d+) (?:most recent|latest|newest|last) {_UNITS}", r"last \1 \2"),
-    (r"(\d+) (?:most recent|latest|newest|last)(?: rows)?", r"last \1"),
-    (rf"(?:newest|latest|most recent|recent) (\d+) {_UNITS}", r"last \1 \2"),
-    (r"(?:oldest|first|earliest) (\d+) (?:days|rows)", r"first \1"),
+    (rf"(\d+) (?:most recent|latest|newest|last)( {_UNITS})?(?: rows)?", r"last \1\2"),
+    (rf"(?:newest|latest|most recent|recent) (\d+)( {_UNITS})?", r"last \1\2"),
     (r"(?:\w+\.)?tail ?\(? ?(\d+) ?\)?", r"last \1"),
     (r"(?:\w+\.)?head ?\(? ?(\d+) ?\)?", r"limit \1"),
     (r"(?:rows|count|number) ?[=:] ?(\d+)|top (\d+)", r"limit \1\2"),
-    (r"(?:\w+\.)?nlargest\( ?(\d+) ?, ?['\"]?(\w+)['\"]? ?\)", r"top \1 by \2"),
-    (r"(?:\w+\.)?nlargest\( ?['\"]?(\w+)['\"]? ?, ?(\d+) ?\)", r"top \2 by \1"),
-    (r"(?:\w+\.)?nsmallest\( ?(\d+) ?, ?['\"]?(\w+)['\"]? ?\)", r"bottom \1 by \2"),
-    (r"(?:\w+\.)?nsmallest\( ?['\"]?(\w+)['\"]? ?, ?(\d+) ?\)", r"bottom \2 by \1"),
-    (r"(\w+)\.nlargest\( ?(\d+) ?\)", r"top \2 by \1"),
-    (r"(\w+)\.nsmallest\( ?(\d+) ?\)", r"bottom \2 by \1"),
-    (r"(\d+) (?:highest|largest|biggest) (.+)", r"top \1 by \2"),
-    (r"(\d+) (?:lowest|smallest) (.+)", r"bottom \1 by \2"),
-    (r"(?:highest|largest|last) (\d+) by (.+)", r"top \1 by \2"),
-    (r"(?:lowest|smallest|first) (\d+) by (.+)", r"bottom \1 by \2"),
-    (r"(?:sort|order)(?:ed)?(?: by)? ?=? ?-(\w+)", r"order by \1 desc"),
-    (r"-(\w+)|desc (\w+)", r"order by \1\2 desc"),
+    *(
+        rule
+        for word, end, others in _EXTREMES
+        for rule in (
+            (rf"(?:\w+\.)?(?:{others})\( ?(\d+) ?, ?['\"]?(\w+)['\"]? ?\)", rf"{word} \1 by \2"),
+            (rf"(?:\w+\.)?(?:{others})\( ?['\"]?(\w+)['\"]? ?, ?(\d+) ?\)", rf"{word} \2 by \1"),
+            (rf"(\w+)\.(?:{others})\( ?(\d+) ?\)", rf"{word} \2 by \1"),
+            (rf"(\d+) (?:{others}) (.+)|(?:{others}|{end}) (\d+) by (.+)", rf"{word} \1\3 by \2\4"),
+        )
+    ),
+    (r"(?:(?:sort|order)(?:ed)?(?: by)? ?=? ?)?-(\w+)|desc (\w+)", r"order by \1\2 desc"),
     (r"asc (\w+)", r"order by \1"),
     (r"(?:latest|newest|last|most recent|current) (\D.*)", r"last 1; \1"),
     (r"(?:oldest|first|earliest) (\D.*)", r"first 1; \1"),
@@ -121,20 +107,20 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"(?:df|data)\[\[(.+)\]\]", r"\1"),
     (r"(.+\])\.head\( ?(\d+) ?\)", r"\1; limit \2"),
     (r"'(\w+)', ?'(\w+)'", r"\1, \2"),
-    (r"(?:df\[)?['\"]?(\w*?)['\"]?\]?\.?rolling\( ?(\d+) ?\)\.mean\(\)", r"avg(\1) over \2"),
-    (r"(?:df\[)?['\"]?(\w*?)['\"]?\]?\.?rolling\( ?(\d+) ?\)\.(sum|min|max|median)\(\)", r"\3(\1) over \2"),
-    (r"(?:df\[)?['\"]?(\w*?)['\"]?\]?\.pct_change\(\)", r"pct_change(\1)"),
-    (r"(?:df\[)?['\"]?(\w*?)['\"]?\]?\.diff\(\)", r"change(\1)"),
+    (rf"{_CALLED}rolling\( ?(\d+) ?\)\.mean\(\)", r"avg(\1) over \2"),
+    (rf"{_CALLED}rolling\( ?(\d+) ?\)\.(\w+)\(\)", r"\3(\1) over \2"),
+    (rf"{_CALLED}pct_change\(\)", r"pct_change(\1)"),
+    (rf"{_CALLED}diff\(\)", r"change(\1)"),
     (r"(?:sma|ma|moving[ _]average|rolling[ _](?:mean|avg|average))\( ?(\w+) ?, ?(\d+) ?\)", r"avg(\1) over \2"),
     (r"(?:unique|distinct)\( ?(.+?) ?\)", r"distinct \1"),
     (r"group by ([^:()]+)", r"count by \1"),
-    (r"(.+?) ?(?:;|,|\bwithout\b) ?-?(\w+)(?<=date|time)", r"\1; * except \2"),
-    (r"(.+?) without (\w+)", r"\1; * except \2"),
+    (r"(.+?) ?(?:;|,|\bwithout\b) ?-?(\w+)(?<=date|time)|(.+?) without (\w+)", r"\1\3; * except \2\4"),
     (r"columns? only ?: ?(.+)|only (.+)", r"\1\2; * except date"),
     (r"(\w+) is (?!null\b|not\b)(.+)", r"\1 = \2"),
 )
 """A step as it is guessed → steps."""
 
+_REPLACED_SIGNS = re.compile("|".join(map(re.escape, _REPLACED)), re.I)
 _STEP_RULES = tuple((re.compile(pattern, re.I | re.S), template) for pattern, template in _STEPS)
 _WORD_RULES = tuple((re.compile(pattern, re.I), template) for pattern, template in _WORDS)
 _CONDITION = re.compile(r"[<>=]|\b(?:is|in|like|between|contains|starts with|ends with|not)\b", re.I)
@@ -176,30 +162,25 @@ def suggested(
     Returns:
         None where the answer has to be known.
     """
-    try:
-        return _suggested(select, kind_of, document, today)
-    except _NeedsAnswerError:
-        return None
-
-
-def _suggested(select: str, kind_of: KindOf, document: Document | None, today: datetime.date) -> list[str]:
     if len(select) > _MAX_CHARS or re.match(r"\s*(?:select\b.+\bfrom|with)\b", select, re.I | re.S):
         return []
-    if re.search(r"\[\?|\[\*\]|^\s*\$|\[\]|\|", select) and not re.search(r";|\s\|\s", select):
-        paths = [f"jmespath: {re.sub(r'^[$][.]?', '', select.strip())}"]
-    else:
-        paths = []
+    is_path = re.search(r"\[\?|\[\*\]|^\s*\$|\[\]|\|", select) and not re.search(r";|\s\|\s", select)
     guess = _Guess(kind_of, document, today)
-    steps = [step for text, _ in split_outside(_words(select), ";") for step in guess.steps(text.strip())]
-    steps = _merged(_with_offset(steps), guess)
-    forms = ["; ".join(steps), "; ".join(_in_order(steps, kind_of)), *paths]
-    if _SUMMARY_STEP.match(steps[0]) if steps else False:
-        forms[:2] = reversed(forms[:2])
+    try:
+        steps = [step for text, _ in split_outside(_words(select), ";") for step in guess.steps(text.strip())]
+        steps = _merged(_with_offset(steps), guess)
+    except _NeedsAnswerError:
+        return None
+    forms = ["; ".join(steps), "; ".join(_in_order(steps, kind_of))]
+    if steps and _SUMMARY_STEP.match(steps[0]):
+        forms.reverse()
+    forms += [f"jmespath: {re.sub(r'^[$][.]?', '', select.strip())}"] if is_path else []
     written = " ".join(select.split())
     return [form for form in dict.fromkeys(forms) if form and form != written]
 
 
 def _words(text: str) -> str:
+    text = _REPLACED_SIGNS.sub(lambda match: _REPLACED[match[0].lower()], text)
     for pattern, template in _WORD_RULES:
         text = pattern.sub(template, text)
     text = _COUNTED.sub(lambda match: f"{match[1]} {_NUMBERS[match[2].lower()]}", text)
@@ -290,16 +271,8 @@ class _Guess:
         """Return other steps for one; None: it stays."""
         if self._kind_of(step) not in ("items", "group", ""):
             return None
-        for change in (
-            self._path,
-            self._table,
-            self._day,
-            self._field,
-            self._pair,
-            self._names,
-            self._adverb,
-            self._function,
-        ):
+        for change in (self._path, self._table, self._day, self._field, self._pair, self._names, self._adverb,
+                       self._function):  # fmt: skip
             if (found := change(step)) is not None and found != step:
                 return found
         for pattern, template in _STEP_RULES:
@@ -320,13 +293,10 @@ class _Guess:
 
     def _number(self) -> str:
         """Return the column that a function without a column may be of: the last one of decimal numbers."""
-        found = ""
-        for table in self._tables[:1]:
-            for index, name in enumerate(table.columns):
-                if any(type(row[index]) in (int, float) for row in table.rows[:_COMPARED_ROWS]):
-                    is_decimal = any(type(row[index]) is float for row in table.rows[:_COMPARED_ROWS])
-                    found = name if is_decimal or not found else found
-        return found
+        table = next(iter(self._tables), Table("", (), ()))
+        kinds = [(name, table.type_of(index).kind) for index, name in enumerate(table.columns)]
+        decimal, whole = ([name for name, kind in kinds if kind is one] for one in (Kind.NUMBER, Kind.INTEGER))
+        return (decimal[-1:] or whole[:1] or [""])[0]
 
     def _path(self, step: str) -> str | None:
         """Return the steps of a path such as ``feed[0:3].title``."""
@@ -368,8 +338,6 @@ class _Guess:
 
     def _day(self, step: str) -> str | None:
         """Return the period of a word for a day or a month, or of dates in another form."""
-        if match := re.fullmatch(r"next (month|quarter|year)", step, re.I):
-            return _next(match[1].lower(), self._today)
         word, _, day = step.lower().rpartition(" ")
         offset = {"today": 0, "yesterday": -1, "tomorrow": 1}.get(day)
         if offset is not None and word in ("", "on", "since", "after", "until", "before"):
@@ -379,7 +347,7 @@ class _Guess:
             ends = [parse_date(end) for end in match.groups()]
             if all(len(readings) == 1 for readings in ends):
                 return f"{match[1]}..{match[2]}"
-        if match := re.fullmatch(rf"(?:oldest|first|earliest) (\d+) {_UNITS}", step, re.I):
+        if match := re.fullmatch(rf"(?:oldest|first|earliest) (\d+) ({_UNITS})", step, re.I):
             unit = match[2].lower().rstrip("s")
             return f"first {match[1]}" if unit == "day" else self._first_period(int(match[1]), unit)
         return None
@@ -394,23 +362,11 @@ class _Guess:
     def _first_period(self, count: int, unit: str) -> str | None:
         """Return the period of so many units from the oldest date on."""
         self._require_names()
-        dates = [
-            str(cell)[:10]
-            for table in self._tables[:1]
-            for row in table.rows
-            for cell in row
-            if isinstance(cell, str) and re.match(r"\d{4}-\d\d-\d\d", cell)
-        ]
-        if not dates:
-            return None
-        oldest = datetime.date.fromisoformat(min(dates))
-        months = {"month": 1, "quarter": 3, "year": 12}.get(unit)
-        end = (
-            add_months(oldest, count * months)
-            if months
-            else oldest + datetime.timedelta(days=count * (7 if unit == "week" else 1))
-        )
-        return f"before {end}"
+        for table in self._tables[:1]:
+            if table.date_index is not None:
+                oldest = min(filter(None, table.type_of(table.date_index).values))
+                return f"before {moved(datetime.date.fromisoformat(oldest[:10]), count, unit)}"
+        return None
 
     def _field(self, step: str) -> str | None:
         """Return the field beside the tables that has the words, or everything for the name of a single record."""
@@ -465,7 +421,7 @@ class _Guess:
 
     def _adverb(self, step: str) -> str | None:
         word, _, rest = step.partition(" ")
-        unit = _ADVERBS.get(word.lower())
+        unit = UNITS.get(word.lower())
         return f"{rest} by {unit}" if unit and "(" in rest else None
 
     def _function(self, step: str) -> str | None:
@@ -478,14 +434,6 @@ class _Guess:
             return None
         function = f"{_FUNCTIONS.get(name.lower(), name.lower())}({column})"
         return f"{function} by {group}" if group else function
-
-
-def _next(unit: str, today: datetime.date) -> str:
-    """Return the calendar's next month, quarter or year as a period."""
-    if unit == "year":
-        return str(today.year + 1)
-    following = add_months(today.replace(day=1), 1 if unit == "month" else 3)
-    return f"{following:%Y-%m}" if unit == "month" else f"{following.year}-Q{(following.month + 2) // 3}"
 
 
 def _sliced(place: str) -> list[str]:
