@@ -79,7 +79,7 @@ USAGE_METRICS: Mapping[str, str] = {
     "tokens": "TokensAnswered",
     "tokens_saved": "TokensSaved",
 }
-"""Field of the log line of a request (``meta_tools.usage``) → the metric that adds it up."""
+"""Field of the log line of a request (``meta_tools.dispatcher.usage_of``) → the metric that adds it up."""
 
 
 CALL_LOGGER_NAME = "toolfold.calls"

@@ -19,8 +19,7 @@ import pytest
 from tests.support.hostile_files import FILES, NOTES, _database
 from tests.support.trees import snapshot
 from toolfold.cache.base import increment
-from toolfold.cache.sqlite import SQLiteStore
-from toolfold.cache.sqlite_file import APPLICATION_ID, check_location
+from toolfold.cache.sqlite import APPLICATION_ID, SQLiteStore, check_location
 from toolfold.private_folder import MARK, PathRefused
 
 LIMIT = 4_000_000

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from tests.support.meta_tools import call, error
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import NoData
-from toolfold.execution.argument_names import bound_of
 from toolfold.execution.argument_repair import period_select
-from toolfold.execution.argument_values import parse_pair, parse_ticker
+from toolfold.execution.argument_values import bound_of, parse_pair, parse_ticker
 from toolfold.execution.validation import ArgumentValidator, validator_of
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import dumps_compact

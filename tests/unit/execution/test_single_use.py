@@ -5,7 +5,7 @@ from __future__ import annotations
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.execution.approval_store import TTL_S, ApprovalResources, SingleUse
-from toolfold.meta_tools.script_calls import with_approval
+from toolfold.meta_tools.tool_script import with_approval
 from toolfold.settings import Settings
 
 

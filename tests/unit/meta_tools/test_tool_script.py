@@ -20,7 +20,7 @@ from toolfold import extras
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import ScriptsUnavailable
 from toolfold.execution.executor import ToolExecutor
-from toolfold.meta_tools import script_calls
+from toolfold.meta_tools import tool_script
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
@@ -167,7 +167,7 @@ def test_mistakes_have_a_next_step(tools: MetaTools, script: str, code: str, ste
 
 
 def test_every_module_of_the_hint_can_be_imported(tools: MetaTools) -> None:
-    assert value(run(tools, "".join(f"import {name}\n" for name in script_calls.MODULES) + "1")) == 1
+    assert value(run(tools, "".join(f"import {name}\n" for name in tool_script.MODULES) + "1")) == 1
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from toolfold.auth.issuer_keys import IssuerKeys
 
-__all__ = ["ALGORITHMS", "InvalidToken", "TokenRules", "TokenVerifier"]
-
 ALGORITHMS: Mapping[str, str] = {
     **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), "RSA"),
     **dict.fromkeys(("ES256", "ES384", "ES512"), "EC"),

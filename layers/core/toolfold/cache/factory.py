@@ -71,7 +71,7 @@ def check_cache_file(settings: Settings) -> None:
     location = settings.cache
     if location in ("", "memory", "off") or location.startswith("dynamodb://"):
         return
-    from toolfold.cache.sqlite_file import check_location
+    from toolfold.cache.sqlite import check_location
 
     try:
         check_location(location)

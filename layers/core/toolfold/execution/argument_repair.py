@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from toolfold.catalog.json_schema import allowed_types, keyword
 from toolfold.dates import Bound, Period, Reading, impossible_date, parse_date, parse_period, spellings
-from toolfold.execution import argument_names, argument_values
+from toolfold.execution import argument_values
 from toolfold.execution.argument_values import Proposal
 from toolfold.execution.validation_problems import Problem, ResolvedArguments, describe_expected, quote
 from toolfold.fuzzy import normalize
@@ -61,7 +61,7 @@ def next_call(tool_name: str, arguments: Mapping[str, Any], select: str = "") ->
     return CALL.filled(call=call) if len(str(call)) <= _MAX_CALL_CHARS else None
 
 
-def rename(validator: Validator, arguments: Mapping[str, Any]) -> argument_names.Renamed:
+def rename(validator: Validator, arguments: Mapping[str, Any]) -> argument_values.Renamed:
     """Return ``arguments`` under the names of the tool's parameters; their values are not changed."""
     return _Repair(validator).renamed(arguments)
 
@@ -92,8 +92,8 @@ class _Repair:
         self._schema, self._properties, self._forms = validator.schema, validator.properties, validator.forms
         self._today: date = datetime.now(UTC).date()
 
-    def renamed(self, arguments: Mapping[str, Any]) -> argument_names.Renamed:
-        return argument_names.rename(arguments, self._properties, self._forms, self._takes, self._today.isoformat())
+    def renamed(self, arguments: Mapping[str, Any]) -> argument_values.Renamed:
+        return argument_values.rename(arguments, self._properties, self._forms, self._takes, self._today.isoformat())
 
     def resolved(self, arguments: Mapping[str, Any]) -> ResolvedArguments:
         renamed = self.renamed(arguments)
@@ -159,7 +159,7 @@ class _Repair:
             if self._validator.accepts(name, proposal.value):
                 return proposal.value, proposal.is_noted
         if "string" in types and keyword(self._schema, rule, "enum") is None:
-            self._refuse_date(name, value, argument_names.bound_of(name))
+            self._refuse_date(name, value, argument_values.bound_of(name))
         return value, False
 
     def _proposals(self, name: str, rule: Any, types: frozenset[str], value: Any) -> Iterator[Proposal]:
@@ -173,7 +173,7 @@ class _Repair:
             yield from argument_values.numbers(value, words)
         if "string" in types:
             yield from self._words(value, words)
-            yield from self._texts(value, argument_names.bound_of(name))
+            yield from self._texts(value, argument_values.bound_of(name))
 
     def _other_words(self, name: str) -> Mapping[str, Any]:
         values = self._forms.get("values", {})

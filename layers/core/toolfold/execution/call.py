@@ -184,7 +184,7 @@ class Observer(Protocol):
 
         Returns:
             What is called with the fields of the log line of the answer: ``error`` and the figures of
-            ``meta_tools.usage``.
+            ``meta_tools.dispatcher.usage_of``.
         """
 
     def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:

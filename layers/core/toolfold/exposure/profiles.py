@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from toolfold.catalog.profiles import DEFAULT, MODES, Profile, kind_of, positions_in
 from toolfold.catalog.view import CatalogView
 from toolfold.errors import ContextMismatch, ProfileNotFound, ToolNotExposed
-from toolfold.exposure.exposed_tools import ExposedTools
-from toolfold.exposure.resolution import Resolution, resolve
+from toolfold.exposure.exposed_tools import ExposedTools, Resolution, resolve
 from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.settings.parsers import MODE_SYNONYMS
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from toolfold.errors import CallError
     from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.settings import Settings
-
-__all__ = ["find_profile", "profile_names", "resolve_profile", "select", "view_of"]
 
 
 def profile_names(catalog: Catalog) -> list[str]:

@@ -38,6 +38,9 @@ NAMES_OF_ARGUMENTS: Mapping[str, Names] = {
 }
 """Meta-tool → what names of its arguments mean."""
 
+OPTIONS = tuple(name for name in arguments_of("TOOL_CALL") if name not in ("tool_name", "arguments"))
+"""Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
+
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
 
 

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.budget import WorkBudget
 from toolfold.execution.call import NO_USE, UpstreamUse
 from toolfold.execution.validation import validator_of
-from toolfold.meta_tools.arguments import boolean, is_blank, whole_number, wrong_value
+from toolfold.meta_tools.arguments import OPTIONS, boolean, is_blank, whole_number, wrong_value
 from toolfold.meta_tools.detail_levels import properties
-from toolfold.meta_tools.tool_arguments import OPTIONS, TOOL
 from toolfold.results.output import MIN_TOKENS, AnswerStatus, OutputOptions
 
 if TYPE_CHECKING:
@@ -73,13 +72,13 @@ def read_options(arguments: Mapping[str, Any]) -> CallOptions:
     end = ", or leave it out; nothing was sent"
     most = whole_number(given["max_tokens"])
     if given["max_tokens"] is not None and (most is None or most < 1):
-        raise wrong_value(TOOL, arguments, "max_tokens", "a whole number above 0", end=end)
+        raise wrong_value("TOOL_CALL", arguments, "max_tokens", "a whole number above 0", end=end)
     for name in ("fresh", "inspect"):
         if boolean(given[name]) is None:
-            raise wrong_value(TOOL, arguments, name, "true or false", end=end)
+            raise wrong_value("TOOL_CALL", arguments, name, "true or false", end=end)
     token = given["approval_token"]
     if not isinstance(token, str | None):
-        raise wrong_value(TOOL, arguments, "approval_token", "the token of APPROVAL_REQUIRED, a text", end=end)
+        raise wrong_value("TOOL_CALL", arguments, "approval_token", "the token of APPROVAL_REQUIRED, a text", end=end)
     return CallOptions(parse_select(given["select"]), most or 0, bool(boolean(given["fresh"])), token)
 
 

@@ -16,9 +16,8 @@ from toolfold import messages
 from toolfold.catalog.json_schema import allowed_types, keyword, properties
 from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
-from toolfold.execution.argument_names import bound_of
 from toolfold.execution.argument_repair import read_value, rename
-from toolfold.execution.argument_values import listed_values
+from toolfold.execution.argument_values import bound_of, listed_values
 from toolfold.execution.validation import ArgumentValidator, validator_of
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.meta_tools.arguments import escape, is_blank, next_call

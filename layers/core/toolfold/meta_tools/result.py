@@ -41,7 +41,7 @@ class Result(NamedTuple):
         structured: a JSON object that fits the meta-tool's output schema.
         text: the same for a model.
         is_error: whether the call failed; then ``structured`` is ``{"error": {"code", "message", "suggestion", …}}``.
-        usage: figures for the log: see :func:`toolfold.meta_tools.usage.usage_of`.
+        usage: figures for the log: see :func:`toolfold.meta_tools.dispatcher.usage_of`.
         blocks: further content blocks of MCP, which follow the text.
         errors: those in the result, in order, for who words them for another reader.
         answered: requests of a call that have their answer, where the same call again would get further: its time is

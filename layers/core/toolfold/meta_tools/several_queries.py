@@ -11,14 +11,14 @@ from toolfold.catalog.fit import Fit
 from toolfold.meta_tools import detail_levels, list_request
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.definitions import MAX_TOOLS
-from toolfold.meta_tools.packing import FILL_RATIO, pack
+from toolfold.meta_tools.detail_levels import FILL_RATIO, pack
 from toolfold.meta_tools.result import Result, safe_line
 from toolfold.results import tokens
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
+    from toolfold.meta_tools.detail_levels import RenderedTool
     from toolfold.meta_tools.list_request import ListRequest
-    from toolfold.meta_tools.packing import RenderedTool
 
 TOKENS = 2000
 """Default budget: four tools in full fit into it."""

@@ -16,6 +16,7 @@ from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import (
     MAX_NEXT_CALL,
     NAMES_OF_ARGUMENTS,
+    OPTIONS,
     boolean,
     invalid,
     is_blank,
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 TOOL = "TOOL_CALL"
-
-OPTIONS = tuple(name for name in arguments_of(TOOL) if name not in ("tool_name", "arguments"))
-"""Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
 
 WRAPPERS = frozenset(
     {

@@ -1,18 +1,38 @@
-"""``TOOL_BATCH(calls, …)``: up to fifty independent calls, answered in their order, each with its result or error."""
+"""``TOOL_BATCH(calls, …)``: up to fifty independent calls, answered in their order, each with its result or error.
+
+Answers share one budget of tokens fairly. The structured data has each answer completely. The text is for a model:
+answers of the same form become one table with the ids as its first column; others stand below a line with their id.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.errors import InsufficientScope
+from toolfold.budget import WorkBudget
+from toolfold.errors import InsufficientScope, InvalidArguments
 from toolfold.meta_tools import continuation
-from toolfold.meta_tools.arguments import invalid, own_option, quote, read_items, read_value
-from toolfold.meta_tools.combination import Combination, render_items
+from toolfold.meta_tools.arguments import invalid, is_blank, own_option, parse_object, quote, read_items, read_value
+from toolfold.meta_tools.call import answer_of, metadata, output_options, parse_select
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.plan import USUAL_PARALLEL, Item, Plan
-from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact
+from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, error_text, safe_line
+from toolfold.results import output, render, tokens
+from toolfold.results.combine import HOW, LabelledDocument, combine, join, stack_documents
+from toolfold.results.output import RenderedResult
+from toolfold.results.tables import Document, Table
+from toolfold.text_safety import quoted_name
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from toolfold.meta_tools.call import Answer
+    from toolfold.meta_tools.result import MetaRequest
+    from toolfold.results.output import OutputOptions
+    from toolfold.results.select.grammar import Selection
+
 
 TOOL = "TOOL_BATCH"
 
@@ -111,3 +131,248 @@ def _text(answers: str, items: Sequence[Item], token: str | None) -> str:
     elif found["skipped"]:
         lines.append("# Calls that were not made can be sent again in another batch")
     return "\n".join(lines)
+
+
+_MIN_SHARE = 100
+"""Tokens that an answer gets at least: a header and a row of a usual table."""
+
+_CHARS_PER_TOKEN = 8
+"""Longer answers than that do not fit in one table: a token has some four characters."""
+
+ID = "id"
+
+
+def render_items(request: MetaRequest, items: Sequence[Item], budget: WorkBudget, max_tokens: int) -> RenderedResult:
+    """Render each item."""
+    options = output_options(request, max_tokens)
+    failures = {item.id: error_text(item.error) for item in items if item.error is not None}
+    left = max(output.MIN_TOKENS, options.max_tokens - sum(tokens.count(text) + 8 for text in failures.values()))
+    if not request.whole and (table := _as_one_table(items, left, budget)) is not None:
+        shown = {item.id: _plain(item.answer) for item in items if item.answer is not None}
+        failed = [f"{heading(item)}\n{failures[item.id]}" for item in items if item.id in failures]
+        entries = [status_of(item, shown.get(item.id)) for item in items]
+        return RenderedResult({"results": entries}, "\n".join([table, *failed]))
+    rendered = _rendered(items, replace(options, max_tokens=left), budget)
+    entries = [status_of(item, rendered.get(item.id)) for item in items]
+    if request.whole:
+        return RenderedResult({"results": entries}, "")
+    texts = {**{id_: one.text for id_, one in rendered.items()}, **failures}
+    parts = [f"{heading(item)}\n{texts[item.id]}" for item in items if not item.is_skipped]
+    return RenderedResult({"results": entries}, "\n".join(parts))
+
+
+def _plain(answer: Answer) -> RenderedResult:
+    """Return an answer that fits as it is, as data."""
+    document = answer.document
+    notes = {"notes": list(document.notes)} if document.notes else {}
+    return RenderedResult({"result": render.to_structured(document), **answer.status.as_dict(), **notes}, "")
+
+
+def status_of(item: Item, rendered: RenderedResult | None) -> dict[str, Any]:
+    """Return the entry of an item in the structured data."""
+    entry: dict[str, Any] = {"id": item.id, "tool_name": item.tool_name, "ok": item.answer is not None}
+    if item.is_skipped:
+        return {**entry, "skipped": True}
+    entry["elapsed_ms"] = round(item.elapsed_s * 1000, 1)
+    if item.error is not None:
+        return {**entry, "error": item.error.as_dict()}
+    if rendered is None or item.call is None or item.answer is None:
+        return entry
+    figures = metadata(item.call, rendered.structured, item.answer.use, item.elapsed_s)
+    return {**entry, **rendered.structured, **figures}
+
+
+def heading(item: Item) -> str:
+    """Return the line above an answer; no data can look like it."""
+    return f"# {quoted_name(item.id)}{' failed' if item.error is not None else ''}"
+
+
+def _rendered(items: Sequence[Item], options: OutputOptions, budget: WorkBudget) -> dict[str, RenderedResult]:
+    """Return the rendered answers, those over their share as previews."""
+    answers = {item.id: item.answer for item in items if item.answer is not None}
+    first = {id_: _render(answer, replace(options, save_answer=None), budget) for id_, answer in answers.items()}
+    if options.whole:
+        return first
+    sizes = {
+        id_: options.max_tokens + 1 if "preview" in one.structured else tokens.count(one.text)
+        for id_, one in first.items()
+    }
+    shares = _shares(sizes, options.max_tokens)
+    for id_, share in shares.items():
+        if sizes[id_] > share:
+            first[id_] = _render(answers[id_], replace(options, max_tokens=share), budget)
+    return first
+
+
+def _shares(sizes: Mapping[str, int], total: int) -> dict[str, int]:
+    """Divide tokens: each answer gets an equal share, and what short answers leave is for the longer ones."""
+    shares: dict[str, int] = {}
+    left = total
+    for position, (id_, size) in enumerate(sorted(sizes.items(), key=lambda item: item[1])):
+        share = max(_MIN_SHARE, left // (len(sizes) - position))
+        shares[id_] = share
+        left -= min(size, share)
+    return shares
+
+
+def _render(answer: Answer, options: OutputOptions, budget: WorkBudget) -> RenderedResult:
+    own = WorkBudget(budget.deadline)
+    return output.render_document(answer.document, options, answer.status, own, answer.size)
+
+
+def _as_one_table(items: Sequence[Item], max_tokens: int, budget: WorkBudget) -> str | None:
+    """Return answers of the same form as one table, or None where they differ in form, or are too long together."""
+    answered = [(item.id, item.answer) for item in items if item.answer is not None]
+    if len(answered) < 2 or any(answer.status.stale_reason for _, answer in answered):
+        return None
+    documents = [answer.document for _, answer in answered]
+    form, notes = _form(documents[0]), documents[0].notes
+    if form is None or any(_form(document) != form or document.notes != notes for document in documents[1:]):
+        return None
+    if sum(answer.size for _, answer in answered) > _CHARS_PER_TOKEN * max_tokens:
+        return None
+    parts = [LabelledDocument((id_,), answer.document) for id_, answer in answered]
+    document = combine((ID,), parts, WorkBudget(budget.deadline))
+    text = render.notes_to_text([safe_line(note) for note in notes]) + render.to_text(document)
+    return text if tokens.fits(text, max_tokens) else None
+
+
+def _form(document: Document) -> tuple[str, ...] | None:
+    """Return the columns of a document that is one table or one object of simple values; None for others."""
+    if len(document.tables) == 1 and not document.metadata:
+        return ("table", *document.tables[0].columns)
+    fields = document.metadata
+    if document.tables or not isinstance(fields, dict) or not fields:
+        return None
+    return ("fields", *fields) if {type(value) for value in fields.values()}.isdisjoint((dict, list)) else None
+
+
+class JoinRequest(NamedTuple):
+    """How results are joined: by which column, and which rows stay; see :func:`toolfold.results.combine.join`."""
+
+    on: str = "date"
+    how: str = "inner"
+
+
+class Combination(NamedTuple):
+    """What is made of several results.
+
+    Attributes:
+        join: how they are joined; None: they are not.
+        select: what to select of the joined table, or SQL over all; None: everything.
+    """
+
+    join: JoinRequest | None
+    select: Selection | None
+
+    @staticmethod
+    def plan(join_: Any, select: Any, items: Sequence[Item]) -> Combination | None:
+        """Return what to make of the results; None where ``select`` is one for each call, which is then set.
+
+        Raises:
+            InvalidArguments: ``join`` or ``select`` cannot be used.
+        """
+        requested = None if is_blank(join_) else read_join(join_)
+        selection = parse_select(select)
+        if requested is None and (selection is None or not _names_a_result(selection, items)):
+            for item in items:
+                if item.call is not None and item.call.options.select is None and selection is not None:
+                    item.call = replace(item.call, options=replace(item.call.options, select=selection))
+            return None
+        if any(not item.is_read for item in items if item.error is None):
+            raise InvalidArguments(
+                "Results of calls that change something are not joined or selected from together.",
+                "Leave out join and select, or put these calls into a batch of their own; nothing was sent.",
+            )
+        return Combination(requested, selection)
+
+    def document(self, named: Mapping[str, Document], today: date, budget: WorkBudget) -> Document:
+        """Return the one result of several.
+
+        Raises:
+            InvalidArguments: they have no such column, or the ``select`` does not fit them.
+            AnswerTooLarge: the budget is used up.
+        """
+        if self.select is not None and self.select.has_sql:
+            tables = [*named_tables(named), *_all_rows(named, budget)]
+            return output.select_from(output.ParsedAnswer(Document(tuple(tables))), self.select, today, budget)
+        joined = join(named_tables(named), self.join.on, self.join.how, budget) if self.join else Document()
+        if self.select is None:
+            return joined
+        data = {"rows": joined.tables[0].objects()} if self.select.jmespath else None
+        selected = output.select_from(output.ParsedAnswer(joined, data), self.select, today, budget)
+        return replace(selected, notes=tuple(dict.fromkeys((*joined.notes, *selected.notes))))
+
+    def render(
+        self, request: MetaRequest, items: Sequence[Item], budget: WorkBudget, max_tokens: int
+    ) -> RenderedResult:
+        """Render the one result of a batch."""
+        answered = {item.id: item.answer for item in items if item.answer is not None}
+        entries = [status_of(item, None) for item in items]
+        failures = [f"{heading(item)}\n{error_text(item.error)}" for item in items if item.error is not None]
+        if not answered or (any(item.is_skipped for item in items)):
+            return RenderedResult({"results": entries}, "\n".join(failures))
+        named = {id_: answer.document for id_, answer in answered.items()}
+        try:
+            document = self.document(named, request.executor.today(), budget)
+        except InvalidArguments as error:
+            raise error.changed(results=entries) from None
+        rendered = _render(answer_of(document, list(answered.values())), output_options(request, max_tokens), budget)
+        return RenderedResult({**rendered.structured, "results": entries}, "\n".join([rendered.text, *failures]))
+
+
+def read_join(given: Any) -> JoinRequest:
+    """Return how to join, from ``"date"``, a column, or ``{"on": column, "how": "outer"}``.
+
+    Raises:
+        InvalidArguments: it is neither.
+    """
+    fields = parse_object(given) or ({"on": given} if isinstance(given, str) else {})
+    if given is True:
+        return JoinRequest()
+    on = fields.get("on", fields.get("by", fields.get("key", "date")))
+    if isinstance(on, list) and len(on) == 1:
+        on = on[0]
+    how = str(fields.get("how", fields.get("type", "inner"))).lower().replace("full", "outer")
+    if not isinstance(on, str) or not on.strip() or how not in HOW or not fields:
+        raise InvalidArguments(
+            f"join must be a column, or an object with on and how, not {quote(given)}.",
+            'Send join as "date", or as {"on": "symbol", "how": "inner"}; how is one of ' + f"{', '.join(HOW)}.",
+        )
+    return JoinRequest(on.strip(), how)
+
+
+def named_tables(named: Mapping[str, Document]) -> list[Table]:
+    """Return the tables of several results, each with the name of its result; an object is a table of one row."""
+    tables: list[Table] = []
+    for name, document in named.items():
+        if not document.tables:
+            fields = document.metadata if isinstance(document.metadata, dict) else {"value": document.metadata}
+            if fields:
+                tables.append(Table(name, tuple(fields), [tuple(fields.values())]))
+        for table in document.tables:
+            own = name if len(document.tables) == 1 or not table.name else f"{name}.{table.name}"
+            tables.append(replace(table, name=own))
+    return tables
+
+
+def _all_rows(named: Mapping[str, Document], budget: WorkBudget) -> list[Table]:
+    """Return the rows of all results under each other as ``data``, where they have the same columns; else nothing."""
+    columns = {table.columns for document in named.values() for table in document.tables}
+    if len(columns) != 1 or any(len(document.tables) != 1 for document in named.values()):
+        return []
+    parts = [
+        LabelledDocument((name,), replace(document, tables=(replace(document.tables[0], name=""),), metadata={}))
+        for name, document in named.items()
+    ]
+    return [replace(stack_documents(("id",), parts, budget).tables[0], name="data")]
+
+
+def _names_a_result(selection: Selection, items: Sequence[Item]) -> bool:
+    """Return whether SQL reads a table by the id of a call, rather than the rows of each call."""
+    if not selection.has_sql:
+        return False
+    from toolfold.results.select.expressions import names_in
+
+    ids = {item.id.lower() for item in items}
+    return any(name.lower() in ids for step in selection.steps for name in names_in(step.clause.text))

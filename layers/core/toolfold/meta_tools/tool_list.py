@@ -17,8 +17,8 @@ from toolfold.catalog.reader import damaged
 from toolfold.meta_tools import detail_levels, list_request
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.definitions import MAX_TOOLS
+from toolfold.meta_tools.detail_levels import FILL_RATIO, find_related, pack, render_tool, with_related
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
-from toolfold.meta_tools.packing import FILL_RATIO, find_related, pack, render_tool, with_related
 from toolfold.meta_tools.result import MetaRequest, Result, safe_line
 from toolfold.results import tokens
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.catalog.model import Catalog
     from toolfold.execution.call_resources import Trouble
-    from toolfold.meta_tools.packing import RenderedTool
+    from toolfold.meta_tools.detail_levels import RenderedTool
 
 MAX_SOURCES = 50
 """Sources that an answer describes: those with the most tools. The others are named."""

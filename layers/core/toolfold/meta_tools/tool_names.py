@@ -1,26 +1,32 @@
-"""Find the tool that a name means: other spellings of its name, and the closest names for an unknown one.
+"""Find what a name means: the tool in another spelling, a tool that stands for several, or a name of another system.
 
 A name is found when it can mean one tool only: in another letter case, with other signs between its words, or with
 what clients put around names: ``functions.GLOBAL_QUOTE``, ``mcp__server__GLOBAL_QUOTE``, ``GLOBAL_QUOTE()``. A misspelt
 name is never taken for another: the error for it names the closest.
+
+The names that other systems have for the same things come after those of the catalog. ``docs/how-to/choose-a-mode.md``
+lists them, and the tools that stand for several: a group of the mode ``grouped``, a kind of the mode ``kinds``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold import messages
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS
 from toolfold.errors import ToolNotFound
-from toolfold.fuzzy import normalize
-from toolfold.meta_tools.arguments import next_call, quote
+from toolfold.fuzzy import closest_matches, did_you_mean, normalize
+from toolfold.meta_tools.arguments import OPTIONS, invalid, is_blank, next_call, parse_json, quote
 from toolfold.meta_tools.detail_levels import properties, signature
+from toolfold.meta_tools.result import MetaCall
 from toolfold.wording import SignatureText, Text, joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
+    from toolfold.errors import InvalidArguments
+
 
 MAX_NAME_LENGTH = 200
 """Characters of a name that is looked for in other spellings."""
@@ -117,3 +123,257 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
         closest=closest,
         **following,
     )
+
+
+_EXECUTE = ("execute", "call", "run", "invoke")
+_SERVER_KEYS = ("source", "server", "servername", "luaservername", "connector", "database", "db")
+_TOOL_KEYS = ("luatoolname", "toolname", "tool", "action", "command", "name")
+_ARGUMENT_KEYS = ("parameters", "arguments", "params", "input", "args", "sampleargs")
+
+_WRITE = "TOOL_CALL_WRITE"
+
+
+def translate(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall | None:
+    """Return the call of a meta-tool that a call of another system's ``name`` stands for; None for unknown names.
+
+    Raises:
+        InvalidArguments: The call names nothing that there is.
+    """
+    make = OTHER_NAMES.get(normalize(name))
+    return None if make is None else make(catalog, arguments)
+
+
+def _check_kind(catalog: Catalog, kind: str, name: str, definition: Mapping[str, Any]) -> None:
+    """Raise an error for a tool of another kind: a client may have allowed this kind alone."""
+    properties = definition["inputSchema"]["properties"]
+    sources = next((rule["enum"] for key, rule in properties.items() if key in _SERVER_KEYS and "enum" in rule), None)
+    tool = catalog.get(name)
+    if sources is not None and tool is not None and tool.source not in sources:
+        raise invalid(
+            kind,
+            f"{name} is a tool of {quote(tool.source)}, which is not behind {kind}",
+            "Call it by its own name, or with TOOL_CALL.",
+        )
+
+
+def _given(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
+    """Return the first argument that is given under one of ``keys``, or None."""
+    by_key = {normalize(key): value for key, value in arguments.items() if not is_blank(value)}
+    return next((by_key[key] for key in keys if key in by_key), None)
+
+
+def _object(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the object with the arguments of the tool, which may come as its JSON text."""
+    found = _given(arguments, _ARGUMENT_KEYS)
+    value = parse_json(found) if isinstance(found, str) else found
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _same(arguments: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: arguments[name] for name in names if not is_blank(arguments.get(name))}
+
+
+def _subcommand(arguments: Mapping[str, Any]) -> str:
+    given = _given(arguments, ("subcommand", "operation", "mode"))
+    return normalize(given) if isinstance(given, str) else ""
+
+
+def _source(catalog: Catalog, kind: str, arguments: Mapping[str, Any], *keys: str) -> str | None:
+    """Return the id of the source that is named, by id or title; None where none is."""
+    given = _given(arguments, (*keys, *_SERVER_KEYS))
+    if given is None:
+        return None
+    spellings = {normalize(form): source.id for source in catalog.sources for form in (source.title, source.id)}
+    found = spellings.get(normalize(given)) if isinstance(given, str) else None
+    if found is None:
+        ids = [source.id for source in catalog.sources]
+        closest = closest_matches(given, ids) if isinstance(given, str) else []
+        hint = did_you_mean(str(given), closest).strip() or f"There are {', '.join(ids[:20])}."
+        raise invalid(kind, f"there is no source {quote(given)}", hint, closest=closest)
+    return found
+
+
+def _tool(catalog: Catalog, kind: str, source: str | None, given: Any) -> str:
+    """Return the name of a tool, which may be given without its source."""
+    of_source = {"source": source} if source else {}
+    if not isinstance(given, str):
+        following = next_call("TOOL_LIST", of_source)
+        raise invalid(kind, "the name of the tool is missing", "TOOL_LIST has the names.", **following)
+    found = (find_name(catalog, f"{source}__{given}") if source else None) or find_name(catalog, given)
+    if found is None:
+        raise tool_not_found(catalog, given)
+    return found
+
+
+def _run(name: str, given: Mapping[str, Any], arguments: Mapping[str, Any]) -> MetaCall:
+    """Return the call of a tool with the options of TOOL_CALL that are beside its arguments."""
+    options = {option: arguments[option] for option in OPTIONS if option in arguments}
+    return MetaCall(_WRITE, {"tool_name": name, "arguments": given, **options})
+
+
+def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "connector") -> MetaCall:
+    source = _source(catalog, kind, arguments, kind)
+    given = _given(arguments, ("action", "tool", "toolname"))
+    subcommand = _subcommand(arguments)
+    if given is None and subcommand not in _EXECUTE:
+        return MetaCall("TOOL_LIST", {**({"source": source} if source else {}), "detail": "full"})
+    name = _tool(catalog, kind, source, given)
+    if subcommand and subcommand not in _EXECUTE:
+        return MetaCall("TOOL_GET", {"tool_name": name})
+    return _run(name, _object(arguments), arguments)
+
+
+def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
+    source = _source(catalog, "database", arguments, "database", "db")
+    if source is None:
+        return MetaCall("TOOL_LIST", {})
+    table, sql = _given(arguments, ("table", "tablename")), _given(arguments, ("sql", "query", "statement"))
+    subcommand = _subcommand(arguments)
+    if subcommand == "query" or (not subcommand and sql is not None):
+        name, given = "query", {"sql": sql, **_same(arguments, "params", "limit")}
+    elif table is not None:
+        name, given = "describe_table", {"table": table}
+    else:
+        name, given = "list_tables", {}
+    return _run(_tool(catalog, "database", source, name), given, arguments)
+
+
+def _read_skill(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
+    given = _given(arguments, ("name", "skill", "skillname", "toolname"))
+    sources = [source.id for source in catalog.sources if source.kind == "skills"]
+    own = (find_name(catalog, f"{source}__{given}") for source in sources if isinstance(given, str))
+    name = next(filter(None, own), None) or _tool(catalog, "read_skill", None, given)
+    return MetaCall(_WRITE, {"tool_name": name, "arguments": {**_object(arguments), **_same(arguments, "file")}})
+
+
+def _request_tools(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
+    names = _given(arguments, ("toolnames", "toolname", "names", "tools", "name"))
+    if names is not None:
+        return MetaCall("TOOL_GET", {"tool_name": names})
+    query = _given(arguments, ("query", "search", "q"))
+    return MetaCall("TOOL_LIST", {} if query is None else {"query": query})
+
+
+_KINDS: Mapping[str, Callable[[Any, Mapping[str, Any]], MetaCall]] = {
+    "connector": _connector,
+    "database": _database,
+    "mcp": lambda catalog, arguments: _connector(catalog, arguments, "mcp"),
+    "read_skill": _read_skill,
+    "request_tools": _request_tools,
+}
+
+
+def _same_as(name: str) -> Callable[[Any, Mapping[str, Any]], MetaCall]:
+    return lambda _catalog, arguments: MetaCall(name, arguments)
+
+
+def _server_tools(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
+    source = _source(catalog, "list-server-tools", {"source": _given(arguments, (*_SERVER_KEYS, "name"))})
+    return MetaCall("TOOL_LIST", {"source": source} if source else {})
+
+
+def _tool_details(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "tool-details") -> MetaCall:
+    name = _tool(catalog, kind, _source(catalog, kind, arguments), _given(arguments, _TOOL_KEYS))
+    return MetaCall("TOOL_GET", {"tool_name": name})
+
+
+def _inspect(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
+    named = _tool_details(catalog, arguments, "inspect-tool-response").arguments
+    return MetaCall("TOOL_CALL", {**named, "arguments": _object(arguments), "inspect": True})
+
+
+def _schema(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
+    named = _given(arguments, _TOOL_KEYS) is not None
+    return MetaCall("TOOL_GET" if named else "TOOL_LIST", arguments)
+
+
+OTHER_NAMES: Mapping[str, Callable[[Any, Mapping[str, Any]], MetaCall]] = {
+    normalize(name): make
+    for name, make in {
+        "afd-discover": _same_as("TOOL_LIST"),
+        "afd-help": _same_as("TOOL_LIST"),
+        "afd-detail": _same_as("TOOL_GET"),
+        "afd-schema": _schema,
+        "afd-call": _same_as(_WRITE),
+        "afd-batch": _same_as("TOOL_BATCH"),
+        "afd-pipe": _same_as("TOOL_PIPE"),
+        "list-servers": _same_as("TOOL_LIST"),
+        "list-server-tools": _server_tools,
+        "tool-details": _tool_details,
+        "inspect-tool-response": _inspect,
+        "execute": _same_as("TOOL_SCRIPT"),
+        "CATEGORY_LIST": _same_as("TOOL_LIST"),
+        "tool_search": _same_as("TOOL_LIST"),
+        **_KINDS,
+    }.items()
+}
+"""Another name, as ``fuzzy.normalize`` spells it → makes the call."""
+
+
+_ACTION_KEYS = ("action", "tool_name", "tool", "command", "method", "operation")
+"""Names of the argument that names the tool, the documented one first."""
+
+
+def call_of(catalog: Catalog, mode: str, stand_in: Mapping[str, Any], arguments: Mapping[str, Any]) -> MetaCall:
+    """Return the call of a meta-tool that a call of ``stand_in`` stands for.
+
+    Args:
+        catalog: What the profile exposes.
+        mode: ``grouped`` or ``kinds``.
+        stand_in: The definition of the tool that was called.
+        arguments: As the client sent them.
+
+    Raises:
+        CallError: The arguments name no tool of ``stand_in``.
+    """
+    if mode != "kinds":
+        return _group_call(catalog, stand_in, arguments)
+    call = _KINDS[stand_in["name"]](catalog, arguments)
+    if call.name == _WRITE:
+        _check_kind(catalog, stand_in["name"], call.arguments["tool_name"], stand_in)
+    return call
+
+
+def _group_call(catalog: Catalog, group: Mapping[str, Any], arguments: Mapping[str, Any]) -> MetaCall:
+    properties: Mapping[str, Any] = group["inputSchema"]["properties"]
+    actions: list[str] = properties["action"]["enum"]
+    key = next((key for key in _ACTION_KEYS if not is_blank(arguments.get(key)) and _is_own(key, properties)), None)
+    given = arguments.get(key) if key is not None else None
+    name = _action(catalog, actions, given)
+    if name is None:
+        raise _no_such_action(group, actions, given, arguments)
+    rest = {other: value for other, value in arguments.items() if other != key}
+    return MetaCall("TOOL_CALL_WRITE", {"tool_name": name, "arguments": rest})
+
+
+def _is_own(key: str, properties: Mapping[str, Any]) -> bool:
+    """Return whether ``key`` names the tool, and is no parameter of the tools of the group."""
+    return key == "action" or key not in properties
+
+
+def _action(catalog: Catalog, actions: list[str], given: Any) -> str | None:
+    """Return which of ``actions`` is given; the only one of a group need not be named."""
+    if is_blank(given):
+        return actions[0] if len(actions) == 1 else None
+    if not isinstance(given, str):
+        return None
+    if given in actions:
+        return given
+    found = find_name(catalog, given)
+    if found in actions:
+        return found
+    short = {normalize(name.rpartition("__")[2]): name for name in actions}
+    return short.get(normalize(given))
+
+
+def _no_such_action(
+    group: Mapping[str, Any], actions: list[str], given: Any, arguments: Mapping[str, Any]
+) -> InvalidArguments:
+    name = str(group["name"])
+    problem = "action is missing" if is_blank(given) else f"action has no tool {quote(given)}"
+    closest = closest_matches(given, actions) if isinstance(given, str) else []
+    shown = ", ".join(actions[:20]) + (", …" if len(actions) > 20 else "")
+    hint = did_you_mean(str(given), closest).strip() or f"There are {shown}."
+    others = {key: value for key, value in arguments.items() if key not in _ACTION_KEYS}
+    following = next_call(name, {"action": closest[0], **others}) if closest else {}
+    return invalid(name, problem, hint, closest=closest, **following)

@@ -15,7 +15,6 @@ from toolfold.messages import STEP
 from toolfold.meta_tools import continuation
 from toolfold.meta_tools.arguments import escape, invalid, is_blank, own_option, quote, read_items, read_value
 from toolfold.meta_tools.call import Answer, may_have_lists, metadata, output_options, parse_select, read_options
-from toolfold.meta_tools.combination import Combination, JoinRequest, read_join, render_items, status_of
 from toolfold.meta_tools.plan import Item, Plan, document_size
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.references import (
@@ -32,6 +31,7 @@ from toolfold.meta_tools.references import (
     view_of,
 )
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, error_text, repeated_by, to_text
+from toolfold.meta_tools.tool_batch import Combination, JoinRequest, read_join, render_items, status_of
 from toolfold.results import output
 from toolfold.results.output import AnswerStatus, RenderedResult
 

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import CallError, ScriptError
-from toolfold.meta_tools.arguments import invalid, is_blank, parse_object, quote, read_value
+from toolfold.errors import CallError, InvalidArguments, ScriptError
+from toolfold.fuzzy import did_you_mean
+from toolfold.meta_tools.arguments import escape, invalid, is_blank, parse_object, quote, read_value
 from toolfold.meta_tools.call import answer_of, output_options
-from toolfold.meta_tools.plan import Plan
+from toolfold.meta_tools.definitions import MAX_CALLS, MAX_PARALLEL
+from toolfold.meta_tools.plan import Item, Plan
+from toolfold.meta_tools.references import keys_of, view_of
 from toolfold.meta_tools.result import MetaRequest, Result, error_text, repeated_by, safe_line
-from toolfold.meta_tools.script_calls import ScriptCalls, with_approval
+from toolfold.meta_tools.tool_names import find_name
 from toolfold.results import output, tables
-from toolfold.scripts.interpreter import MAX_SCRIPT_BYTES, Output, limit_error
-from toolfold.scripts.values import TooLarge, to_json
+from toolfold.scripts.interpreter import LATER, MAX_SCRIPT_BYTES, Output, ScriptCall, limit_error
+from toolfold.scripts.values import CallPlaces, TooLarge, to_json
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
+    from toolfold.meta_tools.result import MetaRequest
+
 
 TOOL = "TOOL_SCRIPT"
 
@@ -145,3 +155,297 @@ def _answer(
         "upstream_requests": answer.use.requests,
     }
     return Result(structured, "\n".join([rendered.text, *_printed_lines(printed)]), blocks=answer.blocks)
+
+
+MODULES = (
+    *("asyncio", "base64", "bisect", "collections", "copy", "csv", "dataclasses", "datetime", "decimal", "functools"),
+    *("hashlib", "itertools", "json", "math", "random", "re", "time", "typing", "unicodedata"),
+)
+"""Modules that a script can import, without those that would need the operating system; a test imports each."""
+
+_INSTEAD: Mapping[str, str] = {
+    "statistics": "The mean is sum(x) / len(x), the median sorted(x)[len(x) // 2], and the standard deviation "
+    "math.sqrt(sum((v - mean) ** 2 for v in x) / (len(x) - 1)). ",
+    "numpy": "Use lists, sum, min, max and math. ",
+    "pandas": "rows is a list of objects; select in a call groups, joins and calculates. ",
+    "requests": "Data comes from call(…) and from inputs. ",
+    "urllib": "Data comes from call(…) and from inputs. ",
+}
+"""Module that scripts import and that there is not → what to write instead."""
+
+_MAX_SHOWN = 3
+"""Tools whose answers are described: those that were called last."""
+
+_MAX_NAMES = 20
+
+
+class Ended(NamedTuple):
+    """How a script ended.
+
+    Attributes:
+        message: of its exception.
+        called: tool and value of each of its calls that succeeded.
+        modules: module of a source → the names of its functions, as far as the script uses it.
+    """
+
+    message: str
+    called: Sequence[tuple[str, Any]]
+    modules: Mapping[str, Collection[str]]
+
+    def shapes(self) -> str:
+        """Return what the tools that were called last have returned, in a sentence each."""
+        shapes = {name: _shape(value) for name, value in self.called[-50:]}
+        return " ".join(f"{name} returned {shape}." for name, shape in list(shapes.items())[-_MAX_SHOWN:] if shape)
+
+
+def _missing_module(ended: Ended) -> str:
+    found = re.search(r"No module named '([\w.]+)", ended.message)
+    name = found[1].partition(".")[0] if found else ""
+    meant = did_you_mean(name, [*MODULES, *ended.modules])
+    return f"{meant}{_INSTEAD.get(name, '')}There are {', '.join(MODULES)}, and a module for each source."
+
+
+def _wrong_member(ended: Ended) -> str:
+    if found := re.search(r"module '(\w+)' has no attribute '(\w+)'", ended.message):
+        return did_you_mean(found[2], ended.modules.get(found[1], ()), shown=f"{found[1]}.{{}}".format)
+    if found := re.search(r"'dict' object has no attribute '(\w+)'", ended.message):
+        return f"An answer is an object: write [{found[1]!r}]. {ended.shapes()}"
+    return ended.shapes()
+
+
+def _not_in_the_subset(ended: Ended) -> str:
+    if "cannot suspend" in ended.message:
+        return (
+            "A function that is passed to map, sorted, max or the like cannot make calls: make them before, in a loop "
+            "or in a list, as in [call(…) for x in xs]."
+        )
+    return "Scripts are a subset of Python: write this without it."
+
+
+def _no_host(_ended: Ended) -> str:
+    return "A script has no files, network or variables of a system: data comes from call(…) and from inputs."
+
+
+def _shape(value: Any) -> str:
+    if isinstance(value, dict) and isinstance(value.get("columns"), list) and "rows" in value:
+        return f"an object with {_listed(keys_of(value))}; each of rows has {_listed(value['columns'])}"
+    if isinstance(value, dict):
+        return f"an object with {_listed(keys_of(value))}"
+    return "a list" if isinstance(value, list) else f"{type(value).__name__}"
+
+
+def _listed(names: Sequence[Any]) -> str:
+    """Return names, which may be data of a source, on one line."""
+    more = ", …" if len(names) > _MAX_NAMES else ""
+    return ", ".join(escape(str(name)) for name in names[:_MAX_NAMES]) + more
+
+
+_HINTS: Mapping[str, Callable[[Ended], str]] = {
+    "ModuleNotFoundError": _missing_module,
+    "ImportError": _wrong_member,
+    "AttributeError": _wrong_member,
+    **dict.fromkeys(("KeyError", "IndexError", "TypeError"), Ended.shapes),
+    "NotImplementedError": _not_in_the_subset,
+    "PermissionError": _no_host,
+    "RuntimeError": lambda ended: _no_host(ended) if "not supported in this environment" in ended.message else "",
+}
+"""Exception of a script → what to change."""
+
+
+_PENDING = "$pending"
+"""Key of the value that stands for a call inside ``gather(…)`` until all of them are made."""
+
+_CALLS = ("call", "TOOL_CALL")
+"""Functions that call the tool they are given the name of."""
+
+_FUNCTIONS = 'Use call("NAME", argument=value), gather(…), or the tools of a source as functions of its module.'
+
+_IDENTIFIER = re.compile(r"\W")
+_MAX_MODULE = 5_000
+"""Tools of a source that a script finds as functions of its module; ``call`` finds all."""
+
+_NEEDS_APPROVAL = "It was called by a script"
+"""Why a tool that writes needs approval in a script, where the user has seen no call of it."""
+
+
+def with_approval(tool: Tool) -> Tool:
+    """Return a tool as scripts call it: one that writes needs approval of each call."""
+    return tool if tool.effect == "read" or tool.needs_approval else tool._replace(confirm=_NEEDS_APPROVAL)
+
+
+class ScriptCalls:
+    """The calls of one script.
+
+    Attributes:
+        modules: module → the functions of it that the script may use.
+        items: the calls, in the order in which they were made.
+    """
+
+    def __init__(self, request: MetaRequest, calls: Plan, script: str) -> None:
+        self.request, self._calls = request, calls
+        self._places = CallPlaces(script)
+        self._functions = _modules(request.catalog, script)
+        self.modules = {module: frozenset(functions) for module, functions in self._functions.items()}
+        self.items: list[Item] = []
+        self._later: dict[int, Item] = {}
+
+    @property
+    def deadline(self) -> float:
+        """``time.monotonic()`` at which the answer must be complete."""
+        return self._calls.budget.deadline
+
+    def call(self, called: ScriptCall) -> Any:
+        """Return what a call of the script returns.
+
+        Raises:
+            CallError: it failed; the script may catch it.
+            ScriptLimit: the script makes too many calls.
+        """
+        if called.function == "gather":
+            return self._gather(called.args, keeps_errors=called.kwargs.get("return_exceptions") is True)
+        place = self._places.at(called.start)
+        item = self._open(called)
+        if place.is_gathered or place.is_awaited:
+            self._later[called.id] = item
+            return {_PENDING: called.id} if place.is_gathered else LATER
+        self._perform([item])
+        value = self._value_or_error(item)
+        if isinstance(value, CallError):
+            raise value
+        return value
+
+    def settle(self, ids: Collection[int]) -> Mapping[int, Any]:
+        """Make awaited calls at the same time; return their results or errors."""
+        items = {id_: self._later.pop(id_) for id_ in ids if id_ in self._later}
+        self._perform(list(items.values()))
+        return {id_: self._value_or_error(item) for id_, item in items.items()}
+
+    def _gather(self, given: tuple[Any, ...], *, keeps_errors: bool) -> list[Any]:
+        values = list(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else list(given)
+        pending = [_pending_id(one) for one in values]
+        items = {id_: self._later.pop(id_) for id_ in pending if id_ in self._later}
+        self._perform(list(items.values()))
+        found = []
+        for id_, value in zip(pending, values, strict=True):
+            result = self._value_or_error(items[id_]) if id_ in items else value
+            if isinstance(result, CallError):
+                if not keeps_errors:
+                    raise result
+                result = {"error": {"code": result.code, "message": result.message}}
+            found.append(result)
+        return found
+
+    def with_hint(self, error: ScriptError) -> ScriptError:
+        """Return an exception of the script with what to change."""
+        called = [(item.tool_name, self._value_or_error(item)) for item in self.items if item.answer is not None]
+        modules = {**dict.fromkeys(_source_modules(self.request.catalog), ()), **self.modules}
+        make = _HINTS.get(str(error.details.get("exception", "")))
+        hint = make(Ended(error.message, called, modules)) if make is not None else ""
+        cached = " Calls that have succeeded are cached." if called else ""
+        return error.changed(next_step=f"{hint.strip() or 'Correct the script and send it again.'}{cached}")
+
+    def _open(self, called: ScriptCall) -> Item:
+        name, arguments = self._tool_of(called)
+        if len(self.items) >= MAX_CALLS:
+            raise limit_error("calls")
+        item = self._calls.open(str(len(self.items)), {"tool_name": name, "arguments": arguments})
+        self.items.append(item)
+        if self._calls.is_full:
+            raise limit_error("calls")
+        return item
+
+    def _tool_of(self, called: ScriptCall) -> tuple[str, dict[str, Any]]:
+        """Return the name of the tool that a script calls, and its arguments."""
+        module, _, function = called.function.rpartition(".")
+        args, arguments = list(called.args), dict(called.kwargs)
+        if module:
+            name = self._functions.get(module, {}).get(function, "")
+        elif function in _CALLS:
+            name, args, arguments = _named_tool(args, arguments)
+        elif self.request.catalog.get(function) is not None:
+            name = function
+        else:
+            meant = did_you_mean(function, [*_CALLS, "gather", *self._functions])
+            raise ScriptError(f"There is no function {function[:60]}.", f"{meant}{_FUNCTIONS}", line=0)
+        if len(args) == 1 and isinstance(args[0], dict) and not arguments:
+            arguments = {str(key): value for key, value in args.pop().items()}
+        if args:
+            arguments = {**_positional(self.request.catalog, name, args), **arguments}
+        return name, _sendable(arguments)
+
+    def _perform(self, items: list[Item]) -> None:
+        self._calls.perform(items, MAX_PARALLEL)
+        if any(item.is_skipped for item in items):
+            raise limit_error("deadline")
+
+    def _value_or_error(self, item: Item) -> Any:
+        if item.error is not None or item.answer is None:
+            return item.error
+        return view_of(item.answer.document, WorkBudget(self.deadline))
+
+
+def _named_tool(args: list[Any], arguments: dict[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
+    """Return the tool that ``call`` names, and its arguments; they may have the form of a TOOL_CALL."""
+    if len(args) == 1 and isinstance(args[0], dict) and isinstance(args[0].get("tool_name"), str):
+        args, arguments = [], {**args[0], **arguments}
+    if not args and isinstance(arguments.get("tool_name"), str):
+        name = arguments.pop("tool_name")
+    elif args and isinstance(args[0], str):
+        name = args.pop(0)
+    else:
+        raise InvalidArguments("call needs the name of a tool first.", _FUNCTIONS)
+    return name, args, arguments
+
+
+def _pending_id(value: Any) -> int | None:
+    """Return the id of the call that a value in ``gather`` stands for; None for any other value."""
+    found = value.get(_PENDING) if isinstance(value, dict) and len(value) == 1 else None
+    return found if type(found) is int else None
+
+
+def _source_modules(catalog: Catalog) -> dict[str, str]:
+    """Return module → id of its source."""
+    return {_IDENTIFIER.sub("_", source.id): source.id for source in catalog.sources}
+
+
+def _modules(catalog: Catalog, script: str) -> dict[str, Mapping[str, str]]:
+    """Return the sources that a script names → name of a function → name of the tool."""
+    words = set(_WORD.findall(script))
+    named = {module: id_ for module, id_ in _source_modules(catalog).items() if module in words}
+    return {module: _functions_of(catalog, id_) for module, id_ in named.items()}
+
+
+def _functions_of(catalog: Catalog, source: str) -> Mapping[str, str]:
+    """Return the functions of the module of a source: each tool by its name, and without the prefix of its source."""
+
+    def read() -> dict[str, str]:
+        functions: dict[str, str] = {}
+        for position in itertools.islice(catalog.positions_of("source").get(source, ()), _MAX_MODULE):
+            name = catalog.summary(position).name
+            for word in (name, name.removeprefix(f"{source}__")):
+                functions.setdefault(_IDENTIFIER.sub("_", word), name)
+        return functions
+
+    return catalog.memoize(("functions of", source), read)
+
+
+def _positional(catalog: Catalog, name: str, args: list[Any]) -> dict[str, Any]:
+    """Return positional arguments under the names of the tool's parameters: the required ones first."""
+    tool = catalog.get(find_name(catalog, name) or name)
+    if tool is None:
+        return {}
+    required = list(tool.parameters.get("required", ()))
+    names = [*required, *(one for one in tool.parameters.get("properties", {}) if one not in required)]
+    if len(args) > len(names):
+        raise InvalidArguments(f"{tool.name} takes {len(names)} arguments.", f"Name them: {', '.join(names[:20])}.")
+    return dict(zip(names, args, strict=False))
+
+
+def _sendable(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as JSON."""
+    try:
+        found = to_json(dict(arguments))
+        json.dumps(found, ensure_ascii=False).encode()
+    except (TooLarge, UnicodeEncodeError):
+        raise InvalidArguments("The arguments are too large, or not text.", "Pass values that JSON has.") from None
+    return dict(found)

@@ -311,10 +311,10 @@ class Server:
             raise JsonRpcError(versions.INVALID_PARAMS, "arguments must be an object.")
         result = self._perform(exchange, name, arguments or {})
         if result.answered is not None and exchange.stateless and versions.declared(params, versions.TASKS) is not None:
-            from toolfold.protocol import tasks  # few calls need it
+            from toolfold.protocol import input_required  # few calls need it
 
             store = self.tools.executor.resources.task_store
-            if task := tasks.create(store, exchange.request, name, arguments or {}, result):
+            if task := input_required.create_task(store, exchange.request, name, arguments or {}, result):
                 return task
         return _shown(result, exchange.log_fields)
 
@@ -353,13 +353,13 @@ class Server:
             return tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
 
     def _task(self, exchange: Exchange) -> dict[str, Any]:
-        from toolfold.protocol import tasks  # few clients need it
+        from toolfold.protocol import input_required  # few clients need it
 
         def perform(name: str, arguments: Mapping[str, Any]) -> Result:
             return self._perform(exchange, name, arguments, is_repeated=True)
 
         store = self.tools.executor.resources.task_store
-        task, result = tasks.answer(store, exchange.request, exchange.message, perform)
+        task, result = input_required.answer_task(store, exchange.request, exchange.message, perform)
         shown = {} if result is None else {"result": {"resultType": "complete", **_shown(result, exchange.log_fields)}}
         return {**task, **shown}
 
