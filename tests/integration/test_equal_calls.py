@@ -16,7 +16,7 @@ from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold import client_call as clocks
 from toolfold.cache.memory import Memo
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.execution import argument_repair, cached_upstreams
+from toolfold.execution import argument_reader, cached_upstreams
 from toolfold.execution.call import CallLog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
@@ -230,7 +230,7 @@ def test_words_for_a_day_are_read_again_each_time(new_tools: Tools, monkeypatch:
         def now(cls, tz: tzinfo | None = None) -> Self:
             return cls(2025, 3, cls.current, tzinfo=tz)
 
-    monkeypatch.setattr(argument_repair, "datetime", Today)
+    monkeypatch.setattr(argument_reader, "datetime", Today)
     tools, found = new_tools(), []
     for Today.current in (6, 6, 7):
         result = tools.call("TOOL_CALL", {"tool_name": "HISTORICAL_OPTIONS", "symbol": "IBM", "date": "yesterday"})

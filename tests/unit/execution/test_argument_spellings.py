@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from tests.support.meta_tools import call, error
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import NoData
-from toolfold.execution.argument_repair import period_select
+from toolfold.execution.argument_reader import ArgumentReader, period_select, reader_of
 from toolfold.execution.argument_values import bound_of, parse_pair, parse_ticker
-from toolfold.execution.validation import ArgumentValidator, validator_of
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
@@ -31,10 +30,10 @@ BARS = {"symbol": "IBM", "interval": "daily"}
 SMA = {**BARS, "time_period": 5, "series_type": "close"}
 
 
-def validator(name: str) -> ArgumentValidator:
+def validator(name: str) -> ArgumentReader:
     tool = CATALOG.get(name)
     assert tool is not None
-    return validator_of(CATALOG, tool)
+    return reader_of(CATALOG, tool)
 
 
 @pytest.fixture

@@ -23,9 +23,10 @@ from toolfold.errors import (
     WriteNotAllowed,
 )
 from toolfold.execution import api_keys
+from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.cached_upstreams import CachedUpstreams
 from toolfold.execution.call import CallLog, log_call
-from toolfold.execution.validation import invalid_arguments, validator_of
+from toolfold.execution.validation import invalid_arguments
 from toolfold.messages import CALL_WRITE, READS_ONLY, SIGN_IN_AGAIN
 from toolfold.models import SourceCredentials
 from toolfold.sources.http_api.authentication import signs_in
@@ -195,7 +196,7 @@ class Pipeline:
         credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
 
     def _validate(self, call: CallContext) -> None:
-        resolved = validator_of(call.catalog, call.tool).resolve({**call.arguments, **call.added}, self.upstreams.memo)
+        resolved = reader_of(call.catalog, call.tool).resolve({**call.arguments, **call.added}, self.upstreams.memo)
         if resolved.problems:
             raise invalid_arguments(call.tool, resolved)
         call.arguments, call.notes = resolved.arguments, resolved.notes

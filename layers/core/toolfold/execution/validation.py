@@ -10,12 +10,10 @@ backtracking one with a limit. Nesting is bounded, because the library recurses 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from toolfold.cache.key import simple_text
 from toolfold.catalog.json_schema import properties
 from toolfold.catalog.schema_checks import max_nesting
 from toolfold.errors import InvalidArguments
@@ -34,18 +32,13 @@ from toolfold.messages import CORRECT_ARGUMENTS, INVALID_ARGUMENT, INVALID_OF_SE
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
 
-    from toolfold.cache.memory import Memo
     from toolfold.catalog.entries import Tool
-    from toolfold.catalog.model import Catalog
 
 MAX_NESTING = 64
 """Levels of objects and arrays in arguments. The library recurses: 50,000 levels overflow its stack."""
 
 _MANY_VALUES = 5_000
 """Values in arguments from which on only the first error is looked for: collecting 100,000 errors takes seconds."""
-
-MAX_READ = 200
-"""Arguments of a call that are read where the schema refuses them: several times what any tool has."""
 
 _MAX_ERRORS = 100
 _BACKTRACK_LIMIT = 100_000
@@ -71,30 +64,17 @@ class ArgumentValidator:
         schema: the tool's ``parameters``.
         call: the tool's ``call``: ``lists`` describes lists that are sent as one string, ``blank_allowed`` names the
             parameters for which blank text is a value.
-        forms: how callers may write arguments otherwise: ``arguments`` of the source.
-        tool_name: for next steps.
 
     Attributes:
         schema: see above.
         properties: name → schema of each parameter.
-        forms: see above.
-        tool_name: see above.
-        ticker_patterns: parameter of tickers → what a value in the form of the source matches.
 
     Raises:
         SchemaError: the schema cannot be used.
     """
 
-    def __init__(
-        self,
-        schema: Mapping[str, Any],
-        call: Mapping[str, Any],
-        forms: Mapping[str, Any] | None = None,
-        tool_name: str = "",
-    ) -> None:
-        self.schema = schema
-        self.properties = properties(schema)
-        self.forms, self.tool_name, self._call = forms or {}, tool_name, call
+    def __init__(self, schema: Mapping[str, Any], call: Mapping[str, Any]) -> None:
+        self.schema, self.properties, self._call = schema, properties(schema), call
         self._single: dict[str, ArgumentValidator] = {}
         self._lists: Mapping[str, Mapping[str, Any]] = call.get("lists", {})
         self._blank_allowed = frozenset(call.get("blank_allowed", ()))
@@ -104,28 +84,7 @@ class ArgumentValidator:
             self._max_nesting = max_nesting(schema, MAX_NESTING)
         except ValueError:  # refused where a catalog is read; the library follows it no further than the value goes
             self._max_nesting = MAX_NESTING
-        self._coercion = Coercion(schema, into_alternatives=False)
-        self._coercion_into_alternatives = Coercion(schema, into_alternatives=True)
-        self.ticker_patterns = self._ticker_patterns()
-
-    def resolve(self, arguments: Mapping[str, Any], memo: Memo | None = None) -> ResolvedArguments:
-        """Check ``arguments`` as the caller sent them, and read what the schema refuses where it has one meaning."""
-        text = None if memo is None else simple_text(arguments)
-        if memo is not None and text is not None and (found := memo.get("arguments", (self,), text)) is not None:
-            return ResolvedArguments(dict(found), [])
-        checked, problems = self.validate(arguments)
-        if not problems and not any(
-            type(value := checked.get(name)) is str and pattern.fullmatch(value) is None
-            for name, pattern in self.ticker_patterns.items()
-        ):
-            if memo is not None and text is not None and simple_text(checked) is not None:
-                memo.put("arguments", (self,), text, dict(checked), 3 * len(text))
-            return ResolvedArguments(checked, problems)
-        if len(arguments) > MAX_READ or (problems and self._unsafe(arguments)):
-            return ResolvedArguments(checked, problems)
-        from toolfold.execution import argument_repair  # only mistakes need it
-
-        return argument_repair.resolve(self, arguments)
+        self._coercions = {fits: Coercion(schema, into_alternatives=not fits) for fits in (True, False)}
 
     def accepts(self, name: str, value: Any) -> bool:
         """Return whether the parameter ``name`` takes ``value``."""
@@ -140,22 +99,13 @@ class ArgumentValidator:
         """Return what separates the items of a list that is sent as one string, or an empty text."""
         return str(self._lists[name]["separator"]) if name in self._lists else ""
 
-    def _ticker_patterns(self) -> dict[str, re.Pattern[str]]:
-        rules = self.forms.get("tickers") or {}
-        names = [name for name in rules.get("parameters", ()) if name in self.properties]
-        if not names:
-            return {}
-        from toolfold.execution.argument_values import canonical_pattern
-
-        return {name: canonical_pattern(rules, self.separator(name)) for name in names}
-
     def validate(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
         """Check ``arguments`` as the caller sent them.
 
         Returns:
             The arguments in the schema's order and types, and what is wrong with them (empty: nothing).
         """
-        if problem := self._unsafe(arguments):
+        if problem := self.unsafe(arguments):
             return {}, [problem]
         given, own = dict(arguments), dict[str, str]()
         for name, listed in self._lists.items():
@@ -179,7 +129,7 @@ class ArgumentValidator:
     def _coerced(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return ``given`` in the schema's types and order. Arguments that fit as they are stay as they are."""
         fits = self._validator.is_valid(given)
-        coerced = (self._coercion if fits else self._coercion_into_alternatives).arguments(given)
+        coerced = self._coercions[fits].arguments(given)
         if fits and not self._validator.is_valid(coerced):
             coerced = given
         return {name: coerced[name] for name in [*(n for n in self.properties if n in coerced), *coerced]}
@@ -240,7 +190,7 @@ class ArgumentValidator:
             ),
         )[: MAX_UNKNOWN + _MAX_ERRORS]
 
-    def _unsafe(self, arguments: Mapping[str, Any]) -> Problem | None:
+    def unsafe(self, arguments: Mapping[str, Any]) -> Problem | None:
         """Return the problem of a value that must not reach the library, or None."""
         for name, value in arguments.items():
             problem = ""
@@ -261,24 +211,6 @@ def validate_arguments(
     return ArgumentValidator(schema, call).validate(arguments)
 
 
-def validator_of(catalog: Catalog, tool: Tool) -> ArgumentValidator:
-    """Return the validator of ``tool``, compiled once and kept with ``catalog``.
-
-    Raises:
-        CatalogUnavailable: the schema of the tool cannot be used.
-    """
-
-    def make() -> ArgumentValidator:
-        try:
-            return ArgumentValidator(tool.parameters, tool.call, _forms(catalog, tool), tool.name)
-        except SchemaError as error:
-            from toolfold.catalog.reader import damaged
-
-            raise damaged(f"the parameters of {tool.name}: {error}") from None
-
-    return catalog.memoize(("validator", tool.name), make)
-
-
 def invalid_arguments(tool: Tool, resolved: ResolvedArguments) -> InvalidArguments:
     """Return the error for arguments with problems."""
     problems = resolved.problems
@@ -289,13 +221,6 @@ def invalid_arguments(tool: Tool, resolved: ResolvedArguments) -> InvalidArgumen
         problems=problems,
         schema=tool.parameters,
     )
-
-
-def _forms(catalog: Catalog, tool: Tool) -> Mapping[str, Any]:
-    """Return the forms of arguments of the source, with what the tool says instead."""
-    forms, own = catalog.source(tool.source).arguments, tool.call.get("arguments", {})
-    merged = {key: {**forms.get(key, {}), **value} if isinstance(value, dict) else value for key, value in own.items()}
-    return {**forms, **merged, "found_by": tool.hints.get("found_by", {})}
 
 
 def compile_schema(schema: Mapping[str, Any]) -> Validator:

@@ -14,8 +14,7 @@ from urllib.parse import quote as quote_url
 
 from toolfold.catalog.query import MAX_WORDS, UNKNOWN_NAME, is_kind, parse_query
 from toolfold.errors import CallError
-from toolfold.execution.argument_repair import read_value, rename, resolve
-from toolfold.execution.validation import validator_of
+from toolfold.execution.argument_reader import reader_of
 from toolfold.meta_tools.arguments import invalid, quote
 from toolfold.meta_tools.definitions import answer_schema, text
 from toolfold.meta_tools.result import Result, dumps_compact, error_result
@@ -134,9 +133,9 @@ def _described(settings: Settings, tool: Tool, id_: str) -> dict[str, str]:
 
 def _calls(catalog: Catalog, tool: Tool, query: str) -> Iterator[str]:
     """Yield the calls of ``tool`` for which the query has every value."""
-    validator = validator_of(catalog, tool)
+    validator = reader_of(catalog, tool)
     given: dict[str, Any] = {name: value.strip("\"'") for name, value in _GIVEN.findall(query)}
-    missing = [name for name in tool.parameters.get("required", ()) if name not in rename(validator, given).arguments]
+    missing = [name for name in tool.parameters.get("required", ()) if name not in validator.rename(given).arguments]
     tickers = [name for name in missing if name in validator.ticker_patterns]
     rest = _GIVEN.sub(" ", query)
     calls = [given]
@@ -145,11 +144,11 @@ def _calls(catalog: Catalog, tool: Tool, query: str) -> Iterator[str]:
         if name in tickers:  # which of several takes which ticker, a query does not say
             values = _tickers(catalog, tool, rest) if len(tickers) == 1 else ()
         elif "enum" in validator.properties.get(name, {}):
-            read = (read_value(validator, name, word) for word in _WORD.findall(rest)[:MAX_WORDS])
+            read = (validator.read_value(name, word) for word in _WORD.findall(rest)[:MAX_WORDS])
             values = [value for value in read if validator.accepts(name, value)][:1]
         calls = [{**arguments, name: value} for arguments in calls for value in values[:_MAX_VALUES]]
     for arguments in calls:
-        resolved = resolve(validator, arguments)
+        resolved = validator.resolve(arguments)
         if not resolved.problems:
             yield f"{tool.name}({', '.join(f'{key}={value!r}' for key, value in resolved.arguments.items())})"
 

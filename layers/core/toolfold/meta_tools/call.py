@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
+from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.call import NO_USE, UpstreamUse
-from toolfold.execution.validation import validator_of
 from toolfold.meta_tools.arguments import OPTIONS, boolean, is_blank, whole_number, wrong_value
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.results.output import MIN_TOKENS, AnswerStatus, OutputOptions
@@ -100,12 +100,11 @@ def is_raw(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], parameter
     """Return whether a call gives the format parameter of its source, under any name for it."""
     if arguments.get(parameter) is not None or not parameter:
         return bool(parameter)
-    validator = validator_of(catalog, tool)
+    validator = reader_of(catalog, tool)
     if arguments.keys() <= validator.properties.keys():
         return False
-    from toolfold.execution.argument_repair import rename  # only other names need it
 
-    return rename(validator, arguments).arguments.get(parameter) is not None
+    return validator.rename(arguments).arguments.get(parameter) is not None
 
 
 def without_redundant_format(tool: Tool, arguments: Mapping[str, Any], parameter: str) -> Mapping[str, Any]:

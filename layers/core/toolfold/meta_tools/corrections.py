@@ -16,9 +16,8 @@ from toolfold import messages
 from toolfold.catalog.json_schema import allowed_types, keyword, properties
 from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
-from toolfold.execution.argument_repair import read_value, rename
+from toolfold.execution.argument_reader import ArgumentReader, reader_of
 from toolfold.execution.argument_values import bound_of, listed_values
-from toolfold.execution.validation import ArgumentValidator, validator_of
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.meta_tools.arguments import escape, is_blank, next_call
 from toolfold.wording import CallText, Text, joined, names_call
@@ -114,8 +113,8 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
         arguments: as the caller sent them.
         refused: the parameters that the source does not take, beside those that the schema refuses.
     """
-    validator = validator_of(catalog, tool)
-    given = rename(validator, arguments).arguments
+    validator = reader_of(catalog, tool)
+    given = validator.rename(arguments).arguments
     problems = [problem["parameter"] for problem in validator.resolve(arguments).problems]
     wrong = {name.partition(".")[0].partition("[")[0] for name in (*problems, *refused)}
     known = validator.properties
@@ -158,12 +157,12 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     return Correction(corrected, " and ".join(select.values()), (*offered, *examples), left_out, is_complete)
 
 
-def _closest_value(validator: ArgumentValidator, tool: Tool, name: str, value: Any) -> Any:
+def _closest_value(validator: ArgumentReader, tool: Tool, name: str, value: Any) -> Any:
     """Return the value that a refused one means: the closest option or day, or a list; None: none is known."""
     rule = validator.properties[name]
     listed = listed_values(value)
     may_list = len(listed) == 1 or (tool.effect == "read" and not tool.needs_approval)
-    if listed and may_list and all(validator.accepts(name, read_value(validator, name, item)) for item in listed):
+    if listed and may_list and all(validator.accepts(name, validator.read_value(name, item)) for item in listed):
         return listed[0] if len(listed) == 1 else listed
     if items := tool.call.get("lists", {}).get(name, {}).get("items"):
         return _closest_items(validator, name, value, items)
@@ -175,7 +174,7 @@ def _closest_value(validator: ArgumentValidator, tool: Tool, name: str, value: A
     return None
 
 
-def _closest_items(validator: ArgumentValidator, name: str, value: Any, known: Sequence[str]) -> str | None:
+def _closest_items(validator: ArgumentReader, name: str, value: Any, known: Sequence[str]) -> str | None:
     """Return a list in one text with the closest known item for each; None where one resembles none."""
     separator = validator.separator(name)
     given = value if isinstance(value, list) else str(value).split(separator)
@@ -293,7 +292,7 @@ def with_next_step(error: CallError, catalog: Catalog, tool: Tool, arguments: Ma
     if not isinstance(error, PremiumOnly | NoData | InvalidArguments) or "schema" in error.details:
         return error
 
-    arguments = validator_of(catalog, tool).resolve(arguments).arguments  # under the names of the parameters
+    arguments = reader_of(catalog, tool).resolve(arguments).arguments  # under the names of the parameters
     if isinstance(error, PremiumOnly):
         steps = [text.filled(**fields) for text, fields in _without_premium(catalog, tool, arguments)]
         if not steps:

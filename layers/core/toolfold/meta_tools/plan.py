@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.cache.key import simple_text
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
-from toolfold.execution.argument_repair import rename
-from toolfold.execution.validation import validator_of
+from toolfold.execution.argument_reader import reader_of
 from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, with_notes
 from toolfold.meta_tools.call import (
     Call,
@@ -291,7 +290,7 @@ class Plan:
         """Return the arguments of TOOL_CALL without the parameter for the form of the service; ``item`` notes it."""
         arguments = dict(item.given.get("arguments") or {})
         if parameter not in arguments:
-            arguments = dict(rename(validator_of(self.request.catalog, tool), arguments).arguments)
+            arguments = dict(reader_of(self.request.catalog, tool).rename(arguments).arguments)
         del arguments[parameter]
         item.given = {**item.given, "arguments": arguments}
         item.notes = (f"{parameter} was left out: answers of several calls have one form.",)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import json_type
 from toolfold.errors import InvalidArguments
-from toolfold.execution.argument_repair import rename
-from toolfold.execution.validation import validator_of
+from toolfold.execution.argument_reader import reader_of
 from toolfold.messages import DESCRIBE_ANSWER
 from toolfold.meta_tools.answer_reader import begin_shaping, fetch_response
 from toolfold.meta_tools.arguments import boolean
@@ -101,7 +100,7 @@ def completed_parts(
             DESCRIBE_ANSWER,
         )
 
-    known = set(rename(validator_of(call.catalog, tool), parts[0]).arguments)
+    known = set(reader_of(call.catalog, tool).rename(parts[0]).arguments)
     required = [name for name in tool.parameters.get("required", ()) if name not in known]
     missing = [name for name in (required or ([] if known else tool.example)) if name in tool.example]
     return [{**part, **{name: tool.example[name] for name in missing}} for part in parts], tuple(missing)

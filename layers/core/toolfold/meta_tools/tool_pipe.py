@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InsufficientScope, InvalidArguments, UpstreamTimeout
+from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.call import NO_USE
-from toolfold.execution.validation import invalid_arguments, validator_of
+from toolfold.execution.validation import invalid_arguments
 from toolfold.messages import STEP
 from toolfold.meta_tools import continuation
 from toolfold.meta_tools.arguments import escape, invalid, is_blank, own_option, quote, read_items, read_value
@@ -194,7 +195,7 @@ def _check_literals(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) 
     }
     if may_have_lists(given):
         return  # read as several calls, with what the references bring
-    resolved = validator_of(catalog, tool).resolve(given)
+    resolved = reader_of(catalog, tool).resolve(given)
     problems = [
         problem
         for problem in resolved.problems

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import allowed_types
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect
-from toolfold.execution.argument_repair import next_call, rename
-from toolfold.execution.validation import validator_of
+from toolfold.execution.argument_reader import next_call, reader_of
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
 from toolfold.meta_tools.call import answer_of
 from toolfold.meta_tools.definitions import MAX_CALLS
@@ -33,7 +32,7 @@ from toolfold.text_safety import quoted_name
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
-    from toolfold.execution.validation import ArgumentValidator
+    from toolfold.execution.argument_reader import ArgumentReader
     from toolfold.meta_tools.call import Answer, Call
     from toolfold.results.tables import Document
 
@@ -76,7 +75,7 @@ def plan(call: Call, arguments: Mapping[str, Any]) -> tuple[ValueLists | None, M
         InvalidArguments: a list is empty or has lists in it, there are too many calls, or the tool does more than read,
             or the form of the service is requested.
     """
-    tool, validator = call.tool, validator_of(call.catalog, call.tool)
+    tool, validator = call.tool, reader_of(call.catalog, call.tool)
     lists: dict[str, tuple[str, list[Any]]] = {}
     for name, value in arguments.items():
         if found := _items(validator, name, value):
@@ -117,7 +116,7 @@ def plan(call: Call, arguments: Mapping[str, Any]) -> tuple[ValueLists | None, M
     return ValueLists(targets, tuple(parts.values()), tuple(sorted(set.intersection(*notes)))), arguments
 
 
-def _items(validator: ArgumentValidator, name: str, value: Any) -> tuple[str, list[Any]] | None:
+def _items(validator: ArgumentReader, name: str, value: Any) -> tuple[str, list[Any]] | None:
     """Return the parameter that ``name`` means and the values in ``value``; None for a single value."""
     if not isinstance(value, list):
         return None
@@ -146,11 +145,11 @@ def _items(validator: ArgumentValidator, name: str, value: Any) -> tuple[str, li
     return target, list(unique.values())
 
 
-def _target(validator: ArgumentValidator, name: str, item: Any) -> str | None:
+def _target(validator: ArgumentReader, name: str, item: Any) -> str | None:
     """Return the parameter that ``name`` means for a single value, ``name`` for a pair, None for an unknown one."""
     if name in validator.properties:
         return name
-    renamed = rename(validator, {name: item})
+    renamed = validator.rename({name: item})
     known = [parameter for parameter in renamed.arguments if parameter in validator.properties]
     if renamed.problems or not known:
         return None
@@ -169,10 +168,10 @@ def _refuse_writes(tool: Tool) -> None:
 
 
 def _raw_refused(
-    varied: Sequence[str], validator: ArgumentValidator, arguments: Mapping[str, Any], parameter: str
+    varied: Sequence[str], validator: ArgumentReader, arguments: Mapping[str, Any], parameter: str
 ) -> InvalidArguments:
     """Return the error for the form of the service, which several answers do not have together."""
-    known = rename(validator, arguments).arguments
+    known = validator.rename(arguments).arguments
     step = next_call(validator.tool_name, {name: value for name, value in known.items() if name != parameter})
     return InvalidArguments(
         f"{validator.tool_name}: lists for {' and '.join(varied)} are answered as one table, which has no form "

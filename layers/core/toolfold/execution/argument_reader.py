@@ -1,8 +1,8 @@
-"""Read arguments that a schema refuses, where they can mean one thing only.
+"""Read the arguments of a tool: as its schema takes them, or, where it refuses them, as the one thing they can mean.
 
-Imported for the first call that is not right as it is. An argument that its schema accepts is never changed, except for
-tickers and dates in a form that the catalog says the source does not write. What is read in a way that a caller may not
-expect is stated in a note; what can be read in two ways is refused with both.
+An argument that its schema accepts is never changed, except for tickers and dates in a form that the catalog says the
+source does not write. What is read in a way that a caller may not expect is stated in a note; what can be read in two
+ways is refused with both.
 """
 
 from __future__ import annotations
@@ -11,19 +11,30 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from toolfold.cache.key import simple_text
 from toolfold.catalog.json_schema import allowed_types, keyword
+from toolfold.catalog.reader import damaged
 from toolfold.dates import Bound, Period, Reading, impossible_date, parse_date, parse_period, spellings
 from toolfold.execution import argument_values
 from toolfold.execution.argument_values import Proposal
+from toolfold.execution.validation import ArgumentValidator, SchemaError
 from toolfold.execution.validation_problems import Problem, ResolvedArguments, describe_expected, quote
 from toolfold.fuzzy import normalize
 from toolfold.messages import CALL, CALL_FIRST, NOTHING_SENT
 from toolfold.wording import CallText, Text
 
+if TYPE_CHECKING:
+    from toolfold.cache.memory import Memo
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
+
 _MAX_ITEMS = 200
 """Items of a list that are read, which is not one of several calls."""
+
+_MAX_READ = 200
+"""Arguments of a call that are read where the schema refuses them: several times what any tool has."""
 
 _MAX_WORD_CHARS = 64
 _MAX_CALL_CHARS = 400
@@ -36,44 +47,10 @@ _A_DAY_OR_MORE = ("daily", "weekly", "monthly", "DAILY", "WEEKLY", "MONTHLY")
 _NOT_READ = "is not a parameter of this tool"
 
 
-class Validator(Protocol):
-    """What is used of ``validation.ArgumentValidator``, which imports this module."""
-
-    schema: Mapping[str, Any]
-    properties: dict[str, Mapping[str, Any]]
-    forms: Mapping[str, Any]
-    tool_name: str
-    ticker_patterns: dict[str, re.Pattern[str]]
-
-    def validate(self, arguments: Mapping[str, Any], /) -> tuple[dict[str, Any], list[Problem]]:
-        """Return the checked arguments and what is wrong."""
-
-    def accepts(self, name: str, value: Any, /) -> bool:
-        """Return whether a parameter takes a value."""
-
-    def separator(self, name: str, /) -> str:
-        """Return what separates the items of a list in a text."""
-
-
 def next_call(tool_name: str, arguments: Mapping[str, Any], select: str = "") -> Text | None:
     """Return the words that name the call of a tool; None where the call is too long to repeat."""
     call = CallText({"tool_name": tool_name, "arguments": arguments, **({"select": select} if select else {})})
     return CALL.filled(call=call) if len(str(call)) <= _MAX_CALL_CHARS else None
-
-
-def rename(validator: Validator, arguments: Mapping[str, Any]) -> argument_values.Renamed:
-    """Return ``arguments`` under the names of the tool's parameters; their values are not changed."""
-    return _Repair(validator).renamed(arguments)
-
-
-def read_value(validator: Validator, name: str, value: Any) -> Any:
-    """Return ``value`` as the parameter ``name`` takes it, or ``value`` where it cannot be read."""
-    return _Repair(validator).read_or_keep(name, value)
-
-
-def resolve(validator: Validator, arguments: Mapping[str, Any]) -> ResolvedArguments:
-    """Return ``arguments`` as the schema of ``validator`` takes them."""
-    return _Repair(validator).resolved(arguments)
 
 
 class _Refused(Exception):
@@ -84,24 +61,69 @@ class _Refused(Exception):
         self.problem, self.next_step = Problem(parameter=name, problem=problem, expected=expected), next_step
 
 
-class _Repair:
-    """Reads the arguments of one call."""
+class ArgumentReader(ArgumentValidator):
+    """Reads the arguments of one tool. Safe to use from many threads.
 
-    def __init__(self, validator: Validator) -> None:
-        self._validator = validator
-        self._schema, self._properties, self._forms = validator.schema, validator.properties, validator.forms
-        self._today: date = datetime.now(UTC).date()
+    Args:
+        schema: the tool's ``parameters``.
+        call: the tool's ``call``.
+        forms: how callers may write arguments otherwise: ``arguments`` of the source.
+        tool_name: for next steps.
 
-    def renamed(self, arguments: Mapping[str, Any]) -> argument_values.Renamed:
-        return argument_values.rename(arguments, self._properties, self._forms, self._takes, self._today.isoformat())
+    Attributes:
+        ticker_patterns: parameter of tickers → what a value in the form of the source matches.
 
-    def resolved(self, arguments: Mapping[str, Any]) -> ResolvedArguments:
-        renamed = self.renamed(arguments)
+    Raises:
+        SchemaError: the schema cannot be used.
+    """
+
+    def __init__(
+        self, schema: Mapping[str, Any], call: Mapping[str, Any], forms: Mapping[str, Any], tool_name: str
+    ) -> None:
+        super().__init__(schema, call)
+        self.tool_name, self._forms = tool_name, forms
+        rules = forms.get("tickers") or {}
+        self.ticker_patterns = {
+            name: argument_values.canonical_pattern(rules, self.separator(name))
+            for name in rules.get("parameters", ())
+            if name in self.properties
+        }
+
+    def resolve(self, arguments: Mapping[str, Any], memo: Memo | None = None) -> ResolvedArguments:
+        """Check ``arguments`` as the caller sent them, and read what the schema refuses where it has one meaning."""
+        text = None if memo is None else simple_text(arguments)
+        if memo is not None and text is not None and (found := memo.get("arguments", (self,), text)) is not None:
+            return ResolvedArguments(dict(found), [])
+        checked, problems = self.validate(arguments)
+        if not problems and not any(
+            type(value := checked.get(name)) is str and pattern.fullmatch(value) is None
+            for name, pattern in self.ticker_patterns.items()
+        ):
+            if memo is not None and text is not None and simple_text(checked) is not None:
+                memo.put("arguments", (self,), text, dict(checked), 3 * len(text))
+            return ResolvedArguments(checked, problems)
+        if len(arguments) > _MAX_READ or (problems and self.unsafe(arguments)):
+            return ResolvedArguments(checked, problems)
+        return self._resolved(arguments)
+
+    def rename(self, arguments: Mapping[str, Any]) -> argument_values.Renamed:
+        """Return ``arguments`` under the names of the tool's parameters; their values are not changed."""
+        return argument_values.rename(arguments, self.properties, self._forms, self._takes, _today().isoformat())
+
+    def read_value(self, name: str, value: Any) -> Any:
+        """Return ``value`` as the parameter ``name`` takes it, or ``value`` where it cannot be read."""
+        try:
+            return self._read(name, value)[0]
+        except _Refused:
+            return value
+
+    def _resolved(self, arguments: Mapping[str, Any]) -> ResolvedArguments:
+        renamed = self.rename(arguments)
         given, notes, own = dict(renamed.arguments), list(renamed.notes), list(renamed.problems)
         next_step: Text | None = None
-        for name in [name for name in given if name in self._properties and given[name] is not None]:
+        for name in [name for name in given if name in self.properties and given[name] is not None]:
             value = given[name]
-            if self._is_nothing(name, value) and name not in self._schema.get("required", ()):
+            if self._is_nothing(name, value) and name not in self.schema.get("required", ()):
                 notes.append(f"{name} {_shown(value)} was read as not given.")
                 del given[name]
                 continue
@@ -113,7 +135,7 @@ class _Repair:
                 continue
             if is_noted:
                 notes.append(f"{name} {_shown(value)} was read as {_shown(given[name])}.")
-        checked, problems = self._validator.validate(given)
+        checked, problems = self.validate(given)
         refused_names = {problem["parameter"] for problem in own}
         problems = own + [problem for problem in problems if problem["parameter"] not in refused_names]
         if problems and next_step is None:
@@ -124,19 +146,13 @@ class _Repair:
         """Return whether ``value`` is what programs print for no value, and no value of the parameter."""
         if not isinstance(value, str) or value.strip() not in _NOTHING:
             return False
-        return name in self._validator.ticker_patterns or not self._validator.accepts(name, value)
-
-    def read_or_keep(self, name: str, value: Any) -> Any:
-        try:
-            return self._read(name, value)[0]
-        except _Refused:
-            return value
+        return name in self.ticker_patterns or not self.accepts(name, value)
 
     def _takes(self, name: str, value: Any) -> bool:
         if isinstance(value, list) and len(value) > _MAX_ITEMS:
             return False
         try:
-            return self._validator.accepts(name, self._read(name, value)[0])
+            return self.accepts(name, self._read(name, value)[0])
         except _Refused:
             return False
 
@@ -144,26 +160,26 @@ class _Repair:
         """Return ``value`` as the parameter takes it, and whether a note states it; ``value`` where it cannot."""
         if isinstance(value, list) and len(value) > _MAX_ITEMS:
             return value, False
-        if self._validator.accepts(name, value):
-            if name in self._validator.ticker_patterns:
-                separator = self._validator.separator(name)
+        if self.accepts(name, value):
+            if name in self.ticker_patterns:
+                separator = self.separator(name)
                 if isinstance(value, list) and separator:
                     value = separator.join(value)
                 return self._tickers(name, value) if isinstance(value, str) else (value, False)
             return value, False
-        rule = self._properties[name]
-        types = allowed_types(self._schema, rule)
+        rule = self.properties[name]
+        types = allowed_types(self.schema, rule)
         if "array" in types and "string" not in types:
             return self._items(name, value)
         for proposal in self._proposals(name, rule, types, value):
-            if self._validator.accepts(name, proposal.value):
+            if self.accepts(name, proposal.value):
                 return proposal.value, proposal.is_noted
-        if "string" in types and keyword(self._schema, rule, "enum") is None:
+        if "string" in types and keyword(self.schema, rule, "enum") is None:
             self._refuse_date(name, value, argument_values.bound_of(name))
         return value, False
 
     def _proposals(self, name: str, rule: Any, types: frozenset[str], value: Any) -> Iterator[Proposal]:
-        options, words = keyword(self._schema, rule, "enum"), self._other_words(name)
+        options, words = keyword(self.schema, rule, "enum"), self._other_words(name)
         if isinstance(options, list):
             yield from argument_values.enum_values(value, options, words)
             return
@@ -195,14 +211,14 @@ class _Repair:
         if isinstance(value, str):
             yield Proposal(value.upper(), False)
         yield from argument_values.spans(value)
-        readings = parse_date(value, self._today)
+        readings = parse_date(value, _today())
         if len(readings) == 1:
             for text, says_less in spellings(readings[0], bound):
                 yield Proposal(text, says_less or readings[0].is_relative)
 
     def _refuse_date(self, name: str, value: Any, bound: Bound) -> None:
         """Refuse a date with two readings, one without the day that is needed, or one after the end of its month."""
-        readings = parse_date(value, self._today)
+        readings = parse_date(value, _today())
         wrong = impossible_date(value)
         nearest = parse_date(wrong.nearest) if wrong else []
         if wrong and nearest and (spelled := self._spelled(name, nearest[0], "")):
@@ -214,7 +230,7 @@ class _Repair:
 
     def _spelled(self, name: str, reading: Reading, bound: Bound) -> str:
         texts = (text for text, _ in spellings(reading, bound))
-        return next((text for text in texts if self._validator.accepts(name, text)), "")
+        return next((text for text in texts if self.accepts(name, text)), "")
 
     def _items(self, name: str, value: Any) -> tuple[Any, bool]:
         """Read each item of a list, which may be written as one text: ``2024-01-01 to 2024-03-31``."""
@@ -229,11 +245,11 @@ class _Repair:
         for index, item in enumerate(items):
             bound: Bound = "" if len(items) == 1 else "start" if index == 0 else "end"
             proposals = self._texts(item, bound)
-            found = next((one for one in proposals if self._validator.accepts(name, [one.value])), None)
-            if self._validator.accepts(name, [item]):
+            found = next((one for one in proposals if self.accepts(name, [one.value])), None)
+            if self.accepts(name, [item]):
                 found = Proposal(item, False)
             if found is None:
-                texts = [next((text for text, _ in spellings(one, bound)), "") for one in parse_date(item, self._today)]
+                texts = [next((text for text, _ in spellings(one, bound)), "") for one in parse_date(item, _today())]
                 if len(texts) > 1:
                     raise _Refused(name, f"{quote(item)} can be read in two ways", " or ".join(texts))
                 return value, False
@@ -242,10 +258,10 @@ class _Repair:
         return read, is_noted
 
     def _tickers(self, name: str, value: str) -> tuple[str, bool]:
-        if self._validator.ticker_patterns[name].fullmatch(value):
+        if self.ticker_patterns[name].fullmatch(value):
             return value, False
         rules = self._forms["tickers"]
-        separator = self._validator.separator(name)
+        separator = self.separator(name)
         if not separator and (listed := argument_values.listed_values(value)):
             text = f"{quote(value)} is a text of several values"
             raise _Refused(name, text, f"a list, as in {json.dumps(listed)}")
@@ -253,7 +269,7 @@ class _Repair:
         words = self._other_words(name)
         for part in value.split(separator) if separator else [value]:
             if part.strip() in _NOTHING:
-                expected = describe_expected(self._properties[name], self._schema)
+                expected = describe_expected(self.properties[name], self.schema)
                 raise _Refused(name, f"{quote(part)} stands for no value", expected)
             meant = next(self._words(part, words), None) or argument_values.parse_ticker(part, rules)
             if meant is None:
@@ -265,7 +281,7 @@ class _Repair:
         finder, call = self._forms.get("found_by", {}).get(name), None
         if finder:
             call = next_call(finder["tool"], {finder["parameter"]: value[:60]} if finder.get("parameter") else {})
-        expected = describe_expected(self._properties[name], self._schema)
+        expected = describe_expected(self.properties[name], self.schema)
         step = None if call is None else CALL_FIRST.filled(step=call, name=name)
         return _Refused(name, f"{quote(value)} is a name, not a code", expected, step)
 
@@ -273,7 +289,7 @@ class _Repair:
         """Name the ``select`` that serves arguments which ask for a period, a number of rows, or columns."""
         unknown = [problem["parameter"] for problem in problems if problem["problem"] == _NOT_READ]
         wanted = {name: given[name] for name in unknown if name in given}
-        hint = period_select(wanted, self._today)
+        hint = period_select(wanted, _today())
         if not hint:
             return [self._with_readings(problem, wanted) for problem in problems], None
         expected = f'select chooses the rows, beside arguments: "select": {json.dumps(hint)}'
@@ -282,15 +298,15 @@ class _Repair:
             return problems, None
         known = {name: value for name, value in given.items() if name not in wanted}
         known |= self._month_of(hint, known)
-        checked, others = self._validator.validate(known)
-        call = None if others else next_call(self._validator.tool_name, checked, hint)
+        checked, others = self.validate(known)
+        call = None if others else next_call(self.tool_name, checked, hint)
         return problems, None if call is None else NOTHING_SENT.filled(step=call)
 
     def _with_readings(self, problem: Problem, wanted: Mapping[str, Any]) -> Problem:
         """Return ``problem`` with both readings of a date, where an argument gives a period by such a date."""
         name = problem["parameter"]
-        readings = parse_date(wanted.get(name), self._today)
-        hints = [period_select({name: one.low.date().isoformat()}, self._today) for one in readings]
+        readings = parse_date(wanted.get(name), _today())
+        hints = [period_select({name: one.low.date().isoformat()}, _today()) for one in readings]
         if len(hints) < 2 or not all(hints):
             return problem
         expected = f"{quote(wanted[name])} can be read in two ways; beside arguments write "
@@ -301,13 +317,36 @@ class _Repair:
         dates = re.findall(r"\d{4}-\d{2}-\d{2}", hint)
         if len(dates) != 2 or dates[0][:7] != dates[1][:7] or any(value in _A_DAY_OR_MORE for value in known.values()):
             return {}
-        takes = self._validator.accepts
+        takes = self.accepts
         months = [
             name
-            for name in self._properties
+            for name in self.properties
             if name not in known and takes(name, dates[0][:7]) and not takes(name, dates[0]) and not takes(name, "x")
         ]
         return {months[0]: dates[0][:7]} if len(months) == 1 else {}
+
+
+def reader_of(catalog: Catalog, tool: Tool) -> ArgumentReader:
+    """Return the reader of ``tool``, whose schema is compiled once and kept with ``catalog``.
+
+    Raises:
+        CatalogUnavailable: the schema of the tool cannot be used.
+    """
+
+    def make() -> ArgumentReader:
+        forms, own = catalog.source(tool.source).arguments, tool.call.get("arguments", {})
+        merged = {key: {**forms.get(key, {}), **one} if isinstance(one, dict) else one for key, one in own.items()}
+        forms = {**forms, **merged, "found_by": tool.hints.get("found_by", {})}
+        try:
+            return ArgumentReader(tool.parameters, tool.call, forms, tool.name)
+        except SchemaError as error:
+            raise damaged(f"the parameters of {tool.name}: {error}") from None
+
+    return catalog.memoize(("validator", tool.name), make)
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 def _shown(value: Any) -> str:
