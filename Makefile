@@ -127,14 +127,6 @@ measure: .venv/.dev ## count tokens and write the tables of docs/reference/measu
 measure-check: .venv/.dev ## fail when the tables of docs/reference/measurements.md are stale
 	$(bin)/python -m scripts.measure_tokens --check docs/reference/measurements.md
 
-.PHONY: measure-spelling
-measure-spelling: .venv/.dev ## measure from which similarity a known name is suggested for a wrong one
-	$(bin)/python -m scripts.measure_spelling
-
-.PHONY: picture
-picture: .venv/.dev ## draw the architecture from template.yaml: docs/images/architecture.svg
-	$(bin)/python -m scripts.architecture_picture
-
 release: .venv/.dev ui build ## build what a release publishes into dist/; install the wheel, read its catalog and its page
 	rm -rf build/wheel-check
 	$(bin)/python -m scripts.release

@@ -1,34 +1,68 @@
-"""The picture of the architecture is that of the template, and says what the template says."""
+"""The picture of the architecture names what the template has: its functions, stores, their sizes and permissions."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
 
-from scripts.architecture_picture import PICTURE, WIDTH, draw, drawn_resources
+import pytest
 
+from tests.support.resolved_stack import resolve
+from tests.support.sam_template import ALL_OPTIONS
+
+PICTURE = Path(__file__).parents[2] / "docs/images/architecture.svg"
 SVG = "{http://www.w3.org/2000/svg}"
+DRAWN = ("AWS::Lambda::Function", "AWS::S3::Bucket", "AWS::DynamoDB::Table")
 
 
-def test_the_picture_is_current() -> None:
-    assert PICTURE.read_text(encoding="utf-8") == draw(drawn_resources()), "stale: make picture"
+@pytest.fixture(scope="module")
+def resources() -> dict[str, Any]:
+    """Return the resources of a stack with everything that is optional."""
+    given = {name: value for name, value in ALL_OPTIONS.items() if name != "LogRetentionDays"}
+    return dict(resolve(**given)["Resources"])
 
 
-def test_every_function_store_and_queue_is_in_it() -> None:
-    texts = {text.text for text in ET.fromstring(PICTURE.read_text(encoding="utf-8")).iter(f"{SVG}text")}
-    assert {"GatewayFunction", "CatalogBucket", "CacheTable", "OffloadBucket"} <= texts
-    assert not [text for text in texts if text and text.startswith("Also:")], "a resource has no place"
+@pytest.fixture(scope="module")
+def picture() -> ET.Element:
+    return ET.fromstring(PICTURE.read_text(encoding="utf-8"))
 
 
-def test_a_permission_that_the_role_loses_disappears() -> None:
-    resources = drawn_resources()
-    document = resources["GatewayRole"]["Properties"]["Policies"][0]["PolicyDocument"]
-    document["Statement"] = [one for one in document["Statement"] if one["Sid"] != "ReadAndWriteCache"]
-    changed = draw(resources)
-    assert "UpdateItem" in draw(drawn_resources())
-    assert "UpdateItem" not in changed
-    assert changed.count("<path") < draw(drawn_resources()).count("<path")
+@pytest.fixture(scope="module")
+def texts(picture: ET.Element) -> set[str]:
+    return {text.text or "" for text in picture.iter(f"{SVG}text")}
 
 
-def test_no_box_is_wider_than_the_page() -> None:
-    for box in ET.fromstring(draw(drawn_resources())).iter(f"{SVG}rect"):
-        assert float(box.get("x", "0")) + float(box.get("width", "0")) <= WIDTH
+def test_every_function_and_store_is_in_it(resources: dict[str, Any], texts: set[str]) -> None:
+    assert {name for name, one in resources.items() if one["Type"] in DRAWN} <= texts
+
+
+def test_the_size_of_the_function_and_the_routes_are_those_of_the_template(
+    resources: dict[str, Any], texts: set[str]
+) -> None:
+    function = resources["GatewayFunction"]["Properties"]
+    size = f"{function['MemorySize']} MB, {function['Timeout']} s"
+    assert f"Lambda, {function['Runtime']}, {function['Architectures'][0]}, {size}" in texts
+    assert f"kept {resources['GatewayLogGroup']['Properties']['RetentionInDays']} days" in texts
+    routes = [one["Properties"] for one in resources.values() if one["Type"] == "AWS::ApiGatewayV2::Route"]
+    words = " ".join(texts)
+    for route in routes:
+        assert route["RouteKey"].partition(" ")[2].replace("{proxy+}", "…") in words
+
+
+def test_the_actions_in_a_box_are_those_of_the_role(resources: dict[str, Any], texts: set[str]) -> None:
+    allowed: dict[str, set[str]] = {}
+    for policy in resources["GatewayRole"]["Properties"]["Policies"]:
+        for statement in filter(None, policy["PolicyDocument"]["Statement"]):
+            arns = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
+            actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+            for arn in arns:
+                allowed.setdefault(arn.partition(".")[0], set()).update(one.partition(":")[2] for one in actions)
+    for name in ("CatalogBucket", "CacheTable", "OffloadBucket"):
+        actions = sorted(allowed[name])
+        assert {", ".join(actions[at : at + 2]) for at in range(0, len(actions), 2)} <= texts
+
+
+def test_no_box_is_wider_than_the_page(picture: ET.Element) -> None:
+    for box in picture.iter(f"{SVG}rect"):
+        assert float(box.get("x", "0")) + float(box.get("width", "0")) <= float(picture.get("width", "0"))

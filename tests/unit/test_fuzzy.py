@@ -2,13 +2,56 @@
 
 from __future__ import annotations
 
+import difflib
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
+from rapidfuzz.distance import OSA, JaroWinkler
 
-from scripts.measure_spelling import SCORERS, measure
-from toolfold.fuzzy import LEAST, closest_matches, did_you_mean, similarity
+from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.fuzzy import LEAST, closest_matches, did_you_mean, normalize, similarity
+from toolfold.settings.model import PREFIX, VARIABLES
+
+PAIRS = Path(__file__).parent / "data/spelling_pairs.toml"
+
+SCORERS: Mapping[str, Callable[[str, str], float]] = {
+    "common letters": similarity,
+    "difflib": lambda name, other: difflib.SequenceMatcher(None, name, other).ratio(),
+    "edits": OSA.normalized_similarity,
+    "Jaro-Winkler": JaroWinkler.similarity,
+}
+"""Ways to compare two names without case and punctuation; ``common letters`` is the one in use."""
+
+
+def pairs() -> Iterator[tuple[str, str, list[str]]]:
+    """Yield a wrong name, what it means (an empty text: nothing), and the names that there are."""
+    catalog = FileStore(bundled_path())()
+    lists = {
+        "tools": list(catalog),
+        "tags": list(catalog.counts("tags")),
+        "categories": list(catalog.counts("category")),
+        "variables": [name.removeprefix(PREFIX) for name in VARIABLES],
+    }
+    for table in tomllib.loads(PAIRS.read_text(encoding="utf-8")).values():
+        known = table["known"] if isinstance(table["known"], list) else lists[table["known"]]
+        yield from ((wrong, meant, known) for wrong, meant in table["meant"].items())
+
+
+def measure(scorer: Callable[[str, str], float]) -> dict[float, Counter[str]]:
+    """Return similarity from which a name is suggested → how many suggestions are right, wrong and missing."""
+    counts: dict[float, Counter[str]] = {percent / 100: Counter() for percent in range(40, 100)}
+    for wrong, meant, known in pairs():
+        score, best = max((scorer(normalize(wrong), normalize(name)), name) for name in known)
+        for least, count in counts.items():
+            suggested = best if score >= least else ""
+            count["right" if suggested == meant else "wrong" if suggested else "missing"] += 1
+    return counts
 
 
 def test_the_similarity_in_use_is_the_best_of_the_measured_ones() -> None:

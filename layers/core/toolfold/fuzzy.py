@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Iterable, Mapping
 
 LEAST = 0.7
-"""Similarity from which a known name is suggested, chosen by ``make measure-spelling``."""
+"""Similarity from which a known name is suggested, measured by ``tests/unit/test_fuzzy.py``."""
 
 _MAX_CHARACTERS = 64
 """Characters of a wrong name that are compared: no name is longer, and comparing takes time."""
