@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import socket
@@ -22,7 +21,6 @@ from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.local_http import asgi, protocol, server
-from toolfold.transports.local_http.connection import ConnectionLimits
 from toolfold.transports.local_http.protocol import Phase
 from toolfold.transports.local_http.server import LocalServer
 
@@ -31,15 +29,12 @@ Start = Callable[..., str]
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Start]:
-    """Start a server with ``timeouts`` by phase, ``limits`` and settings; check that it wrote no traceback."""
+    """Start a server with ``timeouts`` by phase and settings; check that it wrote no traceback."""
     with ExitStack() as servers:
 
-        def started(timeouts: dict[Phase, float] | None = None, limits: Any = None, **environment: str) -> str:
+        def started(timeouts: dict[Phase, float] | None = None, **environment: str) -> str:
             for phase, timeout_s in (timeouts or {}).items():
                 monkeypatch.setitem(protocol._TIMEOUTS_S, phase, timeout_s)
-            if limits:
-                limited = functools.partial(ConnectionLimits, **limits)
-                monkeypatch.setattr(server, "ConnectionLimits", lambda _: limited())
             return servers.enter_context(LocalServer(Settings.from_environment(environment))).url
 
         yield started
@@ -128,40 +123,14 @@ def test_client_that_does_not_read_is_closed(start: Start) -> None:
     assert answers_honestly(url)
 
 
-def test_oldest_waiting_connection_is_closed_for_a_new_one(start: Start) -> None:  # R14
-    url = start(limits={"max_connections": 10})
+def test_request_beyond_the_connections_is_refused(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 5)
+    url = start()
     with ExitStack() as open_connections:
-        clients = [open_connections.enter_context(connect(url)) for _ in range(30)]
-        for client in clients:
-            client.sendall(b"POST /mcp HTTP/1.1\r\n")
-        assert answers_honestly(url)
-        for client in clients[:20]:
-            assert read_all(client) == b""
-        clients[-1].sendall(post(url, PING, "Connection: close").partition(b"\r\n")[2])
-        assert read_all(clients[-1]).startswith(b"HTTP/1.1 200 ")
-
-
-def test_half_bodies_do_not_fill_the_memory(start: Start) -> None:  # R14
-    url = start(limits={"max_held_bytes": 3_000_000})
-    head = post(url, b" " * 2_000_000)
-    with ExitStack() as open_connections:
-        clients = [open_connections.enter_context(connect(url)) for _ in range(10)]
-        for client in clients:
-            try:
-                client.sendall(head[:-10])
-            except OSError:  # closed in favour of another
-                continue
-        assert answers_honestly(url)
-        ended = 0
-        for client in clients:
-            client.settimeout(0.3)
-            try:
-                ended += client.recv(1) == b""
-            except TimeoutError:
-                continue
-            except ConnectionResetError:
-                ended += 1
-        assert ended == 9
+        clients = [open_connections.enter_context(connect(url)) for _ in range(5)]
+        clients[-1].sendall(post(url))
+        assert read_all(clients[-1]).startswith(b"HTTP/1.1 503 ")
+    assert answers_honestly(url)
 
 
 def test_requests_beyond_the_queue_are_told_to_come_back(

@@ -157,15 +157,18 @@ def test_log_that_is_not_read_stops_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_few_open_files_are_enough() -> None:
+def test_connections_beyond_the_open_files_are_answered_when_others_have_timed_out() -> None:
     command = ["bash", "-c", 'ulimit -n 100; exec "$@"', "bash", *COMMAND, "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     with process, ExitStack() as open_connections:
         open_connections.callback(process.kill)
         assert process.stderr
         url = announced_url(process)
-        for _ in range(150):
-            open_connections.enter_context(connect(url))
+        clients = [open_connections.enter_context(connect(url)) for _ in range(150)]
+        clients[0].settimeout(20)
+        assert read_all(clients[0]) == b""
+        for client in clients:
+            client.close()
         assert answers_honestly(url)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0

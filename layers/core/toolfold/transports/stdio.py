@@ -9,7 +9,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolfold.app import build_app
@@ -21,7 +22,7 @@ from toolfold.transports.stdio_session import StdioSession
 if TYPE_CHECKING:
     from toolfold.app import App
 
-__all__ = ["redirect_stdio", "run"]
+__all__ = ["redirect_stdio", "run", "stopping_at_signals"]
 
 
 def run(profile: str = "", path: str = "", from_file: Iterable[str] = ()) -> int:
@@ -46,13 +47,14 @@ def run(profile: str = "", path: str = "", from_file: Iterable[str] = ()) -> int
     _greet()
     # A call ends within its own time-outs; a call that runs longer is not waited for.
     session = StdioSession(lambda: current().server, drain_timeout_s=settings.connect_timeout_s + settings.timeout_s)
-    _stop_at_signals(session)
     threading.Thread(target=_report_changes, args=(current, session), name="changes", daemon=True).start()
     incoming, outgoing = redirect_stdio()
     try:
-        session.serve(incoming, outgoing)
+        with stopping_at_signals(session.stop):
+            session.serve(incoming, outgoing)
     except OSError:
-        _close_quietly(outgoing)
+        with suppress(OSError):  # a broken pipe: Python would fail to flush it at exit, and print that
+            outgoing.close()
         raise
     return 0
 
@@ -104,25 +106,28 @@ def _greet() -> None:
         )
 
 
-def _stop_at_signals(session: StdioSession) -> None:
+@contextmanager
+def stopping_at_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Call ``stop`` at the first SIGINT or SIGTERM inside the ``with`` statement; a second one ends the process.
+
+    In another thread than the main one, which has no signals, nothing is changed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     stopping = (signal.SIGINT, signal.SIGTERM)
 
-    def stop(*_: object) -> None:
+    def first(*_: object) -> None:
         for number in stopping:
             signal.signal(number, signal.SIG_DFL)
-        session.stop()
+        stop()
 
-    if threading.current_thread() is threading.main_thread():
-        for number in stopping:
-            signal.signal(number, stop)
-
-
-def _close_quietly(stream: BinaryIO) -> None:
-    """Close a broken pipe now: Python would fail to flush it at exit and print that to stderr."""
-    from contextlib import suppress
-
-    with suppress(OSError):
-        stream.close()
+    before = {number: signal.signal(number, first) for number in stopping}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def redirect_stdio() -> tuple[BinaryIO, BinaryIO]:

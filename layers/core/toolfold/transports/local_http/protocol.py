@@ -1,7 +1,7 @@
 """One connection of ``toolfold serve``: uvicorn's protocol with the limits that it does not have.
 
-A connection is always in one phase. In all phases but one it waits for its client, for a limited time; while it waits,
-it may also be closed in favour of others. Clients that stall, however many, thus delay no other client.
+A connection is always in one phase. In all phases but one it waits for its client, for a limited time: a client that
+stalls delays no other client.
 
 ===========  ==========================================  ================================
 phase        until                                       after its time
@@ -32,7 +32,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from toolfold.protocol.http import Headers, Response, error_response
-from toolfold.transports.local_http.connection import CheckHead, ConnectionLimits, StrictConnection, is_stateless
+from toolfold.transports.local_http.connection import CheckHead, StrictConnection, is_stateless
 
 __all__ = ["BODY_TIMEOUT_S", "HEAD_TIMEOUT_S", "SEND_TIMEOUT_S", "LimitedProtocol"]
 
@@ -89,11 +89,10 @@ class _Flow(FlowControl):
 
 
 class LimitedProtocol(H11Protocol):
-    """A connection within ``limits``.
+    """A connection with limited times, and sizes of what it receives.
 
     Args:
         check_head: Decides about a request before its body is read.
-        limits: The limits of all connections together.
         on_refused: Called with the response to each request that the application does not see.
         refusal_headers: Further headers of these responses.
     """
@@ -108,14 +107,12 @@ class LimitedProtocol(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         check_head: CheckHead,
-        limits: ConnectionLimits,
         on_refused: Callable[[Response], None],
         refusal_headers: Headers = (),
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.conn = StrictConnection(check_head)
-        self._limits, self._on_refused = limits, on_refused
-        self._refusal_headers = refusal_headers
+        self._on_refused, self._refusal_headers = on_refused, refusal_headers
         self._phase: Phase | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._is_refused = False
@@ -123,13 +120,11 @@ class LimitedProtocol(H11Protocol):
     # Called by the transport
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept the connection, or refuse it when there are too many."""
+        """Wait for the first request."""
         super().connection_made(transport)
         self.flow = _Flow(transport, self.conn)
         # Report every unsent byte: whether the client reads is known from that.
         transport.set_write_buffer_limits(high=0)
-        if not self._limits.admit(self):
-            self._refuse(_busy())
         self._enter_phase()
 
     def data_received(self, data: bytes) -> None:
@@ -157,12 +152,11 @@ class LimitedProtocol(H11Protocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove the connection from the limits."""
+        """Stop the timers."""
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
         if self._timer is not None:
             self._timer.cancel()
-        self._limits.remove(self)
 
     def pause_writing(self) -> None:
         """Note that the client has not read everything."""
@@ -199,31 +193,17 @@ class LimitedProtocol(H11Protocol):
         elif not self._is_refused:
             self.transport.close()
 
-    # Called by the limits
-
-    def evict(self) -> None:
-        """Close the connection at once, in favour of others."""
-        self.transport.abort()
-
     def _enter_phase(self) -> None:
-        """Restart the timer when the phase has changed, and tell the limits what the connection holds."""
+        """Restart the timer when the phase has changed."""
         phase = self._current_phase()
-        if phase is not self._phase:
-            self._phase = phase
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-            timeout_s = _TIMEOUTS_S.get(phase)
-            if timeout_s is not None:
-                self._timer = self.loop.call_later(timeout_s, self._time_out)
-            self._limits.set_waiting(self, phase is not Phase.CALL)
-        unsent = self.transport.get_write_buffer_size()
-        pipelined = len(self.conn.trailing_data[0]) if self.flow.read_paused else 0
-        if not self._limits.hold(self, max(unsent, self.conn.body_bytes, pipelined)):
-            if phase is Phase.BODY:
-                self._refuse(_busy())
-            elif pipelined:
-                self.transport.abort()
+        if phase is self._phase:
+            return
+        self._phase = phase
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if phase in _TIMEOUTS_S:
+            self._timer = self.loop.call_later(_TIMEOUTS_S[phase], self._time_out)
 
     def _has_call(self) -> bool:
         """Return whether a complete request is being answered."""
@@ -276,7 +256,3 @@ class LimitedProtocol(H11Protocol):
 def _encoded(response: Response, further: Headers) -> list[tuple[bytes, bytes]]:
     headers = (*response.headers, *further, ("content-length", str(len(response.body))), ("connection", "close"))
     return [(name.encode(), value.encode()) for name, value in headers]
-
-
-def _busy() -> Response:
-    return error_response(503, "The server is busy; try again.", ("retry-after", "1"))

@@ -15,7 +15,6 @@ import functools
 import logging
 import math
 import os
-import signal
 import socket
 import sys
 import threading
@@ -47,9 +46,9 @@ from toolfold.telemetry import CurrentStdout, configure
 from toolfold.text_safety import escape_terminal
 from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.local_http.asgi import AsgiApp
-from toolfold.transports.local_http.connection import ConnectionLimits, allowed_connections
 from toolfold.transports.local_http.protocol import LimitedProtocol
 from toolfold.transports.reloading import Reloading, SettingsSource
+from toolfold.transports.stdio import stopping_at_signals
 
 if TYPE_CHECKING:
     from toolfold.explorer.router import LocalPage
@@ -111,6 +110,9 @@ KEEP_ALIVE_S = 30
 
 BACKLOG = 1_024
 """Connections that the system accepts before this process does."""
+
+MAX_CONNECTIONS = 1_000
+"""Connections at the same time: some fifty agents with all that their clients open. Requests beyond it get 503."""
 
 ACCEPTED_AT_ONCE = 16
 """asyncio accepts as many connections before it handles the first of them: each takes a file of the process."""
@@ -180,7 +182,6 @@ class LocalServer:
         protocol = functools.partial(
             LimitedProtocol,
             check_head=functools.partial(_check_head, policy, further, page is not None),
-            limits=ConnectionLimits(allowed_connections()),
             on_refused=lambda response: self.lambda_handler.log_request(response, 0.0),
             refusal_headers=() if page is None else page.headers,
         )
@@ -225,6 +226,7 @@ def _configuration(app: AsgiApp, protocol: Callable[..., asyncio.Protocol], time
         proxy_headers=False,
         server_header=False,
         backlog=ACCEPTED_AT_ONCE,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=math.ceil(timeout_s),
     )
@@ -236,22 +238,8 @@ class _Server(Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop gracefully at the first signal, and restore the system's action for the second."""
-        if threading.current_thread() is not threading.main_thread():
+        with stopping_at_signals(lambda: setattr(self, "should_exit", True)):
             yield
-            return
-        stopping = (signal.SIGINT, signal.SIGTERM)
-
-        def stop(*_: Any) -> None:
-            self.should_exit = True
-            for number in stopping:
-                signal.signal(number, signal.SIG_DFL)
-
-        before = {number: signal.signal(number, stop) for number in stopping}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections."""
