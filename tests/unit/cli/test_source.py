@@ -14,6 +14,7 @@ from tests.unit.build.importers.test_skills import skill
 from tests.unit.cli.conftest import Run, runner
 from toolfold.build.importers.base import Fetched
 from toolfold.build.importers.skills import SkillsImporter
+from toolfold.cli import source_writer
 from toolfold.cli.settings import write_settings
 from toolfold.cli.source_kinds import tool_of
 from toolfold.errors import SourceError, ToolfoldError
@@ -400,6 +401,19 @@ def test_a_source_works_after_one_command(
     assert json.loads((tmp_path / "catalog/catalog.json").read_text())["sources"].keys() >= {"handbook", "rain"}
     listed = run("--settings", str(settings), "catalog", "list")
     assert "handbook__letters" in listed[1], listed
+
+
+def test_the_catalog_is_written_before_the_settings_that_name_it(
+    run: Run, skills: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_CATALOG", "")  # restored after the test
+    monkeypatch.delenv("TOOLFOLD_CATALOG")
+    there: list[bool] = []
+    monkeypatch.setattr(
+        source_writer, "write_settings", lambda *_: there.append((tmp_path / "catalog/catalog.json").exists())
+    )
+    assert run("source", "add", "skills", "handbook", "mine", "--yes")[0] == 0
+    assert there == [True]
 
 
 def test_a_setting_that_the_environment_overrides_is_printed(

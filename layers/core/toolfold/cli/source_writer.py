@@ -146,20 +146,26 @@ def _print_written(draft: Draft, options: Options, base_url: str) -> int:
 def _make_work(
     draft: Draft, options: Options, path: Path, in_file: Mapping[str, str], exports: Mapping[str, str]
 ) -> int:
-    """Write the settings, read the tools of the source, and compile the catalog; return the exit code."""
-    if in_file:
-        write_settings(path, in_file)
-        os.environ.update(in_file)
-        print(f"Set in {path}: {', '.join(in_file)}")
+    """Read the tools of the source, compile the catalog, and write the settings; return the exit code.
+
+    The settings come last, also after a failure: a server that runs reads them, and the catalog that they name.
+    """
+    os.environ.update(in_file)
     _print_exports(exports)
-    if draft.is_refreshed:
-        if exports:
+    try:
+        if draft.is_refreshed and exports:
             step = f"toolfold source refresh {draft.id} && toolfold catalog compile"
             print(f"\nNext, when they are set:\n  {step}")
             return 0
-        if code := sources.refresh(Options(ids=(draft.id,), folder=options.folder, check=False)):
+        if draft.is_refreshed and (
+            code := sources.refresh(Options(ids=(draft.id,), folder=options.folder, check=False))
+        ):
             return code
-    code = catalog_build.compile_catalog(Options(folder=options.folder, output=None, check=False, notes=False))
+        code = catalog_build.compile_catalog(Options(folder=options.folder, output=None, check=False, notes=False))
+    finally:
+        if in_file:
+            write_settings(path, in_file)
+            print(f"Set in {path}: {', '.join(in_file)}")
     if not code:
         print(f"`toolfold stdio` and what `toolfold install CLIENT` starts serve {draft.id} now.")
     return code
