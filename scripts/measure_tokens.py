@@ -133,6 +133,7 @@ _STEPS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ),
     ],
     "auto": [("GLOBAL_QUOTE", {"symbol": "AAPL"})],
+    "research": [("search", _FIND), ("fetch", {"id": "GLOBAL_QUOTE(symbol='AAPL')"})],
 }
 """Mode → the calls that answer “give me aapl price” in it, by a client that shows all definitions to the model."""
 
