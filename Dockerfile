@@ -1,5 +1,5 @@
 # toolfold as a container: `make image`, from the wheel of `make release`. One image for linux/arm64 and linux/amd64 that
-# serves MCP on port 8000 at /mcp, and is a Lambda function where Lambda starts it. docs/how-to/deploy-otherwise.md
+# serves MCP on port 8000 at /mcp, and is a Lambda function where Lambda starts it. docs/how-to/deploy.md
 FROM python:3.13-slim AS packages
 COPY requirements/container.txt /tmp/
 RUN python -m venv --without-pip /opt/toolfold

@@ -79,7 +79,7 @@ test-on: .venv/bin/uv ## run the fast tests on another Python: make test-on VERS
 coverage: ## run the fast tests on Python 3.13, and fail below 90 % of the lines
 	COVERAGE_CORE=sysmon $(MAKE) test-on VERSION=3.13 ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=90"
 
-check: lint prose types imports size-check docs catalog-check catalog-lint measure-check dialogues-check eval-agent test-slow semantic ui-test browser release validate e2e clients clients-built ## run everything else that CI runs
+check: lint prose types imports size-check docs catalog-check catalog-lint measure-check eval-agent test-slow semantic ui-test browser release validate e2e clients clients-built ## run everything else that CI runs
 
 lint: .venv/.dev ## check style and format with ruff
 	$(bin)/ruff check .

@@ -1,15 +1,9 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: bench-calls bench-growth bench-lambda bench-memory bench-modes bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens dialogues dialogues-check eval-agent fuzz fuzz-calls fuzz-select
+.PHONY: bench-calls bench-growth bench-lambda bench-memory bench-modes bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens eval-agent fuzz fuzz-calls fuzz-select
 
 eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements.md; ARGS=--steps or ARGS=--write
 	$(bin)/python -m benchmarks.agent $(ARGS)
-
-dialogues: .venv/.dev ## hold dialogues with the tools over the mock API: docs/how-to/dialogues.md
-	$(bin)/python -m benchmarks.agent.dialogues
-
-dialogues-check: .venv/.dev ## fail when docs/how-to/dialogues.md is stale
-	$(bin)/python -m benchmarks.agent.dialogues --check
 
 # Some ten minutes; ARGS=--quick, 200 calls, one.
 bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements.md; ARGS=--quick or ARGS=--write

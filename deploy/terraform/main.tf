@@ -1,5 +1,5 @@
 # toolfold from Terraform: the packaged template of a release as one stack. `make release` copies this file beside the
-# template and its zips, into dist/aws/. docs/how-to/deploy-otherwise.md
+# template and its zips, into dist/aws/. docs/how-to/deploy.md
 
 terraform {
   required_version = ">= 1.5"
