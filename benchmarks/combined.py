@@ -4,24 +4,21 @@ python -m benchmarks.combined            print the tables; half a minute
 python -m benchmarks.combined --write    put them into docs/reference/measurements.md
 
 Requests go to the Lambda handler, as events of API Gateway, in this process; the source is the mock API over HTTP on
-this machine. Each figure is the median of its repetitions. What a client waits for cached calls is measured over HTTP,
-at `toolfold serve`.
+this machine. Each figure is the median of its repetitions.
 """
 
 from __future__ import annotations
 
 import argparse
-import http.client
 import json
 import logging
 import statistics
 import sys
 import time
-import urllib.parse
 from typing import Any
 
-from benchmarks import harness, servers
-from benchmarks.timing import each_ms, in_turn, repeated_ms, timed
+from benchmarks import harness
+from benchmarks.timing import each_ms, repeated_ms
 from scripts.measured_tables import markdown_table
 from tests.support.meta_tools import tokens
 from toolfold.app import build_app
@@ -36,7 +33,6 @@ LATENCY_S = 0.2
 """Of a data service on the internet."""
 
 REPEATED = 40
-SERVED = 400
 HEADERS = {"content-type": "application/json", "accept": "application/json", "x-api-key": "mock"}
 SCRIPT = (
     "quotes = gather(*[call('GLOBAL_QUOTE', symbol=s) for s in inputs['symbols']])\n"
@@ -97,37 +93,10 @@ def script(text: str = SCRIPT) -> dict[str, Any]:
     return combined("TOOL_SCRIPT", script=text, inputs={"symbols": SYMBOLS})
 
 
-def served(url: str) -> tuple[float, float]:
-    """Return the median times of one cached call and of a batch of ten at a client of ``toolfold serve``, in ms.
-
-    Each is measured in turn with the other, over one connection.
-    """
-    with servers.gateway(url, TOOLFOLD_CACHE="memory") as (endpoint, _):
-        address = urllib.parse.urlsplit(endpoint)
-        connection = http.client.HTTPConnection(address.hostname or "", address.port)
-
-        def send(body: str) -> Any:
-            connection.request("POST", address.path, body, HEADERS)
-            return json.loads(connection.getresponse().read())
-
-        def send_timed(body: str) -> float:
-            answer, took = timed(send, body)
-            if answer["result"]["isError"]:
-                raise SystemExit(answer["result"]["content"][0]["text"])
-            return took
-
-        one, ten = request_body(quote("AAPL")), request_body(batch(SYMBOLS))
-        actions = {"one": lambda: send_timed(one), "ten": lambda: send_timed(ten)}
-        times = in_turn(actions, range(SERVED + 2), warm_up=2)
-        connection.close()
-    return statistics.median(times["one"]), statistics.median(times["ten"])
-
-
 def times(url: str, slow_url: str) -> str:
     client = Client(url)
     client.call(batch(SYMBOLS))
     one, ten = client.processor_ms(quote("AAPL")), client.processor_ms(batch(SYMBOLS))
-    one_served, ten_served = served(url)
     slow = Client(slow_url)
     slow.call(batch(SYMBOLS))  # imports and connections are not what is measured
     single = slow.timed(quote("AAPL", fresh=True), 5)
@@ -135,12 +104,6 @@ def times(url: str, slow_url: str) -> str:
     rows = [
         ("one cached call, processor time", f"{one:.2f} ms", ""),
         ("a batch of ten cached calls, processor time", f"{ten:.2f} ms", f"{ten / one:.1f} × that"),
-        ("one cached call, at a client over HTTP", f"{one_served:.2f} ms", ""),
-        (
-            "a batch of ten cached calls, at a client",
-            f"{ten_served:.2f} ms",
-            f"{ten_served / one_served:.1f} × that",
-        ),
         (f"one call with a request of {LATENCY_S * 1000:.0f} ms", f"{single:.0f} ms", ""),
         ("a batch of ten such calls", f"{parallel:.0f} ms", f"{parallel / single:.2f} × that"),
     ]

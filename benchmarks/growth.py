@@ -1,7 +1,7 @@
 """Measure time and memory of shaping an answer, for ten shapes from 10 KB to 25 MB: ``make bench-growth``.
 
 python -m benchmarks.growth            print the table; some four minutes
-python -m benchmarks.growth --write    write it into docs/reference/measurements.md, with a plot
+python -m benchmarks.growth --write    write it into docs/reference/measurements.md
 python -m benchmarks.growth --quick    up to 1 MB; cannot be written
 
 The shapes are those of real tools, and those that a table or a preview is worst at. The command fails when a time or a
@@ -101,13 +101,13 @@ SHAPES: Mapping[str, Callable[[int], Answer]] = {
 
 
 def measure(options: argparse.Namespace) -> harness.Measured:
-    """Return the table, and what grows too fast; draw the plot."""
+    """Return the table, and what grows too fast."""
     sizes = SIZES[:3] if options.quick else SIZES
     cases = [(shape, size, select) for shape, select in _cases() for size in sizes]
     measured = [
         _measure(*case) for case in progress.track(cases, lambda case: f"{case[0]}, {_size(case[1])} {case[2]}")
     ]
-    harness.keep(measured, "growth", "answer_growth", options)
+    harness.keep(measured, "growth")
     return _table(measured, sizes), list(_problems(measured))
 
 
@@ -185,12 +185,11 @@ def _problems(measured: Sequence[Figures]) -> Iterator[str]:
 
 
 def _table(measured: Sequence[Figures], sizes: Sequence[int]) -> str:
-    shown = [at for at, size in enumerate(sizes) if size in (1_000_000, sizes[-1])]
-    head = ["shape", *(_size(sizes[at]) for at in shown), "time ~ size^", "memory ~ size^"]
+    head = ["shape", _size(sizes[-1]), "time ~ size^", "memory ~ size^"]
     rows = []
     for name, cases in _by_case(measured).items():
         exponents = ["" if one is None else f"{one:.2f}" for one in _exponents(cases)]
-        rows.append([name, *(_cell(cases[at]) for at in shown), *exponents])
+        rows.append([name, _cell(cases[-1]), *exponents])
     return markdown_table(head, rows)
 
 

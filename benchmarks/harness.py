@@ -14,8 +14,6 @@ from typing import Any
 from scripts import measured_tables
 
 ROOT = Path(__file__).parents[1]
-PLOTTER = ROOT / ".venv-bench/bin/python"
-IMAGES = ROOT / "docs/images"
 _SHOWN = 20
 """Problems that are printed."""
 
@@ -67,12 +65,6 @@ def environment(**variables: str) -> dict[str, str]:
     return {**kept, **variables}
 
 
-def run_program(code: str, *arguments: str, env: Mapping[str, str] | None = None) -> str:
-    """Return what a program prints, in a process of its own that has imported nothing before."""
-    command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
-    return subprocess.run(command, env=env or environment(), check=True, capture_output=True, text=True).stdout
-
-
 def in_process(function: str, *arguments: Any, **variables: str) -> Any:
     """Return what ``MODULE:FUNCTION`` returns in a process of its own, with further environment variables."""
     return result(start(function, *arguments, **variables))
@@ -97,18 +89,11 @@ def result(process: subprocess.Popen[str]) -> Any:
     return json.loads(printed.splitlines()[-1])
 
 
-def keep(results: Any, name: str, plot: str, options: argparse.Namespace) -> None:
-    """Keep the results of a run in build/NAME/results.json, and draw them: for the page where it is written.
-
-    The pictures are drawn in an environment of its own, which has matplotlib.
-    """
+def keep(results: Any, name: str) -> None:
+    """Keep the results of a run in build/NAME/results.json."""
     folder = ROOT / "build" / name
     folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / "results.json"
-    kept.write_text(json.dumps(results), encoding="utf-8")
-    if options.write or PLOTTER.exists():
-        pictures = IMAGES if options.write else folder
-        subprocess.run([PLOTTER, "-P", ROOT / "benchmarks/plots.py", plot, kept, pictures], check=True)
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
 
 
 def machine() -> Mapping[str, Any]:

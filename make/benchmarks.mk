@@ -1,6 +1,6 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: bench-calls bench-growth bench-lambda bench-memory bench-modes bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens eval-agent fuzz fuzz-calls fuzz-select
+.PHONY: bench-calls bench-growth bench-lambda bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens eval-agent fuzz fuzz-calls fuzz-select
 
 eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements.md; ARGS=--steps or ARGS=--write
 	$(bin)/python -m benchmarks.agent $(ARGS)
@@ -13,31 +13,18 @@ bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measu
 bench-sources: .venv/.dev .venv-clients/.installed ## one catalog of five sources, and a question that needs two: docs/reference/measurements.md; ARGS=--write
 	$(bin)/python -m benchmarks.sources $(ARGS)
 
-bench-modes: .venv/.dev ## processor time of tools/list in each mode: docs/reference/measurements.md; ARGS=--write
-	$(bin)/python -m benchmarks.modes $(ARGS)
-
 # Half a minute.
 .PHONY: bench-combined
 bench-combined: .venv/.dev ## what batches and scripts cost: docs/reference/measurements.md; ARGS=--write
 	$(bin)/python -m benchmarks.combined $(ARGS)
 
 # Some four minutes; ARGS=--quick, up to 1 MB, one.
-bench-growth: .venv/.dev .venv-bench/.installed ## time and memory of answers up to 25 MB: docs/reference/measurements.md; ARGS=--quick or ARGS=--write
+bench-growth: .venv/.dev ## time and memory of answers up to 25 MB: docs/reference/measurements.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -m benchmarks.growth $(ARGS)
 
-# The packages that draw the plots. The benchmark installs the packages of the compared servers, into build/cold.
-.venv-bench/.installed: .venv/bin/uv requirements/bench.txt
-	$(bin)/uv venv --quiet --clear --python $(bin)/python .venv-bench
-	VIRTUAL_ENV=.venv-bench $(bin)/uv pip install --quiet --require-hashes -r requirements/bench.txt
-	touch $@
-
 # Some twenty minutes; ARGS=--quick, two.
-bench-lambda: .venv/.dev .venv-bench/.installed build-e2e .venv-lambda/.installed ## cold and warm Lambda functions beside the peers': docs/reference/measurements.md; ARGS=--quick or ARGS=--write
+bench-lambda: .venv/.dev build-e2e .venv-lambda/.installed ## cold and warm Lambda functions beside the peers': docs/reference/measurements.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -m benchmarks.cold $(ARGS)
-
-# Some five minutes; ARGS=--quick, two.
-bench-memory: .venv/.dev build-e2e .venv-lambda/.installed ## what each memory size costs: docs/explanation/decisions/deployment.md; ARGS=--quick or ARGS=--write
-	$(bin)/python -W ignore::DeprecationWarning -m benchmarks.memory $(ARGS)
 
 # The peers' packages have the versions of requirements/peers.txt, without what the managed runtime brings.
 brought := boto3 botocore jmespath python-dateutil s3transfer six urllib3
@@ -45,8 +32,6 @@ brought := boto3 botocore jmespath python-dateutil s3transfer six urllib3
 .PHONY: lock-bench
 lock: lock-bench
 lock-bench: lock-peers ## pin again what bench-lambda and bench-stdio install
-	cd requirements && ../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.11 \
-		--custom-compile-command "make lock" bench.in -o bench.txt
 	cd scripts/peers/requirements && for peer in awslabs_handler fastmcp_mangum mcp_sdk; do \
 		../../../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.13 \
 			--custom-compile-command "make lock" $(addprefix --no-emit-package ,$(brought)) \

@@ -16,7 +16,7 @@ import re
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,16 +34,13 @@ PEERS_PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 OURS = "toolfold"
 
 NOTES = """\
-Passed and run are the suite's own counts. A server that offers more has more checks; a warning is neither passed nor
-failed. “–”: not applicable to a server that gives out no session id. `make compare-conformance` measures again; no
-gate runs it.
+The suite's own counts, over its scenarios for a server of tools. A server that offers more has more checks; a
+warning is neither passed nor failed.
 
-toolfold is `toolfold serve`; `make clients-built` requires the same of the built package. Each check that does not pass
-needs something that toolfold does not have, and is listed in
-[expected-failures.yml](../../tests/conformance/expected-failures.yml): tools of the suite's own example server and
-subscriptions (`server-stateless`), prompts and resources (`caching`), and a parameter repeated in a header, which no
-server has. The peers ([scripts/peers](../../scripts/peers)) have the same three tools over the same mock API, set up as
-their documentation says.
+toolfold is `toolfold serve`. Each check that does not pass needs something that toolfold does not have, and is listed
+in [expected-failures.yml](../../tests/conformance/expected-failures.yml): tools of the suite's own example server,
+subscriptions, prompts, and a parameter repeated in a header, which no server has. The peers
+([scripts/peers](../../scripts/peers)) have the same three tools over the same mock API.
 """
 
 
@@ -124,23 +121,22 @@ def compare() -> dict[str, list[ScenarioResult]]:
     return verdicts
 
 
-def cell(result: ScenarioResult) -> str:
-    """Return passed and run checks of one result as text."""
-    passed, failed, warned = result.summary()
+def cell(results: Iterable[ScenarioResult]) -> str:
+    """Return passed and run checks of ``results`` together as text."""
+    passed, failed, warned = (sum(counts) for counts in zip(*(one.summary() for one in results), strict=True))
     warnings = f", {warned} {'warning' if warned == 1 else 'warnings'}" if warned else ""
-    return f"{passed}/{passed + failed}{warnings}" if passed + failed + warned else "–"
+    return f"{passed}/{passed + failed}{warnings}"
 
 
 def table(verdicts: Mapping[str, Sequence[ScenarioResult]]) -> str:
-    """Return the table as Markdown."""
+    """Return the table as Markdown: a row for each version of the protocol."""
     suite = json.loads((FOLDER / "package.json").read_text())["dependencies"]["@modelcontextprotocol/conformance"]
-    head = ["version", "scenario", *verdicts]
-    rows = [head, ["---", "---", *("---:" for _ in verdicts)]]
-    for number, (version, scenario, _) in enumerate(SCENARIOS):
-        rows.append([version, f"`{scenario}`", *(cell(of_server[number]) for of_server in verdicts.values())])
-    lines = "".join("| " + " | ".join(row) + " |\n" for row in rows)
+    rows = []
+    for version in dict.fromkeys(version for version, *_ in SCENARIOS):
+        places = [number for number, scenario in enumerate(SCENARIOS) if scenario[0] == version]
+        rows.append([version, *(cell(of_server[number] for number in places) for of_server in verdicts.values())])
     title = f"### Conformance beside the peers, by the official suite {suite}: passed / run"
-    return f"{title}\n\n{lines}\n{NOTES}"
+    return f"{title}\n\n{measured_tables.markdown_table(['version', *verdicts], rows)}\n{NOTES}"
 
 
 def explained(verdicts: Mapping[str, Sequence[ScenarioResult]]) -> None:

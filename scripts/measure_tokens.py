@@ -39,11 +39,8 @@ QUOTE = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
 CHART = {"symbol": "IBM", "interval": "monthly", "time_period": 20, "series_type": "close"}
 COMPARED: dict[str, dict[str, Any]] = {
     "TIME_SERIES_DAILY": {"symbol": "IBM"},
-    "FX_DAILY": {"from_symbol": "EUR", "to_symbol": "USD"},
-    "SMA": CHART,
     "BBANDS": CHART,
     "WTI": {},
-    "DIVIDENDS": {"symbol": "IBM"},
     "SYMBOL_SEARCH": {"keywords": "micro"},
 }
 """Tools whose answers are weighed as CSV and as JSON, one of each common shape, and their arguments."""
@@ -73,7 +70,7 @@ def measure() -> str:
         whole = {"TOOLFOLD_MAX_TOKENS": "1000000", "TOOLFOLD_MAX_TOKENS_CEILING": "1000000"}  # no previews
         settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **whole})
         tools = MetaTools(open_store(settings), ToolExecutor(settings))
-        parts = (_journey, _modes, _tiers, _search, _formats)
+        parts = (_journey, _modes, _search, _formats)
         shown = progress.track(parts, lambda part: f"Counting tokens:{part.__name__.replace('_', ' ')}")
         return "\n".join(part(tools) for part in shown)
 
@@ -88,27 +85,19 @@ def _read(tools: MetaTools, name: str, arguments: dict[str, Any]) -> int:
 def _journey(tools: MetaTools) -> str:
     catalog = tools.catalog()
     folded, exposed = tokens(tools.definitions()), tokens(direct(catalog))
-    listed = _read(tools, "TOOL_LIST", {})
     found = _read(tools, "TOOL_LIST", QUESTION)
     described = _read(tools, "TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})
     called = _read(tools, "TOOL_CALL", QUOTE)
-    as_json = _read(tools, "TOOL_CALL", {**QUOTE, "arguments": {"symbol": "AAPL", "datatype": "json"}})
     discovery = folded + tokens(QUESTION) + found
     ours = discovery + tokens(QUOTE) + called
-    asked = sum(tokens(arguments) for arguments in ({}, {"tool_name": "GLOBAL_QUOTE"}, QUOTE))
-    longest = folded + listed + described + called + asked
     theirs = exposed + called + tokens({"symbol": "AAPL"})
     rows = [
         (f"`tools/list`: part of every conversation ({len(catalog)} tools)", folded, exposed),
         (f'`TOOL_LIST("{QUESTION["query"]}")`', found, 0),
         ("**discovery**: definitions, arguments and answer until the call can be made", discovery, exposed),
-        ("`TOOL_LIST()`", listed, 0),
         ('`TOOL_GET("GLOBAL_QUOTE")`', described, 0),
         ('`TOOL_CALL("GLOBAL_QUOTE", {"symbol": "AAPL"})`', called, called),
-        ("the same with `datatype: json`", as_json, as_json),
         ("**“give me aapl price”**: definitions, arguments and answers of the steps", ours, theirs),
-        ("the same in three steps: `TOOL_LIST()`, `TOOL_GET`, `TOOL_CALL`", longest, theirs),
-        ("a conversation that calls no tool", folded, exposed),
     ]
     cells = [(what, f"{a:,}", f"{b:,}" if b else "–", f"{b / a:.1f}" if b else "") for what, a, b in rows]
     return "### What a model reads, in tokens\n\n" + markdown_table(("", "toolfold", "direct exposure", "ratio"), cells)
@@ -166,25 +155,6 @@ def _read_as(exposed: ExposedTools, name: str, arguments: dict[str, Any]) -> int
     call = exposed.resolve(name, arguments)
     assert call is not None
     return _read(exposed, call.name, dict(call.arguments))
-
-
-def _tiers(tools: MetaTools) -> str:
-    """Return the tokens of a tool at each detail level, as text and as JSON."""
-    catalog = tools.catalog()
-    every = [tool for tool in map(catalog.get, catalog) if tool is not None]
-    forms: list[tuple[str, Callable[[Any], tuple[Any, str]]]] = [
-        ("1: all that a call needs", detail_levels.full),
-        ("2: line, names and types of parameters", detail_levels.medium),
-        ("3: name and line", lambda tool: detail_levels.minimal(catalog.summary(catalog.position(tool.name) or 0))),
-    ]
-    cells = []
-    for name, form in forms:
-        shown = [form(tool) for tool in every]
-        texts, data = [tokens(text) for _, text in shown], [tokens(entry) for entry, _ in shown]
-        mean, as_json = sum(texts) / len(every), sum(data) / len(every)
-        cells.append((name, f"{mean:.0f}", f"{max(texts)}", f"{as_json:.0f}", f"{as_json / mean:.1f}"))
-    head = ("detail level", "text, mean", "text, longest", "JSON, mean", "ratio")
-    return f"### A tool at each detail level, in tokens, over all {len(every)}\n\n" + markdown_table(head, cells)
 
 
 def _search(tools: MetaTools) -> str:

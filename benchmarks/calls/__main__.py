@@ -10,21 +10,16 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from benchmarks import harness
 from benchmarks.calls import report
 from benchmarks.calls.replay import (
     DAY,
     CallResult,
-    Key,
     PassThrough,
     Toolfold,
-    key_of_the_user,
     memoized_responses,
-    one_key,
     replay,
     serve_mock_api,
 )
@@ -34,8 +29,7 @@ from toolfold.cli import progress
 from toolfold.cli.progress import Steps
 
 QUICK = 200
-PROCESSES = 4
-DAYS = 11
+DAYS = 7
 """Days that are replayed."""
 
 Make = Callable[[str, Clock], Toolfold | PassThrough]
@@ -50,34 +44,26 @@ def run(options: argparse.Namespace) -> str:
 
 
 def measure(calls: Sequence[Call], steps: Steps) -> str:
-    def day(title: str, make: Make, *, plan: str | None = None, key: Key = one_key) -> list[CallResult]:
+    def day(title: str, make: Make, *, plan: str | None = None) -> list[CallResult]:
         steps.start(title)
         clock = Clock(DAY)
         with serve_mock_api(clock, plan) as upstream:
-            return replay(calls, upstream, clock, make(upstream.url, clock), key)
+            return replay(calls, upstream, clock, make(upstream.url, clock))
 
     unlimited = day("passed through", lambda url, _: PassThrough(url))
     ours = day("toolfold", Toolfold)
     csv = day("passed through, CSV", lambda url, _: PassThrough(url, "csv"))
     parts = [report.describe_calls(calls)]
-    for title, key in (("One free key for all", one_key), ("A free key for each user", key_of_the_user)):
-        held = day(title, Toolfold, plan="free", key=key)
-        passed = day(f"{title}, passed through", lambda url, _: PassThrough(url), plan="free", key=key)
-        parts.append(report.comparison_table(title, held, passed, unlimited, free=True))
+    title = "One free key for all"
+    held = day(title, Toolfold, plan="free")
+    passed = day(f"{title}, passed through", lambda url, _: PassThrough(url), plan="free")
+    parts.append(report.comparison_table(title, held, passed, unlimited, free=True))
     parts.append(report.comparison_table("A key without limits", ours, unlimited, unlimited, free=False))
-    with tempfile.TemporaryDirectory() as folder:
-        shared = Path(folder) / "answers.sqlite"
-        ways: dict[str, Make] = {
-            "toolfold without `select`": lambda url, clock: Toolfold(url, clock, selecting=False),
-            "toolfold without a cache": lambda url, clock: Toolfold(url, clock, cache="off"),
-            f"{PROCESSES} processes of toolfold, each with its memory": lambda url, clock: Toolfold(
-                url, clock, processes=PROCESSES
-            ),
-            f"{PROCESSES} processes of toolfold, with one SQLite file": lambda url, clock: Toolfold(
-                url, clock, processes=PROCESSES, cache=shared
-            ),
-        }
-        days = {"toolfold": ours, **{title: day(title, make) for title, make in ways.items()}}
+    ways: dict[str, Make] = {
+        "toolfold without `select`": lambda url, clock: Toolfold(url, clock, selecting=False),
+        "toolfold without a cache": lambda url, clock: Toolfold(url, clock, cache="off"),
+    }
+    days = {"toolfold": ours, **{title: day(title, make) for title, make in ways.items()}}
     parts.append(report.variants_table(days, unlimited, csv))
     return "\n".join(parts)
 

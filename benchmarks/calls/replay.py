@@ -12,11 +12,10 @@ import json
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -47,8 +46,6 @@ DAY = "2026-01-14 00:00"
 
 LATENCY_S = 0.12
 KEY = "BENCHMARKKEY0001"
-
-Key = Callable[[Call], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,30 +100,17 @@ def memoized_responses() -> Iterator[None]:
         yield
 
 
-def one_key(_: Call) -> str:
-    return KEY
-
-
-def key_of_the_user(call: Call) -> str:
-    return f"{KEY[:-4]}{call.user:04}"
-
-
 class Toolfold:
-    """``processes`` of toolfold, which take turns; ``cache`` as ``TOOLFOLD_CACHE`` has it."""
+    """toolfold in this process; ``cache`` as ``TOOLFOLD_CACHE`` has it."""
 
-    def __init__(
-        self, url: str, clock: Clock, *, processes: int = 1, cache: str | Path = "memory", selecting: bool = True
-    ) -> None:
+    def __init__(self, url: str, clock: Clock, *, cache: str = "memory", selecting: bool = True) -> None:
         settings = Settings.from_environment(
-            {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_CACHE": str(cache), "TOOLFOLD_OFFLOAD": "off"}
+            {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_CACHE": cache, "TOOLFOLD_OFFLOAD": "off"}
         )
-        self._selecting, self._upstream_s, self._turn = selecting, 0.0, 0
-        self._processes = [self._process(settings, clock) for _ in range(processes)]
-
-    def _process(self, settings: Settings, clock: Clock) -> MetaTools:
+        self._selecting, self._upstream_s = selecting, 0.0
         adapters = AdapterRegistry({"alpha_vantage": self._timed})
         executor = ToolExecutor(settings, adapters=adapters, clock=clock.clocks())
-        return MetaTools(FileStore(bundled_path()), executor)
+        self._tools = MetaTools(FileStore(bundled_path()), executor)
 
     def _timed(self, source: Source, context: AdapterContext) -> SourceAdapter:
         adapter = AlphaVantageAdapter(source, context)
@@ -148,11 +132,9 @@ class Toolfold:
         arguments |= {"max_tokens": call.max_tokens} if call.max_tokens else {}
         return arguments | ({"fresh": True} if call.fresh else {})
 
-    def __call__(self, call: Call, key: str) -> ModelOutput:
-        process = self._processes[self._turn % len(self._processes)]
-        self._turn += 1
+    def __call__(self, call: Call) -> ModelOutput:
         self._upstream_s, started = 0.0, time.perf_counter()
-        result = process.call("TOOL_CALL", self.tool_arguments(call), RequestCredentials(x_api_key=key))
+        result = self._tools.call("TOOL_CALL", self.tool_arguments(call), RequestCredentials(x_api_key=KEY))
         seconds = time.perf_counter() - started - self._upstream_s
         if result.is_error:
             return ModelOutput(result.text, result.structured["error"]["code"], seconds=seconds)
@@ -172,31 +154,29 @@ class PassThrough:
         """Return the call of a server with a tool for each function; the name is part of the call in any case."""
         return {"tool_name": call.tool, "arguments": call.arguments}
 
-    def __call__(self, call: Call, key: str) -> ModelOutput:
+    def __call__(self, call: Call) -> ModelOutput:
         tool = self._catalog.get(call.tool)
         assert tool is not None
         source = self._catalog.source(tool.source)
         form = {"datatype": self._datatype} if "datatype" in tool.parameters["properties"] else {}
         assert source.auth is not None
         query = build_query(source, tool, {**call.arguments, **form})
-        response = self._session.get(self._url, params=[*query, (source.auth.query_key, key)], timeout=60)
+        response = self._session.get(self._url, params=[*query, (source.auth.query_key, KEY)], timeout=60)
         try:
             reply = UpstreamResponse(response.status_code, response.text)
-            AlphaVantageParser(source).parse(tool, call.arguments, reply, SourceCredentials(key))
+            AlphaVantageParser(source).parse(tool, call.arguments, reply, SourceCredentials(KEY))
         except CallError as error:
             return ModelOutput(response.text, error.code)
         return ModelOutput(response.text)
 
 
-def replay(
-    calls: Sequence[Call], upstream: MockApi, clock: Clock, answer: Toolfold | PassThrough, key: Key
-) -> list[CallResult]:
+def replay(calls: Sequence[Call], upstream: MockApi, clock: Clock, answer: Toolfold | PassThrough) -> list[CallResult]:
     """Run every call of the workload at its time on ``clock``, which starts at midnight."""
     midnight, found = clock.now, []
     for call in calls:
         clock.now = max(clock.now, midnight + call.at)
         began = clock.now
-        output = answer(call, key(call))
+        output = answer(call)
         made = len(upstream.requests)
         upstream.clear_requests()
         found.append(

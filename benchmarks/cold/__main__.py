@@ -1,10 +1,10 @@
 """Measure cold and warm Lambda functions, toolfold beside its peers: ``make bench-lambda``.
 
 python -m benchmarks.cold            print the tables; some twenty minutes
-python -m benchmarks.cold --write    write them into measurements.md and cost.md in docs/reference, with plots
+python -m benchmarks.cold --write    write them into measurements.md and cost.md in docs/reference
 python -m benchmarks.cold --quick    few starts and invocations; cannot be written
 
-All figures are in build/cold/results.json afterwards, and the plots beside it.
+All figures are in build/cold/results.json afterwards.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks import harness
 from benchmarks.cold import cost, measuring, servers, services, tables
 from benchmarks.cold.events import request_sets
-from benchmarks.cold.servers import AS_DEPLOYED, COMPILED, EMBEDDED, measured_servers
+from benchmarks.cold.servers import AS_DEPLOYED, COMPILED, measured_servers
 from toolfold import __version__
 from toolfold.catalog.store import bundled_path
 
@@ -45,13 +45,13 @@ QUICK = Amount({COMPILED: 5}, 100, 10)
 
 
 def run(options: argparse.Namespace) -> str:
-    """Print or write the measured figures, draw the plots, and return the tables of the costs."""
+    """Print or write the measured figures, and return the tables of the costs."""
     logging.getLogger("toolfold").setLevel(logging.ERROR)
     results = measure(QUICK if options.quick else FULL)
-    harness.keep(results, "cold", "cold", options)
+    harness.keep(results, "cold")
     for target in tables.targets(results):
         if not target.is_met:
-            print(f"missed: {target.title}: {target.measured:.3g}{target.unit}", file=sys.stderr)
+            print(f"missed: {target.title}: {target.measured:.3g}×", file=sys.stderr)
     harness.finish(options, COMMAND, tables.page(results), "docs/reference/measurements.md")
     return cost.page(results, results["memory_mb"])
 
@@ -65,7 +65,6 @@ def measure(amount: Amount) -> dict[str, Any]:
         cold = bench.cold(amount.starts)
         warm = bench.warm(amount.invocations)
         ours = {one.name: one for one in everyone}
-        handler = bench.handler(ours[EMBEDDED], amount.invocations)
         sent = measuring.count(built["toolfold"], ours[AS_DEPLOYED], running, request_sets())
     return {
         "toolfold": __version__,
@@ -79,7 +78,6 @@ def measure(amount: Amount) -> dict[str, Any]:
         ],
         "cold": cold,
         "warm": warm,
-        "handler": handler,
         "traffic": sent,
         "catalog_bytes": bundled_path().stat().st_size,
         "memory_mb": built["toolfold"].memory_mb,

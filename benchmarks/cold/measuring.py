@@ -6,22 +6,17 @@ and the bytes of its responses and log.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH, Event, RequestSet, event
 from benchmarks.cold.servers import COMPILED, MeasuredServer, Package
 from benchmarks.cold.services import Services
 from benchmarks.timing import elapsed_ms, memory_mb
-from tests.support.built_function import LAMBDA_PYTHON
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.lambda_runtime import LambdaRuntime
 from toolfold.cli import progress
@@ -110,21 +105,6 @@ class Bench:
             if server.kind != "floor":
                 self._request_sets[method].check(number, answer)
         return taken
-
-    def handler(self, server: MeasuredServer, invocations: int) -> dict[str, list[float]]:
-        """Return the time of each call of the handler by method, without the runtime client."""
-        package = self._packages[server.package]
-        runtime = self.runtime(server)
-        with tempfile.TemporaryDirectory() as folder:
-            task, times = Path(folder) / "task.json", Path(folder) / "times.json"
-            events = {method: [event for event, _ in self._request_sets[method].events] for method in METHODS}
-            task.write_text(json.dumps({"handler": package.handler, "invocations": invocations, "events": events}))
-            script = Path(__file__).with_name("handler_alone.py")
-            with (Path(folder) / "log").open("wb") as log:
-                subprocess.run(
-                    [LAMBDA_PYTHON, "-P", script, task, times], env=dict(runtime.variables), stdout=log, check=True
-                )
-            return dict(json.loads(times.read_text()))
 
 
 START, MISSED, FROM_TABLE, FROM_MEMORY = "the first request", "fetched", "cached in the table", "cached in memory"

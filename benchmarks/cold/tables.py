@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH
+from benchmarks.cold.events import CACHED, LISTING, METHODS, SEARCH
 from benchmarks.cold.servers import AS_DEPLOYED, AWSLABS, COMPILED, EMBEDDED, FASTMCP, FLOOR, IN_S3
 from benchmarks.harness import describe
 from benchmarks.timing import middle, short
@@ -22,8 +22,7 @@ core of toolfold at the first call. S3 and DynamoDB are moto, whose responses ta
 """
 
 WARM_NOTE = """\
-From passing the event to receiving the response: median. “Handler alone” leaves out the runtime
-client. A fresh call sends a request to the mock API.
+From passing the event to receiving the response: median. A fresh call sends a request to the mock API.
 """
 
 SIZE_NOTE = """\
@@ -39,13 +38,11 @@ class Target:
         title: What is measured.
         limit: The largest value that meets the target.
         measured: The value of the run.
-        unit: ``×`` for a ratio to what the title names, or `` ms``.
     """
 
     title: str
     limit: float
     measured: float
-    unit: str
 
     @property
     def is_met(self) -> bool:
@@ -60,10 +57,7 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
         return middle(results["cold"][COMPILED][name], until)
 
     def ratio(title: str, limit: float, ours: float, theirs: float) -> Target:
-        return Target(title, limit, ours / theirs, "×")
-
-    def alone(method: str, limit: float) -> Target:
-        return Target(f"`{method}`, handler alone", limit, statistics.median(results["handler"][method]), " ms")
+        return Target(title, limit, ours / theirs)
 
     listed, call = "first `tools/list`", "first `TOOL_CALL`"
     in_package, in_s3, deployed = "catalog in the package", "catalog in S3", "as deployed"
@@ -75,9 +69,6 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
         ratio(f"{listed}, {in_s3} / {awslabs}", 0.5, cold(IN_S3, LISTING), cold(AWSLABS, LISTING)),
         ratio(f"{call}, {in_package} / {awslabs}", 1.0, cold(EMBEDDED, CACHED), cold(AWSLABS, CACHED)),
         ratio(f"{call}, {deployed} / {awslabs}", 1.4, cold(AS_DEPLOYED, CACHED), cold(AWSLABS, CACHED)),
-        alone(LISTING, 0.3),
-        alone(SEARCH, 1.0),
-        alone(GET, 0.3),
     ]
 
 
@@ -86,7 +77,6 @@ def page(results: Mapping[str, Any]) -> str:
     parts = [
         "### Cold starts on Lambda, beside the peers\n",
         about(results),
-        "![Cold start by server](../images/cold-start.png)\n",
         cold(results),
         COLD_NOTE,
         warm(results),
@@ -136,11 +126,6 @@ def warm(results: Mapping[str, Any]) -> str:
         (one["title"], *(short(statistics.median(results["warm"][one["name"]]["times"][method])) for method in METHODS))
         for one in results["servers"]
     ]
-    alone = (
-        "toolfold, catalog in the package: handler alone",
-        *(short(statistics.median(results["handler"][m])) for m in METHODS),
-    )
-    rows.insert(2, alone)
     head = ("", *(f"`{method}`" if "," not in method else f"`{method.replace(', ', '`, ')}" for method in METHODS))
     return "#### Warm, in ms\n\n" + markdown_table(head, rows)
 

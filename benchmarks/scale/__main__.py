@@ -22,7 +22,7 @@ from tests.support import aws_services
 from tests.support.catalogs import publish
 from toolfold.cli import progress
 
-SIZES = (generate.BUNDLED, 1_000, 10_000, 100_000)
+SIZES = (generate.BUNDLED, 10_000, 100_000)
 FEW = 40
 """Requests to the process behind moto, which copies the whole catalog for each requested range."""
 
