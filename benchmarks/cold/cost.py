@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.cold.events import CACHED, FRESH, GET, LISTING, SEARCH
 from benchmarks.cold.measuring import FROM_MEMORY, FROM_TABLE, MISSED, START
-from benchmarks.cold.servers import AS_DEPLOYED, AWSLABS, COMPILED, FASTMCP, IN_S3, SDK
+from benchmarks.cold.servers import AS_DEPLOYED, COMPILED, IN_S3
 from benchmarks.timing import middle
 from scripts.measured_tables import markdown_table
 
@@ -38,9 +38,6 @@ CPU is in proportion: a millisecond of a core takes as many times longer as ther
 UPSTREAM_S, TABLE_S = 0.2, 0.005
 """Assumed response times of the upstream and of DynamoDB; the function is billed while it waits."""
 
-COLD_SHARE = 0.01
-"""Share of invocations that start an environment (according to AWS under 1 %)."""
-
 OTHER_LOG = 200
 """Bytes of log per request that toolfold does not write: the access log of the API. Its line, of the format in the
 template, has 143 bytes with an IPv4 address and 167 with the longest IPv6 address; CloudWatch adds 26. Lambda's own
@@ -52,7 +49,6 @@ def page(results: Mapping[str, Any], memory_mb: int) -> str:
     parts = [
         _prices(),
         _of_requests(results, memory_mb),
-        _beside(results, memory_mb),
     ]
     return "\n".join(parts)
 
@@ -101,31 +97,3 @@ def _of_requests(results: Mapping[str, Any], memory_mb: int) -> str:
         rows.append((title, *(f"{part * MILLION:,.2f}" for part in (*parts, sum(parts))), counts))
     head = ("", "requests", "Lambda", "S3", "DynamoDB", "logs", "data out", "**in all**", "S3 / reads / writes")
     return f"### A million requests to toolfold, as deployed with {memory_mb} MB, in $\n\n" + markdown_table(head, rows)
-
-
-def _beside(results: Mapping[str, Any], memory_mb: int) -> str:
-    """Return the cost of the duration of four requests, the first of which may be a cold start."""
-    rows = []
-    missed = results["traffic"][MISSED]
-    for one in results["servers"]:
-        if one["name"] not in (AS_DEPLOYED, AWSLABS, FASTMCP, SDK):
-            continue
-        # moto's response time says nothing about DynamoDB, so the assumed time of DynamoDB is used.
-        ours = one["name"] == AS_DEPLOYED
-        times = results["warm"][IN_S3 if ours else one["name"]]["times"]
-        waiting = UPSTREAM_S + (TABLE_S * (missed["reads"] + missed["writes"]) if ours else 0.0)
-        computing = 2 * median(times[LISTING]) + median(times[SEARCH]) + median(times[FRESH])
-        beginning = middle(results["cold"][COMPILED][one["name"]], LISTING)
-        warm = of_duration(computing, waiting, memory_mb)
-        cold = of_duration(beginning, 0.0, memory_mb)
-        rows.append(
-            (
-                one["title"],
-                f"{warm * MILLION:,.2f}",
-                f"{cold * MILLION:,.2f}",
-                f"{(warm + 4 * COLD_SHARE * cold) * MILLION:,.2f}",
-                f"{(warm + cold) * MILLION:,.2f}",
-            )
-        )
-    head = ("", "all warm", "a million cold starts", "1 % of requests cold", "each begins cold")
-    return "### Lambda's part of a million conversations, in $\n\n" + markdown_table(head, rows)

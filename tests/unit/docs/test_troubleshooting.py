@@ -12,9 +12,9 @@ import pytest
 PAGE = Path("docs/how-to/troubleshooting.md").read_text(encoding="utf-8")
 OF_OTHERS = {
     *("spawn toolfold ENOENT", "Binary validation failed", "externally-managed-environment"),
-    "toolfold: command not found",
 }
 MESSAGES = sorted(set(re.findall(r"^\| `([^`]+)`", PAGE, re.MULTILINE)) - OF_OTHERS)
+assert MESSAGES
 
 
 def text_of(node: ast.AST) -> str:
@@ -43,7 +43,3 @@ def test_a_message_of_the_page_is_one_of_the_code(message: str) -> None:  # N15
     # Parts may be put together from several strings.
     for part in filter(None, (part.strip(" .:;,()") for part in message.split("…"))):
         assert part in strings()
-
-
-def test_the_page_has_messages() -> None:
-    assert len(MESSAGES) > 25

@@ -1,9 +1,9 @@
-"""The table of refused requests in docs/reference/protocol.md: each row is sent and compared with the answer."""
+"""Requests that are refused, each with its answer; docs/reference/protocol.md has them by status and code."""
 
 from __future__ import annotations
 
+import csv
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -81,23 +81,17 @@ REQUESTS: dict[str, Request] = {
     "an unknown or removed method, 2026-07-28": stateless("ping", host="localhost"),
     "an unknown tool, 2026-07-28": stateless("tools/call", {"name": "NO_SUCH"}, host="localhost"),
 }
-ROWS = {
-    row[0]: row[1:]
-    for row in re.findall(
-        r"^\| ([^|]+?) \| (\d{3}) \| ([^|]+?) \| ([^|]+?) \|$",
-        Path("docs/reference/protocol.md").read_text(),
-        re.MULTILINE,
-    )
-}
+with Path("tests/unit/protocol/refused_requests.csv").open(encoding="utf-8", newline="") as file:
+    ANSWERS = {row["request"]: row for row in csv.DictReader(file)}
 
 
 @pytest.mark.parametrize("what", REQUESTS)
-def test_refusal_is_the_documented_one(what: str) -> None:
+def test_request_is_refused(what: str) -> None:
     response = Server(TOOLS, OriginPolicy(hosts=LOOPBACK_HOSTS)).handle_http(REQUESTS[what])
-    status, code, sentence = ROWS[what]
-    assert str(response.status) == status
-    if code == "–":
-        assert response.body.decode().strip() == sentence
-    else:
+    expected = ANSWERS[what]
+    assert str(response.status) == expected["status"]
+    if expected["code"]:
         error = json.loads(response.body)["error"]
-        assert (f"`{error['code']}`", error["message"]) == (code, sentence)
+        assert (str(error["code"]), error["message"]) == (expected["code"], expected["answer"])
+    else:
+        assert response.body.decode().strip() == expected["answer"]
