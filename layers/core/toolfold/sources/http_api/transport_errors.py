@@ -63,7 +63,7 @@ _UNREACHABLE = "Try again in a moment; if it keeps failing, tell the user that t
 _CERTIFICATES = "Tell the operator: where a proxy inspects TLS, {variable} must name a file with its certificate."
 _PROXY = "Try again in a moment; if it keeps failing, tell the operator: HTTPS_PROXY is wrong, or the proxy is down."
 _NOT_CONNECTED = "Cannot connect to {host}: {reason}."
-_NO_CERTIFICATE = "TLS certificate check failed for {host}: the "
+_NO_CERTIFICATE = "TLS certificate check failed for {host}: "
 
 _Texts = Mapping[type[errors.TransportError], str]
 """Class → text. A class that is not there has the text of its nearest base class."""
@@ -73,12 +73,12 @@ PROBLEMS: _Texts = {
     errors.ConnectTimeout: "{title} cannot be reached in time: there was no connection to {host}.",
     errors.ProxyTimeout: _NOT_CONNECTED,
     errors.TlsError: "TLS handshake failed with {host}.",
-    errors.CertificateError: f"{_NO_CERTIFICATE}issuer of the certificate is not trusted.",
+    errors.CertificateError: f"{_NO_CERTIFICATE}the issuer of the certificate is not trusted.",
     errors.SelfSignedCertificate: (
-        f"{_NO_CERTIFICATE}certificate is self-signed, or was issued by an authority that is."
+        f"{_NO_CERTIFICATE}the certificate is self-signed, or was issued by an authority that is."
     ),
-    errors.CertificateExpired: f"{_NO_CERTIFICATE}certificate has expired, or is not valid yet.",
-    errors.CertificateHostMismatch: f"{_NO_CERTIFICATE}certificate belongs to another host.",
+    errors.CertificateExpired: f"{_NO_CERTIFICATE}the certificate has expired, or is not valid yet.",
+    errors.CertificateHostMismatch: f"{_NO_CERTIFICATE}the certificate belongs to another host.",
     errors.ConnectionBroken: "{host} closed the connection before the response was complete.",
     errors.ConnectionReset: "{host} reset the connection before the response was complete.",
     errors.InvalidResponse: "{host} sent a response that is not valid HTTP.",
