@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from toolfold.budget import WorkBudget
@@ -58,6 +59,7 @@ class Table:
         keys: columns that say what a row is about, beside its date: from the catalog, or arguments that differ.
         types: index of a column → its type, as far as they were needed.
         origin: where the cells were selected from: their types are decided there.
+        nested: how many of the last columns are paths into cells, which are shown where they are named.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Table:
     keys: tuple[str, ...] = field(default=(), compare=False)
     types: dict[int, ColumnType] = field(default_factory=dict, compare=False, repr=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
+    nested: int = field(default=0, compare=False)
 
     def type_of(self, index: int) -> ColumnType:
         """Return the type of a column, decided once from all of its cells."""
@@ -356,6 +359,11 @@ class _TableFinder:
             return {}
         if not isinstance(value, dict):
             return value
+        columns = {} if name is None or name in self._names else _columns_of(value)
+        if columns and len(self.tables) < _MAX_TABLES:
+            self._budget.reserve(limits.rows_size(len(next(iter(columns.values()))), len(columns)))
+            self.tables.append(Table(name or "", tuple(columns), list(zip(*columns.values(), strict=True))))
+            return {key: item for key, item in value.items() if key not in columns}
         rest = {}
         for key, item in value.items():
             if not isinstance(item, list | dict):
@@ -379,6 +387,26 @@ class _TableFinder:
         if isinstance(value, dict) and value and all(_are_dates(one) and _is_flat(one) for one in value.values()):
             return _table_of_series(name, self._dates, value, self._budget)
         return None
+
+
+def _columns_of(value: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the lists of an object that are columns side by side: one of them has the times of the others."""
+    lists = {key: item for key, item in value.items() if isinstance(item, list)}
+    if len(lists) < 2 or len(set(map(len, lists.values()))) > 1 or not any(map(_are_times, lists.values())):
+        return {}
+    others = [item for key, item in value.items() if key not in lists]
+    cells = chain(others, *lists.values())
+    return {} if any(isinstance(cell, list | dict) for cell in cells) else lists
+
+
+_UNIX_TIMES = range(10**8, 10**13)
+"""Seconds from 1973 on, or milliseconds."""
+
+
+def _are_times(cells: Sequence[Any]) -> bool:
+    if all(isinstance(cell, str) for cell in cells):
+        return bool(cells) and column_type(cells).kind.is_date
+    return all(type(cell) is int and cell in _UNIX_TIMES for cell in cells) and sorted(cells) in (cells, cells[::-1])
 
 
 def table_of_objects(name: str, items: Sequence[Mapping[str, Any]], budget: WorkBudget) -> Table | None:

@@ -15,8 +15,9 @@ from toolfold.results.select import statements
 from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import names_in, split_outside
 from toolfold.results.select.grammar import Selection, Step, kind_of_step, parse_select
-from toolfold.results.select.names import Names, find_table, table_name, unknown_column
+from toolfold.results.select.names import find_table, table_name, unknown_column
 from toolfold.results.select.notes import page_note, why_empty
+from toolfold.results.select.paths import known_names, with_paths
 from toolfold.results.select.query import Query
 from toolfold.results.select.rows import Rows
 from toolfold.results.select.sandbox import Statements
@@ -136,6 +137,7 @@ class _Evaluation:
     def run(self, selection: Selection) -> Document:
         """Return the selected part."""
         try:
+            self._tables = [with_paths(table, selection.text, self._budget) for table in self._tables]
             for self.at, step in enumerate(selection.steps):
                 self._budget.check_time()
                 self._apply(step)
@@ -160,7 +162,7 @@ class _Evaluation:
         table = self._current or self._only_table(step)
         query = self._query(table)
         if step.clause.kind == "sql":
-            found = statements.run(step, self._sql_tables(table, query), self._budget, self._today)
+            found = statements.run(step, self._sql_tables(table, query, step.text), self._budget, self._today)
             self._replace(table, found, query, step)
         else:
             query.apply(step)
@@ -236,12 +238,9 @@ class _Evaluation:
             return fitting[0]
         names = [table_name(table) for table in fitting or self._tables]
         if not fitting and "unknown" in errors[0].facts:
-            known = list(dict.fromkeys(name for table in self._tables for name in table.columns))
-            raise (
-                Names([]).unknown(str(errors[0].facts["unknown"]))
-                if not known
-                else _unknown_anywhere(errors[0], known, names)
-            )
+            known = dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns))
+            unknown = unknown_column(str(errors[0].facts["unknown"]), list(known))
+            raise unknown.changed(next_step=f"{unknown.suggestion} Tables: {listed(names)}." if known else None)
         problem = "several tables fit" if fitting else "no table fits"
         forms = [f"{_written(name)}: {step.text}" for name in names]
         raise invalid(f"{problem} {quoted_name(step.text)}", f"Tables: {listed(names)}.",
@@ -259,10 +258,10 @@ class _Evaluation:
             self._queries[name] = Query.of(rows, self._today, self._partition, is_object=self._is_object)
         return self._queries[name]
 
-    def _sql_tables(self, table: Table, query: Query) -> dict[str, Table]:
+    def _sql_tables(self, table: Table, query: Query, text: str) -> dict[str, Table]:
         """Return the tables that SQL can read: ``data`` is the one so far."""
         found = {table_name(one): one for one in self._tables}
-        so_far = query.result() if query.ctes or query.before else table
+        so_far = with_paths(query.result(), text, self._budget) if query.ctes or query.before else table
         if self._current is None and len(self._tables) > 1:
             return found
         return {**found, table_name(table): so_far, "data": so_far, "rows": so_far}
@@ -298,11 +297,6 @@ def _table_of_fields(document: Document) -> Table:
     if not isinstance(document.metadata, dict):
         raise invalid("this answer has no rows", "Leave select out, or write jmespath: and an expression.")
     return Table("", tuple(document.metadata), [tuple(document.metadata.values())])
-
-
-def _unknown_anywhere(error: InvalidSelect, known: Sequence[str], tables: Sequence[str]) -> InvalidSelect:
-    found = unknown_column(str(error.facts["unknown"]), known)
-    return found.changed(next_step=f"{found.suggestion} Tables: {listed(tables)}.")
 
 
 def _finds(table: Table, name: str) -> bool:

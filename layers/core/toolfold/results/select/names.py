@@ -59,6 +59,7 @@ class Names:
         dropped: names that an earlier step left out, normalized → that step.
         notes: which names were read as another.
         gone: exact names that an earlier step left out: no other column is meant by them.
+        nested: paths into cells, which are columns where they are named.
     """
 
     columns: Sequence[Column]
@@ -66,6 +67,7 @@ class Names:
     dropped: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     gone: set[str] = field(default_factory=set)
+    nested: Sequence[Column] = ()
 
     def find(self, name: str) -> Column | None:
         """Return the column that ``name`` means: exactly, without case and signs, or by the one that has the word.
@@ -99,11 +101,13 @@ class Names:
     def exact(self, name: str) -> Column | None:
         """Return the column of exactly that name, or the one to whose name a unit was added: ``yield_percent``."""
         wanted = (name, f"{name}_percent")
-        found = {one.name: one for one in self.columns if one.name in wanted}
+        found = {one.name: one for one in (*self.nested, *self.columns) if one.name in wanted}
         return found.get(name) or found.get(wanted[1])
 
-    def unknown(self, name: str, *, offset: int | None = None, forms: Iterable[str] = ()) -> InvalidSelect:
-        """Return the error for a name that no column has."""
+    def unknown(
+        self, name: str, known: Sequence[str], *, offset: int | None = None, forms: Iterable[str] = ()
+    ) -> InvalidSelect:
+        """Return the error for a name that no column has; ``known`` are those that can be written."""
         if step := self.dropped.get(normalize(name)):
             return invalid(
                 f"{quoted_name(name)} is not among the columns of {quoted_name(step)}, which an earlier step chose",
@@ -111,7 +115,7 @@ class Names:
                 offset=offset,
                 forms=forms,
             )
-        return unknown_column(name, [one.name for one in self.columns], offset=offset, forms=forms)
+        return unknown_column(name, known, offset=offset, forms=forms)
 
 
 def words_of(name: str) -> set[str]:

@@ -23,6 +23,7 @@ from toolfold.results.select.expressions import split_outside
 from toolfold.results.select.grammar import Clause, Step
 from toolfold.results.select.kinds import Adapter, column_of, is_condition, kind_of, node_of
 from toolfold.results.select.names import PARTS_OF_DATES, Column, Names, written_name
+from toolfold.results.select.paths import known_names
 from toolfold.results.select.periods import Periods
 from toolfold.results.select.rows import Rows
 from toolfold.results.tables import Table
@@ -99,7 +100,8 @@ class Query:
             for index, name in enumerate(table.columns)
         ]
         columns = [rows.typed(column) if column.is_key else column for column in columns]
-        names = Names(columns, None if dated is None else columns[dated])
+        shown = len(columns) - table.nested
+        names = Names(columns[:shown], None if dated is None else columns[dated], nested=columns[shown:])
         parts = tuple(rows.typed(column) for column in columns if column.name in partition)
         return cls(rows, names, today, parts)
 
@@ -215,7 +217,8 @@ class Query:
         inner = tree.this if alias else tree
         node = self._row(inner)
         found = column_of(node)
-        column = next((one for one in self.names.columns if found is not None and one.sql == found.sql), None)
+        known = (*self.names.columns, *self.names.nested)
+        column = next((one for one in known if found is not None and one.sql == found.sql), None)
         if column is not None:
             return replace(self._loaded(column), name=alias or column.name)
         if not any(node.find_all(exp.Column)):
@@ -322,6 +325,7 @@ class Query:
         shown = [*(replace(key, index=None) for key in keys), *(dated or ())]
         self.names.gone |= {one.name for one in self.names.columns} - {one.name for one in shown}
         self.names.columns = _unique([*shown, *(column for _, column, _ in outputs)])
+        self.names.nested = ()
         self._late(outputs, keys, found)
         if by and not any(unit not in ("", "weekday") for _, unit in found):
             self.names.date = None  # groups that are no periods are in the order of the list
@@ -580,7 +584,8 @@ class Query:
             if self.names.dropped.get(normalize(name)) and step is not None:
                 at = self.before.index(self.names.dropped[normalize(name)])
                 forms = ["; ".join([*self.before[:at], step.text, *self.before[at:]])]
-            raise self.names.unknown(name, offset=None if step is None else step.offset, forms=forms)
+            known = known_names(self.rows.table, [one.name for one in self.names.columns])
+            raise self.names.unknown(name, known, offset=None if step is None else step.offset, forms=forms)
         return column
 
     def _loaded(self, column: Column) -> Column:

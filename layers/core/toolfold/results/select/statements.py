@@ -74,14 +74,15 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
 
 
 def _with_quoted_names(text: str, tables: Mapping[str, Table]) -> str:
-    """Return a statement with the names of columns that begin with a digit in quotes."""
+    """Return a statement with the names of columns that begin with a digit, and the paths into cells, in quotes."""
     every = {name for table in tables.values() for name in table.columns}
     # A column called 1 needs quotes: 1 alone is a number or the place of a column.
     names = {name for name in every if name[:1].isdigit() and name.isalnum() and not name.isdecimal()}
-    if not names:
+    paths = {name for table in tables.values() for name in table.columns[len(table.columns) - table.nested :]}
+    if not names and not paths:
         return text
-    pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.sub(rf"('(?:[^']|'')*'|\"[^\"]*\")|(?<![\w.`\[])({pattern})(?!\w)",
+    name, path = ("|".join(map(re.escape, sorted(some, key=len, reverse=True))) or "(?!)" for some in (names, paths))
+    return re.sub(rf"('(?:[^']|'')*'|\"[^\"]*\")|((?<![\w.`\[])(?:{name})|(?<![\w`\[])(?:{path}))(?!\w)",
                   lambda match: match[1] or f'"{match[2]}"', text)  # fmt: skip
 
 
@@ -128,7 +129,9 @@ class _Source:
         before = () if table.origin is None else table.origin.table.columns
         gone = {name for name in before if name not in table.columns}
         dropped = {normalize(name): "an earlier step" for name in gone}
-        self.names = Names(columns, None if dated is None else columns[dated], dropped, gone=gone)
+        shown = len(columns) - table.nested
+        date = None if dated is None else columns[dated]
+        self.names = Names(columns[:shown], date, dropped, gone=gone, nested=columns[shown:])
         self.read: dict[int, Column] = {}
 
     def find(self, name: str) -> Column | None:
