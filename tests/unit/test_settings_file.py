@@ -103,6 +103,7 @@ def test_tables_join_their_names_and_a_stage_overrides_the_others(
         ("allowed_hosts = [\n'a.example',\n", 2, "this is not TOML: "),
         ("\nsource.crm.key = 'CANARY'", 2, "source_crm_key has a key or a password"),
         ("approval_secret = 'CANARYCANARYCANARYCANARYCANARYCANARY'", 1, "approval_secret has a key or a password"),
+        ("token_secret = 'CANARYCANARYCANARYCANARYCANARYCANARY'", 1, "token_secret has a key or a password"),
         ('source_keys = \'{"crm": "CANARY"}\'', 1, "source_keys must be the ARN"),
         ("[source.db]\nurl = 'postgresql://me:CANARY@db/x'", 2, "Set it as the variable TOOLFOLD_SOURCE_DB_URL, or"),
         ("allowed_hosts = ['a.example,b.example']", 1, "allowed_hosts must be a text, a number, true or false, or an"),

@@ -37,6 +37,10 @@ SIGN_IN = Text(
     "there; then repeat the call.",
     "Run `toolfold source sign-in {id}`, then repeat the call.",
 )
+SIGN_IN_HOSTED = Text(
+    "Ask the user to open {url} in a browser, and to sign in there as the user of this client; then repeat the call.",
+    "Open {url} in a browser, and repeat the call.",
+)
 SIGN_IN_AGAIN = Text(
     "Repeat the call. If it fails again, ask the user to run `toolfold source sign-in {id}`: the account may lack the "
     "right to do this.",

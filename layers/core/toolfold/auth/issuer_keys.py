@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from toolfold.errors import IssuerUnavailable
 from toolfold.network.errors import TransportError
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 5.0
 """Seconds in which all documents of one reading must arrive: a request waits for them."""
+
+_FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 MAX_BYTES = 1 << 20
 """A thousand keys with their certificates have half of it."""
@@ -69,8 +71,13 @@ class IssuerDocuments:
             raise UnusableDocument(f"its metadata name the issuer {_shown(found)}, not {_shown(self.issuer)}")
         return dict(metadata)
 
-    def json(self, url: Any, deadline: float) -> Any:
+    def json(self, url: Any, deadline: float, form: Mapping[str, str] | None = None) -> Any:
         """Return the JSON document at ``url``, which may come from another document of the issuer.
+
+        Args:
+            url: Its URL.
+            deadline: As for :meth:`metadata`.
+            form: What is sent with POST; None: nothing, with GET.
 
         Raises:
             UnusableDocument: It cannot be read.
@@ -87,13 +94,14 @@ class IssuerDocuments:
         is_allowed = None if parts.hostname == issuer_host else is_allowed_address
         try:
             response = self.http_client().request(
-                "GET",
+                "GET" if form is None else "POST",
                 url,
-                headers={"accept": "application/json"},
+                headers={"accept": "application/json", **({} if form is None else _FORM)},
+                body=None if form is None else urlencode(form).encode(),
                 deadline=deadline,
                 connect_timeout_s=TIMEOUT_S / 2,
                 max_bytes=MAX_BYTES,
-                idempotent=True,
+                idempotent=form is None,
                 is_allowed=is_allowed,
             )
         except TransportError as error:

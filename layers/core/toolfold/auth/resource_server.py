@@ -146,12 +146,6 @@ def create_resource_server(settings: Settings, get_http_client: Callable[[], Htt
     documents = IssuerDocuments(settings.oauth_issuer, get_http_client)
     keys = IssuerKeys(documents)
     shim_client = settings.oauth_cognito_client
-    rules = TokenRules(
-        settings.oauth_issuer,
-        settings.oauth_audience or settings.public_url,
-        (*settings.oauth_client_ids, *([shim_client] if shim_client else ())),
-        settings.oauth_scope_prefix,
-    )
     scopes = (*SCOPES, PREMIUM_SCOPE) if settings.oauth_premium_scope else SCOPES
     parts = urlsplit(settings.public_url)
     origin, shim = f"{parts.scheme}://{parts.netloc}", None
@@ -162,7 +156,7 @@ def create_resource_server(settings: Settings, get_http_client: Callable[[], Htt
         settings.public_url,
         origin if shim_client else settings.oauth_issuer,
         keys,
-        TokenVerifier(rules, keys),
+        TokenVerifier(token_rules(settings), keys),
         scopes=scopes,
         scope_prefix=settings.oauth_scope_prefix,
         shim=shim,
@@ -314,3 +308,12 @@ def _registration_response(status: int, body: Mapping[str, Any]) -> Response:
     )
     log_fields = {"rpc": "register", **({"refused": str(status)} if status != 201 else {})}
     return Response(status, headers, json.dumps(body).encode(), log_fields)
+
+
+def token_rules(settings: Settings) -> TokenRules:
+    """Return what the access tokens of callers must have."""
+    clients = (*settings.oauth_client_ids, *filter(None, [settings.oauth_cognito_client]))
+    if clients and settings.oauth_sign_in_client:  # its tokens never leave this server
+        clients += (settings.oauth_sign_in_client,)
+    audience = settings.oauth_audience or settings.public_url
+    return TokenRules(settings.oauth_issuer, audience, clients, settings.oauth_scope_prefix)

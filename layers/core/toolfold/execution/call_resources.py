@@ -163,7 +163,13 @@ class CallResources:
         """What has the tokens of sources at which the user signs in."""
         from toolfold.execution.user_tokens import UserTokens  # few catalogs need them
 
-        return UserTokens(self.settings, lambda: self.http_client, is_shared=self.is_public)
+        hosted = None
+        if self.settings.token_secret:
+            from toolfold.execution.hosted_sign_ins import HostedSignIns  # few deployments have them
+
+            if HostedSignIns.is_set_up(self.settings):
+                hosted = HostedSignIns(self.settings, self.aws, self.secret_provider.get_secret, self.clock.now)
+        return UserTokens(self.settings, lambda: self.http_client, self.is_public, hosted, self.clock.now)
 
     @made_once
     def audit_log(self) -> AuditLog:

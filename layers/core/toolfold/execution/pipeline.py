@@ -253,7 +253,7 @@ class Pipeline:
 
     def _renew(self, call: CallContext, error: AuthRejected) -> None:
         """Drop the user's token, which the source has refused, and get another one for a call that reads."""
-        self.resources.user_tokens.drop_token(call.source, call.operator_key, call.source_credentials.api_key)
+        self.resources.user_tokens.drop_token(call, call.operator_key)
         if call.tool.effect != "read":  # a write is sent once; the next call has a new token
             raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
         call.admit = None  # it is counted once

@@ -38,11 +38,11 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-_USED = "This link was used, or has expired. Repeat the call, or the command, to get another one."
-_FOREIGN = "This sign-in was not begun in this browser, has ended, or has expired. Begin it again."
-_REFUSED = "The sign-in was refused. Nothing was stored. Begin it again, if that was not intended."
-_FAILED = "The sign-in has failed. Nothing was stored. Begin it again."
-_DONE = "You are signed in. You can close this page, and go on where you were."
+USED = "This link was used, or has expired. Repeat the call, or the command, to get another one."
+FOREIGN = "This sign-in was not begun in this browser, has ended, or has expired. Begin it again."
+REFUSED = "The sign-in was refused. Nothing was stored. Begin it again, if that was not intended."
+FAILED = "The sign-in has failed. Nothing was stored. Begin it again."
+DONE = "You are signed in. You can close this page, and go on where you were."
 
 
 def _random() -> str:
@@ -170,7 +170,7 @@ class SignInPage:
             else:
                 attempt.is_opened = True
         if attempt is None:
-            _send(request, 400, self._title, _USED)
+            _send(request, 400, self._title, USED)
             return
         cookie = f"{_COOKIE}={attempt.cookie}; Path=/callback; HttpOnly; SameSite=Lax; Max-Age={LIFETIME_S:.0f}"
         location = self._authorization_url(attempt, self.redirect_uri)
@@ -184,15 +184,15 @@ class SignInPage:
             else:
                 attempt = None
         if attempt is None:
-            _send(request, 400, self._title, _FOREIGN)
+            _send(request, 400, self._title, FOREIGN)
             return
-        status, text = 400, _REFUSED
+        status, text = 400, REFUSED
         try:
             if given.get("code") and "error" not in given:
                 self._finish(attempt, given["code"], self.redirect_uri)
-                attempt.is_signed_in, status, text = True, 200, _DONE
+                attempt.is_signed_in, status, text = True, 200, DONE
         except (CallError, OSError, PathRefused):
-            status, text = 502, _FAILED
+            status, text = 502, FAILED
         finally:
             try:
                 _send(request, status, self._title, text)

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Iterator
 
-from toolfold.execution.token_records import KEY_BYTES, MAX_RECORD_BYTES, Tokens, decrypt_tokens, encrypt_tokens
+from toolfold.execution.token_records import KEY_BYTES, MAX_RECORD_BYTES, Tokens, decrypt_tokens, encrypt_record
 from toolfold.private_folder import check_owned_file, lock_folder, resolve
 
 _KEY_FILE = "key"
@@ -43,7 +43,7 @@ class TokenFolder:
     def write(self, name: str, tokens: Tokens) -> None:
         """Store a record, within :meth:`locked`."""
         folder = resolve(self._path)
-        _replace(folder, name, encrypt_tokens(name, tokens, _key(folder)).encode())
+        _replace(folder, name, encrypt_record(name, tokens._asdict(), _key(folder)).encode())
 
     def delete(self, name: str) -> None:
         """Delete a record, within :meth:`locked`."""
@@ -51,7 +51,7 @@ class TokenFolder:
             os.unlink(os.path.join(resolve(self._path), name))
 
     @contextlib.contextmanager
-    def locked(self, timeout_s: float) -> Iterator[None]:
+    def locked(self, _name: str, timeout_s: float) -> Iterator[None]:
         """Keep other threads and processes from changing records.
 
         Raises:

@@ -41,20 +41,20 @@ class Tokens(NamedTuple):
         return f"Tokens(expires_at={self.expires_at!r})"
 
 
-def encrypt_tokens(name: str, tokens: Tokens, key: bytes) -> str:
+def encrypt_record(name: str, record: Mapping[str, Any], key: bytes) -> str:
     """Return a record that is bound to ``name``.
 
     Args:
         name: of the record.
-        tokens: what is stored.
+        record: a JSON object.
         key: of :data:`KEY_BYTES` bytes.
     """
     header = {"alg": "dir", "enc": "A256GCM", "kid": name}
-    return jwe.encrypt_compact(header, json.dumps(tokens._asdict()), OctKey.import_key(key), algorithms=_ALGORITHMS)
+    return jwe.encrypt_compact(header, json.dumps(record), OctKey.import_key(key), algorithms=_ALGORITHMS)
 
 
-def decrypt_tokens(name: str, text: str | bytes, key: bytes) -> Tokens | None:
-    """Return the tokens of a record; None where it is damaged, of another name, or encrypted with another key."""
+def decrypt_record(name: str, text: str | bytes, key: bytes) -> Mapping[str, Any] | None:
+    """Return a record; None where it is damaged, of another name, or encrypted with another key."""
     if len(key) != KEY_BYTES:
         return None
     try:
@@ -62,11 +62,12 @@ def decrypt_tokens(name: str, text: str | bytes, key: bytes) -> Tokens | None:
         record = json.loads(token.plaintext or b"")
     except (JoseError, ValueError, RecursionError):
         return None
-    return _read_tokens(record) if token.headers().get("kid") == name and isinstance(record, dict) else None
+    return record if token.headers().get("kid") == name and isinstance(record, dict) else None
 
 
-def _read_tokens(record: Mapping[str, Any]) -> Tokens | None:
-    """Return what a record has, whose version of toolfold may have been another one."""
+def decrypt_tokens(name: str, text: str | bytes, key: bytes) -> Tokens | None:
+    """Return the tokens of a record as :func:`decrypt_record` does; None also for a record with other fields."""
+    record = decrypt_record(name, text, key) or {}  # of another version of toolfold, maybe
     access: Any = record.get("access_token")
     expires_at: Any = record.get("expires_at")
     others = [record.get("refresh_token", ""), record.get("code", "")]

@@ -1,13 +1,12 @@
 """The tokens of a user at sources with ``grant: authorization_code``: sign in, refresh, revoke.
 
 OAuth 2.1: authorization code with PKCE (RFC 7636, S256), a new state and ticket for each sign-in, refresh tokens that
-the server may rotate. The tokens are those of the user of this machine: a server that others can reach, or whose
-callers have access tokens of their own, cannot tell who opens a link, and uses and stores none.
+the server may rotate. The tokens are those of the user of this machine; or those of a caller with an access token, for
+whom ``hosted_sign_ins`` has links that check who opens them. No other caller of a server that others can reach has one.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import hashlib
 import json
@@ -22,12 +21,13 @@ from urllib.parse import urlencode, urlsplit
 from toolfold.errors import AuthorizationRequired, ToolfoldError, UpstreamTimeout
 from toolfold.extras import on_lambda
 from toolfold.local_defaults import user_data_dir
-from toolfold.messages import SIGN_IN, SIGN_IN_ELSEWHERE, TELL_OPERATOR, TRY_AGAIN
+from toolfold.messages import SIGN_IN, SIGN_IN_ELSEWHERE, SIGN_IN_HOSTED, TELL_OPERATOR, TRY_AGAIN
 from toolfold.models import SourceCredentials
 from toolfold.private_folder import PathRefused
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.authentication import (
     GrantRejected,
+    authorization_query,
     is_token,
     read_tokens,
     requested_access,
@@ -39,9 +39,11 @@ from toolfold.sources.http_api.request import HttpRequest, exchange_for, join_ur
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.execution.call import CallContext
+    from toolfold.execution.hosted_sign_ins import HostedSignIns
     from toolfold.execution.sign_in_page import Attempt, SignInPage
     from toolfold.execution.token_folder import TokenFolder
     from toolfold.execution.token_records import Tokens
+    from toolfold.execution.token_table import TokenTable
     from toolfold.network.session import HttpClient, Response
     from toolfold.settings import Settings
 
@@ -53,7 +55,7 @@ FOLDER = "sign-ins"
 MAX_WAIT_S = 20.0
 """Seconds for which a call waits for a user who has agreed to open the page: clients end calls after 30 to 60 s."""
 
-_END_MARGIN_S = 2.0
+_END_MARGIN_S, _POLL_S = 2.0, 1.0
 _FOREVER = float(1 << 50)
 """End of a token without one: it is used until the source refuses it."""
 
@@ -72,6 +74,7 @@ class UserTokens:
         settings: the settings in force.
         get_http_client: returns what sends HTTP requests.
         is_shared: whether others than the user of this machine can send requests.
+        hosted: the sign-ins of callers with access tokens; None: they have none here.
         now: the clock.
         folder: where the tokens are kept (default: in the data of the user).
     """
@@ -81,11 +84,12 @@ class UserTokens:
         settings: Settings,
         get_http_client: Callable[[], HttpClient],
         is_shared: bool = False,
+        hosted: HostedSignIns | None = None,
         now: Callable[[], float] = time.time,
         folder: str = "",
     ) -> None:
         self._settings, self._context, self._now = settings, AdapterContext(settings, get_http_client), now
-        self._is_shared, self._path = is_shared, folder
+        self._is_shared, self._path, self.hosted = is_shared, folder, hosted
         self._opened: TokenFolder | None = None
         self._pages: dict[str, SignInPage] = {}
         self._lock = threading.Lock()
@@ -101,43 +105,56 @@ class UserTokens:
             AuthorizationRequired: the user has to sign in, or cannot at this server.
             CallError: the token could not be refreshed.
         """
-        source = call.source
-        if self._is_shared or call.credentials.caller or on_lambda():
-            raise AuthorizationRequired(
-                f"{source.title} needs a user who has signed in, and this server has more than one; nothing was sent.",
-                SIGN_IN_ELSEWHERE,
-            )
+        source, owner = call.source, self._owner(call)
         deadline = time.monotonic() + self._settings.timeout_s
         deadline = deadline if call.deadline is None else min(deadline, call.deadline)
-        found = self.find_credentials(source, client, deadline)
-        if found is None and call.credentials.awaits_sign_in and self._await_sign_in(source, deadline):
-            found = self.find_credentials(source, client, deadline)
+        found = self.find_credentials(source, client, deadline, owner)
+        if found is None and call.credentials.awaits_sign_in and self._await_sign_in(source, client, deadline, owner):
+            found = self.find_credentials(source, client, deadline, owner)
         if found is not None:
             return found
-        sign_in = self.begin(source, client)
-        raise AuthorizationRequired(
-            f"{source.title} needs its user to sign in; nothing was sent.",
-            SIGN_IN.filled(id=source.id, url=sign_in.url),
-            authorization_url=sign_in.url,
-        )
+        problem = f"{source.title} needs its user to sign in; nothing was sent."
+        if self.hosted is not None and owner:
+            with _store_of(source):
+                url = self.hosted.link(source.id, owner)
+            raise AuthorizationRequired(problem, SIGN_IN_HOSTED.filled(url=url), authorization_url=url)
+        url = self.begin(source, client).url
+        raise AuthorizationRequired(problem, SIGN_IN.filled(id=source.id, url=url), authorization_url=url)
 
-    def find_credentials(self, source: Source, client: str, deadline: float) -> SourceCredentials | None:
-        """Return the token of the user of this machine, refreshed where necessary; None without a sign-in.
+    def _owner(self, call: CallContext) -> str:
+        """Return whose token a call uses: the id of its caller; empty for the user of this machine."""
+        credentials = call.credentials
+        if not (self._is_shared or credentials.caller or on_lambda()):
+            return ""
+        # A principal of AWS, or a key that several callers have, is no person who could open a link.
+        if self.hosted is None or credentials.scopes is None or not credentials.caller:
+            raise AuthorizationRequired(
+                f"{call.source.title} needs a user who has signed in, and this server has more than one; "
+                "nothing was sent.",
+                SIGN_IN_ELSEWHERE,
+            )
+        return credentials.caller
+
+    def find_credentials(
+        self, source: Source, client: str, deadline: float, owner: str = ""
+    ) -> SourceCredentials | None:
+        """Return the token of the user of this machine, or of ``owner``, refreshed where necessary; None without one.
 
         Raises:
             CallError: the token could not be read or refreshed.
         """
-        with _folder_of(source):
-            tokens = self._usable(source, client, deadline)
+        with _store_of(source):
+            tokens = self._usable(source, client, deadline, owner)
         if tokens is None:
             return None
         hidden = (client.partition(":")[2], tokens.refresh_token, tokens.code)
         return SourceCredentials(tokens.access_token, tuple(filter(None, hidden)))
 
-    def drop_token(self, source: Source, client: str, token: str) -> None:
-        """Use ``token``, which the source has refused, no more. A newer one, of another thread, is kept."""
-        folder, name = self._folder(source), self._name(source, client)
-        with _folder_of(source), folder.locked(self._settings.timeout_s):
+    def drop_token(self, call: CallContext, client: str) -> None:
+        """Use the token of a call, which the source has refused, no more. A newer one, of another thread, is kept."""
+        source, owner, token = call.source, self._owner(call), call.source_credentials.api_key
+        folder, name = self._store(source, owner), self._name(source, client, owner)
+        with _store_of(source), folder.locked(name, self._settings.timeout_s):
             tokens = folder.read(name)
             if tokens is not None and tokens.access_token == token:
                 if tokens.refresh_token:
@@ -161,10 +178,8 @@ class UserTokens:
                         source.id,
                         source.title,
                         oauth2.get("redirect_port", 0),
-                        lambda attempt, redirect_uri: _authorization_url(oauth2, client, attempt, redirect_uri),
-                        lambda attempt, code, redirect_uri: self._exchange_code(
-                            source, client, code, attempt.verifier, redirect_uri
-                        ),
+                        lambda attempt, uri: authorization_url(source, client, attempt.state, attempt.verifier, uri),
+                        lambda attempt, code, uri: self.exchange_code(source, client, code, attempt.verifier, uri),
                     )
                 except OSError:
                     raise AuthorizationRequired(
@@ -174,13 +189,13 @@ class UserTokens:
                     ) from None
 
     def sign_out(self, source: Source, client: str) -> bool:
-        """Revoke and delete the tokens of a source; return whether there were any.
+        """Revoke and delete the tokens of the user of this machine; return whether there were any.
 
         Raises:
             CallError: they are deleted, and the source has not confirmed that they are revoked.
         """
-        folder, name = self._folder(source), self._name(source, client)
-        with _folder_of(source), folder.locked(self._settings.timeout_s):
+        folder, name = self._store(source), self._name(source, client)
+        with _store_of(source), folder.locked(name, self._settings.timeout_s):
             tokens = folder.read(name)
             folder.delete(name)
         url = _oauth2(source).get("revocation_url")
@@ -200,21 +215,28 @@ class UserTokens:
             )
         return True
 
-    def _await_sign_in(self, source: Source, deadline: float) -> bool:
-        """Wait for the end of the newest sign-in at a source; return whether one is under way."""
+    def _await_sign_in(self, source: Source, client: str, deadline: float, owner: str) -> bool:
+        """Wait for the end of the newest sign-in at a source; return whether one may have ended."""
+        end = min(time.monotonic() + MAX_WAIT_S, deadline - _END_MARGIN_S)
+        if owner:  # any process may end it
+            folder, name = self._store(source, owner), self._name(source, client, owner)
+            with _store_of(source):
+                while folder.read(name) is None and time.monotonic() + _POLL_S < end:
+                    time.sleep(_POLL_S)
+            return True
         page = self._pages.get(source.id)
         attempt = None if page is None else page.newest()
         if attempt is not None:
-            attempt.ended.wait(max(0.0, min(MAX_WAIT_S, deadline - time.monotonic() - _END_MARGIN_S)))
+            attempt.ended.wait(max(0.0, end - time.monotonic()))
         return attempt is not None
 
-    def _usable(self, source: Source, client: str, deadline: float) -> Tokens | None:
+    def _usable(self, source: Source, client: str, deadline: float, owner: str) -> Tokens | None:
         """Return tokens that are valid for some time yet, refreshed where necessary; None without a sign-in."""
-        folder, name = self._folder(source), self._name(source, client)
+        folder, name = self._store(source, owner), self._name(source, client, owner)
         if (tokens := folder.read(name)) is None or self._now() < tokens.expires_at:
             return tokens
         try:
-            with folder.locked(deadline - time.monotonic()):  # one refresh: a refresh token may work once
+            with folder.locked(name, deadline - time.monotonic()):  # one refresh: a refresh token may work once
                 tokens = folder.read(name)
                 if tokens is not None and self._now() < tokens.expires_at:
                     return tokens
@@ -235,14 +257,22 @@ class UserTokens:
                 f"{source.title} did not issue an access token in time.", TRY_AGAIN, retryable=True
             ) from None
 
-    def _exchange_code(self, source: Source, client: str, code: str, verifier: str, redirect_uri: str) -> None:
+    def exchange_code(
+        self, source: Source, client: str, code: str, verifier: str, redirect_uri: str, owner: str = ""
+    ) -> None:
+        """Get tokens for a code, and store them for the user of this machine, or for ``owner``.
+
+        Raises:
+            CallError: the source gives no tokens.
+            OSError, PathRefused: they cannot be stored.
+        """
         oauth2 = _oauth2(source)
         form = {"grant_type": "authorization_code", "code": code, "code_verifier": verifier}
         form |= {"redirect_uri": redirect_uri, **{name: oauth2[name] for name in ("resource",) if oauth2.get(name)}}
         tokens = self._request_tokens(source, client, form, time.monotonic() + self._settings.timeout_s)
-        folder = self._folder(source)
-        with folder.locked(self._settings.timeout_s):
-            folder.write(self._name(source, client), tokens._replace(code=code if is_token(code) else ""))
+        folder, name = self._store(source, owner), self._name(source, client, owner)
+        with folder.locked(name, self._settings.timeout_s):
+            folder.write(name, tokens._replace(code=code if is_token(code) else ""))
 
     def _request_tokens(self, source: Source, client: str, form: Mapping[str, str], deadline: float) -> Tokens:
         """Return what is stored of the answer of the token endpoint."""
@@ -259,7 +289,9 @@ class UserTokens:
         exchange = exchange_for(source, self._context, "")
         return exchange(request, deadline or time.monotonic() + self._settings.timeout_s, False)
 
-    def _folder(self, source: Source) -> TokenFolder:
+    def _store(self, source: Source, owner: str = "") -> TokenFolder | TokenTable:
+        if self.hosted is not None and owner:
+            return self.hosted.tokens
         try:
             from toolfold.execution.token_folder import TokenFolder  # needs the extra oauth
         except ModuleNotFoundError:
@@ -278,16 +310,16 @@ class UserTokens:
                 self._opened = TokenFolder(self._path or os.path.join(path, FOLDER))
             return self._opened
 
-    def _name(self, source: Source, client: str) -> str:
+    def _name(self, source: Source, client: str, owner: str = "") -> str:
         """Return the name of the tokens of a source: a source that changes its hosts or its scopes has no tokens."""
         oauth2, endpoint = _oauth2(source), self._settings.source_urls.get(source.id, source.base_url)
         parts = [source.id, urlsplit(endpoint)[:2], oauth2["authorization_url"], oauth2["token_url"]]
-        parts += [requested_access(oauth2), client.partition(":")[0]]
+        parts += [requested_access(oauth2), client.partition(":")[0], *([owner] if owner else [])]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
 
 
 @contextlib.contextmanager
-def _folder_of(source: Source) -> Iterator[None]:
+def _store_of(source: Source) -> Iterator[None]:
     """Raise the error of a call where the folder of the tokens cannot be used; the log has the path."""
     try:
         yield
@@ -305,15 +337,8 @@ def _oauth2(source: Source) -> Mapping[str, Any]:
     return source.auth.oauth2
 
 
-def _authorization_url(oauth2: Mapping[str, Any], client: str, attempt: Attempt, redirect_uri: str) -> str:
-    challenge = base64.urlsafe_b64encode(hashlib.sha256(attempt.verifier.encode()).digest()).rstrip(b"=").decode()
-    query = {
-        "response_type": "code",
-        "client_id": client.partition(":")[0],
-        "redirect_uri": redirect_uri,
-        "state": attempt.state,
-        "code_challenge": challenge,
-        "code_challenge_method": "S256",
-        **requested_access(oauth2),
-    }
+def authorization_url(source: Source, client: str, state: str, verifier: str, redirect_uri: str) -> str:
+    """Return where a browser is sent to sign in at a source."""
+    oauth2 = _oauth2(source)
+    query = authorization_query(client.partition(":")[0], state, verifier, redirect_uri) | requested_access(oauth2)
     return join_url(oauth2["authorization_url"], "", [urlencode(query)])

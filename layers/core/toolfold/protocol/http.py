@@ -28,6 +28,9 @@ REGISTER_PATH = "/register"
 
 HEALTH_PATH = "/health"
 
+SIGN_IN_PATH = "/ui/sign-in/"
+"""What is in the paths of the pages on which callers sign in at sources: the deployment has a route for ``/ui/``."""
+
 ENDPOINT = "mcp"
 """The part of a path after which the name of a profile comes."""
 

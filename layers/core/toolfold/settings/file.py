@@ -94,7 +94,10 @@ def _setting(name: str, value: Any) -> tuple[str, str]:
         text = str(value).lower() if isinstance(value, bool) else str(value)
     else:
         raise SettingsError(f"{name} must be a text, a number, true or false, or an array of texts without commas.")
-    is_key = variable == "TOOLFOLD_APPROVAL_SECRET" or (source_of(variable) or ("", ""))[1] == "KEY"
+    is_key = (
+        variable in ("TOOLFOLD_APPROVAL_SECRET", "TOOLFOLD_TOKEN_SECRET")
+        or (source_of(variable) or ("", ""))[1] == "KEY"
+    )
     if (is_key and text and not text.startswith(("arn:", "ssm:"))) or re.search(r"://[^/@]*:[^/@]*@", text):
         raise SettingsError(
             f"{name} has a key or a password, which does not belong in a file. Set it as the variable {variable}, or "

@@ -15,7 +15,7 @@ from toolfold.settings.parsers import split_items
 
 PREFIX = "TOOLFOLD_"
 _OF_SOURCE = "TOOLFOLD_SOURCE_"
-_HIDDEN = ("key_salt", "approval_secret")
+_HIDDEN = ("key_salt", "approval_secret", "token_secret")
 _OPEN_LIMITS = {"TOOLFOLD_CALLS_PER_MINUTE": "60", "TOOLFOLD_CALLS_PER_DAY": "500"}
 """Where every client may call: more than a person and a model need, and a limit to what an unknown caller can cost."""
 
@@ -114,6 +114,8 @@ class Settings:
     oauth_premium_scope: bool = setting(p.boolean, "false")
     oauth_cognito_client: str = setting(p.text)
     oauth_redirect_uris: tuple[str, ...] = setting(p.redirect_uris)
+    oauth_sign_in_client: str = setting(p.text)
+    token_secret: str = setting(p.approval_secret)
     endpoint: str = setting(p.https_url)
     public_url: str = setting(p.https_url)
     anyone_may_use_the_key: bool = setting(p.boolean, "false")

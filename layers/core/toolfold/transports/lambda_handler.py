@@ -24,13 +24,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.execution.credentials import AUTHORIZATION, QUERY, X_API_KEY
-from toolfold.protocol.http import ENDPOINT, HEALTH_PATH, Headers, Request, Response, error_response
+from toolfold.protocol.http import ENDPOINT, HEALTH_PATH, SIGN_IN_PATH, Headers, Request, Response, error_response
 
 if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.explorer.router import Router
     from toolfold.telemetry import Telemetry
     from toolfold.transports.health import Health
+    from toolfold.transports.sign_in_pages import SignInPages
 
 KEY_PARAMETER = "apikey"
 
@@ -216,6 +217,7 @@ class LambdaHandler:
         self._logger, self._on_request = telemetry.logger, on_request
         self._health: Health | None = None
         self._page, self._has_page = page, page is not None or app.settings.explorer != "off"
+        self._sign_ins: SignInPages | None = None
 
     def __call__(self, event: Any, remaining_s: float | None = None) -> dict[str, Any]:
         """Return the response to ``event``, in the form that all payload formats share.
@@ -272,6 +274,8 @@ class LambdaHandler:
                 "Requests must be signed with AWS credentials (SigV4, service execute-api). MCP clients connect "
                 "through mcp-proxy-for-aws.",
             )
+        if _is_for_sign_in(request) and settings.oauth_sign_in_client:
+            return self._sign_in_response(event, request)
         if self._has_page and is_for_page(event, request.method, request.path):
             return self._page_response(event, request)
         if _is_for_health(request):
@@ -284,6 +288,16 @@ class LambdaHandler:
 
             self._page = deployed_router(self.app)
         return self._page.respond(event, request)
+
+    def _sign_in_response(self, event: Any, request: Request) -> Response:
+        hosted = self.app.executor.resources.user_tokens.hosted
+        if hosted is None:
+            return error_response(404, "Callers of this server do not sign in at sources: TOOLFOLD_TOKEN_SECRET.")
+        if self._sign_ins is None:
+            from toolfold.transports.sign_in_pages import SignInPages  # no client needs it
+
+            self._sign_ins = SignInPages(self.app, hosted)
+        return self._sign_ins.respond(event, request)
 
     def _health_response(self, method: str) -> Response:
         if self._health is None:
@@ -306,6 +320,10 @@ def _sent_by_firewall(request: Request, hashes: tuple[str, ...]) -> Request | No
         return None
     forwarded = [item.strip() for item in (request.header("x-forwarded-for") or "").split(",")]
     return request._replace(source_address=forwarded[-2]) if len(forwarded) > 1 else request
+
+
+def _is_for_sign_in(request: Request) -> bool:
+    return SIGN_IN_PATH in request.path and f"/{ENDPOINT}/" not in request.path
 
 
 def _is_for_health(request: Request) -> bool:

@@ -232,6 +232,19 @@ def requested_access(oauth2: Mapping[str, Any]) -> dict[str, str]:
     return scope | {name: oauth2[name] for name in ("audience", "resource") if oauth2.get(name)}
 
 
+def authorization_query(client_id: str, state: str, verifier: str, redirect_uri: str) -> dict[str, str]:
+    """Return the parameters of a request for a code, with PKCE (RFC 7636, S256)."""
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    return {
+        "response_type": "code",
+        "client_id": client_id,
+        "redirect_uri": redirect_uri,
+        "state": state,
+        "code_challenge": challenge,
+        "code_challenge_method": "S256",
+    }
+
+
 def token_request(
     oauth2: Mapping[str, Any], key: str, parameters: Mapping[str, str] | None = None, url: str = ""
 ) -> HttpRequest:

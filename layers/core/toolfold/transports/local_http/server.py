@@ -34,6 +34,7 @@ from toolfold.protocol.http import (
     HEALTH_PATH,
     LOOPBACK_HOSTS,
     REGISTER_PATH,
+    SIGN_IN_PATH,
     WELL_KNOWN,
     Headers,
     OriginPolicy,
@@ -173,7 +174,7 @@ class LocalServer:
 
         self._current = Reloading(make, settings, source)
         policy = self.lambda_handler.server.origin_policy
-        further = (WELL_KNOWN, REGISTER_PATH) if settings.oauth_issuer else (CATALOG_PATH,)
+        further = (WELL_KNOWN, REGISTER_PATH, SIGN_IN_PATH) if settings.oauth_issuer else (CATALOG_PATH,)
         self.page_url = "" if page is None else page.url(self.url)
         # A call ends within the time-outs of the settings; one that takes longer is not waited for.
         timeout_s = (

@@ -1,0 +1,187 @@
+"""The pages of a shared server on which a caller signs in at a source.
+
+=======================================  ==============================================================================
+``/ui/sign-in/SOURCE?ticket=TICKET``     sends the browser to the issuer of access tokens, to find out who is there
+``/ui/sign-in/issuer-callback``          sends that person on to the source, who must be the caller that got the link
+``/ui/sign-in/SOURCE/callback``          stores the tokens of the source for that caller
+=======================================  ==============================================================================
+
+Otherwise a caller could have another person open a link, and use the account of that person, or have a callback opened
+that puts another account in its place. So the browser has to show who is there before it is sent to the source, and
+each callback has to come to the browser that was sent away: its state is in a cookie of this host. Each source has a
+redirect URI of its own, so that a code cannot be sent to the token endpoint of another one.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from toolfold.auth.issuer_keys import IssuerUnreachable, UnusableDocument
+from toolfold.auth.person_check import PersonCheck
+from toolfold.auth.token_verifier import InvalidToken
+from toolfold.catalog.allow_list import AllowList
+from toolfold.errors import CallError
+from toolfold.execution.api_keys import resolve_api_key
+from toolfold.execution.credentials import NO_CREDENTIALS
+from toolfold.execution.hosted_sign_ins import LIFETIME_S, HostedSignIns, Kind, Step
+from toolfold.execution.sign_in_page import DONE, FAILED, FOREIGN, REFUSED, USED
+from toolfold.execution.user_tokens import authorization_url
+from toolfold.explorer.page import SECURITY_HEADERS, page_answer
+from toolfold.protocol.http import SIGN_IN_PATH, Response, error_response
+from toolfold.sources.http_api.authentication import signs_in
+
+if TYPE_CHECKING:
+    from toolfold.app import App
+    from toolfold.catalog.entries import Source
+    from toolfold.protocol.http import Request
+
+logger = logging.getLogger("toolfold")
+
+COOKIE = "__Host-toolfold-sign-in"
+"""Only this host can set a cookie whose name begins so, and only over HTTPS."""
+
+_PERSON = "issuer-callback"
+"""No id of a source has a hyphen."""
+
+_STRANGER = (
+    "The link was sent to the user of a client who is signed in as someone else than you. Nothing was stored. "
+    "If both are you, sign out at the page before this one, and repeat the call to get another link."
+)
+_MAX_QUERY_CHARS, _MAX_PARAMETERS = 16_000, 20
+
+
+class SignInPages:
+    """Answer the requests for these pages. One for a process; safe to use from many threads."""
+
+    def __init__(self, app: App, hosted: HostedSignIns) -> None:
+        self._app, self._hosted, self._resources = app, hosted, app.executor.resources
+        self._persons = PersonCheck(app.settings, lambda: self._resources.http_client)
+
+    def respond(self, event: Mapping[str, Any], request: Request) -> Response:
+        """Return the response to ``event``, which was parsed into ``request``. Never raises."""
+        first, _, second = request.path.partition(SIGN_IN_PATH)[2].partition("/")
+        query = _query(event)
+        try:
+            if request.method != "GET":
+                response = error_response(405, "These pages are for browsers, which send GET.", ("allow", "GET"))
+            elif first == _PERSON and not second:
+                response = self._check_person(query, _cookie(event, request))
+            elif second == "":
+                response = self._open(first, query)
+            elif second == "callback":
+                response = self._end(first, query, _cookie(event, request))
+            else:
+                response = _page(404, "There is nothing at this address.")
+        except (UnusableDocument, InvalidToken, IssuerUnreachable, CallError, OSError) as error:
+            logger.error("a sign-in has failed: %s", type(error).__name__)
+            response = _page(502, FAILED)
+        except Exception as error:  # noqa: BLE001 - its text may quote a request
+            logger.error("defect in the pages of a sign-in: %s", type(error).__name__)
+            response = _page(500, FAILED)
+        fields = {**response.log_fields, "rpc": "sign-in"}
+        return response._replace(headers=(*response.headers, *SECURITY_HEADERS), log_fields=fields)
+
+    def _open(self, source_id: str, query: Mapping[str, str]) -> Response:
+        ticket = self._hosted.read(query.get("ticket", ""), "ticket")
+        if ticket is None or ticket.source != source_id:
+            return _page(400, USED)
+        step = ticket.next()
+        return self._send_away(
+            step, "person", self._persons.authorization_url(step.state, step.verifier, self._redirect_uri(_PERSON))
+        )
+
+    def _check_person(self, query: Mapping[str, str], cookie: str) -> Response:
+        step = self._returned(query, cookie, "person")
+        # RFC 9207: an issuer that names itself must be the one that the browser was sent to.
+        if step is None or query.get("iss", self._persons.issuer) != self._persons.issuer:
+            return _page(400, FOREIGN)
+        if "error" in query or not query.get("code"):
+            return _page(400, REFUSED)
+        person = self._persons.principal_id(query["code"], step.verifier, self._redirect_uri(_PERSON))
+        if not hmac.compare_digest(person, step.owner):
+            return _page(403, _STRANGER)
+        if not self._hosted.use(step, "ticket"):
+            return _page(400, USED)
+        source, client = self._source(step.source)
+        step = step.next()
+        redirect_uri = self._redirect_uri(f"{source.id}/callback")
+        return self._send_away(
+            step, "source", authorization_url(source, client, step.state, step.verifier, redirect_uri)
+        )
+
+    def _end(self, source_id: str, query: Mapping[str, str], cookie: str) -> Response:
+        step = self._returned(query, cookie, "source")
+        if step is None or step.source != source_id or not self._hosted.use(step, "source"):
+            return _page(400, FOREIGN)
+        if "error" in query or not query.get("code"):
+            return _page(400, REFUSED, cookie="")
+        source, client = self._source(source_id)
+        redirect_uri = self._redirect_uri(f"{source_id}/callback")
+        tokens = self._resources.user_tokens
+        tokens.exchange_code(source, client, query["code"], step.verifier, redirect_uri, step.owner)
+        return _page(200, DONE, cookie="")
+
+    def _returned(self, query: Mapping[str, str], cookie: str, kind: Kind) -> Step | None:
+        """Return the step of the browser that returns with ``state``; None where it was not sent away for that."""
+        step = self._hosted.read(cookie, kind)
+        given = query.get("state", "").encode("utf-8", "surrogatepass")
+        return step if step is not None and step.state and hmac.compare_digest(given, step.state.encode()) else None
+
+    def _source(self, source_id: str) -> tuple[Source, str]:
+        """Return a source at which users sign in, and the id and secret of the application there."""
+        source = next((one for one in self._app.catalog_store().sources if one.id == source_id and signs_in(one)), None)
+        if source is None:  # the catalog has changed since
+            raise UnusableDocument(source_id)
+        AllowList.from_settings(self._app.settings).check(source)
+        return source, resolve_api_key(source, NO_CREDENTIALS, self._resources.secret_provider)
+
+    def _redirect_uri(self, below: str) -> str:
+        return f"{self._hosted.url}{below}"
+
+    def _send_away(self, step: Step, kind: Kind, location: str) -> Response:
+        return Response(303, (("location", location), *_set_cookie(self._hosted.write(step, kind)), _NO_STORE))
+
+
+_NO_STORE = ("cache-control", "no-store")
+
+
+def _set_cookie(value: str) -> tuple[tuple[str, str]]:
+    # Lax: the issuer and the source are other sites, and lead here by a link.
+    age_s = LIFETIME_S if value else 0
+    return (("set-cookie", f"{COOKIE}={value}; Path=/; Max-Age={age_s}; Secure; HttpOnly; SameSite=Lax"),)
+
+
+def _page(status: int, text: str, cookie: str | None = None) -> Response:
+    response = page_answer(status, "Sign in", text)
+    return response if cookie is None else response._replace(headers=(*response.headers, *_set_cookie(cookie)))
+
+
+def _query(event: Mapping[str, Any]) -> dict[str, str]:
+    """Return the first value of each parameter; payload format 1.0 has them decoded."""
+    if event.get("version") == "2.0":
+        try:
+            pairs = parse_qsl(str(event.get("rawQueryString") or "")[:_MAX_QUERY_CHARS], max_num_fields=_MAX_PARAMETERS)
+        except ValueError:  # too many
+            return {}
+        return dict(reversed(pairs))
+    given = event.get("queryStringParameters")
+    return {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
+
+
+def _cookie(event: Mapping[str, Any], request: Request) -> str:
+    """Return the cookie; payload format 2.0 has cookies beside the headers."""
+    given = event.get("cookies")
+    texts = [
+        *(given if isinstance(given, list) else ()),
+        *(value for name, value in request.headers if name == "cookie"),
+    ]
+    try:
+        found = SimpleCookie("; ".join(map(str, texts))[:_MAX_QUERY_CHARS]).get(COOKIE)
+    except CookieError:
+        return ""
+    return "" if found is None else found.value

@@ -1,0 +1,454 @@
+"""Callers of a deployment sign in at a source, each with a token of their own; links are followed by a program.
+
+The issuer of access tokens and the one of the source are two servers of our own. Every answer, log line and item of the
+table is searched for tokens, codes and secrets.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from tests.support.authorization_server import AuthorizationServer, Grant
+from tests.support.aws_services import client, create_table, use_aws_endpoint
+from tests.support.mcp_requests import message
+from tests.support.sign_ins import CLIENT, Browser, NotesService, SignInServer, variables
+from toolfold.app import build_app
+from toolfold.errors import AuthorizationRequired
+from toolfold.execution.call import CallContext
+from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
+from toolfold.execution.hosted_sign_ins import HostedSignIns
+from toolfold.settings import Settings
+from toolfold.telemetry import configure
+from toolfold.transports.lambda_handler import LambdaHandler
+from toolfold.transports.local_http.server import LocalServer
+
+HOST = "https://tools.example.com"
+RESOURCE = f"{HOST}/mcp"
+SECRET = CLIENT.partition(":")[2]
+TOKEN_SECRET = "a secret of the deployment, long enough"
+SCOPES = "tools:read tools:call tools:write"
+TABLE = "sign-ins"
+
+
+class People(AuthorizationServer):
+    """The issuer of access tokens, at whose page ``person`` sits."""
+
+    def __init__(self) -> None:
+        super().__init__(RESOURCE)
+        self.clients["sign-in"] = {"redirect_uris": [f"{HOST}/ui/sign-in/issuer-callback"]}
+        self.person = "ann"
+
+    def claims(self, grant: Grant, *, is_machine: bool) -> dict[str, Any]:
+        return {**super().claims(grant, is_machine=is_machine), "sub": self.person}
+
+
+@dataclass(repr=False)
+class Tab:
+    """A browser: cookies of the deployment, whose requests go to the handler, and redirects of all servers."""
+
+    handler: LambdaHandler
+    shown: list[str]
+    cookies: dict[str, str] = field(default_factory=dict)
+    others: Browser = field(default_factory=Browser)
+
+    def step(self, url: str) -> tuple[int, str, Mapping[str, str]]:
+        """Return status, text and headers of the answer to one request."""
+        parts = urlsplit(url)
+        if f"{parts.scheme}://{parts.netloc}" != HOST:
+            return self.others.step(url)
+        event = {
+            "version": "2.0",
+            "rawPath": parts.path,
+            "rawQueryString": parts.query,
+            "headers": {"host": parts.netloc},
+            "cookies": [f"{name}={value}" for name, value in self.cookies.items()],
+            "requestContext": {"http": {"method": "GET"}},
+        }
+        answer = self.handler(event)
+        if cookie := answer["headers"].get("set-cookie"):
+            name, _, value = cookie.partition(";")[0].partition("=")
+            self.cookies[name] = value
+        self.shown.append(answer["body"])
+        return answer["statusCode"], answer["body"], answer["headers"]
+
+    def leads_to(self, url: str) -> str:
+        """Return where ``url`` redirects to."""
+        status, _, headers = self.step(url)
+        assert status in (302, 303)
+        return headers["location"]
+
+    def open(self, url: str) -> tuple[int, str]:
+        """Return status and text of the page to which ``url`` leads."""
+        status, text, headers = self.step(url)
+        while status in (302, 303):
+            status, text, headers = self.step(headers["location"])
+        return status, text
+
+
+@dataclass(repr=False)
+class World:
+    """A deployment, two issuers, a service, and what was shown."""
+
+    people: People
+    issuer: SignInServer
+    service: NotesService
+    handler: LambdaHandler
+    shown: list[str] = field(default_factory=list)
+
+    def call(
+        self, person: str, tool: str = "find", handler: LambdaHandler | None = None, **more: Any
+    ) -> dict[str, Any]:
+        """Return the result of a call by ``person``."""
+        token = self.people.token(RESOURCE, sub=person, scope=SCOPES)
+        self.people.issued.append(token)
+        name, arguments = ("TOOL_CALL", {"q": "milk"}) if tool == "find" else ("TOOL_CALL_WRITE", {"text": "x"})
+        version = more.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion")
+        headers = {"mcp-protocol-version": version, "mcp-method": "tools/call", "mcp-name": name} if version else {}
+        given = {"name": name, "arguments": {"tool_name": f"notes__{tool}", "arguments": arguments}, **more}
+        answer = (handler or self.handler)(
+            {
+                "version": "2.0",
+                "rawPath": "/mcp",
+                "headers": {"content-type": "application/json", "authorization": f"Bearer {token}", **headers},
+                "requestContext": {"http": {"method": "POST"}},
+                "body": json.dumps(message("tools/call", given)),
+            }
+        )
+        self.shown.append(answer["body"])
+        result: dict[str, Any] = json.loads(answer["body"])["result"]
+        return result
+
+    def error(self, person: str, **options: Any) -> dict[str, Any]:
+        """Return the error of a call."""
+        found: dict[str, Any] = self.call(person, **options)["structuredContent"]["error"]
+        return found
+
+    def link(self, person: str) -> str:
+        """Return the link of a call that needs ``person`` to sign in."""
+        error = self.error(person)
+        assert error["code"] == "AUTHORIZATION_REQUIRED"
+        assert error["authorization_url"] in error["suggestion"]
+        return str(error["authorization_url"])
+
+    def tab(self) -> Tab:
+        """Open a browser."""
+        return Tab(self.handler, self.shown)
+
+    def sign_in(self, person: str) -> None:
+        """Sign in, as a person does in a browser."""
+        self.people.person = person
+        status, text = self.tab().open(self.link(person))
+        assert (status, "You are signed in" in text) == (200, True)
+
+    def restart(self) -> None:
+        """Answer from another process of the same deployment."""
+        self.handler = start()
+
+
+def start() -> LambdaHandler:
+    settings = Settings.from_environment()
+    return LambdaHandler(build_app(settings, is_public=True), configure(settings))
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, endpoint: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> Iterator[World]:
+    caplog.set_level(logging.DEBUG, "toolfold")
+    use_aws_endpoint(endpoint, monkeypatch)
+    dynamodb = client("dynamodb", endpoint)
+    create_table(dynamodb, TABLE)
+    with NotesService() as service, SignInServer(service.url) as issuer, People() as people:
+        assert isinstance(issuer, SignInServer)
+        assert isinstance(people, People)
+        service.issuer = issuer
+        issuer.clients[CLIENT.partition(":")[0]]["redirect_uris"] = [f"{HOST}/ui/sign-in/notes/callback"]
+        given = {
+            **variables(tmp_path, service, issuer),
+            "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
+            "TOOLFOLD_CACHE_TIMEOUT_S": "5",
+            "TOOLFOLD_OAUTH_ISSUER": people.url,
+            "TOOLFOLD_PUBLIC_URL": RESOURCE,
+            "TOOLFOLD_OAUTH_SIGN_IN_CLIENT": "sign-in",
+            "TOOLFOLD_TOKEN_SECRET": TOKEN_SECRET,
+        }
+        for name, value in given.items():
+            monkeypatch.setenv(name, value)
+        found = World(people, issuer, service, start())
+        yield found
+        codes = [form["code"] for one in (issuer, people) for kind, form in one.events if kind == "authorization_code"]
+        hidden = [SECRET, TOKEN_SECRET, *issuer.issued, *people.issued, *codes]
+        items = dynamodb.scan(TableName=TABLE)["Items"]
+        texts = [*found.shown, caplog.text, *map(repr, items)]
+        assert not [text for text in texts if any(one in text for one in hidden)]
+        dynamodb.delete_table(TableName=TABLE)
+
+
+def test_each_caller_signs_in_and_calls_with_a_token_of_their_own(world: World) -> None:
+    first = world.link("ann")
+    assert first.startswith(f"{HOST}/ui/sign-in/notes?ticket=")
+    assert world.service.received == []
+    world.sign_in("ann")
+    assert "buy milk" in world.call("ann")["content"][0]["text"]
+    assert world.link("ben")  # has no token yet
+    world.restart()
+    world.sign_in("ben")
+    used: dict[str, set[str]] = {}
+    for person in ("ben", "ann", "ben"):
+        before = len(world.service.received)
+        assert not world.call(person).get("isError")
+        assert not world.call(person, "add").get("isError")
+        used.setdefault(person, set()).update(world.service.tokens()[before:])
+    assert [len(tokens) for tokens in used.values()] == [1, 1]
+    assert used["ann"] != used["ben"]
+    queries = [form for kind, form in world.people.events if kind == "authorize"]
+    assert {query["code_challenge_method"] for query in queries} == {"S256"}
+    assert {query["resource"] for query in queries} == {RESOURCE}
+    assert len({query["state"] for query in queries}) == len(queries)
+
+
+def test_the_pages_have_the_headers_of_private_ones(world: World) -> None:
+    tab = world.tab()
+    status, _, headers = tab.step(world.link("ann"))
+    assert (status, headers["cache-control"], headers["referrer-policy"]) == (303, "no-store", "no-referrer")
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    name, _, rest = headers["set-cookie"].partition("=")
+    assert (name, rest.partition("; ")[2]) == (
+        "__Host-toolfold-sign-in",
+        "Path=/; Max-Age=600; Secure; HttpOnly; SameSite=Lax",
+    )
+    assert tab.step(f"{HOST}/ui/sign-in/notes/elsewhere")[0] == 404
+    event = {"version": "2.0", "rawPath": "/ui/sign-in/notes", "requestContext": {"http": {"method": "POST"}}}
+    assert world.handler(event)["statusCode"] == 405
+
+
+def test_a_link_that_another_person_opens_changes_nothing(world: World) -> None:
+    link = world.link("ann")
+    world.people.person = "eve"
+    status, text = world.tab().open(link)
+    assert (status, "someone else" in text) == (403, True)
+    assert world.issuer.events == []
+    assert world.link("ann")
+    assert world.link("eve")
+    world.people.person = "ann"
+    assert world.tab().open(link)[0] == 200  # it was sent to ann, who has not used it
+    assert not world.call("ann").get("isError")
+    assert world.link("eve")
+
+
+def test_each_step_works_once_and_in_the_browser_that_began_it(world: World) -> None:
+    link, tab = world.link("ann"), world.tab()
+    world.people.person = "ann"
+    at_issuer = tab.leads_to(link)
+    from_issuer = tab.leads_to(at_issuer)
+    cookie_of_person = dict(tab.cookies)
+    assert world.tab().step(from_issuer)[0] == 400  # another browser
+    world.restart()  # another process
+    tab.handler = world.handler
+    at_source = tab.leads_to(from_issuer)
+    from_source = tab.leads_to(at_source)
+    assert tab.step(from_issuer)[0] == 400  # the cookie is of the next step
+    assert world.tab().step(from_source)[0] == 400
+    wrong = Tab(world.handler, world.shown, cookie_of_person)
+    assert wrong.step(from_source)[0] == 400
+    assert wrong.step(from_issuer)[0] == 502  # the code was used
+    again = world.tab()
+    assert again.open(link)[0] == 400  # the ticket was used
+    for change in ("state=", "state=guessed", "", "code=x"):
+        assert tab.step(urlsplit(from_source)._replace(query=change).geturl())[0] == 400
+    assert tab.step(from_source.replace("/notes/", "/other/"))[0] == 400
+    replayed = Tab(world.handler, world.shown, dict(tab.cookies))
+    assert tab.step(from_source)[0] == 200
+    assert tab.cookies == {"__Host-toolfold-sign-in": ""}
+    assert replayed.step(from_source)[0] == 400
+    assert world.issuer.kinds().count("authorization_code") == 1
+
+
+def test_a_ticket_is_for_one_source_and_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = world.link("ann")
+    ticket = parse_qs(urlsplit(link).query)["ticket"][0]
+    tab = world.tab()
+    for url in (
+        link.replace("/notes?", "/other?"),
+        f"{HOST}/ui/sign-in/notes",
+        f"{HOST}/ui/sign-in/notes?ticket=",
+        f"{HOST}/ui/sign-in/notes?ticket={ticket[:-6]}AAAAAA",
+        f"{HOST}/ui/sign-in/notes?ticket=%ff%00",
+        f"{HOST}/ui/sign-in/notes?{'&'.join(f'a{index}=1' for index in range(100))}",
+    ):
+        assert tab.step(url)[0] == 400
+    tab.cookies = {"__Host-toolfold-sign-in": ticket}  # a ticket is no step
+    assert tab.step(f"{HOST}/ui/sign-in/issuer-callback?state=&code=x")[0] == 400
+    assert tab.step(f"{HOST}/ui/sign-in/notes/callback?state=&code=x")[0] == 400
+    later = time.time() + 601
+    monkeypatch.setattr(hosted_of(world), "_now", lambda: later)
+    assert tab.step(link)[0] == 400
+    assert world.people.events == world.issuer.events == []
+
+
+def hosted_of(world: World) -> HostedSignIns:
+    hosted = world.handler.app.executor.resources.user_tokens.hosted
+    assert hosted is not None
+    return hosted
+
+
+def test_a_person_who_refuses_is_not_signed_in(world: World) -> None:
+    world.people.person, world.issuer.is_denied = "ann", True
+    status, text = world.tab().open(world.link("ann"))
+    assert (status, "was refused" in text) == (400, True)
+    assert world.link("ann")
+
+
+def test_an_answer_that_names_another_issuer_is_refused(world: World) -> None:
+    tab = world.tab()
+    world.people.person = "ann"
+    back = tab.leads_to(tab.leads_to(world.link("ann")))
+    parts = urlsplit(back)
+    foreign = {**{name: values[0] for name, values in parse_qs(parts.query).items()}, "iss": "https://evil.example"}
+    assert tab.step(parts._replace(query=urlencode(foreign)).geturl())[0] == 400
+    assert tab.open(back)[0] == 200
+
+
+def test_a_token_of_the_issuer_for_another_audience_shows_no_person(world: World) -> None:
+    world.people.person = "ann"
+    world.people.claims = lambda *_, **__: {"aud": "https://other.example", "sub": "ann"}  # type: ignore[method-assign]
+    assert world.tab().open(world.link("ann"))[0] == 502
+    assert world.issuer.events == []
+
+
+@pytest.mark.parametrize("down", ["people", "issuer"])
+def test_an_issuer_that_is_down_is_a_page_that_changes_nothing(world: World, down: str) -> None:
+    world.people.person = "ann"
+    link, tab = world.link("ann"), world.tab()
+    at_source = tab.leads_to(tab.leads_to(tab.leads_to(link)))
+    back = tab.leads_to(at_source)
+    if down == "people":
+        world.people.is_down = True
+        assert world.tab().step(link)[0] == 502
+    else:
+        world.issuer.token_path = "/gone"  # type: ignore[misc]
+        status, text, _ = tab.step(back)
+        assert (status, "Nothing was stored" in text) == (502, True)
+    assert world.service.received == []
+
+
+def test_an_expired_token_is_refreshed_once_for_the_calls_of_all_processes(world: World) -> None:
+    world.sign_in("ann")
+    handlers = [world.handler, start()]
+    later = time.time() + 400
+    for handler in handlers:
+        handler.app.executor.resources.user_tokens._now = lambda: later
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda handler: world.call("ann", handler=handler), handlers * 2))
+    assert not any(result.get("isError") for result in results)
+    assert world.issuer.kinds().count("refresh_token") >= 1
+    assert "refused" not in world.issuer.kinds()  # each refresh token was used once
+
+
+def test_a_refused_token_is_renewed_and_a_revoked_one_deleted(world: World) -> None:
+    for person in ("ann", "ben"):
+        world.sign_in(person)
+    world.service.refused.update(world.issuer.issued)
+    assert not world.call("ann").get("isError")
+    world.issuer.forget_users()
+    world.service.refused.update(world.service.tokens())
+    assert world.error("ann", tool="add")["code"] == "AUTH_REJECTED"  # a write is sent once
+    assert world.error("ann", tool="add")["code"] == "AUTHORIZATION_REQUIRED"
+    world.sign_in("ann")
+    assert not world.call("ann", "add").get("isError")
+
+
+def test_records_are_of_one_caller_and_of_one_secret(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.sign_in("ann")
+    world.sign_in("ben")
+    dynamodb = client("dynamodb", str(world.handler.app.aws.client("dynamodb", timeout_s=1).meta.endpoint_url))
+    items = [item for item in dynamodb.scan(TableName=TABLE)["Items"] if "v" in item and "user-token/" in str(item)]
+    assert len(items) == 2
+    for item, other in (items, items[::-1]):  # who can write the table gives ann's record to ben
+        dynamodb.put_item(TableName=TABLE, Item={**item, "v": other["v"]})
+    assert world.link("ann")
+    assert world.link("ben")
+    world.sign_in("ann")
+    monkeypatch.setenv("TOOLFOLD_TOKEN_SECRET", "another secret of the deployment")
+    world.restart()
+    assert world.link("ann")
+
+
+def test_a_table_that_cannot_be_used_gives_neither_link_nor_call(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.sign_in("ann")
+    monkeypatch.setenv("TOOLFOLD_CACHE", "dynamodb://no-such-table")
+    world.restart()
+    error = world.error("ann")
+    assert (error["code"], "authorization_url" in error) == ("AUTHORIZATION_REQUIRED", False)
+    assert world.service.received == []
+
+
+def test_the_secret_is_a_field_of_one_in_aws(world: World, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = client("secretsmanager", endpoint)
+    stored = json.dumps({"user-tokens": TOKEN_SECRET})
+    arn = secrets.create_secret(Name="sign-ins", SecretString=stored)["ARN"]
+    world.sign_in("ann")
+    monkeypatch.setenv("TOOLFOLD_SECRET_TIMEOUT_S", "10")
+    for reference, is_known in ((f"{arn}#user-tokens", True), (f"{arn}#other", False)):
+        monkeypatch.setenv("TOOLFOLD_TOKEN_SECRET", reference)
+        world.restart()
+        assert bool(world.call("ann").get("isError")) != is_known
+    secrets.delete_secret(SecretId=arn, ForceDeleteWithoutRecovery=True)
+
+
+@pytest.mark.parametrize("unset", ["TOOLFOLD_OAUTH_SIGN_IN_CLIENT", "TOOLFOLD_TOKEN_SECRET", "TOOLFOLD_CACHE"])
+def test_callers_have_no_tokens_where_a_setting_is_missing(
+    world: World, unset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = world.link("ann")
+    monkeypatch.delenv(unset)
+    world.restart()
+    error = world.error("ann")
+    assert (error["code"], "authorization_url" in error) == ("AUTHORIZATION_REQUIRED", False)
+    assert world.tab().step(link)[0] in (404, 405)
+
+
+def test_a_principal_of_aws_and_a_key_are_no_person(world: World) -> None:
+    tokens = world.handler.app.executor.resources.user_tokens
+    catalog = world.handler.app.catalog_store()
+    tool = catalog.get("notes__find")
+    assert tool is not None
+    for credentials in (RequestCredentials(caller="a-role"), RequestCredentials(x_api_key="shared"), NO_CREDENTIALS):
+        with pytest.raises(AuthorizationRequired) as caught:
+            tokens.get_credentials(CallContext(catalog, tool, {}, credentials), CLIENT)
+        assert "authorization_url" not in caught.value.details
+
+
+def test_a_client_opens_the_link_and_its_call_waits(world: World) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"url": {}}},
+    }
+    asked = world.call("ann", _meta=meta)
+    assert asked["resultType"] == "input_required"
+    (question,) = asked["inputRequests"].values()
+    url = question["params"]["url"]
+    world.people.person = "ann"
+    threading.Timer(0.5, world.tab().open, [url]).start()
+    answered = world.call("ann", _meta=meta, inputResponses={"sign_in": {"action": "accept"}})
+    assert "buy milk" in answered["content"][0]["text"]
+
+
+def test_serve_has_the_pages_too(world: World) -> None:
+    with LocalServer(Settings.from_environment(), any_host=True) as server:
+        base = server.url.removesuffix("/mcp")
+        assert Browser().step(f"{base}/ui/sign-in/notes?ticket=x")[0] == 400
+        status, _, headers = Browser().step(world.link("ann").replace(HOST, base))
+        assert (status, headers["location"].startswith(world.people.url)) == (303, True)
