@@ -62,8 +62,8 @@ class Tab:
     cookies: dict[str, str] = field(default_factory=dict)
     others: Browser = field(default_factory=Browser)
 
-    def step(self, url: str) -> tuple[int, str, Mapping[str, str]]:
-        """Return status, text and headers of the answer to one request."""
+    def step(self, url: str, form: Mapping[str, str] | None = None) -> tuple[int, str, Mapping[str, str]]:
+        """Return status, text and headers of the answer to one request; one with a ``form`` is a POST."""
         parts = urlsplit(url)
         if f"{parts.scheme}://{parts.netloc}" != HOST:
             return self.others.step(url)
@@ -73,7 +73,8 @@ class Tab:
             "rawQueryString": parts.query,
             "headers": {"host": parts.netloc},
             "cookies": [f"{name}={value}" for name, value in self.cookies.items()],
-            "requestContext": {"http": {"method": "GET"}},
+            "requestContext": {"http": {"method": "GET" if form is None else "POST"}},
+            "body": urlencode(form or {}),
         }
         answer = self.handler(event)
         if cookie := answer["headers"].get("set-cookie"):
@@ -106,23 +107,34 @@ class World:
     handler: LambdaHandler
     shown: list[str] = field(default_factory=list)
 
+    def call_keyed(self, person: str, more: Mapping[str, str] | None = None, **params: Any) -> dict[str, Any]:
+        """Return the result of a call of the source that takes keys of callers."""
+        given = {"tool_name": "keyed__find", "arguments": {"q": "milk"}}
+        return self._send(person, {"name": "TOOL_CALL", "arguments": given, **params}, self.handler, more)
+
     def call(
         self, person: str, tool: str = "find", handler: LambdaHandler | None = None, **more: Any
     ) -> dict[str, Any]:
         """Return the result of a call by ``person``."""
+        name, arguments = ("TOOL_CALL", {"q": "milk"}) if tool == "find" else ("TOOL_CALL_WRITE", {"text": "x"})
+        given = {"name": name, "arguments": {"tool_name": f"notes__{tool}", "arguments": arguments}, **more}
+        return self._send(person, given, handler or self.handler)
+
+    def _send(
+        self, person: str, params: dict[str, Any], handler: LambdaHandler, more: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         token = self.people.token(RESOURCE, sub=person, scope=SCOPES)
         self.people.issued.append(token)
-        name, arguments = ("TOOL_CALL", {"q": "milk"}) if tool == "find" else ("TOOL_CALL_WRITE", {"text": "x"})
-        version = more.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion")
-        headers = {"mcp-protocol-version": version, "mcp-method": "tools/call", "mcp-name": name} if version else {}
-        given = {"name": name, "arguments": {"tool_name": f"notes__{tool}", "arguments": arguments}, **more}
-        answer = (handler or self.handler)(
+        headers = {"content-type": "application/json", "authorization": f"Bearer {token}", **(more or {})}
+        if version := params.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion"):
+            headers |= {"mcp-protocol-version": version, "mcp-method": "tools/call", "mcp-name": params["name"]}
+        answer = handler(
             {
                 "version": "2.0",
                 "rawPath": "/mcp",
-                "headers": {"content-type": "application/json", "authorization": f"Bearer {token}", **headers},
+                "headers": headers,
                 "requestContext": {"http": {"method": "POST"}},
-                "body": json.dumps(message("tools/call", given)),
+                "body": json.dumps(message("tools/call", params)),
             }
         )
         self.shown.append(answer["body"])
@@ -176,6 +188,7 @@ def world(
         issuer.clients[CLIENT.partition(":")[0]]["redirect_uris"] = [f"{HOST}/ui/sign-in/notes/callback"]
         given = {
             **variables(tmp_path, service, issuer),
+            "TOOLFOLD_SOURCE_KEYED_URL": service.url,
             "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
             "TOOLFOLD_CACHE_TIMEOUT_S": "5",
             "TOOLFOLD_OAUTH_ISSUER": people.url,
@@ -188,7 +201,7 @@ def world(
         found = World(people, issuer, service, start())
         yield found
         codes = [form["code"] for one in (issuer, people) for kind, form in one.events if kind == "authorization_code"]
-        hidden = [SECRET, TOKEN_SECRET, *issuer.issued, *people.issued, *codes]
+        hidden = [SECRET, TOKEN_SECRET, *KEYS.values(), *issuer.issued, *people.issued, *codes]
         items = dynamodb.scan(TableName=TABLE)["Items"]
         texts = [*found.shown, caplog.text, *map(repr, items)]
         assert not [text for text in texts if any(one in text for one in hidden)]
@@ -444,6 +457,63 @@ def test_a_client_opens_the_link_and_its_call_waits(world: World) -> None:
     threading.Timer(0.5, world.tab().open, [url]).start()
     answered = world.call("ann", _meta=meta, inputResponses={"sign_in": {"action": "accept"}})
     assert "buy milk" in answered["content"][0]["text"]
+
+
+KEYS = {"ann": "the-key-of-ann-1", "ben": "the-key-of-ben-2"}
+
+
+def enter(world: World, person: str, key: str) -> tuple[int, str]:
+    """Open the link of a call, and enter a key there."""
+    error = world.call_keyed(person)["structuredContent"]["error"]
+    assert error["code"] == "AUTHORIZATION_REQUIRED"
+    world.people.person, tab = person, world.tab()
+    status, text = tab.open(error["authorization_url"])
+    assert status == 200
+    state = text.partition('name="state" value="')[2].partition('"')[0]
+    return tab.step(f"{HOST}/ui/sign-in/keyed/key", {"state": state, "key": key})[:2]
+
+
+def test_each_caller_enters_a_key_of_their_own(world: World) -> None:
+    world.service.keys = set(KEYS.values())
+    for person, key in KEYS.items():
+        status, text = enter(world, person, key)
+        assert (status, "is stored" in text) == (200, True)
+    for person in ("ben", "ann"):
+        assert not world.call_keyed(person).get("isError")
+        assert world.service.received[-1].headers["x-key"] == KEYS[person]
+    sent = len(world.service.received)
+    assert world.call_keyed("eve")["structuredContent"]["error"]["code"] == "AUTHORIZATION_REQUIRED"
+    assert len(world.service.received) == sent
+    assert not world.call_keyed("eve", {"x-api-key": KEYS["ann"]}).get("isError")  # a key of the request comes first
+    assert world.issuer.events == []
+
+
+def test_a_key_that_the_source_refuses_leads_to_the_page_again(world: World) -> None:
+    assert enter(world, "ann", "a-wrong-key")[0] == 200
+    error = world.call_keyed("ann")["structuredContent"]["error"]
+    assert (error["code"], f"{HOST}/ui/sign-in/keyed?ticket=" in error["suggestion"]) == ("AUTH_REJECTED", True)
+    world.service.keys = set(KEYS.values())
+    url = next(word for word in error["suggestion"].split() if word.startswith(HOST))
+    world.people.person, tab = "ann", world.tab()
+    state = tab.open(url)[1].partition('name="state" value="')[2].partition('"')[0]
+    page = f"{HOST}/ui/sign-in/keyed/key"
+    for form in ({"state": state, "key": ""}, {"state": state, "key": "two words"}, {"state": "", "key": KEYS["ann"]}):
+        assert tab.step(page, form)[0] == 400
+    good = {"state": state, "key": KEYS["ann"]}
+    assert world.tab().step(page, good)[0] == 400  # of another browser, or of a page of another site
+    assert tab.step(page.replace("keyed/", "notes/"), good)[0] == 400
+    assert tab.step(f"{page}?{urlencode(good)}")[0] == 405
+    again = Tab(world.handler, world.shown, dict(tab.cookies))
+    assert tab.step(page, good)[0] == 200
+    assert again.step(page, good)[0] == 400
+    assert not world.call_keyed("ann").get("isError")
+
+
+def test_the_page_for_a_key_is_for_the_caller_alone(world: World) -> None:
+    link = world.call_keyed("ann")["structuredContent"]["error"]["authorization_url"]
+    world.people.person = "eve"
+    status, text = world.tab().open(link)
+    assert (status, "<form" in text) == (403, False)
 
 
 def test_serve_has_the_pages_too(world: World) -> None:

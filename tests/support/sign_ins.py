@@ -37,6 +37,17 @@ tools:
   - {{name: add, summary: Add one more note to the others, method: POST, path: /notes, parameters: {{text: string}}}}
 """
 
+_KEYED = """
+id: keyed
+kind: http_api
+base_url: {service}
+title: Keyed
+description: The notes of a user, by key
+auth: {{header: X-Key, caller_key: true}}
+tools:
+  - {{name: find, summary: Notes of the user that match a text, path: /notes, parameters: {{q: string}}}}
+"""
+
 
 class SignInServer(AuthorizationServer):
     """An authorization server that approves at once, accepts any loopback port, and revokes."""
@@ -77,14 +88,17 @@ class _LoopbackPorts:
 
 
 class NotesService(HttpService):
-    """An API that accepts the tokens that the issuer has given out, but for ``refused``."""
+    """An API that accepts ``keys``, and the tokens that the issuer has given out, but for ``refused``."""
 
     def __init__(self) -> None:
         super().__init__(self._answer)
         self.issuer: SignInServer | None = None
         self.refused: set[str] = set()
+        self.keys: set[str] = set()
 
     def _answer(self, request: Received) -> Reply:
+        if request.headers.get("x-key", "") in self.keys:
+            return as_json([{"id": 1, "text": "buy milk"}])
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
         if self.issuer is None or token not in self.issuer.issued or token in self.refused:
             return as_json({"message": f"no such token: {token}"}, 401)
@@ -126,9 +140,9 @@ _PATHS = {"authorization_url": "authorize", "token_url": "token", "revocation_ur
 
 def write_catalog(folder: Path, service: HttpService, issuer: SignInServer) -> Path:
     """Return the file of the compiled catalog of the source."""
-    (folder / "catalog/notes").mkdir(parents=True)
-    text = _SOURCE.format(service=service.url, issuer=issuer.url)
-    (folder / "catalog/notes/source.yaml").write_text(text)
+    for id_, text in (("notes", _SOURCE), ("keyed", _KEYED)):
+        (folder / "catalog" / id_).mkdir(parents=True)
+        (folder / "catalog" / id_ / "source.yaml").write_text(text.format(service=service.url, issuer=issuer.url))
     path = folder / "catalog.json"
     path.write_text(compile_folder(folder / "catalog"))
     return path

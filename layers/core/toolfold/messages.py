@@ -41,6 +41,11 @@ SIGN_IN_HOSTED = Text(
     "Ask the user to open {url} in a browser, and to sign in there as the user of this client; then repeat the call.",
     "Open {url} in a browser, and repeat the call.",
 )
+ENTER_KEY = Text(
+    "Ask the user to open {url} in a browser, to sign in there as the user of this client, and to enter the key there, "
+    "never in this chat; then repeat the call.",
+    "Open {url} in a browser, enter the key there, and repeat the call.",
+)
 SIGN_IN_AGAIN = Text(
     "Repeat the call. If it fails again, ask the user to run `toolfold source sign-in {id}`: the account may lack the "
     "right to do this.",

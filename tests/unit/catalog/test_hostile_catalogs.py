@@ -93,7 +93,7 @@ SIGN_IN = {
 def of_sign_in(**fields: Any) -> Change:
     """Let users sign in, with other ``fields``; None leaves one out."""
     changed = {name: value for name, value in {**SIGN_IN, **fields}.items() if value is not None}
-    return of_auth(query_key=None, oauth2=changed)
+    return of_auth(query_key=None, caller_key=False, oauth2=changed)
 
 
 REFUSED_HEADS: dict[str, Change] = {
@@ -129,6 +129,7 @@ REFUSED_HEADS: dict[str, Change] = {
     "scopes that are a text": of_sign_in(scopes="evil"),
     "grant of another kind": of_sign_in(grant="password"),
     "page of an application": of_sign_in(grant="client_credentials"),
+    "client of a caller": of_auth(query_key=None, caller_key=True, oauth2=SIGN_IN),
     "unknown field of a sign-in": of_sign_in(client_secret="evil"),
     "auth of another kind": of_source(auth=["ALPHA_VANTAGE_API_KEY"]),
     "kind as a path": of_source(kind="os:system"),

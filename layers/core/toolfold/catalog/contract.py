@@ -87,6 +87,7 @@ def check_head(head: Mapping[str, Any]) -> None:
         oauth2 = auth.get("oauth2") or {}
         signs_in = oauth2.get("grant") == "authorization_code"
         _require(sum(bool(auth.get(place)) for place in _PLACES) <= 1, "auth")
+        _require(not (signs_in and auth.get("caller_key")), "auth.caller_key")
         _require(signs_in == bool(oauth2.get("authorization_url")), "auth.oauth2.authorization_url")
 
 

@@ -219,6 +219,7 @@ class CallContext:
         approval: its approval, which is not redeemed yet; None for a call that needs none.
         approval_id: the id of the approval, also of one that is refused.
         source_credentials: the API key that is sent.
+        has_entered_key: whether that is the key that the caller has entered on a page of this server.
         operator_key: the API key of the deployment, which no caller may see.
         key_id: the hash of the API key and of the address that it is sent to.
         ends_at: ``deadline``, or the end of the time-out before it.
@@ -239,6 +240,7 @@ class CallContext:
     approval: Approval | None = None
     approval_id: str = ""
     source_credentials: SourceCredentials = field(default_factory=SourceCredentials)
+    has_entered_key: bool = False
     operator_key: str = field(default="", repr=False)
     key_id: str = ""
     ends_at: float = math.inf

@@ -27,8 +27,9 @@ LIFETIME_S = 600
 _MIN_SECRET_CHARS = 32
 _TABLE = "dynamodb://"
 
-Kind = Literal["ticket", "person", "source"]
-"""What a :class:`Step` is written into: the link, and the cookies until the issuer and the source have answered."""
+Kind = Literal["ticket", "person", "source", "key"]
+"""What a :class:`Step` is written into: the link, and the cookies until the issuer and the source have answered, or the
+person has entered a key."""
 
 
 class Step(NamedTuple):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import (
     AuthRejected,
+    AuthRequired,
     CallError,
     ClientLimit,
     InternalError,
@@ -173,6 +174,8 @@ class Pipeline:
         try:
             return self.upstreams.call(call).with_notes(call.notes)
         except AuthRejected as error:
+            if call.has_entered_key:
+                raise error.changed(next_step=self.resources.user_tokens.another_key(call)) from None
             if not signs_in(call.source):
                 raise
             self._renew(call, error)
@@ -237,14 +240,19 @@ class Pipeline:
 
     def _find_key(self, call: CallContext) -> None:
         secrets = self.resources.secret_provider
-        api_key = api_keys.resolve_api_key(
-            call.source,
-            call.credentials,
-            secrets,
-            is_only_one=_key_takers(call.catalog) <= 1,
-            uses_own=self.resources.uses_own_keys,
-            need=call.tool.call.get("credentials", "required"),
-        )
+        try:
+            api_key = api_keys.resolve_api_key(
+                call.source,
+                call.credentials,
+                secrets,
+                is_only_one=_key_takers(call.catalog) <= 1,
+                uses_own=self.resources.uses_own_keys,
+                need=call.tool.call.get("credentials", "required"),
+            )
+        except AuthRequired:
+            if not self.resources.user_tokens.has_page_for_key(call):
+                raise
+            api_key, call.has_entered_key = self.resources.user_tokens.get_key(call), True
         call.source_credentials = SourceCredentials(api_key)
         call.operator_key = api_keys.known_operator_key(call.source, secrets)
 

@@ -21,7 +21,7 @@ from urllib.parse import urlencode, urlsplit
 from toolfold.errors import AuthorizationRequired, ToolfoldError, UpstreamTimeout
 from toolfold.extras import on_lambda
 from toolfold.local_defaults import user_data_dir
-from toolfold.messages import SIGN_IN, SIGN_IN_ELSEWHERE, SIGN_IN_HOSTED, TELL_OPERATOR, TRY_AGAIN
+from toolfold.messages import ENTER_KEY, SIGN_IN, SIGN_IN_ELSEWHERE, SIGN_IN_HOSTED, TELL_OPERATOR, TRY_AGAIN
 from toolfold.models import SourceCredentials
 from toolfold.private_folder import PathRefused
 from toolfold.sources.base import AdapterContext
@@ -31,6 +31,7 @@ from toolfold.sources.http_api.authentication import (
     is_token,
     read_tokens,
     requested_access,
+    signs_in,
     token_request,
     used_for_s,
 )
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from toolfold.execution.token_table import TokenTable
     from toolfold.network.session import HttpClient, Response
     from toolfold.settings import Settings
+    from toolfold.wording import Text
 
 logger = logging.getLogger("toolfold")
 
@@ -105,21 +107,65 @@ class UserTokens:
             AuthorizationRequired: the user has to sign in, or cannot at this server.
             CallError: the token could not be refreshed.
         """
-        source, owner = call.source, self._owner(call)
-        deadline = time.monotonic() + self._settings.timeout_s
-        deadline = deadline if call.deadline is None else min(deadline, call.deadline)
+        source, owner, deadline = call.source, self._owner(call), self._deadline(call)
         found = self.find_credentials(source, client, deadline, owner)
         if found is None and call.credentials.awaits_sign_in and self._await_sign_in(source, client, deadline, owner):
             found = self.find_credentials(source, client, deadline, owner)
         if found is not None:
             return found
         problem = f"{source.title} needs its user to sign in; nothing was sent."
-        if self.hosted is not None and owner:
-            with _store_of(source):
-                url = self.hosted.link(source.id, owner)
+        if owner:
+            url = self._link(source, owner)
             raise AuthorizationRequired(problem, SIGN_IN_HOSTED.filled(url=url), authorization_url=url)
         url = self.begin(source, client).url
         raise AuthorizationRequired(problem, SIGN_IN.filled(id=source.id, url=url), authorization_url=url)
+
+    def _deadline(self, call: CallContext) -> float:
+        deadline = time.monotonic() + self._settings.timeout_s
+        return deadline if call.deadline is None else min(deadline, call.deadline)
+
+    def _link(self, source: Source, owner: str) -> str:
+        assert self.hosted is not None  # noqa: S101 - there is no owner without
+        with _store_of(source):
+            return self.hosted.link(source.id, owner)
+
+    def has_page_for_key(self, call: CallContext) -> bool:
+        """Return whether the caller, who has sent no key, can enter one of the source on a page of this server."""
+        given, auth = call.credentials, call.source.auth
+        has_key = bool(given.first() or given.named or given.conflict)
+        is_person = self.hosted is not None and given.scopes is not None and bool(given.caller)
+        return is_person and auth is not None and auth.caller_key and not has_key
+
+    def get_key(self, call: CallContext) -> str:
+        """Return the key that the caller has entered on the page.
+
+        Raises:
+            AuthorizationRequired: no key was entered yet.
+        """
+        source, owner = call.source, call.credentials.caller
+        store, name = self._store(source, owner), self._name(source, "", owner)
+        with _store_of(source):
+            found = store.read(name)
+            if found is None and call.credentials.awaits_sign_in:
+                self._await_sign_in(source, "", self._deadline(call), owner)
+                found = store.read(name)
+        if found is not None:
+            return found.access_token
+        url = self._link(source, owner)
+        problem = f"{source.title} needs a key of its user; nothing was sent."
+        raise AuthorizationRequired(problem, ENTER_KEY.filled(url=url), authorization_url=url)
+
+    def another_key(self, call: CallContext) -> Text:
+        """Return the next step of a caller whose key the source has refused."""
+        return ENTER_KEY.filled(url=self._link(call.source, call.credentials.caller))
+
+    def store_key(self, source: Source, owner: str, key: str) -> None:
+        """Store the key of a caller in place of the one before; raises OSError where that is not possible."""
+        from toolfold.execution.token_records import Tokens  # needs the extra oauth
+
+        store, name = self._store(source, owner), self._name(source, "", owner)
+        with store.locked(name, self._settings.timeout_s):
+            store.write(name, Tokens(key, _FOREVER))
 
     def _owner(self, call: CallContext) -> str:
         """Return whose token a call uses: the id of its caller; empty for the user of this machine."""
@@ -312,9 +358,13 @@ class UserTokens:
 
     def _name(self, source: Source, client: str, owner: str = "") -> str:
         """Return the name of the tokens of a source: a source that changes its hosts or its scopes has no tokens."""
-        oauth2, endpoint = _oauth2(source), self._settings.source_urls.get(source.id, source.base_url)
-        parts = [source.id, urlsplit(endpoint)[:2], oauth2["authorization_url"], oauth2["token_url"]]
-        parts += [requested_access(oauth2), client.partition(":")[0], *([owner] if owner else [])]
+        endpoint = self._settings.source_urls.get(source.id, source.base_url)
+        parts: list[Any] = [source.id, urlsplit(endpoint)[:2]]
+        if signs_in(source):
+            oauth2 = _oauth2(source)
+            parts += [oauth2["authorization_url"], oauth2["token_url"], requested_access(oauth2)]
+            parts += [client.partition(":")[0]]
+        parts += [owner] if owner else []
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
 
 

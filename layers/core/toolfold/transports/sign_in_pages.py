@@ -4,6 +4,7 @@
 ``/ui/sign-in/SOURCE?ticket=TICKET``     sends the browser to the issuer of access tokens, to find out who is there
 ``/ui/sign-in/issuer-callback``          sends that person on to the source, who must be the caller that got the link
 ``/ui/sign-in/SOURCE/callback``          stores the tokens of the source for that caller
+``/ui/sign-in/SOURCE/key``               stores a key of that caller, which is entered on the page before this one
 =======================================  ==============================================================================
 
 Otherwise a caller could have another person open a link, and use the account of that person, or have a callback opened
@@ -27,13 +28,13 @@ from toolfold.auth.token_verifier import InvalidToken
 from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import CallError
 from toolfold.execution.api_keys import resolve_api_key
-from toolfold.execution.credentials import NO_CREDENTIALS
+from toolfold.execution.credentials import NO_CREDENTIALS, is_possible_key
 from toolfold.execution.hosted_sign_ins import LIFETIME_S, HostedSignIns, Kind, Step
 from toolfold.execution.sign_in_page import DONE, FAILED, FOREIGN, REFUSED, USED
 from toolfold.execution.user_tokens import authorization_url
 from toolfold.explorer.page import SECURITY_HEADERS, page_answer
 from toolfold.protocol.http import SIGN_IN_PATH, Response, error_response
-from toolfold.sources.http_api.authentication import signs_in
+from toolfold.sources.http_api.authentication import is_token, signs_in
 
 if TYPE_CHECKING:
     from toolfold.app import App
@@ -52,6 +53,10 @@ _STRANGER = (
     "The link was sent to the user of a client who is signed in as someone else than you. Nothing was stored. "
     "If both are you, sign out at the page before this one, and repeat the call to get another link."
 )
+_ABOUT_KEY = "It is stored encrypted, used for your calls alone, and replaces the one that you have entered before."
+_SECURITY_HEADERS = tuple(
+    (name, value.replace("form-action 'none'", "form-action 'self'")) for name, value in SECURITY_HEADERS
+)
 _MAX_QUERY_CHARS, _MAX_PARAMETERS = 16_000, 20
 
 
@@ -67,12 +72,15 @@ class SignInPages:
         first, _, second = request.path.partition(SIGN_IN_PATH)[2].partition("/")
         query = _query(event)
         try:
-            if request.method != "GET":
-                response = error_response(405, "These pages are for browsers, which send GET.", ("allow", "GET"))
+            method = "POST" if second == "key" else "GET"
+            if request.method != method:
+                response = error_response(405, f"Browsers send {method} to this page.", ("allow", method))
             elif first == _PERSON and not second:
                 response = self._check_person(query, _cookie(event, request))
             elif second == "":
                 response = self._open(first, query)
+            elif second == "key":
+                response = self._store_key(first, _form(request), _cookie(event, request))
             elif second == "callback":
                 response = self._end(first, query, _cookie(event, request))
             else:
@@ -84,7 +92,7 @@ class SignInPages:
             logger.error("defect in the pages of a sign-in: %s", type(error).__name__)
             response = _page(500, FAILED)
         fields = {**response.log_fields, "rpc": "sign-in"}
-        return response._replace(headers=(*response.headers, *SECURITY_HEADERS), log_fields=fields)
+        return response._replace(headers=(*response.headers, *_SECURITY_HEADERS), log_fields=fields)
 
     def _open(self, source_id: str, query: Mapping[str, str]) -> Response:
         ticket = self._hosted.read(query.get("ticket", ""), "ticket")
@@ -107,8 +115,10 @@ class SignInPages:
             return _page(403, _STRANGER)
         if not self._hosted.use(step, "ticket"):
             return _page(400, USED)
-        source, client = self._source(step.source)
-        step = step.next()
+        source, step = self._source(step.source), step.next()
+        if not signs_in(source):
+            return self._ask_for_key(source, step)
+        client = self._client(source)
         redirect_uri = self._redirect_uri(f"{source.id}/callback")
         return self._send_away(
             step, "source", authorization_url(source, client, step.state, step.verifier, redirect_uri)
@@ -120,8 +130,8 @@ class SignInPages:
             return _page(400, FOREIGN)
         if "error" in query or not query.get("code"):
             return _page(400, REFUSED, cookie="")
-        source, client = self._source(source_id)
-        redirect_uri = self._redirect_uri(f"{source_id}/callback")
+        source = self._source(source_id)
+        client, redirect_uri = self._client(source), self._redirect_uri(f"{source_id}/callback")
         tokens = self._resources.user_tokens
         tokens.exchange_code(source, client, query["code"], step.verifier, redirect_uri, step.owner)
         return _page(200, DONE, cookie="")
@@ -132,13 +142,39 @@ class SignInPages:
         given = query.get("state", "").encode("utf-8", "surrogatepass")
         return step if step is not None and step.state and hmac.compare_digest(given, step.state.encode()) else None
 
-    def _source(self, source_id: str) -> tuple[Source, str]:
-        """Return a source at which users sign in, and the id and secret of the application there."""
-        source = next((one for one in self._app.catalog_store().sources if one.id == source_id and signs_in(one)), None)
-        if source is None:  # the catalog has changed since
-            raise UnusableDocument(source_id)
+    def _ask_for_key(self, source: Source, step: Step) -> Response:
+        """Return the page with the form, whose hidden field is the state: no other page can send it."""
+        page = page_answer(200, f"Your key of {source.title}", _ABOUT_KEY)
+        form = (
+            f'<form method="post" action="{source.id}/key"><input type="hidden" name="state" value="{step.state}">'
+            '<label>Key <input type="password" name="key" autocomplete="off" required></label> '
+            "<button>Store it</button></form></main>"
+        )
+        headers = (*page.headers, *_set_cookie(self._hosted.write(step, "key")))
+        return page._replace(headers=headers, body=page.body.replace(b"</main>", form.encode()))
+
+    def _store_key(self, source_id: str, form: Mapping[str, str], cookie: str) -> Response:
+        step, key = self._returned(form, cookie, "key"), form.get("key", "").strip()
+        if step is None or step.source != source_id:
+            return _page(400, FOREIGN)
+        if not is_token(key) or not is_possible_key(key):
+            return _page(400, "This cannot be a key. Nothing was stored. Go back, and enter another one.")
+        if not self._hosted.use(step, "key"):
+            return _page(400, FOREIGN)
+        self._resources.user_tokens.store_key(self._source(source_id), step.owner, key)
+        return _page(200, "The key is stored. You can close this page, and go on where you were.", cookie="")
+
+    def _source(self, source_id: str) -> Source:
+        """Return a source at which users sign in, or of which they have keys."""
+        source = next((one for one in self._app.catalog_store().sources if one.id == source_id), None)
+        if source is None or source.auth is None or not (signs_in(source) or source.auth.caller_key):
+            raise UnusableDocument(source_id)  # the catalog has changed since
         AllowList.from_settings(self._app.settings).check(source)
-        return source, resolve_api_key(source, NO_CREDENTIALS, self._resources.secret_provider)
+        return source
+
+    def _client(self, source: Source) -> str:
+        """Return the id and the secret of the application at a source."""
+        return resolve_api_key(source, NO_CREDENTIALS, self._resources.secret_provider)
 
     def _redirect_uri(self, below: str) -> str:
         return f"{self._hosted.url}{below}"
@@ -164,13 +200,20 @@ def _page(status: int, text: str, cookie: str | None = None) -> Response:
 def _query(event: Mapping[str, Any]) -> dict[str, str]:
     """Return the first value of each parameter; payload format 1.0 has them decoded."""
     if event.get("version") == "2.0":
-        try:
-            pairs = parse_qsl(str(event.get("rawQueryString") or "")[:_MAX_QUERY_CHARS], max_num_fields=_MAX_PARAMETERS)
-        except ValueError:  # too many
-            return {}
-        return dict(reversed(pairs))
+        return _parsed(str(event.get("rawQueryString") or ""))
     given = event.get("queryStringParameters")
     return {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
+
+
+def _form(request: Request) -> dict[str, str]:
+    return _parsed(request.body.decode("utf-8", "replace"))
+
+
+def _parsed(text: str) -> dict[str, str]:
+    try:
+        return dict(reversed(parse_qsl(text[:_MAX_QUERY_CHARS], max_num_fields=_MAX_PARAMETERS)))
+    except ValueError:  # too many
+        return {}
 
 
 def _cookie(event: Mapping[str, Any], request: Request) -> str:
