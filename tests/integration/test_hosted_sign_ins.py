@@ -10,6 +10,8 @@ import json
 import logging
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -522,3 +524,8 @@ def test_serve_has_the_pages_too(world: World) -> None:
         assert Browser().step(f"{base}/ui/sign-in/notes?ticket=x")[0] == 400
         status, _, headers = Browser().step(world.link("ann").replace(HOST, base))
         assert (status, headers["location"].startswith(world.people.url)) == (303, True)
+        for path, status in (("/ui/sign-in/keyed/key", 400), ("/mcp", 403)):
+            form = urllib.request.Request(f"{base}{path}", b"state=x&key=y", {"Origin": "null"})
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(form, timeout=5)
+            assert refused.value.code == status

@@ -286,6 +286,9 @@ def _check_head(
     policy: OriginPolicy, further: tuple[str, ...], has_page: bool, headers: Headers, path: str
 ) -> Response | None:
     """Return the response to a request that the handler does not see; ``further`` are beginnings of paths it does."""
+    if SIGN_IN_PATH in further and path.startswith(SIGN_IN_PATH):
+        # A form of a page without referrers has the origin null. Its state shows where it comes from.
+        headers = tuple(pair for pair in headers if pair[0] != "origin")
     refused = refuse_caller(headers, policy)
     if refused is None and has_page and (path == "/" or path.startswith("/ui/")):
         return None
