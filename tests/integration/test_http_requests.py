@@ -17,9 +17,9 @@ from tests.support.raw_server import RawServer
 from tests.support.upstream import CSV, Upstream
 from toolfold import __version__
 from toolfold.errors import CallError, UpstreamTimeout
-from toolfold.network.errors import ConnectionBroken, ForbiddenAddress, ReadTimeout
+from toolfold.network.errors import ConnectionBroken, ForbiddenAddress, NotSent, ReadTimeout
 from toolfold.network.session import HttpClient
-from toolfold.sources.base import ConnectTimeout, NotSent
+from toolfold.sources.base import ConnectTimeout
 
 
 class TestRequest:

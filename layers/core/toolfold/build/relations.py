@@ -15,6 +15,7 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
@@ -166,20 +167,11 @@ def _problem(
 
 def _cycles(needs: Mapping[str, Mapping[str, Callable[[], str]]]) -> Iterator[str]:
     """Yield each cycle once, at the relation that closes it."""
-    finished: set[str] = set()
-    for start in needs:
-        if start in finished:
-            continue
-        path = [start]
-        pending = [iter(needs[start])]
-        while pending:
-            target = next(pending[-1], None)
-            if target is None:
-                pending.pop()
-                finished.add(path.pop())
-            elif target in path:
-                cycle = " → ".join([*path[path.index(target) :], target])
-                yield f"{needs[path[-1]][target]()}: relations of {path[-1]}: a cycle of {_NEEDS}: {cycle}"
-            elif target not in finished:
-                path.append(target)
-                pending.append(iter(needs.get(target, {})))
+    left = {name: dict(targets) for name, targets in needs.items()}
+    while True:
+        try:
+            return TopologicalSorter(left).prepare()
+        except CycleError as error:
+            *path, name, target = reversed(error.args[1])
+            cycle = " → ".join([*path, name, target])
+            yield f"{left[name].pop(target)()}: relations of {name}: a cycle of {_NEEDS}: {cycle}"

@@ -22,7 +22,8 @@ from toolfold.errors import LIMITS_UNAVAILABLE, CallError, SourceChanged, Upstre
 from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.audit import AuditLog
 from toolfold.execution.limits import ClientLimits
-from toolfold.sources.base import ConnectionFailed, NotSent
+from toolfold.network.errors import NotSent
+from toolfold.sources.base import ConnectionFailed
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients

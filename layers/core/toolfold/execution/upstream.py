@@ -21,8 +21,9 @@ from cachetools import LRUCache
 
 from toolfold.errors import CallCancelled, CallError, RateLimited, UpstreamError, UpstreamTimeout
 from toolfold.messages import WAIT_OR_TELL
+from toolfold.network.errors import NotSent
 from toolfold.redaction import MIN_KEY_CHARS, Redactor
-from toolfold.sources.base import NotSent, Retryable
+from toolfold.sources.base import Retryable
 from toolfold.wording import mapped
 
 if TYPE_CHECKING:

@@ -38,7 +38,11 @@ class RetryableTransportError(TransportError):
 
 
 class NotSent:
-    """Mark an error of a request that was not sent, for a reason that is the same for every caller."""
+    """Mark an error of a request that was not sent, for a reason that is the same for every caller.
+
+    The upstream has received nothing of the caller's, so no caller can cause such an error. What comes after a request
+    was sent may depend on its key and its arguments.
+    """
 
 
 class ConnectError(RetryableTransportError, NotSent, reason="network unreachable"):

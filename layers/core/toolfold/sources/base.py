@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from toolfold.errors import UpstreamError, UpstreamTimeout
+from toolfold.network.errors import NotSent
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -31,14 +32,6 @@ _DAY_S = 86_400
 
 class Retryable:
     """Mark an error after which a retry may help: ``retry_after_s`` in the details where the upstream named a wait."""
-
-
-class NotSent:
-    """Mark an error of a request that was not sent, for a reason that is the same for every caller.
-
-    The upstream has received nothing of the caller's, so no caller can cause such an error. What comes after a request
-    was sent may depend on its key and its arguments.
-    """
 
 
 class ConnectionFailed(Retryable, UpstreamError):

@@ -9,7 +9,8 @@ import pytest
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AnswerTooLarge, UpstreamError, UpstreamTimeout
 from toolfold.network import errors
-from toolfold.sources.base import NotSent, Retryable
+from toolfold.network.errors import NotSent
+from toolfold.sources.base import Retryable
 from toolfold.sources.http_api.transport_errors import to_call_error
 
 CLASSES = [

@@ -78,6 +78,14 @@ def read_overlay(folder: Path, names: list[str], problems: list[str]) -> Overlay
     return overlay
 
 
+_EFFECTS: Mapping[str, Effect] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destructive"}
+
+
+def effect_of_method(method: str) -> Effect:
+    """Return what a request with an HTTP method changes, unless something else is stated."""
+    return _EFFECTS.get(method.upper(), "write")
+
+
 FRESHNESS_CLASS = "default"
 """The one freshness class of an imported source."""
 

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.build import yaml_loader
-from toolfold.build.importers.base import OVERLAY, ImportedCategory, ImportedSource, ImportedTool, Importer
+from toolfold.build.importers.base import (
+    OVERLAY,
+    ImportedCategory,
+    ImportedSource,
+    ImportedTool,
+    Importer,
+    effect_of_method,
+)
 from toolfold.build.importers.http_models import (
     BODY_TYPES,
     SCHEMA_KEYS,
@@ -18,14 +25,10 @@ from toolfold.build.importers.http_models import (
     HttpTool,
 )
 from toolfold.build.validation_errors import parse
-from toolfold.catalog.entries import Effect
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import did_you_mean
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
 from toolfold.sources.http_api.styles import placeholders
-
-EFFECTS: Mapping[str, Effect] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destructive"}
-"""Method → effect of a tool that names none. The others write."""
 
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose parameters are in the body where no other place is given."""
@@ -199,7 +202,7 @@ def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where
         name=tool.name,
         where=where(),
         parameters=parameters_schema(parameters),
-        effect=tool.effect or EFFECTS.get(tool.method, "write"),
+        effect=tool.effect or effect_of_method(tool.method),
         call=binding,
         category=category,
         **{field: getattr(tool, field) for field in _COPIED},

@@ -34,7 +34,7 @@ from urllib.parse import quote
 
 from toolfold.sources.http_api.body import InvalidBody, encode_body, is_json_type
 from toolfold.sources.http_api.styles import (
-    DEFAULT_STYLES,
+    STYLES,
     UnsafeSegment,
     check_value,
     cookie_text,
@@ -161,7 +161,7 @@ def bound_parameters(call: Mapping[str, Any], values: Mapping[str, Any] | None =
         how = declared.get(argument, {})
         name = str(how.get("name", argument))
         location = str(how.get("in", "path" if name in in_path else "query"))
-        style = str(how.get("style", DEFAULT_STYLES.get(location, "")))
+        style = str(how.get("style", STYLES.get(location, ("",))[0]))
         yield Parameter(
             argument,
             location,

@@ -22,7 +22,7 @@ RESERVED_HEADERS = frozenset(
 )  # fmt: skip
 """Headers that no argument may set: those of the credentials, of the connection, and of the body."""
 
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """The name of a header or a cookie: RFC 9110, section 5.6.2."""
 
 _PARAMETER_FIELDS: Mapping[str, type] = {
@@ -78,7 +78,7 @@ def check_header(name: Any, value: Any) -> None:
     Raises:
         BindingError: its name or its value cannot be sent, or it is one that the source may not set.
     """
-    if not (isinstance(name, str) and _TOKEN.fullmatch(name)):
+    if not (isinstance(name, str) and TOKEN.fullmatch(name)):
         raise BindingError(f"{ascii(name)[:64]} cannot be the name of a header")
     if name.lower() in RESERVED_HEADERS:
         raise BindingError(f"the header {name} is not set by source.yaml; for credentials there is auth")
@@ -94,7 +94,7 @@ def _check_parameter(one: Parameter, path: str) -> None:
         raise BindingError(f"parameter {shown}: style must be one of {', '.join(sorted(STYLES[one.location]))}")
     if one.location == "path" and one.name not in placeholders(path):
         raise BindingError(f"parameter {shown}: the path has no placeholder {{{one.name}}}")
-    if one.location in ("header", "cookie") and _TOKEN.fullmatch(one.name) is None:
+    if one.location in ("header", "cookie") and TOKEN.fullmatch(one.name) is None:
         raise BindingError(f"parameter {shown}: {one.name[:64]!a} cannot be the name of a {one.location}")
     if one.location == "header" and one.name.lower() in RESERVED_HEADERS:
         raise BindingError(f"parameter {shown}: the header {one.name} is not set by an argument")

@@ -10,8 +10,8 @@ from toolfold.catalog.reader import damaged
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.messages import CHECK_WRITE, CORRECT_ARGUMENTS
 from toolfold.models import UpstreamResponse
+from toolfold.network.errors import NotSent
 from toolfold.redaction import Redactor
-from toolfold.sources.base import NotSent
 from toolfold.sources.http_api.adapter import HttpApiAdapter, check_length, check_scheme
 from toolfold.sources.http_api.authentication import (
     SentCredentials,

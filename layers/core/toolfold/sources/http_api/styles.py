@@ -18,16 +18,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-STYLES = {
-    "path": frozenset({"simple", "label", "matrix"}),
-    "query": frozenset({"form", "spaceDelimited", "pipeDelimited", "deepObject"}),
-    "header": frozenset({"simple"}),
-    "cookie": frozenset({"form"}),
+STYLES: Mapping[str, tuple[str, ...]] = {
+    "path": ("simple", "label", "matrix"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "header": ("simple",),
+    "cookie": ("form",),
 }
-"""Location of a parameter → the styles that it can have."""
-
-DEFAULT_STYLES = {"path": "simple", "query": "form", "header": "simple", "cookie": "form"}
-"""Location of a parameter → its style where none is given."""
+"""Location of a parameter → the styles that it can have, the default first (OpenAPI 3.1, section 4.8.12.2)."""
 
 _SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
 """Style → text between the items of a value that is not exploded. The items have their own percent-encoding."""

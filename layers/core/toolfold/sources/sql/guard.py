@@ -29,40 +29,28 @@ from toolfold.sources.sql.references import References
 from toolfold.sources.sql.schema import DatabaseSchema, Table
 from toolfold.text_safety import quoted_name
 
-_ALLOWED: tuple[type[exp.Expr], ...] = tuple(
-    getattr(exp, name)
-    for line in (
-        # queries
-        "Select Union Intersect Except Subquery With CTE From Join Where Group Having Order Ordered Limit Offset Fetch",
-        "LimitOptions Distinct Values Tuple Table TableAlias TableSample Lateral Unnest Window WindowSpec Cube Rollup",
-        "GroupingSets",
-        # names and values
-        "Column Identifier Alias Aliases Star Literal Null Boolean Paren Var Placeholder Parameter HexString BitString",
-        "ByteString RawString National UnicodeString Interval IntervalSpan DataType DataTypeParam ColumnDef Dot Kwarg",
-        # operators
-        "In Between Like ILike SimilarTo Escape Is Not Any All Case If Bracket Slice Array Filter WithinGroup",
-        "IgnoreNulls RespectNulls AtTimeZone Collate Variadic Distance Opclass JSONPath",
-    )
-    for name in line.split()
-    if hasattr(exp, name)  # versions of sqlglot differ in a few
+
+def _kinds(*lines: str) -> tuple[type[exp.Expr], ...]:
+    """Return the nodes with these names; versions of sqlglot differ in a few."""
+    return tuple(getattr(exp, name) for line in lines for name in line.split() if hasattr(exp, name))
+
+
+_ALLOWED = _kinds(
+    # operators, and functions: whether a function may be called is decided by the name that is written
+    "Binary Unary Predicate Func JSONPathPart",
+    # queries
+    "Select Union Intersect Except Subquery With CTE From Join Where Group Having Order Ordered Limit Offset Fetch",
+    "LimitOptions Distinct Values Tuple Table TableAlias TableSample Lateral Unnest Window WindowSpec Cube Rollup",
+    "GroupingSets",
+    # names and values
+    "Column Identifier Alias Aliases Star Literal Null Boolean Paren Var Placeholder Parameter HexString BitString",
+    "ByteString RawString National UnicodeString Interval IntervalSpan DataType DataTypeParam ColumnDef Dot Kwarg",
+    # operators
+    "In Between Like ILike SimilarTo Escape Is Not Any All Case If Bracket Slice Array Filter WithinGroup",
+    "IgnoreNulls RespectNulls AtTimeZone Collate Variadic Distance Opclass JSONPath",
 )
 
-_ALLOWED_BASES = (exp.Binary, exp.Unary, exp.Predicate, exp.Func, exp.JSONPathPart)
-"""Operators, and functions: whether a function may be called is decided by the name that is written."""
-
-_REFUSED: tuple[type[exp.Expr], ...] = tuple(
-    getattr(exp, name)
-    for name in (
-        "CurrentUser",
-        "CurrentRole",
-        "SessionUser",
-        "CurrentCatalog",
-        "CurrentSchema",
-        "ConnectByRoot",
-        "Operator",
-    )
-    if hasattr(exp, name)
-)
+_REFUSED = _kinds("CurrentUser CurrentRole SessionUser CurrentCatalog CurrentSchema ConnectByRoot Operator")
 """Functions that are called without parentheses, and say something about the role or the server; operators by name."""
 
 _NAMES: dict[str, str] = {
@@ -74,17 +62,6 @@ _NAMES: dict[str, str] = {
     "Merge": "MERGE changes data",
     "Hint": "a hint",
 }
-
-
-def is_allowed(node: exp.Expr) -> bool:
-    """Return whether a statement may have ``node``."""
-    return isinstance(node, _ALLOWED + _ALLOWED_BASES) and not isinstance(node, _REFUSED)
-
-
-def refused_syntax(node: exp.Expr) -> str:
-    """Return what is refused, for an error."""
-    name = type(node).__name__
-    return _NAMES.get(name) or f"{node.key.upper()} is not available"
 
 
 MAX_STATEMENT_CHARS = 20_000
@@ -121,8 +98,9 @@ def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> Gua
     _check_functions(tokens, tree, dialect)
     _check_types(tokens, tree, dialect, schema)
     for node in tree.walk():
-        if not is_allowed(node):
-            raise _refused(refused_syntax(node), _offset(node))
+        if not isinstance(node, _ALLOWED) or isinstance(node, _REFUSED):
+            problem = _NAMES.get(type(node).__name__) or f"{node.key.upper()} is not available"
+            raise _refused(problem, _offset(node))
         if isinstance(node, exp.Dot) and not _is_qualified(node):
             raise _refused("a field of a value is not available; name a column of a table", _offset(node))
         if isinstance(node, exp.In) and node.args.get("field") is not None:

@@ -79,16 +79,6 @@ MAX_BYTES = 20_000_000
 DEFAULT_MAX_BYTES = 2_000_000
 
 
-_LIMITS: Mapping[str, float] = {
-    "statement_timeout_s": DEFAULT_STATEMENT_TIMEOUT_S,
-    "max_rows": MAX_ROWS,
-    "max_bytes": DEFAULT_MAX_BYTES,
-}
-"""Name → what it is where the source does not say."""
-
-_PATTERNS: Mapping[str, tuple[str, ...]] = {"schemas": ("public",), "include": ("*",), "exclude": ()}
-
-
 @dataclass(frozen=True)
 class SqlSettings:
     """How one database is read.
@@ -110,6 +100,6 @@ class SqlSettings:
         connection: Mapping[str, Any] = source.connection
         if not is_part("DatabaseConnection", connection):
             raise damaged(f"the connection of source {source.id!a} is not one of a database")
-        patterns = {name: tuple(connection.get(name, default)) for name, default in _PATTERNS.items()}
-        limits = {name: connection.get(name, default) for name, default in _LIMITS.items()}
-        return cls(connection["dialect"], TableFilter(**patterns), **limits)
+        patterns, limits = ("schemas", "include", "exclude"), ("statement_timeout_s", "max_rows", "max_bytes")
+        tables = TableFilter(**{name: tuple(connection[name]) for name in patterns if name in connection})
+        return cls(connection["dialect"], tables, **{name: connection[name] for name in limits if name in connection})

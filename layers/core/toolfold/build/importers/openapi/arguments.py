@@ -13,27 +13,15 @@ from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.security import Credentials
 from toolfold.build.yaml_loader import Location
 from toolfold.fuzzy import spell_comparisons
+from toolfold.sources.http_api.binding_checks import RESERVED_HEADERS, TOKEN
+from toolfold.sources.http_api.styles import STYLES
 
 MAX_ARGUMENTS = 300
 """Parameters and fields of one operation. The largest of Stripe has 60."""
 
-_STYLES: Mapping[str, tuple[str, ...]] = {
-    "path": ("simple", "label", "matrix"),
-    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
-    "header": ("simple",),
-    "cookie": ("form",),
-}
-"""Location → its styles, the default first (OpenAPI 3.1, section 4.8.12.2)."""
+_IGNORED_HEADERS = RESERVED_HEADERS | {"accept"}
+"""Header parameters that OpenAPI says to ignore, and those that no argument can set."""
 
-_IGNORED_HEADERS = frozenset(
-    {
-        *("accept", "content-type", "authorization", "proxy-authorization", "cookie", "host", "content-length"),
-        *("transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect", "accept-encoding"),
-    }
-)
-"""Header parameters that OpenAPI says to ignore, and those of the connection, which no argument can set."""
-
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _ENCODED = re.compile(r"\bURL[ -]?encoded", re.IGNORECASE)
 """What GitLab says of a path in the path, such as ``group/project``."""
@@ -98,11 +86,10 @@ def add_parameters(
         found[location, name] = at_definition, parameter
     placeholders = list(dict.fromkeys(_PLACEHOLDER.findall(path)))
     arguments = Arguments()
-    order = {"path": 0, "query": 1, "header": 2, "cookie": 3}
     # A placeholder without a parameter is a mistake of many documents; its value can only be text.
     for name in placeholders:
         found.setdefault(("path", name), (operation_at, {"schema": {"type": "string"}}))
-    for (location, name), (at, parameter) in sorted(found.items(), key=lambda item: order[item[0][0]]):
+    for (location, name), (at, parameter) in sorted(found.items(), key=lambda item: list(STYLES).index(item[0][0])):
         if credentials.include(location, name, parameter.get("description")):
             continue
         is_ignored = location == "header" and name.lower() in _IGNORED_HEADERS
@@ -118,13 +105,13 @@ def _kind(parameter: Any, at: Location) -> tuple[str, str]:
     if not isinstance(parameter, dict):
         raise DocumentError(at, "is not a parameter")
     location, name = parameter.get("in"), parameter.get("name")
-    if not isinstance(location, str) or location not in _STYLES:
+    if not isinstance(location, str) or location not in STYLES:
         raise DocumentError(
-            at, f"parameter {str(name)[:60]!r} is in {location!r}, which is not one of {', '.join(_STYLES)}"
+            at, f"parameter {str(name)[:60]!r} is in {location!r}, which is not one of {', '.join(STYLES)}"
         )
     if not isinstance(name, str) or not name or not name.isprintable() or len(name) > 200:
         raise DocumentError(at, "has a parameter without a usable name")
-    if location in ("header", "cookie") and not _TOKEN.fullmatch(name):
+    if location in ("header", "cookie") and not TOKEN.fullmatch(name):
         raise DocumentError(at, f"{location} parameter {name[:60]!r} has a name that cannot be sent")
     return location, name
 
@@ -164,7 +151,7 @@ def _add(
 
 
 def _style(location: str, name: str, parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
-    default, *_ = known = _STYLES[location]
+    default, *_ = known = STYLES[location]
     style = parameter.get("style", default)
     if style not in known:
         raise DocumentError(at, f"parameter {name!r} has the style {style!r}; in {location} it is {', '.join(known)}")

@@ -25,6 +25,7 @@ from toolfold.build.importers.base import (
     ImportedTool,
     Importer,
     ImporterSettings,
+    effect_of_method,
 )
 from toolfold.build.importers.openapi import fetch, security, swagger
 from toolfold.build.importers.openapi.document import (
@@ -36,7 +37,6 @@ from toolfold.build.importers.openapi.document import (
     read_document,
 )
 from toolfold.build.importers.openapi.operations import (
-    EFFECTS_OF_METHODS,
     Binding,
     Candidate,
     Operation,
@@ -194,8 +194,8 @@ class _Reader:
 
     def __init__(self, settings: OpenApiSettings, source_yaml: yaml_loader.Document, api: Document) -> None:
         self._settings, self._yaml, self._api = settings, source_yaml, api
-        self._data = api.data
-        self._references = References(api.data, settings.document)
+        self._data = swagger.with_servers_and_security(api.data) if "swagger" in api.data else api.data
+        self._references = References(self._data, settings.document)
         self._findings = Findings()
         self._states_security = False  # whether any operation states requirements of its own
         self._requests = SchemaConverter(self._references, "request", self._findings.note)
@@ -210,7 +210,6 @@ class _Reader:
         operations = self._select(found, problems)
         components = self._data.get("components")
         given = components.get("securitySchemes") if isinstance(components, dict) else None
-        given = swagger.security_schemes(self._data) if "swagger" in self._data else given
         schemes = security.read_schemes(given, self._references, self._settings.url or "")
         chosen, auth, credentials = self._authentication(operations, schemes)
         lines = self._api.lines([one.at for one in operations])
@@ -318,8 +317,8 @@ class _Reader:
         """
         if self._settings.base_url:
             return self._settings.base_url.rstrip("/")
-        listed = swagger.servers_of(self._data) if "swagger" in self._data else self._data.get("servers")
         try:
+            listed = self._data.get("servers")
             # Without servers it is the root of where the document was fetched from (OpenAPI 3.1, section 4.8.1).
             servers = listed if isinstance(listed, list) and listed else [{"url": "/"}]
             check_variables(self._data, self._settings.server_variables)
@@ -352,7 +351,7 @@ class _Reader:
             name=operation.name,
             where=where,
             parameters=binding.parameters,
-            effect=EFFECTS_OF_METHODS[operation.method],
+            effect=effect_of_method(operation.method),
             title=title or _words(operation.name),
             summary=summary,
             description=description or summary or operation.title,

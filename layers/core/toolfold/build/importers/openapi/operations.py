@@ -21,7 +21,6 @@ from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.importers.openapi.security import Credentials
 from toolfold.build.yaml_loader import Location
-from toolfold.catalog.entries import Effect
 from toolfold.results.values import clean_names
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding
 
@@ -121,15 +120,8 @@ def _columns(properties: Mapping[str, Any]) -> str:
     return ",".join(shown) + (f",… ({len(names) - MAX_COLUMNS} more)" if len(names) > MAX_COLUMNS else "")
 
 
-EFFECTS_OF_METHODS: Mapping[str, Effect] = {
-    "get": "read",
-    "head": "read",
-    "post": "write",
-    "put": "write",
-    "patch": "write",
-    "delete": "destructive",
-}
-"""Method → what a call changes. OPTIONS and TRACE are about the connection, and are not tools."""
+_METHODS = ("get", "head", "post", "put", "patch", "delete")
+"""Methods whose operations are tools. OPTIONS and TRACE are about the connection."""
 
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 _NO_WORD = re.compile(r"\W")
@@ -223,7 +215,7 @@ def _operations(references: References, findings: Findings) -> Iterator[Operatio
         except DocumentError as error:
             findings.left_out.append(error)
             continue
-        for method in EFFECTS_OF_METHODS:
+        for method in _METHODS:
             if method not in found:
                 continue
             try:

@@ -102,8 +102,13 @@ def responses_of(responses: Any, produces: Any) -> Any:
     }
 
 
-def servers_of(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the servers of a document: https where it has several schemes."""
+def with_servers_and_security(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a document with the servers and the security schemes of OpenAPI 3.0; what it refers to stays."""
+    return {**data, "servers": _servers(data), "components": {"securitySchemes": _security_schemes(data)}}
+
+
+def _servers(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the servers: https where a document has several schemes."""
     host, base_path, schemes = data.get("host"), data.get("basePath", "/"), data.get("schemes")
     path = base_path if isinstance(base_path, str) else "/"
     if not isinstance(host, str) or not host:
@@ -112,8 +117,7 @@ def servers_of(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"url": f"{name}://{host}{path}"} for name in sorted(names, key=lambda name: name != "https")]
 
 
-def security_schemes(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the security definitions of a document as security schemes of OpenAPI 3.0."""
+def _security_schemes(data: Mapping[str, Any]) -> dict[str, Any]:
     given = data.get("securityDefinitions")
     made: dict[str, Any] = {}
     for name, scheme in given.items() if isinstance(given, dict) else ():
