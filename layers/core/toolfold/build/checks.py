@@ -55,7 +55,6 @@ def check_example(entry: Mapping[str, Any], where: Callable[..., str]) -> Iterat
 
 
 def _samples(tool_model: Tool, where: Callable[..., str]) -> Iterator[tuple[str, list[tuple[str, Any]], str]]:
-    """Yield the name of each parameter, its default and examples, and its ``file:line``."""
     for position, parameter in enumerate(tool_model.parameters):
         rule: Mapping[str, Any] = parameter.schema_ or {"default": parameter.default, "examples": parameter.examples}
         hints = [(kind, value) for kind in ("complete", "finest") if (value := getattr(parameter, kind)) is not None]

@@ -218,7 +218,6 @@ def compile_sources(
 def _definitions(
     loaded: Sequence[LoadedSource], names: Mapping[OriginalName, str], problems: list[str]
 ) -> Iterator[ToolDefinition]:
-    """Yield every tool under its name in the catalog."""
     counts = Counter(name for source in loaded for name in {group.category.category for group in source.categories})
     for source in loaded:
         id_ = source.settings.id
@@ -282,7 +281,6 @@ def _tool_entries(
 
 
 def _categories(definitions: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
-    """Return the entries of the categories, in the order of the listing."""
     sizes = Counter(entry.label for entry in definitions)
     first = {entry.label: entry for entry in reversed(definitions)}
     return [
@@ -298,7 +296,6 @@ def _categories(definitions: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
 
 
 def _definition_tokens(tools: Mapping[str, Mapping[str, Any]]) -> int:
-    """Return the tokens of ``tools`` as definitions of ``tools/list``: what a client reads that has no meta-tools."""
     pieces = 0
     for name, entry in tools.items():
         description = f"{entry['summary']}. {entry['description']}"

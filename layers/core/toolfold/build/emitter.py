@@ -162,7 +162,6 @@ def imported_source_entry(
 
 
 def _connection(settings: SourceSettings, connection: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the adapter needs beside the URL, with the limits of the source; nothing without them."""
     limits = settings.model_dump(include={"timeout_s", "max_response_bytes"}, exclude_none=True)
     whole = {**limits, **connection}
     return {"connection": whole} if whole else {}
@@ -205,7 +204,6 @@ def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[
 
 
 def _hints(tool: Tool) -> dict[str, Any]:
-    """Return what answers of ``tool`` may lack and what to call instead, without empty keys."""
     parameters = {parameter.name: parameter for parameter in tool.parameters}
     hints: dict[str, Any] = {
         key: {name: value for name, one in parameters.items() if (value := getattr(one, key)) not in (None, [])}
@@ -289,7 +287,6 @@ def _plain(number: float | None) -> float | int | None:
 
 
 def _call(tool: Tool) -> dict[str, Any]:
-    """Return the input of the source adapter, without empty keys."""
     lists = {
         parameter.name: {
             "separator": parameter.separator,

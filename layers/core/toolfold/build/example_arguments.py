@@ -132,7 +132,6 @@ class _Maker:
         return self._first(rule, self._candidates(rule, name, depth)) if self._left > 0 else None
 
     def _first(self, rule: Any, candidates: Iterator[Any]) -> Any:
-        """Return the first candidate that the schema ``rule`` accepts, or the first of all."""
         accepts, tried = self._check(rule), list[Any]()
         for value in islice(candidates, _MAX_TRIED):
             if accepts(value):
@@ -141,7 +140,6 @@ class _Maker:
         return tried[0] if tried else None
 
     def _check(self, rule: Any) -> Callable[[Any], bool]:
-        """Return what says whether the schema ``rule`` accepts a value."""
         definitions = {key: self._root[key] for key in ("$schema", "$defs", "definitions") if key in self._root}
         try:
             return compile_schema({**definitions, **rule} if isinstance(rule, Mapping) else {}).is_valid

@@ -242,7 +242,6 @@ def _secrets(documents: Iterable[yaml_loader.Document]) -> list[Finding]:
 
 
 def _without_waived(findings: list[Finding]) -> list[Finding]:
-    """Return the findings whose lines do not accept them."""
     lines = {file: Path(file).read_text(encoding="utf-8").splitlines() for file in {one.file for one in findings}}
 
     def is_waived(finding: Finding) -> bool:
@@ -317,7 +316,6 @@ def _texts(value: Any, at: yaml_loader.Location = ()) -> Iterator[tuple[yaml_loa
 
 
 def _check_texts(tool: _Tool) -> Iterator[Finding]:
-    """Yield findings about the words and the length of summary, description and parameters."""
     limits, compiled = tool.limits, tool.compiled
     count = len(tool.text - GENERIC)
     if count < limits.words:
@@ -338,7 +336,6 @@ def _check_texts(tool: _Tool) -> Iterator[Finding]:
 
 
 def _check_wording(tool: _Tool) -> Iterator[Finding]:
-    """Yield findings about what only a person writes."""
     for key in ("summary", "description"):
         text = str(tool.yaml_entry.get(key) or getattr(tool.compiled, key))
         if found := _EMPTY.search(text):

@@ -85,7 +85,6 @@ def load_yaml_source(folder: Path, document: yaml_loader.Document, problems: lis
 
 
 def _vocabulary(source: Source, folder: Path, problems: list[str]) -> Vocabulary:
-    """Return the vocabulary in ``folder``; empty when there is no ``vocabulary.yaml``."""
     path = folder / VOCABULARY
     if not path.exists():
         return Vocabulary()

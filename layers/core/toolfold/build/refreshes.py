@@ -158,7 +158,6 @@ def _unchanged_on_failure(folder: Path) -> Iterator[None]:
 
 
 def _content(folder: Path) -> dict[str, bytes | str]:
-    """Return the path of each file → what it has, and of each symbolic link → where it leads."""
     return {
         path.relative_to(folder).as_posix(): str(path.readlink()) if path.is_symlink() else path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -82,7 +82,6 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
 
 
 def _mean_lengths(tools: Iterable[Fields]) -> dict[str, float]:
-    """Return field → mean number of words in it, of the tools that have any."""
     lengths: defaultdict[str, list[int]] = defaultdict(list)
     for fields in tools:
         for field, texts in fields.items():
@@ -167,7 +166,6 @@ def thresholds(tools: Sequence[Fields], vocabulary: Vocabulary) -> dict[str, flo
 
 
 def _measures(tools: Sequence[Fields], vocabulary: Vocabulary, fold: int) -> Iterable[float]:
-    """Yield the measure of each query of a fold, in an index without these."""
     left_out = [fields["example_queries"][(fold - at) % _FOLDS :: _FOLDS] for at, fields in enumerate(tools)]
     kept = [
         {**fields, "example_queries": [query for query in fields["example_queries"] if query not in queries]}

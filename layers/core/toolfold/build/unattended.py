@@ -81,7 +81,6 @@ def answer(
 
 
 def _run(publish: Callable[[Report], Mapping[str, str]], timeout_s: float) -> tuple[str, str, dict[str, str]]:
-    """Return status, reason and data of ``publish``, which is given ``timeout_s`` seconds."""
     is_late = threading.Event()
     done: list[tuple[str, str, dict[str, str]]] = []
 

@@ -117,7 +117,6 @@ class FramedResponse(http.client.HTTPResponse):
         return line
 
     def _lines(self) -> Iterator[bytes]:
-        """Return the lines before the next empty one."""
         while (line := self._line()) not in (b"\r\n", b"\n"):
             yield line
 

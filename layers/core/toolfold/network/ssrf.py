@@ -116,6 +116,15 @@ def address_check(private_hosts: Collection[str], source_id: str, url: str) -> C
     )
 
 
+def is_secure_url(url: str) -> bool:
+    """Return whether ``url`` is one of HTTPS, or of this machine."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+    except ValueError:
+        return False
+
+
 def is_this_machine(host: str) -> bool:
     """Return whether ``host`` is one of ``LOOPBACK``, as written in a URL or not.
 

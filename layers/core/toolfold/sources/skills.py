@@ -72,7 +72,6 @@ class SkillsAdapter(SourceAdapter):
 
 
 def _file_of(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Skill, SkillFile]:
-    """Return the skill and the file that a call names."""
     skill = skill_of(tool)
     path = str(arguments.get("file") or SKILL_FILE)
     file = skill.files.get(path)

@@ -14,9 +14,10 @@ from toolfold.build.preparation import check_allowed
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Source
 from toolfold.errors import CatalogRejected, CatalogUnavailable, SettingsError, UpstreamError
+from toolfold.network.ssrf import is_secure_url
 from toolfold.settings import Settings
 from toolfold.sources.mcp.child_process import child_environment
-from toolfold.sources.mcp.connection import is_usable_url, read_connection
+from toolfold.sources.mcp.connection import read_connection
 
 COMMAND = ["uvx", "mcp-server-time", "--local-timezone=UTC"]
 
@@ -155,4 +156,4 @@ def test_a_program_gets_no_variable_that_may_hold_a_secret() -> None:
     ],
 )
 def test_only_https_and_this_machine_are_reached(url: str, is_usable: bool) -> None:
-    assert is_usable_url(url) == is_usable
+    assert is_secure_url(url) == is_usable

@@ -31,23 +31,33 @@ OVERLAY = "overlay.yaml"
 SNAPSHOT = "snapshot.json"
 
 
-class ToolOverlay(Model):
+class ToolFacts(Model):
+    """What a person may say of a tool, wherever it is described."""
+
+    effect: Effect | None = None
+    """What a call changes at the source; None: what the importer found."""
+    tags: list[Tag] = Field(default=[])
+    example: dict[str, Any] | None = None
+    """Arguments of a valid call; None: made of the parameters."""
+    example_queries: list[Phrase] = Field(default=[])
+    """Requests of users who need the tool, in their words."""
+    aliases: list[Phrase] = Field(default=[])
+    """Other words for what is returned."""
+    relations: list[Relation] = Field(default=[], max_length=20)
+    """Tools that are called before this one, instead of it, or after it."""
+
+
+class ToolOverlay(ToolFacts):
     """What replaces the values that an importer found for one tool."""
 
     title: Prose | None = None
     summary: Summary | None = None
     description: Prose | None = None
-    effect: Effect | None = None
     confirm: Summary | None = None
     """What a person reads before each call, which then needs approval."""
     expose: bool | None = None
     """Whether the tool may be called; None: yes."""
     tags: list[Tag] = Field(default=[], max_length=6)
-    example: dict[str, Any] | None = None
-    example_queries: list[Phrase] = Field(default_factory=list)
-    aliases: list[Phrase] = Field(default_factory=list)
-    relations: list[Relation] = Field(default=[], max_length=20)
-    """Tools that are called before this one, instead of it, or after it."""
 
 
 class Overlay(Model):

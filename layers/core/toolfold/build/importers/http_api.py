@@ -35,11 +35,6 @@ _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 
 _SENT = ("style", "explode", "slashes", "content_type", "reserved")
 
-_ALIASES = {
-    name: field.alias for name, field in HttpParameter.model_fields.items() if field.alias and name in SCHEMA_KEYS
-}
-"""Field of a parameter → keyword of JSON Schema, where they differ."""
-
 
 def with_path_parameters(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, HttpParameter]:
     """Return ``parameters``, with one for each placeholder of the path that has none, and those required."""
@@ -103,12 +98,10 @@ def _property(parameter: HttpParameter) -> dict[str, Any]:
     described = {"description": parameter.description} if parameter.description else {}
     if parameter.schema_ is not None:
         return {**described, **{key: value for key, value in parameter.schema_.items() if key != "$defs"}}
-    rule: dict[str, Any] = {}
-    for name in ("type", "description", *sorted(SCHEMA_KEYS - {"type", "description", "example"})):
-        value = getattr(parameter, name)
-        if value is not None:
-            is_whole = isinstance(value, float) and value.is_integer()
-            rule[_ALIASES.get(name, name)] = int(value) if is_whole else value
+    given = parameter.model_dump(include={*SCHEMA_KEYS} - {"example"}, exclude_none=True, by_alias=True)
+    rule = {
+        key: int(value) if isinstance(value, float) and value.is_integer() else value for key, value in given.items()
+    }
     if parameter.example is not None and "examples" not in rule:
         rule["examples"] = [parameter.example]
     return rule
@@ -178,7 +171,6 @@ class HttpApiImporter(Importer[HttpApiSettings]):
 def _categories(
     folder: Path, settings: HttpApiSettings, document: yaml_loader.Document, problems: list[str]
 ) -> Iterator[tuple[str, yaml_loader.Document, HttpCategory]]:
-    """Yield name, file and content of each further category."""
     files = sorted(path.stem for path in folder.glob("*.yaml") if path.name not in _OTHER_FILES)
     for name in settings.categories:
         if name not in files:
@@ -229,7 +221,6 @@ def _resolved(settings: HttpApiSettings, tool: HttpTool, where: Where, problems:
 def _problems(
     tool: HttpTool, parameters: Mapping[str, HttpParameter], binding: Mapping[str, Any], where: Where
 ) -> Iterator[str]:
-    """Yield what is wrong with the request of a tool."""
     whole = tool.body.parameter
     in_body = [name for name, one in parameters.items() if (one.in_ or default_location(tool)) == "body"]
     if whole is not None and whole not in in_body:

@@ -6,11 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from toolfold.build.importers.base import ImporterSettings
-from toolfold.build.relations import Relation
-from toolfold.build.schema.field_types import Identifier, Model, Phrase, Tag, Url
+from toolfold.build.importers.base import ImporterSettings, ToolFacts
+from toolfold.build.schema.field_types import Identifier, Model, Url
 from toolfold.build.schema.sources import Fault
-from toolfold.catalog.entries import Effect
 from toolfold.sources.http_api.styles import check_template
 
 Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
@@ -52,11 +50,6 @@ def _by_name(given: object) -> object:
     return named
 
 
-def _template(path: str) -> str:
-    check_template(path)
-    return path
-
-
 class HttpParameter(Model):
     """One parameter: how it is sent, and keywords of JSON Schema (2020-12) beside that."""
 
@@ -88,21 +81,21 @@ class HttpParameter(Model):
 
     type: Literal["string", "integer", "number", "boolean", "array", "object"] | None = None
     description: str | None = None
-    enum: list[Any] | None = Field(default=None, min_length=1)
     default: Any = None
+    enum: list[Any] | None = Field(default=None, min_length=1)
     example: Any = None
     examples: list[Any] | None = None
-    pattern: str | None = None
-    format: str | None = None
-    minimum: float | None = None
-    maximum: float | None = None
-    exclusive_minimum: float | None = Field(default=None, alias="exclusiveMinimum")
     exclusive_maximum: float | None = Field(default=None, alias="exclusiveMaximum")
-    min_length: int | None = Field(default=None, alias="minLength", ge=0)
-    max_length: int | None = Field(default=None, alias="maxLength", ge=0)
+    exclusive_minimum: float | None = Field(default=None, alias="exclusiveMinimum")
+    format: str | None = None
     items: dict[str, Any] | None = None
-    min_items: int | None = Field(default=None, alias="minItems", ge=0)
     max_items: int | None = Field(default=None, alias="maxItems", ge=0)
+    max_length: int | None = Field(default=None, alias="maxLength", ge=0)
+    maximum: float | None = None
+    min_items: int | None = Field(default=None, alias="minItems", ge=0)
+    min_length: int | None = Field(default=None, alias="minLength", ge=0)
+    minimum: float | None = None
+    pattern: str | None = None
     properties: dict[str, Any] | None = None
 
     @model_validator(mode="after")
@@ -115,14 +108,9 @@ class HttpParameter(Model):
         return self
 
 
-SCHEMA_KEYS = frozenset(
-    {
-        "type", "description", "enum", "default", "example", "examples", "pattern", "format", "minimum", "maximum",
-        "exclusive_minimum", "exclusive_maximum", "min_length", "max_length", "items", "min_items", "max_items",
-        "properties",
-    }
-)  # fmt: skip
-"""Fields of a parameter that are keywords of JSON Schema."""
+_names = list(HttpParameter.model_fields)
+SCHEMA_KEYS = frozenset(_names[_names.index("type") :])
+"""Fields of a parameter that are keywords of JSON Schema, in the order in which a schema has them."""
 
 Parameters = Annotated[
     dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.\[\]-]{0,63}$")],
@@ -140,12 +128,12 @@ class Body(Model):
     """The parameter that is the whole body. Without it, each parameter of the body is a member or a field."""
 
 
-class HttpTool(Model):
+class HttpTool(ToolFacts):
     """One tool: a request, and what a model reads about it."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")]
     """The tool is called ``<id>__<name>``."""
-    path: Annotated[str, AfterValidator(_template)]
+    path: Annotated[str, AfterValidator(lambda path: check_template(path) or path)]
     """Added to ``base_url``; a placeholder is ``{parameter}``."""
     method: Annotated[Method, BeforeValidator(lambda given: given.upper() if isinstance(given, str) else given)] = "GET"
     summary: str = ""
@@ -159,19 +147,8 @@ class HttpTool(Model):
     """Form of the answers, for a service whose content types say otherwise."""
     returns: str = ""
     """Fields of an answer."""
-    effect: Effect | None = None
-    """What a call changes; by default nothing with GET, HEAD and OPTIONS, everything with DELETE."""
     confirm: str | bool | None = None
     """What a person reads before each call, which then needs approval."""
-    tags: list[Tag] = Field(default=[])
-    example: dict[str, Any] | None = None
-    """Arguments of a valid call; by default made of the parameters."""
-    example_queries: list[Phrase] = Field(default=[])
-    """Requests of users who need the tool, in their words."""
-    aliases: list[Phrase] = Field(default=[])
-    """Other words for what is returned."""
-    relations: list[Relation] = Field(default=[], max_length=20)
-    """Tools that are called before this one, instead of it, or after it."""
 
 
 class HttpCategory(Model):

@@ -29,7 +29,8 @@ from toolfold.build.importers.base import (
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Effect
-from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_forbidden_variable, is_usable_url
+from toolfold.network.ssrf import is_secure_url
+from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_forbidden_variable
 from toolfold.sources.mcp.listing import tool_fingerprint
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class McpSettings(ImporterSettings):
             given = [name for name, value in of_stdio.items() if value]
             if given:
                 raise ValueError(f"{given[0]} is for transport: stdio")
-            if not is_usable_url(self.url) or "@" in self.url.partition("://")[2].partition("/")[0]:
+            if not is_secure_url(self.url) or "@" in self.url.partition("://")[2].partition("/")[0]:
                 raise ValueError("url must begin with https:// (http:// for this machine only) and hold no password")
             return self
         if self.url:
@@ -373,7 +374,6 @@ def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> Impo
 
 
 def _returns(schema: Any) -> str:
-    """Return the names of the fields of an answer, where the server says them."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict) or not 0 < len(properties) <= 30:
         return "text or data"

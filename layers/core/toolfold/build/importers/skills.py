@@ -86,7 +86,6 @@ def parse_skill(path: Path, text: str) -> Document:
 
 
 def _block(path: Path, text: str) -> str:
-    """Return the text between the two lines of ``---``."""
     opening = _FENCE.match(text)
     if opening is None:
         raise SourceError(
@@ -112,7 +111,6 @@ _MESSAGES = {
 
 
 def _located(error: ValidationError, document: Document) -> list[str]:
-    """Return each problem once, as ``file:line: key: problem``."""
     found: dict[str, None] = {}
     for item in error.errors():
         key = str(item["loc"][0]) if item["loc"] else "front matter"
@@ -172,7 +170,6 @@ _MAX_NAMED_FILES = 40
 
 
 def _inside(path: str) -> str:
-    """Check the path of a folder: it stays in the folder of the source."""
     parts = PurePosixPath(path).parts
     if not path.strip() or path.startswith(("/", "~")) or "\\" in path or ":" in path or ".." in parts:
         raise ValueError(
@@ -282,7 +279,6 @@ def _skills(top: Path, root: Path, problems: list[str]) -> Iterator[tuple[Path, 
 
 
 def _tool(reading: _Reading, skill: Path, path: str, root: Path) -> ImportedTool | None:
-    """Return the tool of one skill, or None where it cannot be read."""
     try:
         text = _text_of(read_file(skill / SKILL_FILE, root, LIMITS.max_file_bytes))
         if text is None:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from toolfold.aws.clients import AwsClients
 from toolfold.build.importers.base import (
@@ -41,9 +41,16 @@ from toolfold.sources.sql.schema import DatabaseSchema, Table
 if TYPE_CHECKING:
     from toolfold.settings import Settings
 
-_FORMAT = 1
 _COLUMN = re.compile(r"^    \{\n(?:     [^\n]*\n)+    \}", re.MULTILINE)
 """A column with its indentation. A line break in a value is an escape in JSON."""
+
+
+class _SnapshotFile(Model):
+    format: Literal[1]
+    dialect: str
+    fetched_at: str
+    schemas: tuple[str, ...]
+    tables: tuple[Table, ...]
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class Snapshot:
     def to_json(self) -> str:
         """Return the content of the file: a line for each column, so that a review shows what changed."""
         data = {
-            "format": _FORMAT,
+            "format": 1,
             "dialect": self.dialect,
             "fetched_at": self.fetched_at,
             "schemas": list(self.schema.search_path),
@@ -73,21 +80,12 @@ class Snapshot:
         Raises:
             ValueError: it is not a snapshot.
         """
-        data = json.loads(text)
+        json.loads(text)  # names the line of what is no JSON
         try:
-            if data["format"] != _FORMAT:
-                raise ValueError("format")
-            tables = tuple(Table.from_dict(entry) for entry in data["tables"])
-            texts = [data["dialect"], data["fetched_at"], *data["schemas"]]
-            for table in tables:
-                texts += (table.schema, table.name, table.kind, table.description)
-                for column in table.columns:
-                    texts += (column.name, column.type, column.key, column.description)
-            if not all(isinstance(text, str) for text in texts):
-                raise TypeError("text")
-        except (KeyError, TypeError, ValueError, AttributeError):
+            file = _SnapshotFile.model_validate_json(text, strict=True)
+        except ValidationError:
             raise ValueError("is not a snapshot of a database") from None
-        return cls(data["dialect"], data["fetched_at"], DatabaseSchema(tables, frozenset(), tuple(data["schemas"])))
+        return cls(file.dialect, file.fetched_at, DatabaseSchema(file.tables, frozenset(), file.schemas))
 
 
 Pattern = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$", max_length=130)]

@@ -288,7 +288,6 @@ class _Compiler:
                     yield f"{where}: {tool} is pinned, but {name} does not list it: see its conditions and context"
 
     def _unknown_values(self, name: str, entry: ProfileSettings | ContextSettings) -> Iterator[str]:
-        """Yield a problem for each value in the conditions of a profile or a context that the catalog does not have."""
         group = "profiles" if isinstance(entry, ProfileSettings) else "contexts"
         for key in ("include", "exclude"):
             selection = getattr(entry, key)
@@ -327,7 +326,6 @@ class _Compiler:
         return {"profile_names": names, "profiles": entries, "exposed": exposed, "definitions": definitions}
 
     def _entry(self, name: str, profile: ProfileSettings) -> dict[str, Any]:
-        """Return the compiled profile, without what has its default."""
         listed = self._listed(profile)
         included = self._passing(profile)
         unexposed = {at for at in included if self._names[at] in self._unexposed}
@@ -361,7 +359,6 @@ class _Compiler:
         return found
 
     def _listed(self, profile: ProfileSettings) -> set[int]:
-        """Return the positions of the tools that a profile lists."""
         included = {at for at in self._passing(profile) if self._names[at] not in self._unexposed}
         if profile.context is None:
             return included

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit
 
 from toolfold.errors import InvalidArguments, UpstreamError
 from toolfold.messages import SECURE_URL
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
-from toolfold.network.ssrf import LOOPBACK
+from toolfold.network.ssrf import is_secure_url
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.http_api.faults import ResponseParser
 from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, exchange_for, function_request
@@ -93,11 +91,5 @@ def check_scheme(url: str) -> None:
     Raises:
         UpstreamError: it is neither https nor of this machine.
     """
-    with suppress(ValueError):  # not a URL
-        parts = urlsplit(url)
-        if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):
-            return
-    raise UpstreamError(
-        "The URL set for this source is not https, so the key is not sent to it.",
-        SECURE_URL,
-    )
+    if not is_secure_url(url):
+        raise UpstreamError("The URL set for this source is not https, so the key is not sent to it.", SECURE_URL)

@@ -113,7 +113,6 @@ def _check_body(body: Any) -> None:
 
 
 def _check_types(what: str, value: Any, type_: type) -> None:
-    """Check that ``value`` is an object whose members have a type."""
     if not (isinstance(value, dict) and all(isinstance(one, type_) for one in value.values())):
         raise BindingError(f"{what} must be an object of {_TYPE_WORDS[type_]}")
 

@@ -15,10 +15,13 @@ import itertools
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote_plus
 
 from toolfold.sources.http_api.styles import named_values, scalar_text
+
+if TYPE_CHECKING:
+    from urllib3.fields import RequestField
 
 _MEDIA_TYPE = re.compile(r"\s*([\w!#$&^.+-]{1,80}/[\w!#$&^.+-]{1,80})\s*(?:;|$)", re.ASCII)
 _CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w.:+-]{1,40})", re.ASCII | re.IGNORECASE)
@@ -137,9 +140,6 @@ JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded",
 _NO_BODY_EXPECTED = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
 """Methods whose requests have no body where no argument is a part of one."""
 
-_QUOTED = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})
-"""https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data"""
-
 
 class InvalidBody(ValueError):
     """Arguments that cannot be written in a body; ``str()`` is a sentence without its subject.
@@ -233,36 +233,28 @@ def _form(fields: Mapping[str, Any], encoding: Mapping[str, Mapping[str, Any]]) 
 def _multipart(
     media_type: str, fields: Mapping[str, Any], encoding: Mapping[str, Mapping[str, Any]]
 ) -> tuple[str, bytes]:
-    parts: list[bytes] = []
+    from urllib3.filepost import encode_multipart_formdata
+
+    parts = []
     for wire, value in fields.items():
         how = encoding.get(wire, {})
-        for item in (
-            value if isinstance(value, list) and not is_json_type(str(how.get("content_type", ""))) else [value]
-        ):
-            if item is not None:
-                parts.append(_part(wire, item, how))
-    content = b"".join(parts)
+        is_list = isinstance(value, list) and not is_json_type(str(how.get("content_type", "")))
+        parts += [_part(wire, item, how) for item in (value if is_list else [value]) if item is not None]
     # A hash of the content: it cannot be in the content by accident, and the same call is the same bytes.
+    content, _ = encode_multipart_formdata(parts, "-")
     boundary = f"toolfold-{hashlib.sha256(content).hexdigest()[:32]}"
-    delimiter = f"--{boundary}".encode()
-    body = b"".join(delimiter + b"\r\n" + part + b"\r\n" for part in parts) + delimiter + b"--\r\n"
-    return f"{media_type}; boundary={boundary}", body
+    return f"{media_type}; boundary={boundary}", encode_multipart_formdata(parts, boundary)[0]
 
 
-def _part(wire: str, value: Any, how: Mapping[str, Any]) -> bytes:
-    disposition = f'form-data; name="{wire.translate(_QUOTED)}"'
+def _part(wire: str, value: Any, how: Mapping[str, Any]) -> RequestField:
+    from urllib3.fields import RequestField
+
     is_file = bool(how.get("base64") or "filename" in how)
-    if is_file:
-        disposition += f'; filename="{str(how.get("filename", wire)).translate(_QUOTED)}"'
-    content_type = str(how.get("content_type", ""))
-    if not content_type and isinstance(value, dict | list):
-        content_type = JSON
-    if not content_type and is_file:
-        content_type = "application/octet-stream"
-    head = f"Content-Disposition: {disposition}\r\n"
-    if content_type:
-        head += f"Content-Type: {content_type}\r\n"
-    return f"{head}\r\n".encode() + _bytes(wire, value, bool(how.get("base64")))
+    usual = JSON if isinstance(value, dict | list) else "application/octet-stream" if is_file else None
+    name = str(how.get("filename", wire)) if is_file else None
+    part = RequestField(wire, _bytes(wire, value, bool(how.get("base64"))), name)
+    part.make_multipart(content_type=str(how.get("content_type") or "") or usual)
+    return part
 
 
 def _bytes(name: str, value: Any, is_base64: bool) -> bytes:

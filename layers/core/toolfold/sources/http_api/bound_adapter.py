@@ -133,7 +133,6 @@ class BoundApiAdapter(HttpApiAdapter):
 
 
 def _connection_headers(source: Source) -> dict[str, str]:
-    """Return the headers that a source wants with each request."""
     headers = source.connection.get("headers", {})
     try:
         if not isinstance(headers, dict):

@@ -76,7 +76,6 @@ def _envelopes(data: Any, level: int) -> Iterator[tuple[int, Any]]:
 
 
 def _texts(value: Any, depth: int = 0) -> list[str]:
-    """Return the first texts in ``value``."""
     if isinstance(value, str):
         return [value]
     if depth > _MAX_DEPTH or not isinstance(value, dict | list):

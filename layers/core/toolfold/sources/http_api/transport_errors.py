@@ -232,7 +232,6 @@ def templates(kind: type[errors.TransportError]) -> tuple[str, ...]:
 
 
 def _texts(error: errors.TransportError, source: Source, fields: Mapping[str, str]) -> tuple[Text, Text]:
-    """Return what is wrong, and the next step."""
     problem, for_model, for_person = templates(type(error))
     variable = ""
     if "{variable}" in for_model:

@@ -26,7 +26,7 @@ from toolfold.errors import AuthRejected, CallCancelled, CatalogUnavailable, Inv
 from toolfold.extras import how_to_add, on_lambda
 from toolfold.messages import CHECK_SERVER, READ_NOTICE, SECURE_URL, TELL_OPERATOR_TO, TRY_AGAIN
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
-from toolfold.network.ssrf import address_check
+from toolfold.network.ssrf import address_check, is_secure_url
 from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, SourceAdapter
 from toolfold.sources.http_api.authentication import TokenProvider, secrets_of
@@ -34,7 +34,7 @@ from toolfold.sources.http_api.request import exchange_for
 from toolfold.sources.http_api.transport_errors import upstream_timeout
 from toolfold.sources.mcp.answers import parse_result, result_text
 from toolfold.sources.mcp.client import SessionLimits
-from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_usable_url, read_connection, with_key
+from toolfold.sources.mcp.connection import NO_HTTP_SSE, read_connection, with_key
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
 from toolfold.sources.mcp.session import Description, OpenSession, Session, Sessions, ToolRequest
 
@@ -108,7 +108,7 @@ class McpAdapter(SourceAdapter):
         if self.source.connection.get("transport"):  # of a catalog of a version that spoke HTTP+SSE
             step = TELL_OPERATOR_TO.filled(do="change its source.yaml, and compile the catalog again.")
             raise ConnectionNotPossible(f"{self.source.title} cannot be called: {NO_HTTP_SSE}.", step)
-        if not self._connection.command and not is_usable_url(self.endpoint):
+        if not self._connection.command and not is_secure_url(self.endpoint):
             problem = "The URL set for this source is not https, so nothing was sent to it."
             raise ConnectionNotPossible(problem, SECURE_URL)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from toolfold.catalog.reader import damaged
-from toolfold.network.ssrf import LOOPBACK
 from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send
 
 if TYPE_CHECKING:
@@ -104,15 +103,6 @@ def read_connection(source: Source) -> Connection:
 def is_forbidden_variable(name: str) -> bool:
     """Return whether a source may not give a child the variable ``name``: it changes which program runs."""
     return _FORBIDDEN.fullmatch(name) is not None
-
-
-def is_usable_url(url: str) -> bool:
-    """Return whether ``url`` is one of HTTPS, or of this machine."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
-    except ValueError:
-        return False
 
 
 def with_key(connection: Connection, url: str, auth: Auth | None, key: str) -> Connection:

@@ -111,7 +111,6 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         await self._pool.aclose()
 
     def _to_fault(self, error: Exception) -> errors.TransportError:
-        """Return what an error of httpcore is in the terms of ``network.errors``."""
         cause: BaseException | None = error
         while cause is not None:
             if isinstance(cause, errors.TransportError):

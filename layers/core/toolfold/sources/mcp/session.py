@@ -188,7 +188,6 @@ class Session:
             self._listing.expire()
 
     async def _check_tool(self, client: Client, request: ToolRequest) -> None:
-        """Compare the tool with the snapshot."""
         if not request.fingerprint:
             return
         found = await self._listing.find(request.name, lambda cursor: self._read_page(client, cursor))

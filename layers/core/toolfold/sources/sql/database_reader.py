@@ -15,12 +15,19 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold import client_call
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.schema import DatabaseSchema, Rows, Table
 from toolfold.sources.sql.source_settings import SqlSettings
+
+if TYPE_CHECKING:
+    from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
+    from toolfold.sources.sql.sqlite_database import SqliteDatabase
+
+    Database = SqliteDatabase | PostgresqlDatabase
+    """One connection to a database, used by one thread at a time. Every method raises ``DatabaseFailure``."""
 
 _PARTS = re.compile(
     r"""[eE]'(?:[^'\\]|''|\\.)*+'?+|'(?:[^']|'')*+'?+|"(?:[^"]|"")*+"?+|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?+
@@ -113,24 +120,6 @@ _MIN_SCHEMA_AGE_S = 1.0
 """Seconds after which they are read again for a table or column that is not among them."""
 
 
-class Database(Protocol):
-    """One connection to a database, used by one thread at a time. Every method raises ``DatabaseFailure``."""
-
-    def close(self) -> None:
-        """Close the connection."""
-
-    def cancel(self) -> None:
-        """End the statement that another thread runs."""
-
-    def read_schema(self, deadline: float) -> DatabaseSchema:
-        """Return the tables as they are now."""
-
-    def query(
-        self, statement: str, parameters: Sequence[Any], limit: int, deadline: float, search_path: Sequence[str]
-    ) -> Rows:
-        """Run a statement that the guard has accepted."""
-
-
 def open_database(settings: SqlSettings, connection_string: str, max_bytes: int, deadline: float) -> Database:
     """Open a connection, and check that its role can only read."""
     if settings.dialect == "sqlite":
@@ -140,14 +129,7 @@ def open_database(settings: SqlSettings, connection_string: str, max_bytes: int,
     from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
 
     database = PostgresqlDatabase(connection_string, settings.tables, max_bytes, deadline)
-    try:
-        refusal = database.probe_role(deadline)
-    except DatabaseFailure:
-        database.close()
-        raise
-    if refusal:
-        database.close()
-        raise DatabaseFailure(FailureKind.ROLE, refusal)
+    database.check_role(deadline)
     return database
 
 
@@ -364,7 +346,6 @@ def _table_entry(table: Table, schema: DatabaseSchema) -> dict[str, Any]:
 
 
 def _rows_json(rows: Rows) -> str:
-    """Return rows as a JSON object: the lines, and what there is to say about them."""
     body = ",".join(rows.lines)
     if not rows.lines:
         return f'{{"rows":[],"columns":{_json(rows.columns)}}}'
@@ -373,7 +354,6 @@ def _rows_json(rows: Rows) -> str:
 
 
 def _member(name: str, text: str) -> str:
-    """Return a further member of a JSON object; none for an empty text."""
     return f",{_json(name)}:{_json(text)}" if text else ""
 
 

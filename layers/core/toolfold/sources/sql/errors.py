@@ -241,7 +241,6 @@ def _shown(name: str) -> str:
 
 
 def _tables_in(statement: str, schema: DatabaseSchema) -> list[Table]:
-    """Return the tables whose names are words of ``statement``."""
     return [
         table
         for table in schema.tables

@@ -151,7 +151,6 @@ def _as_text(value: Any, is_json: bool) -> str | None:
 
 
 def _array(values: Sequence[Any]) -> str:
-    """Return an array as text (section 8.15.2 of PostgreSQL's documentation)."""
     return "{" + ",".join(map(_element, values)) + "}"
 
 
@@ -221,10 +220,16 @@ class PostgresqlDatabase:
 
         threading.Thread(target=cancel, daemon=True).start()
 
-    def probe_role(self, deadline: float) -> str:
-        """Return why the role may not be used, and what helps; empty for one that can only read."""
-        with self._transaction(deadline):
-            return probe_role(self._fetch, [*self._tables.schemas])
+    def check_role(self, deadline: float) -> None:
+        """Close the connection and raise what is wrong, unless its role can only read."""
+        try:
+            with self._transaction(deadline):
+                refusal = probe_role(self._fetch, [*self._tables.schemas])
+            if refusal:
+                raise DatabaseFailure(FailureKind.ROLE, refusal)
+        except DatabaseFailure:
+            self.close()
+            raise
 
     def read_schema(self, deadline: float) -> DatabaseSchema:
         """Return the tables as they are now."""
@@ -258,7 +263,6 @@ class PostgresqlDatabase:
         return Rows(names, whole[:limit], len(lines) > limit or len(whole) < len(lines))
 
     def _fetch(self, statement: str) -> list[list[str | None]]:
-        """Run a statement of our own, and return its rows as texts."""
         result = _checked(self._connection.pgconn.exec_(statement.encode()), "")
         return [
             [
@@ -270,7 +274,6 @@ class PostgresqlDatabase:
 
     @contextmanager
     def _transaction(self, deadline: float, search_path: Sequence[str] = ()) -> Iterator[None]:
-        """Begin a read-only transaction that ends at ``deadline``, and roll it back."""
         import psycopg
 
         remaining_ms = int((deadline - time.monotonic()) * 1000)

@@ -93,7 +93,6 @@ def read_schema(read_rows: ReadRows, tables: TableFilter) -> DatabaseSchema:
 
 
 def _read_keys(read_rows: ReadRows, *, several: bool) -> defaultdict[tuple[str, str, str], list[str]]:
-    """Return the keys of each column, by schema, table and column."""
     keys: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     for schema, table, kind, other_schema, other, columns in read_rows(_KEYS):
         pairs = json.loads(columns or "[]")

@@ -193,7 +193,6 @@ class References:
         return self._folded(name) if isinstance(name, exp.Identifier) else ""
 
     def _columns_of(self, source: exp.Expr) -> list[str]:
-        """Return the names of the columns of a source."""
         if id(source) not in self._columns:
             self._columns[id(source)] = []  # of a common table expression that reads itself
             alias = source.args.get("alias")
@@ -228,7 +227,6 @@ class References:
         return [name if self._dialect == "postgresql" else _lower(name) for name in names]
 
     def _joined_columns(self, joined: exp.Subquery) -> list[str]:
-        """Return the columns of a join in parentheses."""
         inner = joined.this.walk(prune=lambda one: isinstance(one, exp.Query) and bool(one.args.get("alias")))
         return [name for node in inner if isinstance(node, _SOURCES) for name in self._columns_of(node)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -99,17 +99,6 @@ class Table:
             "description": self.description,
             "columns": [vars(column) for column in self.columns],
         }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Table:
-        """Return the table of an entry of a snapshot.
-
-        Raises:
-            KeyError: the entry lacks something.
-            TypeError: the entry has something else.
-        """
-        columns = tuple(Column(**column) for column in data["columns"])
-        return cls(data["schema"], data["name"], data["kind"], data["description"], columns)
 
 
 @dataclass(frozen=True)

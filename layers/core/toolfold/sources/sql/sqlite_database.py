@@ -391,7 +391,6 @@ class SqliteDatabase:
 
     @contextmanager
     def _running(self, statement: str, deadline: float) -> Iterator[None]:
-        """End what runs at ``deadline``, and translate the errors of SQLite."""
         remaining_s = deadline - time.monotonic()
         if remaining_s <= 0:
             raise DatabaseFailure(FailureKind.TIMEOUT)

@@ -234,7 +234,6 @@ def _is_binary(schema: Any) -> bool:
 
 
 def _file(optional: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an argument with the bytes of a file, or of a list of them."""
     schema = given_value(optional)
     if isinstance(schema.get("items"), dict):
         return {**schema, "items": _file(schema["items"])}

@@ -131,7 +131,6 @@ class OpenApiSettings(ImporterSettings):
     @model_validator(mode="before")
     @classmethod
     def _name_document(cls, data: Any) -> Any:
-        """Name the document as its URL ends, where it has no name."""
         if isinstance(data, dict) and "document" not in data and str(data.get("url")).endswith((".yaml", ".yml")):
             return {**data, "document": "openapi.yaml"}
         return data
@@ -379,7 +378,6 @@ class _Reader:
         return text if not title or text.startswith(title) else f"{title}: {text}" if text else title
 
     def _located(self, errors: Sequence[DocumentError]) -> list[str]:
-        """Return each finding as ``file:line: problem``, once."""
         lines = self._api.lines([error.at for error in errors])
         return list(dict.fromkeys(f"{self._api.path}:{lines[error.at]}: {error.problem}" for error in errors))
 
@@ -393,7 +391,6 @@ def _own_servers(operation: Operation) -> tuple[list[Any] | None, Location]:
 
 
 def _identifier(tag: str) -> str:
-    """Return ``tag`` as the name of a category."""
     name = _NOT_IN_NAME.sub("_", tag.lower()).strip("_")[:60]
     return f"tag_{name}" if name[:1].isdigit() else name
 

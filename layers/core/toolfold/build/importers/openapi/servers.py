@@ -91,7 +91,6 @@ def _substituted(server: Mapping[str, Any], variables: Mapping[str, str], refusa
 
 
 def _refusal(url: str) -> str:
-    """Return why calls cannot be sent to ``url``, or ""."""
     shown = repr(url[:120])
     scheme = _scheme(url)
     if scheme == "":
