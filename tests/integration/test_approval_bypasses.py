@@ -88,7 +88,7 @@ ROADS: Mapping[str, str] = {
     "sources/mcp/adapter.py sessions.call": "executor",
     "sources/mcp/session.py session.call": "executor",
     # The call of a correction is data: the caller may make it.
-    "meta_tools/tool_arguments.py correct(self._catalog, self._tool, guessed).call": "",
+    "meta_tools/reader.py correct(self._catalog, self._tool, guessed).call": "",
     "meta_tools/corrections.py correct(catalog, tool, arguments).call": "",
     "meta_tools/corrections.py correction.call": "",
     "meta_tools/tool_names.py correction.call": "",

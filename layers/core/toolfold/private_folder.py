@@ -35,7 +35,7 @@ MARK_CONTENT = (
 
 _LOCK_POLL_S = 0.01
 
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 """Flags of every open: no symbolic link, no wait for the other end of a FIFO."""
 
 
@@ -139,6 +139,45 @@ def check_owned_file(path: str, status: os.stat_result) -> None:
         raise PathRefused(f"{path} has other names (hard links)")
 
 
+def own_folder(path: str) -> str:
+    """Return the folder ``path`` as :func:`resolve` does; a missing one is made with the mark.
+
+    Raises:
+        PathRefused: another user could redirect the path.
+        OSError: the folder cannot be made.
+    """
+    if not os.path.lexists(path):
+        above = resolve(os.path.dirname(path), create=True)
+        make_marked_folder(os.path.join(above, os.path.basename(path)))
+    return resolve(path)
+
+
+def write_whole(path: str, content: bytes, *, replaces: bool = True) -> None:
+    """Write a file of this user alone, which gets its name when it is complete.
+
+    Args:
+        path: the file; its folder was returned by :func:`resolve`.
+        content: of the file.
+        replaces: whether it replaces another file; otherwise what is there stays.
+    """
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | NO_FOLLOW
+    try:
+        with open(os.open(temporary, flags, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if replaces:
+            os.replace(temporary, path)
+        else:
+            with contextlib.suppress(FileExistsError):
+                os.link(temporary, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
 def make_marked_folder(path: str) -> None:
     """Make the folder ``path`` with the mark, unless something is there.
 
@@ -154,7 +193,7 @@ def make_marked_folder(path: str) -> None:
     mark = os.path.join(temporary, MARK)
     os.mkdir(temporary, 0o700)
     try:
-        with open(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600), "wb") as file:
+        with open(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600), "wb") as file:
             file.write(MARK_CONTENT)
         os.rename(temporary, path)
     except OSError as error:
@@ -181,7 +220,7 @@ def is_marked(path: str, folder: int | None = None) -> bool:
     try:
         status = os.lstat(name, dir_fd=folder)
         check_owned_file(name, status)
-        with open(os.open(name, os.O_RDONLY | _NO_FOLLOW, dir_fd=folder), "rb") as file:
+        with open(os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder), "rb") as file:
             return status.st_size == len(MARK_CONTENT) and file.read(len(MARK_CONTENT) + 1) == MARK_CONTENT
     except (FileNotFoundError, NotADirectoryError, PathRefused):
         return False
@@ -227,7 +266,7 @@ def lock_folder(path: str, timeout_s: float, *, shared: bool = False) -> Iterato
         yield None
         return
     try:
-        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _NO_FOLLOW)
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | NO_FOLLOW)
     except OSError as error:
         if error.errno in (errno.ENOTDIR, errno.ELOOP):
             raise PathRefused(f"{path} is not a folder of toolfold") from None

@@ -318,10 +318,7 @@ def resolve_file(path: str, *, create: bool) -> str:
     parent, name = os.path.split(private_folder.absolute_path(path))
     if not name or name.endswith(_BESIDE) or path.endswith((os.sep, f"{os.sep}.")):
         raise PathRefused(f"{path} is not the name of a file for a cache")
-    if create and not os.path.lexists(parent):
-        above = private_folder.resolve(os.path.dirname(parent), create=True)
-        private_folder.make_marked_folder(os.path.join(above, os.path.basename(parent)))
-    folder = private_folder.resolve(parent)
+    folder = private_folder.own_folder(parent) if create else private_folder.resolve(parent)
     # SQLite opens its files by their names, so the sticky bit is not enough here.
     if os.name != "nt" and private_folder.is_writable_by_others(os.stat(folder)):
         raise PathRefused(f"{folder} can be changed by other users, who could replace files of the cache")
@@ -382,19 +379,11 @@ def recreate(path: str) -> bool:
         OSError: it cannot be written.
     """
     _check_own(path, "", *_BESIDE)
-    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.urandom(8).hex()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        with open(os.open(temporary, flags, 0o600), "wb") as file:
-            file.write(_empty_file())
-        for ending in _BESIDE:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path + ending)
-        replaces = os.path.lexists(path)
-        os.replace(temporary, path)
-    finally:
+    for ending in _BESIDE:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+            os.unlink(path + ending)
+    replaces = os.path.lexists(path)
+    private_folder.write_whole(path, _empty_file())
     return replaces
 
 
@@ -429,7 +418,7 @@ def _beginning(path: str) -> bytes | None:
     """
     try:
         private_folder.check_owned_file(path, os.lstat(path))
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW)
     except FileNotFoundError:
         return None
     try:

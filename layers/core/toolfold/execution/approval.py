@@ -265,17 +265,10 @@ class ApprovalDesk:
         token = parse(text.strip())
         if token is None:
             raise CannotDecide("This is no approval token: it has 40 letters, digits, - and _. Copy all of it.")
-        stored = self._store.get(token.id)
-        if stored is None:
-            raise CannotDecide(
-                f"No call waits with this token in {self._place()}. TOOLFOLD_CACHE must be the server's."
-            )
-        try:
-            record = ApprovalRecord.decode(stored)
-        except ValueError:
-            raise CannotDecide("The record of this token is damaged. Let the call be made again.") from None
-        if record.state != "requested":
-            raise AlreadyDecided(f"This call was {_STATES[record.state]}.")
+        cache = self._settings.cache
+        place = cache if cache.startswith("dynamodb://") else approval_file(self._settings)
+        where = f"with this token in {place}. TOOLFOLD_CACHE must be the server's."
+        stored, record = self._undecided(token.id, where)
         if token.expires_at <= self._now():
             raise AlreadyDecided("This token has expired. Let the call be made again.")
         if record.terms is None:
@@ -287,6 +280,19 @@ class ApprovalDesk:
                 "The token does not fit what was recorded: it was changed, or the secret of the server is another one."
             )
         return WaitingCall(token, record.terms, record.reason, stored)
+
+    def _undecided(self, id_: str, where: str) -> tuple[bytes, ApprovalRecord]:
+        """Return the record of an approval, as it is stored and decoded; raise where it is decided, or none."""
+        stored = self._store.get(id_)
+        if stored is None:
+            raise CannotDecide(f"No call waits {where}")
+        try:
+            record = ApprovalRecord.decode(stored)
+        except ValueError:
+            raise CannotDecide("The record of this call is damaged. Let the call be made again.") from None
+        if record.state != "requested":
+            raise AlreadyDecided(f"This call was {_STATES[record.state]}.")
+        return stored, record
 
     def waiting(self) -> list[WaitingCall]:
         """Return the calls that wait for a decision, those first that expire soonest; at most :data:`MAX_LISTED`.
@@ -322,18 +328,8 @@ class ApprovalDesk:
         for call in self.waiting():
             if call.token.id == id_:
                 return call
-        stored = self._store.get(id_)
-        if stored is None:
-            raise CannotDecide("No call waits with this id any more. Let the call be made again.")
-        try:
-            state = ApprovalRecord.decode(stored).state
-        except ValueError:
-            raise CannotDecide("The record of this call is damaged. Let the call be made again.") from None
-        raise AlreadyDecided(
-            f"This call was {_STATES[state]}."
-            if state != "requested"
-            else "This call waits no longer: it has expired. Let it be made again."
-        )
+        self._undecided(id_, "with this id any more. Let the call be made again.")
+        raise AlreadyDecided("This call waits no longer: it has expired. Let it be made again.")
 
     def decide(self, call: WaitingCall, *, approve: bool) -> None:
         """Record the decision about a call.
@@ -348,7 +344,3 @@ class ApprovalDesk:
             record = ApprovalRecord("denied")
         if not self._store.replace(call.token.id, call.stored, record.encode()):
             raise AlreadyDecided("Another decision about this call was made at the same moment.")
-
-    def _place(self) -> str:
-        cache = self._settings.cache
-        return cache if cache.startswith("dynamodb://") else approval_file(self._settings)

@@ -9,7 +9,6 @@ it is generated. :class:`ApprovalResources` has both, for approvals and for toke
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
 import logging
@@ -200,7 +199,6 @@ def _key(id_: str) -> dict[str, Any]:
 KEY_FILE_NAME = "approvals.secret"
 _MIN_CHARACTERS = 32
 _TEXT = re.compile(rb"[0-9a-f]{64}\n")
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class SecretUnavailable(Exception):
@@ -243,33 +241,14 @@ def local_secret(settings: Settings) -> bytes:
     path = approval_file(settings)
     if not path:
         raise SecretUnavailable("this user has no home folder")
-    parent = os.path.dirname(path)
-    if not os.path.lexists(parent):
-        above = private_folder.resolve(os.path.dirname(parent), create=True)
-        private_folder.make_marked_folder(os.path.join(above, os.path.basename(parent)))
-    path = os.path.join(private_folder.resolve(parent), KEY_FILE_NAME)
-    if not os.path.lexists(path):
-        _make(path)
+    path = os.path.join(private_folder.own_folder(os.path.dirname(path)), KEY_FILE_NAME)
+    if not os.path.lexists(path):  # of several processes, the first one writes it
+        private_folder.write_whole(path, os.urandom(32).hex().encode() + b"\n", replaces=False)
     return _read(path)
 
 
-def _make(path: str) -> None:
-    """Write a new secret. It gets its name when it is complete; of several processes, the first one writes it."""
-    temporary = f"{path}.{os.urandom(8).hex()}"
-    try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600), "wb") as file:
-            file.write(os.urandom(32).hex().encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
-            os.link(temporary, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-
-
 def _read(path: str) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW)
+    descriptor = os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW)
     try:
         status = os.fstat(descriptor)
         content = os.read(descriptor, 100) if stat.S_ISREG(status.st_mode) else b""
@@ -310,12 +289,6 @@ class ApprovalResources:
         except OSError as error:
             raise unavailable(type(error).__name__) from None
 
-    def store(self) -> ApprovalStore:
-        """Return the store. May raise anything that opening it raises."""
-        if self._opened is None:
-            self._opened = open_approvals(self.settings, self._aws, self.now)
-        return self._opened
-
     def run(self, operation: Callable[[ApprovalStore], T]) -> T:
         """Return the result of ``operation`` on the store.
 
@@ -323,7 +296,9 @@ class ApprovalResources:
             ApprovalUnavailable: it fails, for any reason: then nothing is known about the approval.
         """
         try:
-            return operation(self.store())
+            if self._opened is None:
+                self._opened = open_approvals(self.settings, self._aws, self.now)
+            return operation(self._opened)
         except PathRefused as error:
             raise unavailable(str(error)) from None
         except Exception as error:  # noqa: BLE001 - as above

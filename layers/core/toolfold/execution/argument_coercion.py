@@ -25,8 +25,6 @@ _TRUE_FALSE = {"true": True, "false": False}
 
 
 class _Rules:
-    """What the coercion of values needs to know of one schema."""
-
     __slots__ = ("alternatives", "first_items", "items", "options", "other", "properties", "types")
 
     def __init__(self, root: Mapping[str, Any], schema: Any, rules: list[Mapping[str, Any]]) -> None:
@@ -154,7 +152,6 @@ class Coercion:
 
 
 def _number_in(text: str) -> int | float | None:
-    """Return the number that ``text`` spells, an integer where it has no fraction."""
     if _INTEGER.fullmatch(text):
         return int(text)
     try:
@@ -167,7 +164,6 @@ def _number_in(text: str) -> int | float | None:
 
 
 def _options(rules: list[Mapping[str, Any]]) -> list[Any] | None:
-    """Return the values that ``enum`` or ``const`` allow, or None."""
     for rule in rules:
         if "const" in rule:
             return [rule["const"]]
@@ -177,7 +173,6 @@ def _options(rules: list[Mapping[str, Any]]) -> list[Any] | None:
 
 
 def _in_enum_case(allowed: list[Any] | None, value: Any) -> Any:
-    """Return the allowed value that ``value`` spells in another case, or ``value``."""
     if allowed is None or value in allowed:
         return value
     spelled = str(value).strip().lower()

@@ -28,7 +28,7 @@ from toolfold import private_folder
 from toolfold.errors import SettingsError
 from toolfold.execution.approval_token import canonical_arguments
 from toolfold.execution.credentials import principal_id
-from toolfold.private_folder import PathRefused
+from toolfold.private_folder import NO_FOLLOW, PathRefused
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -42,8 +42,6 @@ HEADER = b'{"kind": "audit-log", "made_by": "toolfold", "format": 1}\n'
 
 _REPORTED_EVERY_S = 60.0
 """Seconds between two reports of the same fault: a full disk concerns each line."""
-
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class _Cut(OSError):
@@ -77,7 +75,7 @@ class _OwnFile(NamedTuple):
             descriptor = self.open(found, os.O_RDWR | os.O_APPEND)
         except FileNotFoundError:
             try:
-                descriptor = os.open(found, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600)
+                descriptor = os.open(found, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600)
                 line = self.header + line
             except FileExistsError:  # another process has just made it
                 descriptor = self.open(found, os.O_RDWR | os.O_APPEND)
@@ -103,7 +101,7 @@ class _OwnFile(NamedTuple):
             OSError: it cannot be opened.
         """
         private_folder.check_owned_file(found, os.lstat(found))
-        reading = os.open(found, os.O_RDONLY | _NO_FOLLOW)
+        reading = os.open(found, os.O_RDONLY | NO_FOLLOW)
         try:
             status = os.fstat(reading)
             if os.read(reading, max(map(len, self.beginnings))) not in self.beginnings:
@@ -112,7 +110,7 @@ class _OwnFile(NamedTuple):
                 raise PathRefused(f"other users can read {found}")
             if not flags & os.O_RDWR:
                 return os.dup(reading)
-            descriptor = os.open(found, flags | _NO_FOLLOW)
+            descriptor = os.open(found, flags | NO_FOLLOW)
             opened = os.fstat(descriptor)
             if (opened.st_dev, opened.st_ino) != (status.st_dev, status.st_ino):
                 os.close(descriptor)

@@ -262,7 +262,6 @@ class RateLimiter:
 
 
 def _decode(blob: bytes | None) -> KeyState | None:
-    """Return the state in ``blob``; None where it cannot be read."""
     try:
         state = None if blob is None else KeyState(**json.loads(blob))
     except (ValueError, TypeError):

@@ -149,7 +149,6 @@ class Pipeline:
             (self.resources.on_call or log_call)(log)
 
     def _around(self, call: CallContext) -> CallResult:
-        """Perform ``call`` with the middleware around it."""
         if call.only_cached:  # a try that costs nothing: the middleware sees the call that is made then
             raise NotCached
         entered: list[Middleware] = []
@@ -229,7 +228,6 @@ class Pipeline:
             raise
 
     def _approve(self, call: CallContext) -> None:
-        """Check the approval of a call that needs one."""
         if not call.tool.needs_approval:
             return
         try:
@@ -279,8 +277,6 @@ def _count_refused(log: CallLog) -> None:
 
 
 def _key_takers(catalog: Catalog) -> int:
-    """Return how many sources take keys of callers."""
-
     def count() -> int:
         return sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
 

@@ -277,7 +277,6 @@ def _levels(value: Any) -> Iterator[list[Any]]:
 
 
 def _nesting(value: Any, most: int) -> int:
-    """Return how deeply ``value`` is nested, up to ``most``."""
     return sum(1 for _ in islice(_levels(value), most + 1)) - 1 if isinstance(value, dict | list) else 0
 
 

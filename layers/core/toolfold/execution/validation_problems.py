@@ -202,7 +202,6 @@ class Translator:
         return " or ".join(_PHRASES.get(name, name) for name in types)
 
     def _unknown(self, error: ValidationError) -> list[str]:
-        """Return the arguments that ``error`` says the tool does not have."""
         kind = _kind(error)
         if (
             kind.name == "additionalProperties"

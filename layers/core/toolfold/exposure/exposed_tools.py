@@ -200,7 +200,6 @@ _MODES: Mapping[str, Callable[[Catalog, Resolution], Exposed]] = {
 
 
 def _combining(catalog: Catalog, resolution: Resolution) -> list[dict[str, Any]]:
-    """Return the definitions of the meta-tools that combine several calls."""
     off = resolution.switched_off()
     return definitions(catalog, [name for name in COMBINING_TOOLS if name in _COMBINING and name not in off])
 

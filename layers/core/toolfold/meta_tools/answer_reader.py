@@ -21,6 +21,7 @@ from toolfold.errors import CallError, InvalidArguments
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools import completion
 from toolfold.meta_tools.call import Answer
+from toolfold.meta_tools.corrections import with_next_step
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.results import output
 from toolfold.results.select.coverage import Requested, coverage_of, first_date_field, has_dates, is_late
@@ -115,7 +116,6 @@ def _other_values(tool: Tool, arguments: Mapping[str, Any], document: Document) 
 
 
 def _values_of(document: Document, field: str) -> list[str]:
-    """Return the different texts of a field, or else of a column."""
     metadata = document.metadata if isinstance(document.metadata, dict) else {}
     for name, value in metadata.items():
         if name.lower() == field:
@@ -258,8 +258,6 @@ def fetch_response(
             only_cached=only_cached,
         )
     except CallError as error:
-        from toolfold.meta_tools.corrections import with_next_step
-
         raise with_next_step(error, call.catalog, call.tool, arguments) from None
 
 

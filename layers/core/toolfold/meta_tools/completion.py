@@ -135,7 +135,6 @@ def find_gap(
 
 
 def _missing_arguments(tool: Tool, arguments: Mapping[str, Any], hint: str, covered: Coverage) -> dict[str, Any]:
-    """Return the arguments that the call lacks and with which the tool returns more."""
     found = {}
     for name, value in tool.hints.get(hint, {}).items():
         default = properties(tool.parameters).get(name, {}).get("default")

@@ -205,7 +205,6 @@ def _place(
 
 
 def _options(tool: Tool, name: str) -> list[str]:
-    """Return the texts that a choice of form allows; empty for another parameter."""
     options = keyword(tool.parameters, properties(tool.parameters).get(name, {}), "enum")
     return [option for option in options if isinstance(option, str)] if isinstance(options, list) else []
 
@@ -352,7 +351,6 @@ def _arguments_of(other: Tool, tool: Tool, arguments: Mapping[str, Any], fixed: 
 
 
 def _items(tool: Tool, name: str, value: Any) -> list[str]:
-    """Return the items of a joined list; empty for another argument."""
     listed = tool.call.get("lists", {}).get(name)
     if listed is None or value is None:
         return []
@@ -361,7 +359,6 @@ def _items(tool: Tool, name: str, value: Any) -> list[str]:
 
 
 def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> str | Text:
-    """Return how to find values that the source knows."""
     if "upstream_says" in error.details:
         return error.next_step
     if isinstance(error, NoData) and "no_data" in tool.hints:

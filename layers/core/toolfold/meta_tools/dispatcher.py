@@ -238,7 +238,7 @@ class MetaTools:
             raise
         except CallError as error:
             if "next_call" in error.details:
-                from toolfold.meta_tools.corrections import with_executor
+                from toolfold.meta_tools.corrections import with_executor  # no error is a first response
 
                 error = with_executor(self.catalog(), error)
             return error_result(error)
@@ -270,7 +270,6 @@ def _encode(shown: list[dict[str, Any]]) -> bytes:
 
 
 def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
-    """Return the call in the documented form."""
     from toolfold.meta_tools.arguments import MAX_ARGUMENTS
 
     known = arguments_of(name)
@@ -284,7 +283,6 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
 
 
 def _switched_off(tool: str, off: Collection[str]) -> ToolNotExposed:
-    """Return the error for a call of ``tool``, one of ``off``."""
     others = [name for name in COMBINING_TOOLS if name not in off]
     step = f"Use {' or '.join(others)}" if others else "Make the calls one after the other, with TOOL_CALL"
     return ToolNotExposed(
@@ -306,7 +304,6 @@ def _check_unicode(name: str, arguments: Mapping[str, Any]) -> None:
 
 
 def _origin(error: BaseException) -> str:
-    """Return function and line in which the exception was raised."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -136,7 +136,6 @@ _SPELLINGS: Mapping[str, Callable[[Catalog], dict[str, list[str]]]] = {
 
 
 def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str, text: str) -> InvalidArguments:
-    """Return the error for an unknown name."""
     from toolfold.messages import THERE_ARE  # for errors only
 
     names = {spelling: found[0] for spelling, found in _SPELLINGS[kind](catalog).items()}

@@ -80,7 +80,6 @@ def run_parts(
 
 
 def _answered(part: P, fetch: Callable[[], R], read: Callable[[P, R], Any]) -> Any:
-    """Return the answer of a part, or its error."""
     try:
         return read(part, fetch())
     except CallError as error:
@@ -132,7 +131,6 @@ class _Fetcher(Generic[P]):
             return frozenset(self._started)
 
     def _is_awaited(self) -> bool:
-        """Return whether a response is still to come."""
         with self._lock:
             return self._received < (len(self._started) if self._is_stopped else len(self._parts))
 

@@ -16,6 +16,7 @@ from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.cache.key import simple_text
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
 from toolfold.execution.argument_reader import reader_of
+from toolfold.meta_tools import corrections, value_lists
 from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, with_notes
 from toolfold.meta_tools.call import (
     Call,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallResult
     from toolfold.meta_tools.call import Answer
     from toolfold.meta_tools.result import MetaRequest
-    from toolfold.meta_tools.value_lists import ValueLists
     from toolfold.results.output import OutputOptions
     from toolfold.results.tables import Document
 
@@ -76,7 +76,7 @@ class Item:
     given: Mapping[str, Any]
     call: Call | None = None
     parts: Sequence[Mapping[str, Any]] = ()
-    lists: ValueLists | None = None
+    lists: value_lists.ValueLists | None = None
     answer: Answer | None = None
     error: CallError | None = None
     is_skipped: bool = False
@@ -97,8 +97,6 @@ class Item:
 
 @dataclass
 class _Part:
-    """One request of an item."""
-
     item: Item
     call: Call
     arguments: Mapping[str, Any]
@@ -215,8 +213,6 @@ class Plan:
         )
         sent = opened.sent
         if may_have_lists(sent):
-            from toolfold.meta_tools import value_lists
-
             item.lists, sent = value_lists.plan(call, sent)
             if item.lists is not None:
                 call = replace(call, is_part=call.options.select is not None and not call.options.select.jmespath)
@@ -245,14 +241,8 @@ class Plan:
     def with_next_call(self, given: Mapping[str, Any], error: CallError) -> CallError:
         """Return ``error`` with the call that would work, where that follows from the schema."""
         if isinstance(error, InvalidArguments) and isinstance(given.get("tool_name"), str):
-            from toolfold.meta_tools.corrections import with_next_call
-
-            error = with_next_call(self.request.catalog, given, error)
-        if "next_call" in error.details:
-            from toolfold.meta_tools.corrections import with_executor
-
-            error = with_executor(self.request.catalog, error)
-        return error
+            error = corrections.with_next_call(self.request.catalog, given, error)
+        return corrections.with_executor(self.request.catalog, error)
 
     def _opened(self, item: Item, *, keeps_raw: bool) -> _Opened:
         """Return what an item calls; its ``given`` becomes the documented form.
@@ -274,7 +264,6 @@ class Plan:
         return opened
 
     def _read(self, arguments: Mapping[str, Any]) -> _Opened:
-        """Return what a TOOL_CALL in the documented form calls."""
         catalog = self.request.catalog
         tool = catalog.called_tool(arguments["tool_name"])
         if tool is None:
@@ -297,7 +286,6 @@ class Plan:
         return item.given
 
     def _take(self, count: int) -> None:
-        """Count requests."""
         if self._count + count > MAX_CALLS:
             self.is_full = True
             raise InvalidArguments(
@@ -364,8 +352,6 @@ class Plan:
         outcomes = [_late() if isinstance(one, Unanswered) else one for one in outcomes]
         try:
             if item.lists is not None and item.call is not None:
-                from toolfold.meta_tools import value_lists
-
                 item.answer = value_lists.merge(item.call, item.lists, outcomes)
             elif isinstance(outcomes[0], CallError):
                 raise outcomes[0]

@@ -10,6 +10,8 @@ therefore proposed by them, never performed.
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +20,13 @@ from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.messages import DESCRIBE_OR_SEARCH, NAME_TOOL, ONE_TOOL
 from toolfold.meta_tools.arguments import (
+    MAX_NEXT_CALL,
     NAMES_OF_ARGUMENTS,
+    OPTIONS,
+    boolean,
     invalid,
     is_blank,
+    json_problem,
     next_call,
     parse_call_text,
     parse_object,
@@ -29,13 +35,15 @@ from toolfold.meta_tools.arguments import (
     sendable,
     whole_number,
 )
+from toolfold.meta_tools.corrections import call_or_description, correct
 from toolfold.meta_tools.definitions import arguments_of
 from toolfold.meta_tools.result import MetaCall
-from toolfold.meta_tools.tool_arguments import MAX_UNWRAPPED, WRAPPERS, ArgumentReader
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 
 if TYPE_CHECKING:
+    from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
+
 
 TOOL = "TOOL_CALL"
 
@@ -90,7 +98,7 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
         if (call := parse_call_text(name)) is not None:
             return read_tool_call(catalog, {**rest, "tool_name": call[0], "arguments": call[1]}, depth + 1)
         raise tool_not_found(catalog, name, _merged(rest))
-    return MetaCall(TOOL, ArgumentReader(catalog, tool).read(rest))
+    return MetaCall(TOOL, _CallReader(catalog, tool).read(rest))
 
 
 def read_call(catalog: Catalog, item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -179,7 +187,6 @@ def _merged(rest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the tool's name, and the other arguments."""
     for _ in range(MAX_UNWRAPPED):
         key = "tool_name" if not is_blank(given.get("tool_name")) else _name_key(catalog, given)
         if key is None:
@@ -204,7 +211,6 @@ def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, 
 
 
 def _name_key(catalog: Catalog, given: Mapping[str, Any]) -> str | None:
-    """Return which argument has the tool's name under another name."""
     keys = {normalize(key): key for key, value in given.items() if not is_blank(value)}
     candidates = [keys[kind] for kind in _NAME_KEYS if kind in keys]
     for key in candidates:
@@ -216,7 +222,6 @@ def _name_key(catalog: Catalog, given: Mapping[str, Any]) -> str | None:
 
 
 def _names_a_tool(value: Any) -> bool:
-    """Return whether ``value`` is an object that has the name of a tool."""
     inner = parse_object(value)
     return inner is not None and any(normalize(key) in _NAME_KEYS for key in inner)
 
@@ -228,12 +233,11 @@ def _without_kind(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArguments:
-    """Return the error for a TOOL_CALL that names no tool."""
     rest = _merged(given)
     named = (key for key, value in rest.items() if isinstance(value, str) and find_name(catalog, value) is not None)
     if (key := next(named, None)) is not None:
         others = {name: value for name, value in rest.items() if name != key}
-        following = _call_of(catalog, find_name(catalog, rest[key]) or "", others)
+        following = call_or_description(catalog, find_name(catalog, rest[key]) or "", others)
     else:
         query = rest.get("query", rest.get("q"))
         following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
@@ -241,19 +245,10 @@ def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArgument
 
 
 def _wrong_name(catalog: Catalog, value: Any, rest: Mapping[str, Any]) -> InvalidArguments:
-    """Return the error for a ``tool_name`` that is not a name."""
     first = value[0] if isinstance(value, list) and value and isinstance(value[0], str) else None
     found = None if first is None else find_name(catalog, first)
-    following = next_call("TOOL_LIST", {}) if found is None else _call_of(catalog, found, _merged(rest))
+    following = next_call("TOOL_LIST", {}) if found is None else call_or_description(catalog, found, _merged(rest))
     return invalid(TOOL, f"tool_name must be the name of a tool, not {quote(value)}", ONE_TOOL, **following)
-
-
-def _call_of(
-    catalog: Catalog, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any] = {}
-) -> dict[str, Any]:
-    from toolfold.meta_tools.corrections import call_or_description  # for errors only
-
-    return call_or_description(catalog, name, arguments, options)
 
 
 def _read_paging(read: dict[str, Any], given: Mapping[str, Any], unknown: Sequence[str]) -> list[str]:
@@ -300,7 +295,8 @@ def _no_such_argument(
     found = find_name(catalog, names) if isinstance(names, str) else None
     if found is not None and (inner is not None or name in arguments_of(TOOL)):
         beside = [key for key in arguments_of(TOOL) if key not in ("tool_name", "arguments", *kept)]
-        following = _call_of(catalog, found, inner or {}, {key: given[key] for key in beside if key in given})
+        options = {key: given[key] for key in beside if key in given}
+        following = call_or_description(catalog, found, inner or {}, options)
         return invalid(tool, f"{quote(name)} belongs to TOOL_CALL", "TOOL_CALL runs the tool.", **following)
     takes = f"{tool} takes {', '.join(arguments_of(tool))}."
     closest = closest_matches(name, arguments_of(tool))
@@ -316,3 +312,148 @@ def _no_such_argument(
             hint = "Arguments of a tool go into TOOL_CALL's arguments. "
     following = next_call(tool, kept) if kept or tool == "TOOL_LIST" else {}
     return invalid(tool, f"there is no argument {quote(name)}", f"{hint}{takes}", **following)
+
+
+WRAPPERS = frozenset(
+    {
+        *("args", "argument", "arguments", "functionargs", "functionarguments", "input", "inputs", "kwargs", "options"),
+        *("parameters", "params", "payload", "toolargs", "toolarguments", "toolinput", "toolparameters", "toolparams"),
+    }
+)
+"""Names of an object that has the arguments, as ``fuzzy.normalize`` spells them."""
+
+MAX_UNWRAPPED = 5
+"""Levels of objects around the arguments."""
+
+_MAX_COMPARED = 20
+"""Unknown arguments that are compared with the options."""
+
+_PAIR = re.compile(r"\s*([\w.-]+)\s*[=:]\s*(.*?)\s*")
+
+
+def _as_option(name: str, value: Any) -> tuple[str, Any] | None:
+    match normalize(name):
+        case "columns" | "fields":
+            is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
+            return "select", ",".join(value) if is_list else value
+        case "jmespath":
+            text = value.strip() if isinstance(value, str) else value
+            is_bare = isinstance(text, str) and not text.lower().startswith("jmespath:")
+            return "select", f"jmespath: {text}" if is_bare else text
+        case "limit" | "maxrows":
+            number = whole_number(value)
+            return "select", value if number is None else f"limit {number}"
+        case "cache" | "usecache":
+            given = boolean(value)
+            return "fresh", value if given is None else not given
+    option = next((one for one in NAMES_OF_ARGUMENTS[TOOL].of(name) if one in OPTIONS), None)
+    return None if option is None else (option, value)
+
+
+class _CallReader:
+    """Reads the arguments of one call of ``tool``."""
+
+    def __init__(self, catalog: Catalog, tool: Tool) -> None:
+        self._catalog, self._tool = catalog, tool
+        self._own: Mapping[str, Any] = tool.parameters.get("properties", {})
+        self._own_kinds: frozenset[str] = frozenset()
+        self._arguments: dict[str, Any] = {}
+        self._options: dict[str, Any] = {}
+
+    def read(self, rest: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of TOOL_CALL in the documented form."""
+        # ``$select`` is a parameter called ``select``.
+        self._own_kinds = frozenset(map(normalize, self._own))
+        is_flat = all(is_blank(rest.get(key)) for key in rest if normalize(key) in WRAPPERS)
+        # Beside the arguments an option is TOOL_CALL's own, even where the tool has a parameter of that name.
+        options = {name: rest[name] for name in OPTIONS if name in rest and not (is_flat and name in self._own)}
+        self._collect({name: value for name, value in rest.items() if name not in options}, 0)
+        for name, value in options.items():
+            self._set_option(name, value, name)
+        self._check_spelling()
+        return self._call()
+
+    def _call(self, **more: Any) -> dict[str, Any]:
+        return {"tool_name": self._tool.name, "arguments": self._arguments, **self._options, **more}
+
+    def _collect(self, given: Mapping[str, Any], depth: int) -> None:
+        """Divide ``given`` into the tool's arguments and the options, which are changed."""
+        for key, value in given.items():
+            kind = normalize(key)
+            if kind in WRAPPERS and (key not in self._own or (depth == 0 and key == "arguments")):
+                if is_blank(value):
+                    continue
+                only = value[0] if isinstance(value, list) and len(value) == 1 else value
+                inner = parse_object(only)
+                if inner is None and kind == "arguments":
+                    inner = self._pairs(only)
+                if inner is not None and depth < MAX_UNWRAPPED:
+                    self._collect(inner, depth + 1)
+                    continue
+                if kind == "arguments":
+                    raise self._not_an_object(only)
+            if key in self._own or kind in self._own_kinds:
+                self._set_argument(key, value)
+            elif (option := _as_option(key, value)) is not None:
+                self._set_option(*option, key)
+            elif kind != "toolname" or not isinstance(value, str) or find_name(self._catalog, value) != self._tool.name:
+                self._set_argument(key, value)
+
+    def _set_argument(self, name: str, value: Any) -> None:
+        known = self._arguments
+        if name in known and not is_blank(known[name]) and not is_blank(value) and known[name] != value:
+            problem = f"{quote(name)} is given twice, with different values"
+            raise invalid(TOOL, problem, "Send it once, in arguments.", **next_call(TOOL, self._call()))
+        if name not in known or not is_blank(value):
+            known[name] = value
+
+    def _set_option(self, name: str, value: Any, given_as: str) -> None:
+        known = self._options.get(name)
+        if name == "select" and isinstance(known, str) and isinstance(value, str) and known != value:
+            # Rows of one and columns of the other.
+            self._options[name] = f"{known}; {value}"
+        else:
+            put(TOOL, self._options, name, value, given_as)
+
+    def _check_spelling(self) -> None:
+        unknown = (key for key in self._arguments if key not in self._own)
+        for key in list(itertools.islice(unknown, _MAX_COMPARED)):
+            closest = closest_matches(key, [*self._own, *OPTIONS, "arguments"])
+            if closest and closest[0] not in self._own:
+                meant, value = closest[0], self._arguments.pop(key)
+                inner = parse_object(value)
+                if meant == "arguments" and inner is not None:
+                    self._arguments.update(inner)
+                call = self._call() if meant == "arguments" else self._call(**{meant: value})
+                hint = f"{did_you_mean(key, closest)}TOOL_CALL takes {', '.join(arguments_of(TOOL))}."
+                raise invalid(TOOL, f"there is no argument {quote(key)}", hint, **next_call(TOOL, call))
+
+    def _not_an_object(self, value: Any) -> InvalidArguments:
+        text = value.strip() if isinstance(value, str) else ""
+        problem = json_problem(text if text.startswith(("{", "[")) else "[]")
+        guessed = self._guessed(text)
+        following = correct(self._catalog, self._tool, guessed).call(self._tool, self._options) if guessed else {}
+        return InvalidArguments(
+            f"{self._tool.name}: {problem}.",
+            "Send arguments as an object; nothing was sent.",
+            **(following or {"schema": self._tool.parameters}),
+        )
+
+    def _pairs(self, value: Any) -> dict[str, Any] | None:
+        """Return the arguments that a text has as pairs with the names of parameters: ``symbol=IBM&interval=daily``."""
+        if not isinstance(value, str) or len(value) > MAX_NEXT_CALL:
+            return None
+        found = self._guessed(value) if re.search("[=:]", value) else {}
+        is_clear = found and found.keys() <= self._own.keys() and not any(map(is_blank, found.values()))
+        return found if is_clear else None
+
+    def _guessed(self, text: str) -> dict[str, Any]:
+        """Return the arguments that ``text`` may mean: pairs, or the value of the only required parameter."""
+        if not text or len(text) > MAX_NEXT_CALL:
+            return {}
+        pairs = [_PAIR.fullmatch(part) for part in re.split(r"[&,;\n]", text)]
+        if all(pairs):
+            return {pair[1]: pair[2].strip("'\"") for pair in pairs if pair is not None}
+        required = self._tool.parameters.get("required", ())
+        is_value = len(required) == 1 and re.fullmatch(r"[\"']?[\w.:-]{1,20}[\"']?", text)
+        return {required[0]: text.strip("'\"")} if is_value else {}

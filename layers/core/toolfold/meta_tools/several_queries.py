@@ -118,13 +118,11 @@ def list_for_each(catalog: Catalog, request: ListRequest, candidates: frozenset[
 
 
 def _ranked(hits: Sequence[search.Hit], *, limited: bool) -> list[int]:
-    """Return the positions of the tools for one request, best first."""
     least = _MIN_RELATIVE_SCORE * hits[0].score if hits else 0
     return [hit.position for hit in hits[: _TOOLS_EACH if limited else None] if hit.score >= least]
 
 
 def _heading(group: _Group, others: Sequence[str]) -> str:
-    """Return the line above the tools of a request; ``others`` are shown for another one."""
     query = group.query if len(group.query) <= _MAX_QUERY_SHOWN else f"{group.query[: _MAX_QUERY_SHOWN - 1]}…"
     remark = ": nothing fits" if not group.positions else ": no tool fits closely" if group.fit is Fit.WEAK else ""
     see_also = f" (see also {', '.join(others)})" if others else ""

@@ -162,7 +162,6 @@ def render_items(request: MetaRequest, items: Sequence[Item], budget: WorkBudget
 
 
 def _plain(answer: Answer) -> RenderedResult:
-    """Return an answer that fits as it is, as data."""
     document = answer.document
     notes = {"notes": list(document.notes)} if document.notes else {}
     return RenderedResult({"result": render.to_structured(document), **answer.status.as_dict(), **notes}, "")

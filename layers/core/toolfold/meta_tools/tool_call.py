@@ -144,7 +144,6 @@ def render_inspection(call: Call, answer: Answer, arguments: Mapping[str, Any], 
 
 
 def _counts(document: Document) -> dict[str, Any]:
-    """Return rows, columns and missing values of each table, and the number of fields."""
     tables = {
         table.name or "rows": {
             "rows": len(table.rows),
@@ -158,7 +157,6 @@ def _counts(document: Document) -> dict[str, Any]:
 
 
 def _missing(table: Table) -> dict[str, int]:
-    """Return column → rows without a value in it, where there are some."""
     counted = ((column, sum(row[index] is None for row in table.rows)) for index, column in enumerate(table.columns))
     return {column: count for column, count in counted if count}
 
@@ -169,7 +167,6 @@ def _shortened(document: Document, rows: int) -> Document:
 
 
 def _schema(value: Any, depth: int) -> dict[str, Any]:
-    """Return a JSON Schema of a value, from the value alone."""
     if isinstance(value, dict) and depth < _MAX_DEPTH:
         members = {key: _schema(item, depth + 1) for key, item in list(value.items())[:_MAX_MEMBERS]}
         return {"type": "object", "properties": members}

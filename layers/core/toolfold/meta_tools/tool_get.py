@@ -61,7 +61,6 @@ def tool_details(catalog: Catalog, tool: Tool, refusal: str) -> dict[str, Any]:
 
 
 def _errors(tool: Tool, source: Source | None) -> Iterator[str]:
-    """Yield the codes of the errors that a call may end in, and that are not about the deployment."""
     yield "INVALID_ARGUMENTS"
     if source is not None and source.auth is not None:
         yield from ("AUTH_REQUIRED", "AUTH_REJECTED")
@@ -224,7 +223,6 @@ def _entry(
 
 
 def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str]) -> dict[str, Any]:
-    """Return the entry of a meta-tool, from its definition."""
     import hashlib
 
     defined = definitions(catalog, (name,))[0]

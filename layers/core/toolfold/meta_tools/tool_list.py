@@ -136,8 +136,6 @@ _DESCRIBE = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
 
 
 class _Listing:
-    """The answer to one request."""
-
     def __init__(self, catalog: Catalog, request: ListRequest) -> None:
         self._catalog, self._request = catalog, request
 
@@ -264,7 +262,6 @@ class _Listing:
         return self._result(text, [], step, 0)
 
     def _text(self, *lines: str) -> str:
-        """Return the notice and ``lines``."""
         return "\n".join(line for line in (self._request.notice, *lines) if line)
 
     def _with_stats(self, text: str, budget: int) -> str:

@@ -157,13 +157,11 @@ def _check_kind(catalog: Catalog, kind: str, name: str, definition: Mapping[str,
 
 
 def _given(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
-    """Return the first argument that is given under one of ``keys``, or None."""
     by_key = {normalize(key): value for key, value in arguments.items() if not is_blank(value)}
     return next((by_key[key] for key in keys if key in by_key), None)
 
 
 def _object(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object with the arguments of the tool, which may come as its JSON text."""
     found = _given(arguments, _ARGUMENT_KEYS)
     value = parse_json(found) if isinstance(found, str) else found
     return dict(value) if isinstance(value, dict) else {}
@@ -194,7 +192,6 @@ def _source(catalog: Catalog, kind: str, arguments: Mapping[str, Any], *keys: st
 
 
 def _tool(catalog: Catalog, kind: str, source: str | None, given: Any) -> str:
-    """Return the name of a tool, which may be given without its source."""
     of_source = {"source": source} if source else {}
     if not isinstance(given, str):
         following = next_call("TOOL_LIST", of_source)
@@ -206,7 +203,6 @@ def _tool(catalog: Catalog, kind: str, source: str | None, given: Any) -> str:
 
 
 def _run(name: str, given: Mapping[str, Any], arguments: Mapping[str, Any]) -> MetaCall:
-    """Return the call of a tool with the options of TOOL_CALL that are beside its arguments."""
     options = {option: arguments[option] for option in OPTIONS if option in arguments}
     return MetaCall(_WRITE, {"tool_name": name, "arguments": given, **options})
 

@@ -164,7 +164,6 @@ def _read_step(catalog: Catalog, items: Sequence[dict[str, Any]], names: Mapping
 
 
 def _read_join(item: Mapping[str, Any], names: Mapping[str, int], position: int, name: str) -> Step:
-    """Return a step that joins earlier ones, or selects from them with SQL."""
     unknown = [key for key in item if key not in ("join", "on", "how", "select")]
     if unknown:
         raise InvalidArguments(
@@ -206,7 +205,6 @@ def _check_literals(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) 
 
 
 def _returned(arguments: Mapping[str, Any], names: Mapping[str, int], count: int) -> int | None:
-    """Return the index of the step whose answer is wanted; None: all."""
     given = arguments.get("return")
     if given is None or given == "last":
         return count - 1
@@ -369,7 +367,6 @@ def _success(request: MetaRequest, run: _Run, max_tokens: int) -> Result:
 
 
 def _entry(entry: Mapping[str, Any], item: Item) -> dict[str, Any]:
-    """Return the entry of a step: ``as`` instead of ``id``, and how many rows it has."""
     found = {"as": entry["id"], **{key: value for key, value in entry.items() if key != "id"}}
     if item.answer is not None and item.answer.document.tables:
         found["row_count"] = len(item.answer.document.tables[0].rows)
@@ -379,7 +376,6 @@ def _entry(entry: Mapping[str, Any], item: Item) -> dict[str, Any]:
 def _failure(
     request: MetaRequest, run: _Run, error: CallError, arguments: Mapping[str, Any], max_tokens: int
 ) -> Result:
-    """Return the finished steps with their results, and the failed one."""
     position = len(run.items) - 1
     finished = run.items[:position]
     rendering = render_items(request, finished, run.calls.budget, max_tokens) if finished else RenderedResult(
@@ -418,7 +414,6 @@ def _token(request: MetaRequest, run: _Run, arguments: Mapping[str, Any], positi
 
 
 def _rest_of(run: _Run, step: Step, index: int, position: int) -> dict[str, Any]:
-    """Return a step of the rest as it is sent again."""
     if step.joined:
         return {**step.given, "join": [run.pipe.steps[one].name or str(one - position) for one in step.joined]}
 

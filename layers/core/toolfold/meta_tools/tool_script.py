@@ -92,7 +92,6 @@ def _read(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _unfenced(script: str) -> str:
-    """Return a script without the fence of Markdown around it; the numbers of its lines stay."""
     text = script.strip()
     if not (text.startswith("```") and text.endswith("```")):
         return script
@@ -235,7 +234,6 @@ def _shape(value: Any) -> str:
 
 
 def _listed(names: Sequence[Any]) -> str:
-    """Return names, which may be data of a source, on one line."""
     more = ", …" if len(names) > _MAX_NAMES else ""
     return ", ".join(escape(str(name)) for name in names[:_MAX_NAMES]) + more
 
@@ -355,7 +353,6 @@ class ScriptCalls:
         return item
 
     def _tool_of(self, called: ScriptCall) -> tuple[str, dict[str, Any]]:
-        """Return the name of the tool that a script calls, and its arguments."""
         module, _, function = called.function.rpartition(".")
         args, arguments = list(called.args), dict(called.kwargs)
         if module:
@@ -404,7 +401,6 @@ def _pending_id(value: Any) -> int | None:
 
 
 def _source_modules(catalog: Catalog) -> dict[str, str]:
-    """Return module → id of its source."""
     return {_IDENTIFIER.sub("_", source.id): source.id for source in catalog.sources}
 
 
@@ -416,8 +412,6 @@ def _modules(catalog: Catalog, script: str) -> dict[str, Mapping[str, str]]:
 
 
 def _functions_of(catalog: Catalog, source: str) -> Mapping[str, str]:
-    """Return the functions of the module of a source: each tool by its name, and without the prefix of its source."""
-
     def read() -> dict[str, str]:
         functions: dict[str, str] = {}
         for position in itertools.islice(catalog.positions_of("source").get(source, ()), _MAX_MODULE):
@@ -442,7 +436,6 @@ def _positional(catalog: Catalog, name: str, args: list[Any]) -> dict[str, Any]:
 
 
 def _sendable(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments as JSON."""
     try:
         found = to_json(dict(arguments))
         json.dumps(found, ensure_ascii=False).encode()

@@ -106,7 +106,6 @@ def add_answer(message: Message, credentials: RequestCredentials) -> RequestCred
 
 
 def _question(error: Mapping[str, Any]) -> str:
-    """Return the question for the user, with the command of a person who must approve the call elsewhere."""
     command = f"toolfold approve {error['approval_token']}"
     return (
         f"{error['prompt']} Run `{command}` first, then confirm here."
@@ -116,7 +115,6 @@ def _question(error: Mapping[str, Any]) -> str:
 
 
 def _answer(message: Message) -> bool | None:
-    """Return whether the user approves; None without an answer."""
     action = _action(message, _KEY)
     if not action:
         return None
@@ -133,7 +131,6 @@ def _action(message: Message, key: str) -> str:
 
 
 def _can_ask(message: Message) -> bool:
-    """Return whether the client shows forms to its user: ``elicitation`` alone means forms."""
     capability = _meta(message).get(META_CAPABILITIES, {}).get("elicitation")
     return isinstance(capability, dict) and (not capability or "form" in capability)
 
@@ -213,7 +210,6 @@ def _owner(request: Request) -> dict[str, str]:
 
 
 def _shown(id_: str, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the task as clients see it."""
     return {
         "taskId": id_,
         "status": task["status"],

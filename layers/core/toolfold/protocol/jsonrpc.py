@@ -196,6 +196,5 @@ def _is_id(value: Any) -> bool:
 
 
 def _is_response(data: Mapping[str, Any]) -> bool:
-    """Return whether ``data``, which has no method, has the members of a response."""
     has_result = isinstance(data.get("result"), dict) and _is_id(data.get("id"))
     return has_result or ("id" in data and isinstance(data.get("error"), dict))

@@ -188,7 +188,6 @@ class Server:
         return response._replace(log_fields={**response.log_fields, "profile": request.profile})
 
     def _find_profile(self, profile: str | None) -> http.Response | None:
-        """Return the response to a request for a path without a profile, or None where there is one."""
         if profile is None:
             return http.error_response(404, "There is nothing at this path: MCP is served at /mcp and /mcp/PROFILE.")
         try:
@@ -381,7 +380,6 @@ _METHODS: Mapping[bool, Mapping[str, _Method]] = {
 
 
 def _server_info() -> Mapping[str, Any]:
-    """Return what clients show of the server; other results have its name alone."""
     from toolfold.protocol import public_documents  # not for tools/list, the first request of many clients
 
     return {**SERVER_INFO, **public_documents.ABOUT}
@@ -448,7 +446,6 @@ def _declares_apps(message: Message) -> bool:
 
 
 def _opens_urls(capabilities: Any) -> bool:
-    """Return whether a client opens URLs for its user."""
     elicitation = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
     return isinstance(elicitation, dict) and "url" in elicitation
 

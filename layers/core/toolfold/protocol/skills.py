@@ -54,13 +54,11 @@ def answer(tools: MetaTools, exchange: Exchange) -> dict[str, Any]:
 
 
 def _list_skills(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of ``skills/list``."""
     page, following = _page(catalog, params)
     return {"skills": [_entry(skill) for skill in page], **following}
 
 
 def _get_skill(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of ``skills/get``."""
     uri = _uri(params)
     skill = skills.skill_at(catalog, uri)
     if skill is None:
@@ -69,13 +67,11 @@ def _get_skill(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _list_resources(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of ``resources/list``: every file of every skill."""
     page, following = _page(catalog, params)
     return {"resources": [_resource(skill, file) for skill in page for file in skill.files.values()], **following}
 
 
 def _read_directory(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of ``resources/directory/read``: the files and folders directly in a folder of a skill."""
     uri = _uri(params)
     if params.get("cursor") is not None:
         raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: a folder has a single page.")

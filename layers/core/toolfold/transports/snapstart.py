@@ -47,7 +47,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.execution.api_keys",
     "toolfold.execution.validation",
     "toolfold.meta_tools.answer_reader",
-    "toolfold.meta_tools.tool_arguments",
+    "toolfold.meta_tools.reader",
     "toolfold.meta_tools.call",
     "toolfold.meta_tools.completion",
     "toolfold.meta_tools.arguments",
