@@ -152,32 +152,6 @@ def own_folder(path: str) -> str:
     return resolve(path)
 
 
-def write_whole(path: str, content: bytes, *, replaces: bool = True) -> None:
-    """Write a file of this user alone, which gets its name when it is complete.
-
-    Args:
-        path: the file; its folder was returned by :func:`resolve`.
-        content: of the file.
-        replaces: whether it replaces another file; otherwise what is there stays.
-    """
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | NO_FOLLOW
-    try:
-        with open(os.open(temporary, flags, 0o600), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if replaces:
-            os.replace(temporary, path)
-        else:
-            with contextlib.suppress(FileExistsError):
-                os.link(temporary, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-
-
 def make_marked_folder(path: str) -> None:
     """Make the folder ``path`` with the mark, unless something is there.
 

@@ -18,8 +18,8 @@ from toolfold.build.imported_source import parse_settings
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.skills import write_skills
 from toolfold.build.source_folders import SourceFolder, list_sources
-from toolfold.build.writer import replace_file
 from toolfold.errors import SourceError, ToolfoldError
+from toolfold.files import replace_file
 
 if TYPE_CHECKING:
     from toolfold.build.importers.base import Fetched, ImporterSettings, RefreshReport

@@ -8,12 +8,10 @@ Write the compiled catalog: completely or not at all, and only over a compiled c
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import heapq
 import io
 import json
-import os
 import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +22,7 @@ from toolfold.catalog.entries import CONFIRM, name_key
 from toolfold.catalog.layout import FORMAT
 from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_key
 from toolfold.errors import ToolfoldError
+from toolfold.files import replace_file
 
 _BEGINNING = '{"format":'
 """How a compiled catalog begins; see :mod:`toolfold.build.writer`."""
@@ -63,27 +62,6 @@ def replace_catalog_file(path: Path, text: str) -> None:
         replace_file(path, text.encode())
     except OSError as error:
         raise ToolfoldError(f"{path} cannot be written: {error.strerror}. It is as it was.") from None
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Replace the file at ``path`` in one step, with the permissions of the old one.
-
-    Raises:
-        OSError: it cannot be written. It is then as it was.
-    """
-    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        with open(os.open(temporary, flags, 0o666), "wb") as file:
-            if path.exists() and os.name != "nt":
-                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
 
 
 COMPILED = ("tools", "index", "spellings", "synonyms")

@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from toolfold import private_folder
 from toolfold.cache.base import MAX_CLOCK_SKEW_S
+from toolfold.files import replace_file
 from toolfold.private_folder import PathRefused
 
 logger = logging.getLogger("toolfold")
@@ -383,7 +384,7 @@ def recreate(path: str) -> bool:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + ending)
     replaces = os.path.lexists(path)
-    private_folder.write_whole(path, _empty_file())
+    replace_file(path, _empty_file(), mode=0o600)
     return replaces
 
 

@@ -10,15 +10,16 @@ import contextlib
 import csv
 import io
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.cli import terminal
-from toolfold.cli.files import OutputFile
 from toolfold.cli.output import print_json, print_notice
 from toolfold.errors import ToolfoldError
+from toolfold.files import replace_file
 from toolfold.meta_tools.result import Result
 
 _MAX_SHOWN = 100
@@ -42,6 +43,55 @@ class Table(NamedTuple):
     name: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
+
+
+class OutputFile:
+    """A file that is about to be written. What can be checked before the call is checked when it is made.
+
+    Args:
+        path: of the file; ``~`` stands for the user's home.
+        overwrite: whether a file of that name is replaced.
+
+    Attributes:
+        size: bytes that were written.
+    """
+
+    size = 0
+
+    def __init__(self, path: str, *, overwrite: bool) -> None:
+        self.path, self._overwrite = Path(path).expanduser(), overwrite
+        try:
+            os.fsencode(path)
+            if "\0" in path:
+                raise ValueError
+            if self.path.is_dir():
+                raise ToolfoldError(f"{path} is a folder. Name a file in it, e.g. --output {self.path / 'answer.csv'}")
+            if not self.path.parent.is_dir():
+                raise ToolfoldError(f"There is no folder {self.path.parent}. Create it, or name another file.")
+            if self.path.is_file() and not overwrite:
+                raise self._exists()
+        except (OSError, ValueError) as error:
+            raise self._failed(error) from None
+
+    def write(self, content: bytes) -> None:
+        """Write ``content``; another process sees the whole file or none."""
+        self.size = len(content)
+        try:
+            if self.path.exists() and not self.path.is_file():  # /dev/stdout, a named pipe
+                self.path.write_bytes(content)
+            else:
+                replace_file(os.path.realpath(self.path), content, overwrite=self._overwrite)
+        except FileExistsError:
+            raise self._exists() from None
+        except (OSError, ValueError) as error:
+            raise self._failed(error) from None
+
+    def _exists(self) -> ToolfoldError:
+        return ToolfoldError(f"{self.path} exists. Add --force to replace it, or name another file.")
+
+    def _failed(self, error: Exception) -> ToolfoldError:
+        reason = getattr(error, "strerror", None) or "not a possible name of a file"
+        return ToolfoldError(f"{self.path} cannot be written: {reason}. Name another file.")
 
 
 def format_of(path: Path) -> str:

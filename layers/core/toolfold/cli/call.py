@@ -8,7 +8,6 @@ from typing import Any
 
 from toolfold.cli import answers, output, progress
 from toolfold.cli.application import Options
-from toolfold.cli.files import OutputFile
 from toolfold.cli.log_lines import print_trace
 from toolfold.cli.tools import WHOLE_TOKENS, RemoteTools, make_app
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
@@ -20,7 +19,7 @@ def run(options: Options) -> int:
     """Call the tool and print or write its answer."""
     file = None
     if options.output not in (None, "-"):
-        file = OutputFile(options.output, overwrite=options.force)
+        file = answers.OutputFile(options.output, overwrite=options.force)
     if options.endpoint:
         with RemoteTools(options) as remote:
             result = _call(options, remote, _call_arguments(options, None))
@@ -58,7 +57,7 @@ def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]
     }
 
 
-def _print(options: Options, result: Result, file: OutputFile | None, max_tokens: int) -> int:
+def _print(options: Options, result: Result, file: answers.OutputFile | None, max_tokens: int) -> int:
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return output.print_result(result, options.json, options.tool_name)
     form = options.format or ("csv" if options.csv else "") or (answers.format_of(file.path) if file else "")

@@ -27,11 +27,11 @@ from toolfold.cli.config_files import (
     without_secrets,
 )
 from toolfold.cli.environment import secret_of
-from toolfold.cli.files import replace_file
 from toolfold.cli.prompts import confirm
 from toolfold.cli.settings import settings_path
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.exposure.profiles import find_profile
+from toolfold.files import replace_file
 from toolfold.mcp_clients import CLIENTS, Client, deployment_entry, own_command, to_text
 from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from toolfold.cli.application import Options
-from toolfold.cli.files import replace_file
 from toolfold.cli.output import print_json
 from toolfold.errors import SettingsError, ToolfoldError
+from toolfold.files import replace_file
 from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import VARIABLES, Settings
 from toolfold.settings.file import read_settings
@@ -149,7 +149,7 @@ def write_settings(path: Path, variables: Mapping[str, str]) -> None:
         if tomllib.loads(after) != expected:
             raise ValueError("a setting has a form that is not changed here")
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, after.encode(), mode=0o600)
+        replace_file(path.resolve(), after.encode(), mode=0o600)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         shown = "".join(f"\n  export {name}={value}" for name, value in variables.items())

@@ -9,6 +9,7 @@ it is generated. :class:`ApprovalResources` has both, for approvals and for toke
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import logging
@@ -26,6 +27,7 @@ from toolfold import messages, private_folder
 from toolfold.aws.clients import error_code
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.errors import ApprovalUnavailable
+from toolfold.files import replace_file
 from toolfold.local_defaults import with_local_defaults
 from toolfold.private_folder import PathRefused
 
@@ -242,8 +244,9 @@ def local_secret(settings: Settings) -> bytes:
     if not path:
         raise SecretUnavailable("this user has no home folder")
     path = os.path.join(private_folder.own_folder(os.path.dirname(path)), KEY_FILE_NAME)
-    if not os.path.lexists(path):  # of several processes, the first one writes it
-        private_folder.write_whole(path, os.urandom(32).hex().encode() + b"\n", replaces=False)
+    if not os.path.lexists(path):
+        with contextlib.suppress(FileExistsError):  # of several processes, the first one writes it
+            replace_file(path, os.urandom(32).hex().encode() + b"\n", overwrite=False, mode=0o600)
     return _read(path)
 
 

@@ -12,10 +12,10 @@ import threading
 from collections.abc import Iterator
 
 from toolfold.execution.token_records import KEY_BYTES, MAX_RECORD_BYTES, Tokens, decrypt_tokens, encrypt_record
+from toolfold.files import replace_file
 from toolfold.private_folder import check_owned_file, lock_folder, resolve
 
 _KEY_FILE = "key"
-_FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
 
 
 class TokenFolder:
@@ -43,7 +43,8 @@ class TokenFolder:
     def write(self, name: str, tokens: Tokens) -> None:
         """Store a record, within :meth:`locked`."""
         folder = resolve(self._path)
-        _replace(folder, name, encrypt_record(name, tokens._asdict(), _key(folder)).encode())
+        content = encrypt_record(name, tokens._asdict(), _key(folder)).encode()
+        replace_file(os.path.join(folder, name), content, mode=0o600)
 
     def delete(self, name: str) -> None:
         """Delete a record, within :meth:`locked`."""
@@ -70,7 +71,7 @@ def _key(folder: str) -> bytes:
     """Return the key of a folder. One is made for the first record, and in place of a damaged one."""
     path = os.path.join(folder, _KEY_FILE)
     if not os.path.lexists(path) or len(_read(path)) != KEY_BYTES:
-        _replace(folder, _KEY_FILE, os.urandom(KEY_BYTES))
+        replace_file(path, os.urandom(KEY_BYTES), mode=0o600)
     return _read(path)
 
 
@@ -78,14 +79,3 @@ def _read(path: str) -> bytes:
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
         check_owned_file(path, os.fstat(file.fileno()))
         return file.read(MAX_RECORD_BYTES)
-
-
-def _replace(folder: str, name: str, content: bytes) -> None:
-    temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}")
-    try:
-        with open(os.open(temporary, _FLAGS, 0o600), "wb") as file:
-            file.write(content)
-        os.replace(temporary, os.path.join(folder, name))
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
