@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from itertools import groupby
 from typing import Any
@@ -87,7 +87,7 @@ def price_series(request: Request) -> Data:
     if is_coin:  # intraday, this is the only number of a series that is a number in JSON
         for row, bar in zip(rows, reversed(bars), strict=True):
             row["volume"] = int(bar.volume) if is_intraday else f"{bar.volume:.8f}"
-    meta = _numbered(_meta(request, newest), ". ")
+    meta = _meta(request, newest, ". ")
     return Data(rows, {"Meta Data": meta, "name": instrument.name, "nominal": f"{instrument.symbol}USD"})
 
 
@@ -107,49 +107,14 @@ def _price_row(bar: Bar, digits: int) -> dict[str, Any]:
     }
 
 
-def _numbered(entries: Iterable[tuple[str, Any]], separator: str) -> dict[str, Any]:
-    """Return meta data with their numbers. Entries of a group, ``name/group``, share one: 6.1, 6.2."""
-    found, number, part = dict[str, Any](), 0, 0
-    for entry, value in entries:
-        name, _, is_part = entry.partition("/")
-        part = part + 1 if is_part else 0
-        number += part <= 1
-        found[f"{number}{f'.{part}' if part else ''}{separator}{name}"] = value
-    return found
+def _meta(request: Request, newest: str, separator: str) -> dict[str, str]:
+    """Return meta data, numbered as the vendor does: what was requested, and how new the rows are."""
+    given = {name.replace("_", " ").title(): request.text(name) for name in request.values if name not in _NOT_META}
+    about = {"Information": request.endpoint.tool.title, **given, "Last Refreshed": newest, "Time Zone": "US/Eastern"}
+    return {f"{number}{separator}{name}": value for number, (name, value) in enumerate(about.items(), 1)}
 
 
-def _meta(request: Request, newest: str) -> list[tuple[str, Any]]:
-    title, size = request.endpoint.tool.title, request.text("outputsize")
-    sizes = [("Output Size", "Compact" if size == "compact" else "Full size")] if size else []
-    interval = [("Interval", request.text("interval"))] if request.text("interval") else []
-    is_day = len(newest) == 10
-    head: list[tuple[str, Any]] = [("Information", f"{title}: open, high, low, close")]
-    if base := request.text("from_symbol"):
-        codes = [("From Symbol", base), ("To Symbol", request.text("to_symbol"))]
-        refreshed = [("Last Refreshed", f"{newest} 21:55:00" if is_day else newest)]
-        middle = [*sizes, *refreshed] if is_day else [*refreshed, *interval, *sizes]
-        return [*head, *codes, *middle, ("Time Zone", "UTC")]
-    if market := request.text("market"):
-        for what, code in (("Digital Currency", request.text("symbol")), ("Market", market)):
-            head += [(f"{what} Code", code.upper()), (f"{what} Name", find_money(code).name)]
-        newest = f"{newest} 00:00:00" if is_day else newest
-    else:
-        head.append(("Symbol", request.text("symbol")))
-    zone = "UTC" if market else "US/Eastern"
-    return [*head, ("Last Refreshed", newest), *interval, *sizes, ("Time Zone", zone)]
-
-
-_LABEL = re.compile(r"(fast|slow|signal|time|series)?([kd])?_?(ma)?_?(period|type|limit)?(\d)?")
-_BANDS = {"nbdevup": "Deviation multiplier for upper band", "nbdevdn": "Deviation multiplier for lower band"}
-
-
-def _label(name: str) -> str:
-    """Return the name of a parameter in the meta data: ``fastkperiod`` is ``FastK Period``."""
-    parts = _LABEL.fullmatch(name)
-    if parts is None:
-        return _BANDS.get(name, name.capitalize())
-    which, line, average, what, number = (part or "" for part in parts.groups())
-    return " ".join(filter(None, (which.capitalize() + line.upper(), average.upper(), what.capitalize(), number)))
+_NOT_META = ("datatype", "entitlement")
 
 
 def indicator(request: Request) -> Data:
@@ -166,21 +131,7 @@ def indicator(request: Request) -> Data:
         ]
     else:
         rows = [{AT: bar.label[:16]} for bar in bars[int(given.get("time_period", 0)) :]]
-    numbers = {name: int(value) if value.is_integer() else value for name, value in given.items()}
-    period = [("Time Period", numbers.pop("time_period"))] if "time_period" in numbers else []
-    if request.function == "T3":  # a constant that cannot be chosen
-        period.append(("Volume Factor (vFactor)", 0.7))
-    entries = [
-        ("Symbol", request.text("symbol")),
-        ("Indicator", f"{request.endpoint.tool.title} ({request.function})"),
-        ("Last Refreshed", bars[-1].label),
-        ("Interval", request.text("interval")),
-        *period,
-        *((f"{_label(name)}/group", number) for name, number in numbers.items()),
-        *([("Series Type", request.text("series_type"))] if request.text("series_type") else []),
-        ("Time Zone", "US/Eastern Time"),
-    ]
-    return Data(rows[::-1], {"Meta Data": _numbered(entries, ": ")})
+    return Data(rows[::-1], {"Meta Data": _meta(request, bars[-1].label, ": ")})
 
 
 def _quote_row(symbol: str, request: Request, digits: int) -> Row:
