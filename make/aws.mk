@@ -57,8 +57,8 @@ scan: .venv-sam/.installed .venv-scan/.installed ## scan the templates for insec
 	mkdir -p .aws-sam
 	$(venv_sam)/python -m tests.support.sam_template template.yaml > .aws-sam/translated.json
 	$(venv_sam)/python -m tests.support.sam_template template.yaml all > .aws-sam/all.json
-	.venv-scan/bin/python -m scripts.scan_template .aws-sam/translated.json .aws-sam/all.json $(wildcard deploy/*.yaml) \
-		deploy/terraform/main.tf Dockerfile
+	.venv-scan/bin/checkov --config-file scripts/checkov.yaml $(addprefix --file ,.aws-sam/translated.json .aws-sam/all.json \
+		$(wildcard deploy/*.yaml) deploy/terraform/main.tf Dockerfile)
 	.venv-scan/bin/hadolint --failure-threshold warning Dockerfile
 
 PLATFORM ?=
