@@ -165,7 +165,8 @@ def build_app(
         middleware=middleware,
     )
     page = page or ("" if port is not None or settings.explorer == "off" else settings.explorer)
-    policy = OriginPolicy(settings.allowed_origins, hosts, port, _public_host(settings) if hosts or page else "", page)
+    public_host = settings.public_url.partition("://")[2].partition("/")[0].lower()
+    policy = OriginPolicy(settings.allowed_origins, hosts, port, public_host if hosts or page else "", page)
     authorization = _authorization(settings, executor)
     on_message = None if call_log is None else call_log.record_request
     exposed = catalog_store if exposes_all else functools.partial(_exposed_catalog, catalog_store, settings)
@@ -192,11 +193,6 @@ def _exposed_catalog(catalog_store: Callable[[], Catalog], settings: Settings) -
     from toolfold.exposure.profiles import default_view
 
     return default_view(catalog, settings)
-
-
-def _public_host(settings: Settings) -> str:
-    """Return the host and port of the URL that clients know; empty where it is not set."""
-    return settings.public_url.partition("://")[2].partition("/")[0].lower()
 
 
 def _each(first: Callable[[CallLog], None], second: Callable[[CallLog], None]) -> Callable[[CallLog], None]:

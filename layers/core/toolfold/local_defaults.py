@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -17,27 +17,21 @@ CACHE_FILE = os.path.join("responses", "responses.sqlite")
 """In toolfold's folder. The ``answers.sqlite`` of earlier versions cannot be recognised as a file of toolfold."""
 
 
-def user_cache_dir() -> str:
-    """Return toolfold's folder in the user's cache, as the system has it, or below ``XDG_CACHE_HOME``.
+def user_folder(kind: Literal["cache", "config", "data"]) -> str:
+    """Return toolfold's folder of the user, as the system has it, or below ``XDG_CACHE_HOME`` and the like.
+
+    Args:
+        kind: ``data`` is what no cache may lose.
 
     Returns:
         An absolute path; empty where the user has no home folder.
     """
     import platformdirs  # 20 ms, not needed where the settings name a cache and a folder
 
+    find = getattr(platformdirs, f"user_{kind}_dir")
     with contextlib.suppress(RuntimeError):  # neither HOME nor an entry in the user database
-        folder = platformdirs.user_cache_dir("toolfold", appauthor=False, opinion=False)
+        folder = find("toolfold", appauthor=False, **({"opinion": False} if kind == "cache" else {}))
         # A relative path would be one of the working directory.
-        return folder if os.path.isabs(folder) else ""
-    return ""
-
-
-def user_data_dir() -> str:
-    """Return toolfold's folder for data of the user that no cache may lose; empty without a home folder."""
-    import platformdirs
-
-    with contextlib.suppress(RuntimeError):
-        folder = platformdirs.user_data_dir("toolfold", appauthor=False)
         return folder if os.path.isabs(folder) else ""
     return ""
 
@@ -69,19 +63,15 @@ def use_settings_file(path: str = "", former: Iterable[str] = ()) -> dict[str, s
 
 def user_settings_file() -> str:
     """Return where the user's own settings file is, or would be; empty where the user has no home folder."""
-    import platformdirs
-
-    with contextlib.suppress(RuntimeError):
-        path = os.path.join(platformdirs.user_config_dir("toolfold", appauthor=False), "settings.toml")
-        return path if os.path.isabs(path) else ""
-    return ""
+    folder = user_folder("config")
+    return os.path.join(folder, "settings.toml") if folder else ""
 
 
 def with_local_defaults(settings: Settings) -> Settings:
     """Return ``settings`` with files of the user where the settings name no cache and no place for long answers."""
     if settings.cache and settings.offload:
         return settings
-    folder = user_cache_dir()
+    folder = user_folder("cache")
     if not folder:
         logger.warning("This user has no home folder: responses are cached in memory, long answers are not saved")
         return settings.replaced(cache=settings.cache or "memory", offload=settings.offload or "off")

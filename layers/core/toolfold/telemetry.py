@@ -303,12 +303,6 @@ def configure(settings: Settings, stream: CurrentStdout | None = None) -> Teleme
     cast(logging.StreamHandler[TextIO], logger.registered_handler).setStream(target)
     logger.append_keys(service=service)
     logging.getLogger(CALL_LOGGER_NAME).setLevel(logging.INFO)  # at every level of the others
-    return Telemetry(logger, _make_tracer(service) if settings.trace else None, namespace)
-
-
-def _make_tracer(service: str) -> Tracer:
-    """Make the tracer, which imports the X-Ray SDK.
-
-    Calls of AWS services are traced as well. ``requests`` and ``http.client`` are not: see the top of this module.
-    """
-    return Tracer(service=service, patch_modules=("botocore",))
+    # Calls of AWS services are traced as well. `requests` and `http.client` are not: see the top of this module.
+    tracer = Tracer(service=service, patch_modules=("botocore",)) if settings.trace else None
+    return Telemetry(logger, tracer, namespace)

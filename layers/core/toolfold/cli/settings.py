@@ -16,13 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import platformdirs
-
 from toolfold.cli.application import Options
 from toolfold.cli.output import print_json
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.files import replace_file
-from toolfold.local_defaults import with_local_defaults
+from toolfold.local_defaults import user_settings_file, with_local_defaults
 from toolfold.settings import VARIABLES, Settings
 from toolfold.settings.file import read_settings
 from toolfold.settings.model import BUILT_IN_SOURCES, PREFIX, source_of, unknown_names
@@ -128,7 +126,7 @@ LISTS = ("TOOLFOLD_ALLOWED_COMMANDS", "TOOLFOLD_ALLOWED_HOSTS", "TOOLFOLD_KEY_VA
 
 def settings_path(given: str | None) -> Path:
     """Return the file that ``--settings`` names, else the user's own."""
-    return Path(given) if given else Path(platformdirs.user_config_dir("toolfold", appauthor=False), "settings.toml")
+    return Path(given or user_settings_file())
 
 
 def write_settings(path: Path, variables: Mapping[str, str]) -> None:

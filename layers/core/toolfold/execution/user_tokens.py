@@ -20,7 +20,7 @@ from urllib.parse import urlencode, urlsplit
 
 from toolfold.errors import AuthorizationRequired, ToolfoldError, UpstreamTimeout
 from toolfold.extras import on_lambda
-from toolfold.local_defaults import user_data_dir
+from toolfold.local_defaults import user_folder
 from toolfold.messages import ENTER_KEY, SIGN_IN, SIGN_IN_ELSEWHERE, SIGN_IN_HOSTED, TELL_OPERATOR, TRY_AGAIN
 from toolfold.models import SourceCredentials
 from toolfold.private_folder import PathRefused
@@ -347,7 +347,7 @@ class UserTokens:
             ) from None
         with self._lock:
             if self._opened is None:
-                path = self._path or user_data_dir()
+                path = self._path or user_folder("data")
                 if not path:
                     raise AuthorizationRequired(
                         f"{source.title} needs its user to sign in, and this user has no folder to keep a token in.",

@@ -17,7 +17,6 @@ from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.app import App
-    from toolfold.catalog.model import Catalog
 
 RPC = "health"
 """What the log of a request has as its method."""
@@ -60,14 +59,11 @@ class Health:
         circuits = self._app.executor.circuit_states()
         sources = {source.id: {"circuit_breaker": circuits.get(source.id, "closed")} for source in catalog.sources}
         is_closed = all(circuits.get(id_, "closed") == "closed" for id_ in sources)
-        state = {**state, "catalog": self._describe(catalog), "sources": sources}
-        return _encode(200, {"status": "ok" if is_closed else "degraded", **state}, {"rpc": RPC})
-
-    def _describe(self, catalog: Catalog) -> dict[str, object]:
-        """Return the hash and the size of ``catalog``, and when it was published."""
         published_at = self._app.published_at()
         at = {} if published_at is None else {"published_at": datetime.fromtimestamp(published_at, UTC).isoformat()}
-        return {"sha256": catalog.sha256 or self._file_hash(), "tools": len(catalog), **at}
+        described = {"sha256": catalog.sha256 or self._file_hash(), "tools": len(catalog), **at}
+        state = {**state, "catalog": described, "sources": sources}
+        return _encode(200, {"status": "ok" if is_closed else "degraded", **state}, {"rpc": RPC})
 
     def _file_hash(self) -> str:
         """Return the SHA-256 of a catalog file, by which it is published, or an empty string."""

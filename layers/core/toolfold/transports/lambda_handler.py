@@ -106,7 +106,9 @@ def _headers(event: Mapping[str, Any]) -> Headers:
     """Return all headers; payload format 1.0 lists repeated ones separately, 2.0 joins them with commas."""
     multi_value = event.get("multiValueHeaders")
     if multi_value:
-        return tuple([(name.lower(), _text(value)) for name, values in multi_value.items() for value in _list(values)])
+        if not all(isinstance(values, list) for values in multi_value.values()):
+            raise TypeError
+        return tuple([(name.lower(), _text(value)) for name, values in multi_value.items() for value in values])
     return tuple([(name.lower(), _text(value)) for name, value in (event.get("headers") or {}).items()])
 
 
@@ -117,22 +119,14 @@ def _text(value: Any) -> str:
     return value
 
 
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError
-    return value
-
-
 def _body(event: Mapping[str, Any]) -> bytes:
     body = event.get("body")
     if body is None:
         return b""
-    if not isinstance(body, str):
-        raise TypeError
     if not event.get("isBase64Encoded"):
-        return bytes(body.encode("utf-8", "surrogatepass"))
+        return bytes(_text(body).encode("utf-8", "surrogatepass"))
     try:
-        return binascii.a2b_base64(body, strict_mode=True)
+        return binascii.a2b_base64(_text(body), strict_mode=True)
     except ValueError:
         raise UnknownEvent("the body is not base64") from None
 

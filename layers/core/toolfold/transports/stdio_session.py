@@ -194,7 +194,7 @@ class StdioSession:
             self._handle_notification(message)
         elif message.method in ("tools/call", "resources/read"):
             self._queue_call(_Call(message, len(line)))
-        elif message.method == "subscriptions/listen" and _version_of(message) in STATELESS:
+        elif message.method == "subscriptions/listen" and _meta_of(message).get(META_VERSION) in STATELESS:
             self._subscribe(message.id, message.params.get("notifications"))
         else:
             self._is_initialized = self._is_initialized or message.method == "initialize"
@@ -283,8 +283,7 @@ class StdioSession:
 
     def _progress_sender(self, call: _Call) -> SendProgress | None:
         """Return what sends the progress of a call to the client; None where the client has not requested it."""
-        meta = call.message.params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        token = _meta_of(call.message).get("progressToken")
         if not isinstance(token, str | int) or isinstance(token, bool):
             return None
 
@@ -311,10 +310,9 @@ class StdioSession:
             )
 
 
-def _version_of(message: Message) -> Any:
-    """Return the version that a request of a stateless client names."""
+def _meta_of(message: Message) -> dict[str, Any]:
     meta = message.params.get("_meta")
-    return meta.get(META_VERSION) if isinstance(meta, dict) else None
+    return meta if isinstance(meta, dict) else {}
 
 
 def _key(call: _Call) -> tuple[type, jsonrpc.Id]:

@@ -66,7 +66,9 @@ class AsgiApp:
         watcher = (
             asyncio.ensure_future(_cancel_when_closed(receive, context)) if is_stateless(scope["headers"]) else None
         )
-        response = await self._run(answer, self._calls if _may_call(body) else self._others, context)
+        # It may call a tool: without escapes, JSON spells the method in one way only.
+        may_call = b"tools/call" in body or b"\\" in body
+        response = await self._run(answer, self._calls if may_call else self._others, context)
         if watcher is not None:
             watcher.cancel()
         content = response["body"].encode()
@@ -124,11 +126,6 @@ def _encode(response: Response) -> dict[str, Any]:
 def _resolve(future: asyncio.Future[dict[str, Any] | None], response: dict[str, Any] | None) -> None:
     if not future.done():
         future.set_result(response)
-
-
-def _may_call(body: bytes) -> bool:
-    """Return whether a message may call a tool. Without escapes, JSON spells the method in one way only."""
-    return b"tools/call" in body or b"\\" in body
 
 
 async def _cancel_when_closed(receive: Receive, context: ClientCall) -> None:

@@ -290,17 +290,14 @@ def _check_head(
         # A form of a page without referrers has the origin null. Its state shows where it comes from.
         headers = tuple(pair for pair in headers if pair[0] != "origin")
     refused = refuse_caller(headers, policy)
-    if refused is None and has_page and (path == "/" or path.startswith("/ui/")):
+    if refused is None and (path.startswith(further) or (has_page and (path == "/" or path.startswith("/ui/")))):
         return None
-    if refused is None and not path.startswith(further) and not _is_served(path.rstrip("/")):
+    path = path.rstrip("/")
+    is_served = path in (PATH, HEALTH_PATH) or (path.startswith(f"{PATH}/") and path.count("/") == 2)
+    if refused is None and not is_served:
         return error_response(
             404,
             f"{'The page is at /, ' if has_page else ''}MCP is served at {PATH} and {PATH}/PROFILE, the state of this "
             f"server at {HEALTH_PATH}.",
         )
     return refused
-
-
-def _is_served(path: str) -> bool:
-    """Return whether ``path`` is the one of the endpoint, of a profile, or of the state."""
-    return path in (PATH, HEALTH_PATH) or (path.startswith(f"{PATH}/") and path.count("/") == 2)
