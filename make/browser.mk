@@ -13,17 +13,13 @@ $(browser_tests)/node_modules/.installed: $(browser_tests)/package-lock.json $(b
 	VIRTUAL_ENV=.venv-browser $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-.PHONY: browser browser-setup bench-page screenshots lock-browser clean-browser
+.PHONY: browser browser-setup screenshots lock-browser clean-browser
 
 browser-setup: ui .venv-browser/.installed $(browser_tests)/node_modules/.installed
 	scripts/find-chromium
 
 browser: browser-setup ## test the web explorer in Chromium (needs npm)
 	.venv-browser/bin/python -m pytest -n 2 --dist loadfile -m browser $(browser_tests) --durations=5 $(ARGS)
-
-# Two minutes.
-bench-page: browser-setup ## time and weight of the explorer's page: docs/reference/measurements.md; ARGS=--write
-	.venv-browser/bin/python -m tests.browser.measure_page $(ARGS)
 
 # Half a minute.
 screenshots: browser-setup ## write the pictures of the web explorer: docs/images/explorer-*.png

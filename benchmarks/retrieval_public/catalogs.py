@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 
@@ -48,8 +47,8 @@ def name_of(position: int) -> str:
     return f"T{position}"
 
 
-def compile_tools(tools: Sequence[PublicTool], *, semantic: bool = False) -> tuple[Catalog, int]:
-    """Return a catalog of ``tools``, and the bytes of its index.
+def compile_tools(tools: Sequence[PublicTool], *, semantic: bool = False) -> Catalog:
+    """Return a catalog of ``tools``.
 
     Args:
         tools: The tools, in the order of the positions.
@@ -70,9 +69,7 @@ def compile_tools(tools: Sequence[PublicTool], *, semantic: bool = False) -> tup
         "semantic": near,
         "semantic_share": share,
     }
-    sections = [json.dumps(part, ensure_ascii=False, separators=(",", ":")) for part in (index, near)]
-    index_bytes = sum(len(section.encode()) for section in sections if section != "{}")
-    return parse_catalog(writer.dumps(compiled).encode()), index_bytes
+    return parse_catalog(writer.dumps(compiled).encode())
 
 
 def _entry(name: str) -> dict[str, object]:

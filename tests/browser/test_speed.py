@@ -1,4 +1,4 @@
-"""Bounds of time that a loaded machine keeps too; ``make bench-page`` prints the figures."""
+"""Bounds of time that a loaded machine keeps too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 MAX_BYTES = 150_000
 LOADED = 6
-"""How much slower two busy cores may be than the limits that `make bench-page` shows on idle ones."""
+"""How much slower two busy cores may be than idle ones."""
 
 
 @pytest.fixture(scope="module")
