@@ -1,35 +1,18 @@
-"""Measure the local server with clients that stall beside clients that do not: ``make load``.
-
-python -m benchmarks.load            print the table; about a minute
-python -m benchmarks.load --write    put it into docs/reference/local-server.md
-python -m benchmarks.load --quick    few requests; not to be written
-
-The clients are on real sockets: some send requests and check the answers, the others stall in different ways.
-"""
+"""Clients on real sockets: some send requests and check the answers, others stall in different ways."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks import harness, servers
-from benchmarks.timing import elapsed_ms, memory_mb, percentile
-from scripts.measured_tables import markdown_table
-from tests.support import processes
+from benchmarks.timing import elapsed_ms
 from tests.support.mcp_requests import message
 from tests.support.raw_http import PING, post
-
-FULL, QUICK = 50, 5
-CLIENTS = 400
-STARTS = 7
 
 TIMEOUT_S = 60.0
 """After this a request has failed."""
@@ -55,42 +38,6 @@ class Outcome:
     latencies_ms: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     elapsed_s: float = 0.0
-
-
-def measure(options: argparse.Namespace) -> harness.Measured:
-    """Return the table, and what was wrong."""
-    rows, failures = [], []
-    for stalled in (0, 100):
-        with servers.mock_api() as upstream, servers.gateway(upstream) as (url, process):
-            idle = memory_mb(process, "VmRSS")
-            outcome = run(url, CLIENTS, stalled, QUICK if options.quick else FULL)
-            peak = memory_mb(process)
-        answered = outcome.latencies_ms
-        rows.append(
-            [
-                f"{CLIENTS}",
-                f"{stalled}",
-                f"{len(answered) + len(outcome.failures):,}",
-                f"{len(outcome.failures)}",
-                f"{len(answered) / outcome.elapsed_s:,.0f}",
-                *(f"{percentile(answered, percent):,.0f} ms" for percent in (50, 99)),
-                f"{idle:.0f} MB",
-                f"{peak:.0f} MB",
-            ]
-        )
-        failures += outcome.failures
-    columns = ("clients", "stalled", "requests", "failed", "per second", "p50", "p99", "memory before", "at most")
-    start = statistics.median(_start_ms() for _ in range(STARTS))
-    return (
-        f"{markdown_table(columns, rows, left=0)}\n`toolfold serve` accepts connections {start:.0f} ms after its start "
-        f"(median of {STARTS}). {harness.measured_on()}"
-    ), failures
-
-
-def _start_ms() -> float:
-    started = time.perf_counter()
-    with processes.serving("serve"):
-        return elapsed_ms(started)
 
 
 def run(url: str, clients: int, stalled: int, requests: int) -> Outcome:
@@ -166,7 +113,3 @@ async def read_answer(reader: asyncio.StreamReader, id_: int = 1) -> str | dict[
     answer = json.loads(body)
     content = answer["result"]["structuredContent"]
     return str(content)[:200] if answer["id"] != id_ or answer["result"]["isError"] else dict(content)
-
-
-if __name__ == "__main__":
-    sys.exit(harness.run(__doc__, "make load", measure, "docs/reference/local-server.md", "--quick"))

@@ -89,11 +89,7 @@ fuzz-calls: .venv/.dev ## make random whole calls: make fuzz-calls ARGS='--runs 
 fuzz-select: .venv/.dev ## compare random selects with an independent evaluation: make fuzz-select ARGS='--cases 100000 --seed 7'
 	$(bin)/python -m scripts.fuzz_select $(ARGS)
 
-# About a minute; ARGS=--quick, half.
 # Some two minutes; ARGS=--quick, half a minute.
 .PHONY: load-lambda
 load-lambda: .venv/.dev build-e2e .venv-lambda/.installed ## 200 requests a second to several environments: docs/reference/measurements.md; ARGS=--quick or ARGS=--write
 	RUN_E2E=1 $(bin)/python -W ignore::DeprecationWarning -m benchmarks.fleet $(ARGS)
-
-load: .venv/.dev ## the local server beside clients that stall: docs/reference/local-server.md; ARGS=--quick or ARGS=--write
-	$(bin)/python -m benchmarks.load $(ARGS)

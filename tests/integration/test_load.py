@@ -1,4 +1,4 @@
-"""Clients that stall beside clients that do not. ``make load`` does the same with more of them, and measures."""
+"""Clients that stall beside clients that do not."""
 
 from __future__ import annotations
 
