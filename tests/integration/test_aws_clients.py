@@ -17,7 +17,6 @@ from botocore.exceptions import (
     ConnectionClosedError,
     InvalidRegionError,
     NoRegionError,
-    ProxyConnectionError,
     ReadTimeoutError,
     SSLError,
 )
@@ -155,49 +154,6 @@ class TestConnections:
 
 
 class TestEndpoint:
-    @pytest.mark.parametrize(
-        ("service", "variable"),
-        [
-            ("dynamodb", "AWS_ENDPOINT_URL_DYNAMODB"),
-            ("secretsmanager", "AWS_ENDPOINT_URL_SECRETS_MANAGER"),
-            ("ssm", "AWS_ENDPOINT_URL_SSM"),
-        ],
-    )
-    def test_the_variable_of_a_service_comes_first(
-        self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch, service: str, variable: str
-    ) -> None:
-        operation = {"dynamodb": "list_tables", "secretsmanager": "list_secrets", "ssm": "describe_parameters"}
-        with Upstream((200, {}, b"{}")) as running:
-            monkeypatch.setenv(variable, running.url)
-            getattr(clients.client(service, timeout_s=5.0), operation[service])()
-        [headers] = running.headers
-        assert f"/us-east-1/{service}/aws4_request" in headers["authorization"]
-        assert " toolfold/" in headers["user-agent"]
-
-    @pytest.mark.parametrize(
-        ("variables", "region", "host"),
-        [
-            ({}, "", "dynamodb.us-east-1.amazonaws.com:443"),
-            ({"AWS_REGION": "eu-west-1"}, "", "dynamodb.eu-west-1.amazonaws.com:443"),
-            ({"AWS_REGION": "eu-west-1"}, "us-west-2", "dynamodb.us-west-2.amazonaws.com:443"),
-            ({}, "cn-north-1", "dynamodb.cn-north-1.amazonaws.com.cn:443"),
-        ],
-    )
-    def test_the_regional_endpoint_is_reached_through_a_proxy_where_one_is_set(
-        self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], region: str, host: str
-    ) -> None:
-        def refuse(server: RawServer, connection: socket.socket) -> None:
-            server.respond_once(connection, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
-
-        monkeypatch.delenv("AWS_ENDPOINT_URL")
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        with RawServer(refuse) as proxy:
-            monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-            with pytest.raises(ProxyConnectionError):
-                read(clients, region=region)
-        assert [request.partition(b" HTTP/1")[0].decode() for request in proxy.requests] == [f"CONNECT {host}"]
-
     @pytest.mark.parametrize(("region", "error"), [("", NoRegionError), ("evil.example/", InvalidRegionError)])
     def test_without_a_region_nothing_is_sent(
         self,

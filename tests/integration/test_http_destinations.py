@@ -5,12 +5,8 @@ from __future__ import annotations
 import gzip
 import socket
 import ssl
-import threading
-import time
 import tracemalloc
-import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
@@ -182,40 +178,3 @@ class TestBody:
             pytest.raises(CallError, match=r"larger than 0\.1"),
         ):
             send(upstream.url, limit=100_000)
-
-    @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-    def test_a_bomb_is_not_decompressed(self, send: Send, encoding: str) -> None:
-        packer = zlib.compressobj(9, zlib.DEFLATED, 31 if encoding == "gzip" else 15)
-        bomb = b"".join(packer.compress(bytes(1_000_000)) for _ in range(60)) + packer.flush()
-        with Upstream((200, {"content-encoding": encoding}, bomb)) as upstream:
-            tracemalloc.start()
-            with pytest.raises(CallError, match="more than 100 times"):
-                send(upstream.url)
-            _, peak = tracemalloc.get_traced_memory()
-            tracemalloc.stop()
-        assert peak < 30_000_000
-
-    @pytest.mark.parametrize(
-        "sent_first", [b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n", b"HTTP/1.1 200 OK\r\nx: "]
-    )
-    def test_a_dripping_response_ends_at_the_deadline(self, send: Send, sent_first: bytes) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-
-            def drip() -> None:
-                peer, _ = listener.accept()
-                with peer, suppress(OSError):  # the client has had enough
-                    peer.recv(1000)
-                    peer.sendall(sent_first)
-                    for _ in range(150):
-                        peer.sendall(b"x")
-                        time.sleep(0.02)
-
-            thread = threading.Thread(target=drip)
-            thread.start()
-            started = time.monotonic()
-            with pytest.raises(CallError) as caught:
-                send(f"http://127.0.0.1:{listener.getsockname()[1]}/", within_s=0.3)
-            took = time.monotonic() - started
-            thread.join()
-        assert caught.value.code == "UPSTREAM_TIMEOUT"
-        assert took < 1.5
