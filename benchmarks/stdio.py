@@ -242,10 +242,8 @@ def _running(server: MeasuredServer, environment: Mapping[str, str]) -> Iterator
 
 
 NOTE = """\
-From the start of the process until each is answered, one after the other. Median, and in brackets the quartiles.
-Ratios are to a Python that has imported nothing. Memory is VmHWM, when the tools were listed and in the end; packages
-are what the environment holds. toolfold is the wheel, as `toolfold stdio`; FastMCP and the SDK have the same three
-tools. marketdata-mcp-server is the server of Alpha Vantage, whose calls go to alphavantage.co and are not measured.
+Medians from the start of the process, and in brackets the quartiles. Memory is VmHWM, when the tools were listed and in
+the end. FastMCP and the SDK have the same three tools; marketdata-mcp-server is the server of Alpha Vantage.
 """
 
 

@@ -14,11 +14,9 @@ from benchmarks.timing import middle, short
 from scripts.measured_tables import markdown_table
 
 COLD_NOTE = """\
-From the start of the process: until the runtime client requests the first event (init), to the response to
-`tools/list`, and to the `TOOL_CALL` after it; `TOOL_LIST(query)` is the first request of another environment. Medians;
-ratios to the first response of the empty handler. The peers
-([scripts/peers](../../scripts/peers)) have the same three tools, set up as their documentation says, and import the
-core of toolfold at the first call. S3 and DynamoDB are moto, whose responses take some milliseconds.
+Medians from the start of the process: until the runtime client requests the first event (init), to the response to
+`tools/list`, and to the `TOOL_CALL` after it; `TOOL_LIST(query)` is the first request of another environment. The peers
+([scripts/peers](../../scripts/peers)) have the same three tools. S3 and DynamoDB are moto.
 """
 
 WARM_NOTE = """\

@@ -25,10 +25,8 @@ def answers(ranker: Ranker, requests: Iterable[Request]) -> Answers:
 
 
 def slices(requests: Iterable[Request]) -> dict[str, dict[str, list[Request]]]:
-    """Heading → title → requests. Outside requests have rows of their own: no tool is right for them."""
-    requests = list(requests)
+    """Heading → title → requests. Outside requests are left out: no tool is right for them."""
     served = [request for request in requests if request.tools]
-    outside = [request for request in requests if not request.tools]
     return {
         "In all": {"all": served, HELD_OUT: _held_out(served)},
         "By kind": {kind: [request for request in served if request.kind == kind] for kind in KINDS[:-1]},
@@ -36,7 +34,6 @@ def slices(requests: Iterable[Request]) -> dict[str, dict[str, list[Request]]]:
             "English": [request for request in served if request.language == "en"],
             "other": [request for request in served if request.language != "en"],
         },
-        "Outside requests, where silence is right": {"all": outside, HELD_OUT: _held_out(outside)},
     }
 
 
