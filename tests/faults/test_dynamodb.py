@@ -141,10 +141,3 @@ def test_unusable_cache_item_is_a_miss(
     again = third.call("CPI", select="last 1")
     assert again.structured["cached"]
     assert again.structured["result"]["rows"] == [["2026-01-01", 1.5]]
-
-
-def test_every_prepared_fault_is_in_the_table() -> None:
-    from tests.faults.fault_table import all_rows
-
-    shown = {row.fault for row in all_rows() if row.test in ("test_shared_cache", "test_unusable_cache_item_is_a_miss")}
-    assert shown == set(FAULTS) | set(STORED_FAULTS)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.faults.aws import BUCKET, Aws
-from tests.faults.fault_table import Row, all_rows, parametrize_rows
+from tests.faults.fault_table import Row, parametrize_rows
 from tests.faults.scenario import QUOTE, SERIES, Scenario
 from tests.faults.test_dynamodb import DENIED, flipped
 from tests.support.catalogs import publish
@@ -160,12 +160,3 @@ def test_long_answer(row: Row, scenario: Callable[..., Scenario], aws: Aws) -> N
     again = here.call(SERIES, symbol="IBM", max_tokens=500)
     assert again.structured["cached"]
     assert again.structured["preview"]["full"]["url"]
-
-
-def test_every_prepared_fault_is_in_the_table() -> None:
-    def shown(test: str) -> set[str]:
-        return {row.fault.rpartition(", ")[0] for row in all_rows() if row.test == test}
-
-    at_cold_start = shown("test_catalog_at_cold_start") | shown("test_catalog_before_the_first_publication")
-    assert at_cold_start == shown("test_catalog_at_refresh") == set(FAULTS)
-    assert shown("test_long_answer") == set(OFFLOAD_FAULTS)

@@ -133,25 +133,6 @@ def test_no_key_is_in_the_url_or_the_object(s3: Any, call: Callable[..., Result]
     assert KEY not in result.text + json.dumps(result.structured) + opened(url)[1]
 
 
-@pytest.mark.parametrize("place", ["s3://no-such-bucket/x", f"s3://{BUCKET}"])
-def test_without_the_bucket_there_is_a_preview_without_a_url(
-    s3: Any, call: Callable[..., Result], caplog: pytest.LogCaptureFixture, place: str
-) -> None:
-    full = call(place).structured["preview"]["full"]
-    assert ("url" in full) is (place == f"s3://{BUCKET}")
-    assert ("could not be saved" in caplog.text) is ("url" not in full)
-    assert "testing" not in caplog.text
-
-
-def test_an_unreachable_s3_costs_seconds_and_the_url(
-    s3: Any, call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    preview = call().structured["preview"]
-    assert set(preview["full"]) == {"tokens"}
-    assert preview["ask_less"].startswith('select="timestamp,close; last 20" (about ')
-
-
 def test_a_changed_url_opens_nothing(s3: Any, call: Callable[..., Result]) -> None:
     url = call().structured["preview"]["full"]["url"]
     with pytest.raises(urllib.error.HTTPError):
