@@ -1,13 +1,9 @@
 # Benchmarks that a person starts. Included by the Makefile; the figures they write are in docs/.
 
-.PHONY: bench-calls bench-growth bench-lambda bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens eval-agent fuzz fuzz-calls fuzz-select
+.PHONY: bench-growth bench-lambda bench-retrieval bench-retrieval-public bench-scale bench-stdio bench-tokens eval-agent fuzz fuzz-calls fuzz-select
 
 eval-agent: .venv/.dev ## answer everyday questions with the three tools, and misuse them: docs/reference/measurements.md; ARGS=--steps or ARGS=--write
 	$(bin)/python -m benchmarks.agent $(ARGS)
-
-# Some ten minutes; ARGS=--quick, 200 calls, one.
-bench-calls: .venv/.dev ## what a day of 2,000 calls costs: docs/reference/measurements.md; ARGS=--quick or ARGS=--write
-	$(bin)/python -W ignore::DeprecationWarning -m benchmarks.calls $(ARGS)
 
 .PHONY: bench-sources
 bench-sources: .venv/.dev .venv-clients/.installed ## one catalog of five sources, and a question that needs two: docs/reference/measurements.md; ARGS=--write
