@@ -189,7 +189,8 @@ def _table(measured: Sequence[Figures], sizes: Sequence[int]) -> str:
     rows = []
     for name, cases in _by_case(measured).items():
         exponents = ["" if one is None else f"{one:.2f}" for one in _exponents(cases)]
-        rows.append([name, _cell(cases[-1]), *exponents])
+        if all(exponents):  # of others, the largest answers are refused, or take next to nothing
+            rows.append([name, _cell(cases[-1]), *exponents])
     return markdown_table(head, rows)
 
 

@@ -15,7 +15,7 @@ from benchmarks.agent.journey import Journey, answer
 from benchmarks.agent.misuse import Outcome, judge
 from benchmarks.agent.probes import PROBES
 from benchmarks.agent.questions import QUESTIONS
-from benchmarks.agent.report import PAGE, figures, tables
+from benchmarks.agent.report import PAGE, figures, table
 
 
 def measure(options: argparse.Namespace) -> harness.Measured:
@@ -24,9 +24,9 @@ def measure(options: argparse.Namespace) -> harness.Measured:
     measured = figures(journeys, outcomes, tokens)
     if options.steps:
         _print_steps(journeys, outcomes)
-    missed = [f"MISSED  {row.name}: {row.shown}, wanted {row.wanted}" for row in measured.rows if not row.is_met]
+    missed = [f"MISSED  {row.name}: {row.shown}, wanted {row.wanted}" for row in measured if not row.is_met]
     print("" if missed else "All targets are met.", file=sys.stderr)
-    return tables(measured), missed
+    return table(measured), missed
 
 
 def run() -> tuple[list[Journey], list[Outcome], Mapping[str, int]]:

@@ -30,21 +30,12 @@ class Area(NamedTuple):
     """Counts of the probes of one area."""
 
     name: str
-    probes: int
-    works: int
     leads: int
     lost: int
     wrong: int
 
 
-class Figures(NamedTuple):
-    """What a run measured: ``rows`` with targets, ``areas`` of the probes."""
-
-    rows: tuple[Row, ...]
-    areas: tuple[Area, ...]
-
-
-def figures(journeys: list[Journey], outcomes: list[Outcome], tokens_read: Mapping[str, int]) -> Figures:
+def figures(journeys: list[Journey], outcomes: list[Outcome], tokens_read: Mapping[str, int]) -> tuple[Row, ...]:
     """Count what went how."""
     areas = tuple(_area(name, outcomes) for name in _PERCENT_LED)
     solved, count = sum(journey.solved for journey in journeys), len(journeys)
@@ -55,7 +46,7 @@ def figures(journeys: list[Journey], outcomes: list[Outcome], tokens_read: Mappi
     accepted = sum(one.verdict == "works" for one in natural)
     wrong = sum(area.wrong for area in areas)
     ratio = tokens_read["data"] / tokens_read["text"]
-    rows = (
+    return (
         _share(f"questions answered rightly, of {count}", solved, count, _PERCENT_SOLVED),
         Row("mean calls for a question", f"{mean_calls:.2f}", f"≤ {_MEAN_CALLS}", round(mean_calls, 2) <= _MEAN_CALLS),
         Row("median tokens for a question, calls and answers", f"{tokens:,.0f}", "", True),
@@ -78,25 +69,16 @@ def figures(journeys: list[Journey], outcomes: list[Outcome], tokens_read: Mappi
         ),
         Row("answers to probes that are wrong without a note", f"{wrong}", "0", wrong == 0),
     )
-    return Figures(rows, areas)
 
 
-def tables(measured: Figures) -> str:
-    """Return the figures as two tables."""
-    areas = [[area.name, *map(str, area[1:])] for area in measured.areas]
-    misused = ("misused", "probes", "answered", "error leads on", "error is a dead end", "wrong")
-    return "\n".join(
-        [
-            markdown_table(("figure", "measured", "target"), [row[:3] for row in measured.rows]),
-            markdown_table(misused, areas),
-        ]
-    )
+def table(rows: tuple[Row, ...]) -> str:
+    """Return the figures as a table."""
+    return markdown_table(("figure", "measured", "target"), [row[:3] for row in rows])
 
 
 def _area(name: str, outcomes: list[Outcome]) -> Area:
     verdicts = [outcome.verdict for outcome in outcomes if outcome.probe.area == name]
-    counts = (verdicts.count(verdict) for verdict in ("works", "leads", "lost", "wrong"))
-    return Area(name, len(verdicts), *counts)
+    return Area(name, *(verdicts.count(verdict) for verdict in ("leads", "lost", "wrong")))
 
 
 def _share(name: str, part: int, whole: int, wanted: int) -> Row:

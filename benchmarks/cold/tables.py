@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.cold.events import CACHED, LISTING, METHODS, SEARCH
+from benchmarks.cold.events import CACHED, LISTING, SEARCH
 from benchmarks.cold.servers import AS_DEPLOYED, AWSLABS, COMPILED, EMBEDDED, FASTMCP, FLOOR, IN_S3
 from benchmarks.harness import describe
-from benchmarks.timing import middle, short
+from benchmarks.timing import middle
 from scripts.measured_tables import markdown_table
 
 COLD_NOTE = """\
 Medians from the start of the process: until the runtime client requests the first event (init), to the response to
 `tools/list`, and to the `TOOL_CALL` after it; `TOOL_LIST(query)` is the first request of another environment. The peers
 ([scripts/peers](../../scripts/peers)) have the same three tools. S3 and DynamoDB are moto.
-"""
-
-WARM_NOTE = """\
-From passing the event to receiving the response: median. A fresh call sends a request to the mock API.
 """
 
 SIZE_NOTE = """\
@@ -77,8 +72,6 @@ def page(results: Mapping[str, Any]) -> str:
         about(results),
         cold(results),
         COLD_NOTE,
-        warm(results),
-        WARM_NOTE,
         sizes(results),
         SIZE_NOTE,
     ]
@@ -117,15 +110,6 @@ def cold(results: Mapping[str, Any]) -> str:
         )
     head = ("", "init", "first `tools/list`", "ratio", "first `TOOL_CALL`", "ratio", "first `TOOL_LIST(query)`")
     return "#### Cold start, in ms\n\n" + markdown_table(head, rows)
-
-
-def warm(results: Mapping[str, Any]) -> str:
-    rows = [
-        (one["title"], *(short(statistics.median(results["warm"][one["name"]]["times"][method])) for method in METHODS))
-        for one in results["servers"]
-    ]
-    head = ("", *(f"`{method}`" if "," not in method else f"`{method.replace(', ', '`, ')}" for method in METHODS))
-    return "#### Warm, in ms\n\n" + markdown_table(head, rows)
 
 
 def sizes(results: Mapping[str, Any]) -> str:

@@ -44,11 +44,10 @@ def measure(options: argparse.Namespace) -> str:
     """Return the tables."""
     sizes, processes = (SIZES[:-1], 1) if options.quick else (SIZES, 3)
     paths = {size: generate.catalog(size) for size in progress.track(sizes, lambda size: f"Making {size:,} tools")}
-    files = _times("Catalog in a file", {size: str(path) for size, path in paths.items()}, processes)
     with servers.slow_s3(generate.FOLDER / "bucket", paths) as (endpoint, places):
-        title = f"Catalog in S3, {servers.DELAY_S * 1000:.0f} ms a request"
+        title = f"Catalog in S3 with {servers.DELAY_S * 1000:.0f} ms a request, in ms"
         in_slow_s3 = _times(title, places, processes, **aws_services.variables(endpoint))
-    return "\n".join(["Milliseconds.\n", files, in_slow_s3, in_moto(paths)])
+    return "\n".join([in_slow_s3, in_moto(paths)])
 
 
 def in_moto(paths: Mapping[int, Path]) -> str:
