@@ -1,12 +1,12 @@
 """docs/explanation/architecture.md: its packages, their order and its types are those of the code and the contracts."""
 
+import importlib
 import re
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
-
-from tests.unit.docs.test_one_tool_call import find
 
 TEXT = Path("docs/explanation/architecture.md").read_text(encoding="utf-8")
 CORE = Path("layers/core/toolfold")
@@ -30,6 +30,23 @@ def test_rows_are_in_the_order_of_the_layers() -> None:
     assert positions == sorted(positions)
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:[a-z_]+\.)+[A-Z]\w+)`", TEXT))))
-def test_named_type_exists(name: str) -> None:
+def find(name: str) -> object:
+    """Return what ``name``, relative to toolfold, refers to."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: ModuleType | object = importlib.import_module("toolfold." + ".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[length:]:
+            found = getattr(found, attribute)
+        return found
+    raise AttributeError(name)
+
+
+OF_FILES = r"(?!\w+\.(?:py|yaml|toml|json)`)"
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(rf"`{OF_FILES}([a-z_]+(?:\.\w+)+)`", TEXT))))
+def test_named_module_function_or_type_exists(name: str) -> None:
     assert find(name) is not None

@@ -1,6 +1,6 @@
 """The way of a call to its answer: a list of steps, and what is logged, audited and measured around them.
 
-The steps are those of ``docs/explanation/one-tool-call.md``, in its order. Each is a function of a
+The steps are those of ``docs/explanation/architecture.md``, in its order. Each is a function of a
 :class:`~toolfold.execution.call.CallContext`, which it reads and completes; one that refuses the call raises a
 ``CallError``. What is known after the last one is answered from the cache or by the source (``cached_upstreams``).
 """
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallContext, CallResult, Observer
     from toolfold.execution.call_resources import CallResources
 
-
 class Middleware:
     """What a user of the package does with each call of a tool. A method that is not overridden changes nothing.
 
@@ -60,7 +59,6 @@ class Middleware:
         """Return the error of the call, or another one."""
         return error
 
-
 def load_middleware(names: Sequence[str]) -> list[Middleware]:
     """Make the middleware that ``TOOLFOLD_MIDDLEWARE`` names.
 
@@ -82,7 +80,6 @@ def load_middleware(names: Sequence[str]) -> list[Middleware]:
             raise SettingsError(f"TOOLFOLD_MIDDLEWARE names {name}, which is not derived from toolfold.Middleware.")
         made.append(one)
     return made
-
 
 class Pipeline:
     """Perform calls. One for a process; safe to use from many threads.
@@ -270,11 +267,9 @@ class Pipeline:
         if call.approval is not None:
             self.resources.approval_gate.redeem(call)
 
-
 def _count_refused(log: CallLog) -> None:
     """Count a call that the source does not see, because of a limit or an approval."""
     log.is_counted, log.cache = True, "bypass"
-
 
 def _key_takers(catalog: Catalog) -> int:
     def count() -> int:
