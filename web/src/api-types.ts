@@ -1,4 +1,4 @@
-// The answers of the JSON API, as docs/reference/explorer-api.md states them.
+// The answers of the JSON API, as web/API.md states them.
 
 export interface SourceStatus {
   id: string;

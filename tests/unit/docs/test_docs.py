@@ -21,7 +21,13 @@ from toolfold.errors import CALL_ERRORS
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import VARIABLES
 
-DOCUMENTS = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").rglob("*.md")), Path("events/README.md")]
+DOCUMENTS = [
+    Path("README.md"),
+    Path("CONTRIBUTING.md"),
+    *sorted(Path("docs").rglob("*.md")),
+    Path("events/README.md"),
+    Path("web/API.md"),
+]
 
 
 def test_settings_page_lists_every_variable() -> None:

@@ -19,7 +19,7 @@ from toolfold.results import tokens
 from toolfold.settings import Settings
 
 EXAMPLES = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))
-"""An example of each answer, which docs/reference/explorer-api.md links to."""
+"""An example of each answer, which web/API.md links to."""
 
 CATALOG = open_store(Settings.from_environment({}))()
 ROUTER = make_router(endpoint="http://127.0.0.1:8790/mcp")

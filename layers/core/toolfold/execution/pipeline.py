@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallContext, CallResult, Observer
     from toolfold.execution.call_resources import CallResources
 
+
 class Middleware:
     """What a user of the package does with each call of a tool. A method that is not overridden changes nothing.
 
@@ -59,6 +60,7 @@ class Middleware:
         """Return the error of the call, or another one."""
         return error
 
+
 def load_middleware(names: Sequence[str]) -> list[Middleware]:
     """Make the middleware that ``TOOLFOLD_MIDDLEWARE`` names.
 
@@ -80,6 +82,7 @@ def load_middleware(names: Sequence[str]) -> list[Middleware]:
             raise SettingsError(f"TOOLFOLD_MIDDLEWARE names {name}, which is not derived from toolfold.Middleware.")
         made.append(one)
     return made
+
 
 class Pipeline:
     """Perform calls. One for a process; safe to use from many threads.
@@ -267,9 +270,11 @@ class Pipeline:
         if call.approval is not None:
             self.resources.approval_gate.redeem(call)
 
+
 def _count_refused(log: CallLog) -> None:
     """Count a call that the source does not see, because of a limit or an approval."""
     log.is_counted, log.cache = True, "bypass"
+
 
 def _key_takers(catalog: Catalog) -> int:
     def count() -> int:

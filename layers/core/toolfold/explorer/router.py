@@ -93,7 +93,7 @@ class Router:
 
         view = VIEWS.get(name)
         if view is None or (view.is_local_only and not self._explorer.is_local):
-            raise ApiProblem(404, "NOT_FOUND", "There is no such resource.", "docs/reference/explorer-api.md has all.")
+            raise ApiProblem(404, "NOT_FOUND", "There is no such resource.", "web/API.md has all.")
         if request.method not in view.methods:
             raise _wrong_method(view.methods)
         if request.method == "POST":

@@ -1,6 +1,6 @@
 """The JSON resources of the page: ``ui/api/NAME`` is answered by a function ``respond_NAME``.
 
-docs/reference/explorer-api.md has an example of each.
+web/API.md has an example of each.
 """
 
 from __future__ import annotations
@@ -158,7 +158,6 @@ MAX_FILTER_CHARS = 200
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 _MAX_DIVIDED = 50
 """Tools whose scores are explained by field: few enough for 60 ms with 10,000 tools."""
-
 
 _DIGITS = 4
 """Of a number in an answer, which is short as text; the sum of a hundred of them differs by less than 0.01."""
