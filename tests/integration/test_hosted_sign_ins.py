@@ -529,3 +529,4 @@ def test_serve_has_the_pages_too(world: World) -> None:
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(form, timeout=5)
             assert refused.value.code == status
+            refused.value.close()

@@ -20,7 +20,7 @@ TOOLS = (
 
 
 def found(query: str) -> list[str]:
-    catalog, _ = compile_tools(TOOLS)
+    catalog = compile_tools(TOOLS)
     return [TOOLS[hit.position].name for hit in search(catalog, query).hits]
 
 
@@ -59,6 +59,6 @@ def test_parts_with_too_few_words_are_not_searched_alone(query: str, parts: int)
 
 
 def test_a_repeated_word_weighs_at_most_twice() -> None:
-    catalog, _ = compile_tools(TOOLS)
+    catalog = compile_tools(TOOLS)
     once, often = (search(catalog, "invoice " * times).hits[0].score for times in (1, 100))
     assert once < often < 2 * once

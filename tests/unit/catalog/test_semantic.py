@@ -28,7 +28,7 @@ NEAR = {"umbrella": [(1, 60)], "bill": [(0, 60)], "meet": [(0, 5), (2, 50)], "ra
 
 def catalog_with(monkeypatch: pytest.MonkeyPatch, lines: dict[str, str]) -> Catalog:
     monkeypatch.setattr(semantic_index, "build", lambda tools: (lines, 0.6))
-    return compile_tools(TOOLS, semantic=True)[0]
+    return compile_tools(TOOLS, semantic=True)
 
 
 def found(catalog: Catalog, query: str) -> list[str]:
@@ -69,7 +69,7 @@ def test_a_view_finds_the_tools_that_it_lists(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_without_semantic_postings_nothing_changes() -> None:
-    catalog, _ = compile_tools(TOOLS)
+    catalog = compile_tools(TOOLS)
     assert not catalog.has_semantic_postings
     assert found(catalog, "umbrella") == []
 
