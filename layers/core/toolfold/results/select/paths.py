@@ -64,7 +64,7 @@ def _paths_in(path: str, value: Any, depth: int) -> Iterator[str]:
 
 
 def _column_of(table: Table, path: str) -> tuple[str, int | None]:
-    """Return a path without the name of its table, and the column that it begins with; None: no column has that name."""
+    """Return a path without the name of its table, and the column that it begins with; None: there is no such one."""
     names = {normalize(name): index for index, name in reversed(list(enumerate(table.columns)))}
     parts = path.split(".")
     for start in range(len(parts) - 1):
