@@ -125,7 +125,7 @@ class World:
     def _send(
         self, person: str, params: dict[str, Any], handler: LambdaHandler, more: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        token = self.people.token(RESOURCE, sub=person, scope=SCOPES)
+        token = self.people.token(RESOURCE, sub=person, scope=SCOPES, client_id="agents")
         self.people.issued.append(token)
         headers = {"content-type": "application/json", "authorization": f"Bearer {token}", **(more or {})}
         if version := params.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion"):
@@ -192,7 +192,8 @@ def world(
             **variables(tmp_path, service, issuer),
             "TOOLFOLD_SOURCE_KEYED_URL": service.url,
             "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
-            "TOOLFOLD_CACHE_TIMEOUT_S": "5",
+            "TOOLFOLD_CACHE_TIMEOUT_S": "10",
+            "TOOLFOLD_SECRET_TIMEOUT_S": "10",
             "TOOLFOLD_OAUTH_ISSUER": people.url,
             "TOOLFOLD_PUBLIC_URL": RESOURCE,
             "TOOLFOLD_OAUTH_SIGN_IN_CLIENT": "sign-in",
@@ -318,6 +319,13 @@ def hosted_of(world: World) -> HostedSignIns:
     return hosted
 
 
+def test_the_client_of_the_pages_need_not_be_one_of_the_callers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLFOLD_OAUTH_CLIENT_IDS", "agents")
+    world.restart()
+    world.sign_in("ann")
+    assert not world.call("ann").get("isError")
+
+
 def test_a_person_who_refuses_is_not_signed_in(world: World) -> None:
     world.people.person, world.issuer.is_denied = "ann", True
     status, text = world.tab().open(world.link("ann"))
@@ -414,7 +422,6 @@ def test_the_secret_is_a_field_of_one_in_aws(world: World, endpoint: str, monkey
     stored = json.dumps({"user-tokens": TOKEN_SECRET})
     arn = secrets.create_secret(Name="sign-ins", SecretString=stored)["ARN"]
     world.sign_in("ann")
-    monkeypatch.setenv("TOOLFOLD_SECRET_TIMEOUT_S", "10")
     for reference, is_known in ((f"{arn}#user-tokens", True), (f"{arn}#other", False)):
         monkeypatch.setenv("TOOLFOLD_TOKEN_SECRET", reference)
         world.restart()
@@ -528,5 +535,5 @@ def test_serve_has_the_pages_too(world: World) -> None:
             form = urllib.request.Request(f"{base}{path}", b"state=x&key=y", {"Origin": "null"})
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(form, timeout=5)
-            assert refused.value.code == status
-            refused.value.close()
+            with refused.value as response:
+                assert response.code == status
