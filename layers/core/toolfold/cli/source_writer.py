@@ -14,7 +14,7 @@ from typing import Any
 from toolfold.build import yaml_loader
 from toolfold.build.imported_source import parse_settings
 from toolfold.build.importers import find_importer
-from toolfold.build.importers.skills import copy_skills
+from toolfold.build.importers.skills import read_skills, write_skills
 from toolfold.build.loaded_source import load_yaml_source
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.catalog.text_checks import host_of
@@ -84,7 +84,7 @@ def write(draft: Draft, options: Options, questions: Questions) -> int:
             for name, content in draft.files.items():
                 (fresh / name).write_bytes(content)
             for name, origin in draft.skills.items():
-                copy_skills(origin, fresh / name)
+                write_skills(fresh / name, read_skills(origin))
             base_url = _check(fresh, draft, folder)
             fresh.rename(folder / draft.id)
     except OSError as error:

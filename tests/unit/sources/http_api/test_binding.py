@@ -13,8 +13,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from toolfold.sources.http_api.binding import InvalidArgument, bind
+from toolfold.sources.http_api.binding import bind
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
+from toolfold.sources.http_api.body import InvalidArgument
 from toolfold.sources.http_api.styles import check_template
 
 PETS = {"path": "/pets/{petId}"}

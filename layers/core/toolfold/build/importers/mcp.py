@@ -8,7 +8,6 @@ from __future__ import annotations
 import fnmatch
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +25,8 @@ from toolfold.build.importers.base import (
     RefreshReport,
     read_snapshot,
 )
-from toolfold.build.yaml_loader import Document
+from toolfold.build.importers.openapi.document import json_lines
+from toolfold.build.yaml_loader import Document, Location
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Effect
 from toolfold.network.ssrf import is_secure_url
@@ -228,7 +228,12 @@ class Snapshot:
                 raise ValueError(f"tools[{position}] has no name")
             if not isinstance(tool.get("inputSchema"), dict):
                 raise ValueError(f"tool {tool['name']!r} has no inputSchema")
-        return cls(**{key: data[key] for key in fields if key != "format"}, lines=_lines_of_tools(text))
+        places: dict[Location, str] = {
+            ("tools", position, "name"): tool["name"] for position, tool in enumerate(data["tools"])
+        }
+        found = json_lines(text, places)
+        lines = {name: found[at] for at, name in reversed(places.items())}  # of a name that comes twice the first
+        return cls(**{key: data[key] for key in fields if key != "format"}, lines=lines)
 
     def to_json(self) -> str:
         """Return the text of the file: a line for each value, so that a change shows in a review as what it is."""
@@ -264,15 +269,6 @@ class Snapshot:
     def _kept(self) -> list[dict[str, Any]]:
         tools = sorted(self.tools, key=lambda tool: str(tool["name"]))
         return [{key: tool[key] for key in _KEPT if tool.get(key) is not None} for tool in tools]
-
-
-def _lines_of_tools(text: str) -> dict[str, int]:
-    lines: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith('   "name": '):
-            with suppress(ValueError):
-                lines.setdefault(json.loads(line.partition(": ")[2].rstrip(",")), number)
-    return lines
 
 
 _MAX_INSTRUCTIONS = 2_000

@@ -345,15 +345,6 @@ def _text_of(content: bytes) -> str | None:
     return text if len(json.dumps(text, ensure_ascii=False).encode()) <= _MAX_LINE_BYTES else None
 
 
-def copy_skills(origin: Path, target: Path) -> None:
-    """Copy the skills in ``origin`` to ``target``, which does not exist.
-
-    Raises:
-        SourceError: there is no skill, or a file cannot be copied.
-    """
-    write_skills(target, read_skills(origin))
-
-
 def read_skills(folder: Path) -> dict[Path, bytes]:
     """Return the files of all skills in ``folder``: path in it → content.
 

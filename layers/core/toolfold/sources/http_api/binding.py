@@ -32,7 +32,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from toolfold.sources.http_api.body import InvalidBody, encode_body, is_json_type
+from toolfold.sources.http_api.body import InvalidArgument, encode_body, is_json_type
 from toolfold.sources.http_api.styles import (
     STYLES,
     UnsafeSegment,
@@ -54,18 +54,6 @@ _KEPT_IN_QUERY = "/:?@!$'()*,"
 ``;``."""
 
 _encode_reserved = functools.partial(quote, safe=_KEPT_IN_QUERY)
-
-
-class InvalidArgument(ValueError):
-    """An argument that cannot be sent; ``str()`` is a sentence without its subject.
-
-    Attributes:
-        argument: its name.
-    """
-
-    def __init__(self, argument: str, problem: str) -> None:
-        super().__init__(problem)
-        self.argument = argument
 
 
 class BoundRequest(NamedTuple):
@@ -139,10 +127,7 @@ def bind(
         raise InvalidArgument(" and ".join(segments), str(error)) from None
     except KeyError as error:
         raise InvalidArgument(str(error.args[0]), "is missing, and is a part of the path") from None
-    try:
-        content = encode_body(body, values, method) if body is not None else None
-    except InvalidBody as error:
-        raise InvalidArgument(error.argument, str(error)) from None
+    content = encode_body(body, values, method) if body is not None else None
     content_type, sent = content or ("", None)
     return BoundRequest(method, path, tuple(query), headers, tuple(cookies), content_type, sent)
 

@@ -141,11 +141,11 @@ _NO_BODY_EXPECTED = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
 """Methods whose requests have no body where no argument is a part of one."""
 
 
-class InvalidBody(ValueError):
-    """Arguments that cannot be written in a body; ``str()`` is a sentence without its subject.
+class InvalidArgument(ValueError):
+    """An argument that cannot be sent; ``str()`` is a sentence without its subject.
 
     Attributes:
-        argument: the name of the argument, or of the field.
+        argument: its name, or that of the field of a body.
     """
 
     def __init__(self, argument: str, problem: str) -> None:
@@ -177,7 +177,7 @@ def encode_body(
         method: the HTTP method.
 
     Raises:
-        InvalidBody: an argument that cannot be written.
+        InvalidArgument: an argument that cannot be written.
     """
     content_type = str(binding.get("content_type", JSON))
     if "argument" in binding:
@@ -210,12 +210,12 @@ def _json(name: str, value: Any) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     except ValueError:
-        raise InvalidBody(name, "has a number that JSON does not have, such as NaN") from None
+        raise InvalidArgument(name, "has a number that JSON does not have, such as NaN") from None
 
 
 def _members(name: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise InvalidBody(name, "must be an object: its members are the fields of a form")
+        raise InvalidArgument(name, "must be an object: its members are the fields of a form")
     return value
 
 
@@ -264,4 +264,4 @@ def _bytes(name: str, value: Any, is_base64: bool) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidBody(name, "must be base64 text of the bytes to send") from None
+        raise InvalidArgument(name, "must be base64 text of the bytes to send") from None

@@ -16,7 +16,7 @@ see.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from toolfold import errors, messages
@@ -118,10 +118,11 @@ class McpFault(Exception):
     """A call without a result."""
 
 
+@dataclass(eq=False)
 class ServerFault(McpFault):
     """The server could not be reached, or its answer cannot be used.
 
-    Args:
+    Attributes:
         kind: ``start``: there is no connection; ``timeout``: it is not there in time; ``closed``: it ended;
             ``malformed``: the answer is not one of MCP.
         was_sent: whether the call may have reached the server.
@@ -132,45 +133,39 @@ class ServerFault(McpFault):
         log: the end of what a program wrote to stderr, for the person who adds it; no caller receives it.
     """
 
-    def __init__(
-        self,
-        kind: Literal["start", "timeout", "closed", "malformed"],
-        *,
-        was_sent: bool,
-        exchange: Exchange | None = None,
-        cause: TransportError | None = None,
-        reason: str = "",
-        server_text: str = "",
-        log: bytes = b"",
-    ) -> None:
-        super().__init__(kind)
-        self.kind, self.was_sent, self.exchange = kind, was_sent, exchange
-        self.cause = cause or (None if exchange is None else exchange.fault)
-        self.reason, self.server_text, self.log = reason, server_text, log
+    kind: Literal["start", "timeout", "closed", "malformed"]
+    _: KW_ONLY
+    was_sent: bool
+    exchange: Exchange | None = None
+    cause: TransportError | None = None
+    reason: str = ""
+    server_text: str = ""
+    log: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.cause = self.cause or (None if self.exchange is None else self.exchange.fault)
 
 
+@dataclass(eq=False)
 class ToolChanged(McpFault):
     """The tool is not what it was when the snapshot was written; it was not called."""
 
-    def __init__(self, *, is_gone: bool) -> None:
-        super().__init__("gone" if is_gone else "changed")
-        self.is_gone = is_gone
+    is_gone: bool
 
 
+@dataclass(eq=False)
 class CallRefused(McpFault):
     """The server answered with an error of the protocol."""
 
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(code)
-        self.code, self.message = code, message
+    code: int
+    message: str
 
 
+@dataclass(eq=False)
 class InputRequested(McpFault):
     """The server requested ``methods``, separated by commas, which this client does not offer."""
 
-    def __init__(self, methods: str) -> None:
-        super().__init__(methods)
-        self.methods = methods
+    methods: str
 
 
 class FaultTexts:
