@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from toolfold.build.compiler import compile_folder
-from toolfold.build.importers.http_models import HttpParameter, HttpTool
+from toolfold.build.importers.http_api import HttpParameter, HttpTool
 
 PAGE = Path("docs/reference/http-api.md").read_text(encoding="utf-8")
 

@@ -86,7 +86,11 @@ def searchable_texts(
 
 def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
     category, tool, names = entry.category, entry.tool, vocabulary.names.items()
-    matching = [(kind, known) for kind, known in names if known.matches_tool(category.category, tool.name)]
+    matching = [
+        (kind, known)
+        for kind, known in names
+        if category.category in known.categories or tool.name in (*known.tools, *known.preferred)
+    ]
     # Written requests say better what a tool is for than its parameters, which similar tools share.
     rules = json_schema.properties(tool.parameters_schema or {})
     parameters = {name: str(rule.get("description", "")) for name, rule in rules.items()}

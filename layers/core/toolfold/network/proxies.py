@@ -79,7 +79,9 @@ def is_direct(host: str, port: int, no_proxy: str) -> bool:
         name, entry_port = _split_port(entry)
         if entry_port not in ("", str(port)):
             continue
-        if name == "*" or (_contains(name, address) if address else _is_below(host, name)):
+        domain = name.removeprefix("*").removeprefix(".").removesuffix(".")
+        is_below = domain != "" and f".{host}".endswith(f".{domain}")
+        if name == "*" or (_contains(name, address) if address else is_below):
             return True
     return False
 
@@ -93,11 +95,6 @@ def _split_port(entry: str) -> tuple[str, str]:
         name, _, port = entry.partition(":")
         return name, port
     return entry, ""
-
-
-def _is_below(host: str, name: str) -> bool:
-    name = name.removeprefix("*").removeprefix(".").removesuffix(".")
-    return bool(name) and (host == name or host.endswith(f".{name}"))
 
 
 def _contains(network: str, address: str) -> bool:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from toolfold.sources.http_api.binding import bind
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
-from toolfold.sources.http_api.body import InvalidArgument
-from toolfold.sources.http_api.styles import check_template
+from toolfold.sources.http_api.styles import InvalidArgument, check_template
 
 PETS = {"path": "/pets/{petId}"}
 TRACED = {"path": "/a", "parameters": {"trace": {"in": "header", "name": "X-Trace"}}}

@@ -126,10 +126,6 @@ class Names(Model):
         """Return the term of the index for names of ``kind``, which is the kind of these."""
         return f"{OUTSIDE if self.outside else '@'}{kind}"
 
-    def matches_tool(self, category: str, tool: str) -> bool:
-        """Return whether a name of this kind can refer to ``tool`` of ``category``."""
-        return category in self.categories or tool in self.tools or tool in self.preferred
-
 
 class Vocabulary(Model):
     """Additional meanings of words in a query."""

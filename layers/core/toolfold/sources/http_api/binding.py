@@ -32,10 +32,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from toolfold.sources.http_api.body import InvalidArgument, encode_body, is_json_type
+from toolfold.sources.http_api.body import encode_body, is_json_type
 from toolfold.sources.http_api.styles import (
     STYLES,
-    UnsafeSegment,
+    InvalidArgument,
     check_value,
     cookie_text,
     encode_all,
@@ -121,12 +121,7 @@ def bind(
             cookies += _pairs(one, value, names, cookie_text)
         elif one.location == "header":
             headers[one.name] = _header(one, value)
-    try:
-        path = expand_path(template, segments)
-    except UnsafeSegment as error:
-        raise InvalidArgument(" and ".join(segments), str(error)) from None
-    except KeyError as error:
-        raise InvalidArgument(str(error.args[0]), "is missing, and is a part of the path") from None
+    path = expand_path(template, segments)
     content = encode_body(body, values, method) if body is not None else None
     content_type, sent = content or ("", None)
     return BoundRequest(method, path, tuple(query), headers, tuple(cookies), content_type, sent)
@@ -162,11 +157,8 @@ def bound_parameters(call: Mapping[str, Any], values: Mapping[str, Any] | None =
 def _segment(one: Parameter, value: Any) -> str:
     if one.slashes == "encoded" and isinstance(value, str):
         value = _ENCODED_SLASH.sub("/", value)  # services request it encoded, and it is encoded below
-    try:
-        for text in texts_of("" if value is None else value):
-            check_value(text, one.slashes)
-    except UnsafeSegment as error:
-        raise InvalidArgument(one.argument, str(error)) from None
+    for text in texts_of("" if value is None else value):
+        check_value(one.argument, text, one.slashes)
     written = path_value(one.name, value, one.style, one.explode, segment_encoder(encode_all, one.slashes))
     if not written:
         raise InvalidArgument(one.argument, "is empty, and is a part of the path")

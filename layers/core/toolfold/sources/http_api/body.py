@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote_plus
 
-from toolfold.sources.http_api.styles import named_values, scalar_text
+from toolfold.sources.http_api.styles import InvalidArgument, named_values, scalar_text
 
 if TYPE_CHECKING:
     from urllib3.fields import RequestField
@@ -139,18 +139,6 @@ JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded",
 
 _NO_BODY_EXPECTED = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
 """Methods whose requests have no body where no argument is a part of one."""
-
-
-class InvalidArgument(ValueError):
-    """An argument that cannot be sent; ``str()`` is a sentence without its subject.
-
-    Attributes:
-        argument: its name, or that of the field of a body.
-    """
-
-    def __init__(self, argument: str, problem: str) -> None:
-        super().__init__(problem)
-        self.argument = argument
 
 
 def is_json_type(content_type: str) -> bool:

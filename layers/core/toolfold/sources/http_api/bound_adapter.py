@@ -22,9 +22,10 @@ from toolfold.sources.http_api.authentication import (
 )
 from toolfold.sources.http_api.binding import BoundRequest, bind
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
-from toolfold.sources.http_api.body import InvalidArgument, decode_content
+from toolfold.sources.http_api.body import decode_content
 from toolfold.sources.http_api.bound_parser import BoundParser, next_link
 from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, join_url
+from toolfold.sources.http_api.styles import InvalidArgument
 from toolfold.sources.http_api.transport_errors import parse_retry_after
 
 if TYPE_CHECKING:
@@ -126,8 +127,9 @@ class BoundApiAdapter(HttpApiAdapter):
             target = _redirect_target(request, response) if is_read and bound.method in ("GET", "HEAD") else ""
             if not target:
                 break
-            url = _with_credentials(target, sent)
-            request = HttpRequest(bound.method, url, request.headers)
+            names = {pair.partition("=")[0] for pair in urlsplit(target).query.split("&")}
+            lacking = [pair for pair in sent.query if pair.partition("=")[0] not in names]  # of the credentials
+            request = HttpRequest(bound.method, join_url(target, "", lacking), request.headers)
             response = self._exchange(request, deadline, True)
         return response
 
@@ -155,13 +157,6 @@ def _redirect_target(request: HttpRequest, response: Response) -> str:
     except ValueError:  # not a URL
         return ""
     return urlsplit(target)._replace(fragment="").geturl() if is_same and len(target) <= MAX_URL_CHARS else ""
-
-
-def _with_credentials(url: str, sent: SentCredentials) -> str:
-    """Return the target of a redirect with the pairs of the credentials that it lacks."""
-    pairs = urlsplit(url).query.split("&")
-    names = {pair.partition("=")[0] for pair in pairs}
-    return join_url(url, "", [pair for pair in sent.query if pair.partition("=")[0] not in names])
 
 
 def _origin(url: str) -> tuple[str, str, int | None]:

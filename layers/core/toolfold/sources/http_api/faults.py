@@ -135,7 +135,8 @@ class ResponseParser:
             self._raise_fault(notices, body, arguments)
             self._raise_notice(notices, credentials.api_key)
             if beginning is not None:
-                return ParsedResponse("json", text, _names_rows(tool, arguments, body))
+                keys = (_with_arguments(path, arguments).partition(".")[0] for path in tool.answer["rows"] if path)
+                return ParsedResponse("json", text, any(f'"{key}"' in body[:_MAX_HEADER_CHARS] for key in keys))
             return ParsedResponse("json", text, self._find_rows(tool, arguments, data))
         header = body[:_MAX_HEADER_CHARS].partition("\n")[0].strip()
         is_known = _has_known_columns(tool, header)
@@ -221,12 +222,6 @@ def _first_scalars(body: str) -> dict[str, Any] | None:
             return None
         end = member.end()
     return found
-
-
-def _names_rows(tool: Tool, arguments: Mapping[str, Any], body: str) -> bool:
-    """Return whether the beginning of a long JSON text has a key under which the catalog says that rows are."""
-    paths = [_with_arguments(path, arguments) for path in tool.answer["rows"] if path]
-    return any(f'"{path.partition(".")[0]}"' in body[:_MAX_HEADER_CHARS] for path in paths)
 
 
 def _with_arguments(path: str, arguments: Mapping[str, Any]) -> str:

@@ -131,8 +131,16 @@ KEEP_SLASHES = frozenset({"plain", "encoded"})
 """Ways in which a value with slashes may be sent where its parameter allows them: as ``/``, or as ``%2F``."""
 
 
-class UnsafeSegment(ValueError):
-    """A value that would change the path beyond its place; ``str()`` is the end of a sentence about it."""
+class InvalidArgument(ValueError):
+    """An argument that cannot be sent; ``str()`` is a sentence without its subject.
+
+    Attributes:
+        argument: its name, or that of the field of a body.
+    """
+
+    def __init__(self, argument: str, problem: str) -> None:
+        super().__init__(problem)
+        self.argument = argument
 
 
 def placeholders(template: str) -> list[str]:
@@ -158,41 +166,44 @@ def expand_path(template: str, values: Mapping[str, str]) -> str:
     """Return ``template`` with each placeholder replaced by its percent-encoded value.
 
     Raises:
-        UnsafeSegment: a segment becomes empty, or one of dots.
-        KeyError: a placeholder has no value.
+        InvalidArgument: a placeholder has no value, or a segment becomes empty, or one of dots.
     """
+    for name in placeholders(template):
+        if name not in values:
+            raise InvalidArgument(name, "is missing, and is a part of the path")
     path = _PLACEHOLDER.sub(lambda found: values[found[1]], template)
-    written = template.split("/")
+    written, names = template.split("/"), " and ".join(values)
     for number, segment in enumerate(path.split("/")):
         if not segment and (number >= len(written) or written[number]):
-            raise UnsafeSegment("makes a part of the path empty")
+            raise InvalidArgument(names, "makes a part of the path empty")
         # Some servers drop what follows a semicolon before they resolve dot segments.
         if _decoded(segment).partition(";")[0] in _DOTS:
-            raise UnsafeSegment("makes a part of the path . or ..")
+            raise InvalidArgument(names, "makes a part of the path . or ..")
     return path
 
 
-def check_value(text: str, slashes: str = "") -> None:
+def check_value(argument: str, text: str, slashes: str = "") -> None:
     """Check a text that becomes a part of a path.
 
     Args:
+        argument: the name of the argument.
         text: the text, not encoded.
         slashes: one of :data:`KEEP_SLASHES` where the parameter takes several segments.
 
     Raises:
-        UnsafeSegment: it cannot be sent.
+        InvalidArgument: it cannot be sent.
     """
     if not text:
-        raise UnsafeSegment("is empty")
+        raise InvalidArgument(argument, "is empty")
     for form in _layers(text):
         if any(ord(character) < 0x20 or character == "\x7f" for character in form):
-            raise UnsafeSegment("has a control character")
+            raise InvalidArgument(argument, "has a control character")
         if "\\" in form:
-            raise UnsafeSegment("has a backslash, which some servers take for a slash")
+            raise InvalidArgument(argument, "has a backslash, which some servers take for a slash")
         if "/" in form and slashes not in KEEP_SLASHES:
-            raise UnsafeSegment("has a slash, which would lead to another path")
+            raise InvalidArgument(argument, "has a slash, which would lead to another path")
         if "/" in form and any(part in _DOTS or not part for part in form.split("/")):
-            raise UnsafeSegment("has a segment that is empty, . or ..")
+            raise InvalidArgument(argument, "has a segment that is empty, . or ..")
 
 
 def texts_of(value: Any) -> Iterator[str]:

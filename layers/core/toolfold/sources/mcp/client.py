@@ -73,7 +73,11 @@ async def ask(send: Callable[[], Awaitable[T]], stream: StreamState, *, is_call:
     try:
         return await send()
     except MCPError as error:
-        if exchange.fault is not None or _is_failure_of_http(exchange.status, error.code) or is_closed(error):
+        # Errors of the protocol have the status 400 or 404 as well. The SDK makes errors of its own of redirects that
+        # it does not follow, and of 202 without an answer.
+        is_of_http = exchange.status >= 401 or _OK < exchange.status < _BAD_REQUEST
+        is_of_http |= exchange.status == _BAD_REQUEST and error.code in _REFUSED_SESSION
+        if exchange.fault is not None or is_of_http or is_closed(error):
             cause = exchange.fault or stream.fault
             raise ServerFault("closed", was_sent=is_call, exchange=exchange, cause=cause) from None
         if error.code in _UNREADABLE and error.message.startswith(_UNREADABLE[error.code]):
@@ -92,14 +96,6 @@ def _place(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     names = [str(part) for part in first["loc"]]
     return f"{'.'.join(names)} ({first['type']})" if names and all(_FIELD.fullmatch(name) for name in names) else ""
-
-
-def _is_failure_of_http(status: int, code: int) -> bool:
-    """Return whether a response has no answer of a tool; errors of the protocol have the status 400 or 404 as well.
-
-    The SDK makes errors of its own of redirects that it does not follow, and of 202 without an answer.
-    """
-    return status >= 401 or _OK < status < _BAD_REQUEST or (status == _BAD_REQUEST and code in _REFUSED_SESSION)
 
 
 def is_closed(error: MCPError) -> bool:

@@ -101,7 +101,9 @@ def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> Gua
         if not isinstance(node, _ALLOWED) or isinstance(node, _REFUSED):
             problem = _NAMES.get(type(node).__name__) or f"{node.key.upper()} is not available"
             raise _refused(problem, _offset(node))
-        if isinstance(node, exp.Dot) and not _is_qualified(node):
+        # Not that of ``pg_catalog.lower(x)``, of a type, or of ``(x).*``, which calls no function.
+        is_name = isinstance(node.parent, exp.DataType) or isinstance(node.expression, exp.Func | exp.Star)
+        if isinstance(node, exp.Dot) and not is_name:
             raise _refused("a field of a value is not available; name a column of a table", _offset(node))
         if isinstance(node, exp.In) and node.args.get("field") is not None:
             raise _refused("IN takes a list or a SELECT in parentheses")  # in SQLite a name there is a table
@@ -203,11 +205,6 @@ def _check_length(node: exp.Expr) -> None:
         return
     if not (isinstance(length, exp.Literal) and length.name.isdigit() and int(length.name) <= MAX_LITERAL_LENGTH):
         raise _refused(f"the length of lpad and rpad is a number up to {MAX_LITERAL_LENGTH:,}")
-
-
-def _is_qualified(node: exp.Dot) -> bool:
-    """Return whether a dot is that of ``pg_catalog.lower(x)``, of a type, or of ``(x).*``, which calls no function."""
-    return isinstance(node.expression, exp.Func | exp.Star) or isinstance(node.parent, exp.DataType)
 
 
 def _check_types(tokens: list[Token], tree: exp.Expr, dialect: str, schema: DatabaseSchema) -> None:

@@ -206,7 +206,10 @@ class References:
             return self._outputs(source if isinstance(source, exp.Values) else source.this)
         if isinstance(source, exp.Subquery):
             inner = source.this
-            return self._outputs(inner) if isinstance(inner, exp.Query) else self._joined_columns(source)
+            if isinstance(inner, exp.Query):
+                return self._outputs(inner)
+            parts = inner.walk(prune=lambda one: isinstance(one, exp.Query) and bool(one.args.get("alias")))
+            return [name for node in parts if isinstance(node, _SOURCES) for name in self._columns_of(node)]
         if isinstance(source, exp.Lateral) and isinstance(source.this, exp.Subquery):
             return self._own_columns(source.this)
         called = source.this if isinstance(source, exp.Table | exp.Lateral) else source
@@ -225,10 +228,6 @@ class References:
             return []
         names = (*(column.name for column in table.columns), *table.hidden_columns, *_ROW_NUMBERS[self._dialect])
         return [name if self._dialect == "postgresql" else _lower(name) for name in names]
-
-    def _joined_columns(self, joined: exp.Subquery) -> list[str]:
-        inner = joined.this.walk(prune=lambda one: isinstance(one, exp.Query) and bool(one.args.get("alias")))
-        return [name for node in inner if isinstance(node, _SOURCES) for name in self._columns_of(node)]
 
     def _outputs(self, query: exp.Expr) -> list[str]:
         """Return the names of the columns that a query returns; empty for an expression without one."""

@@ -52,17 +52,13 @@ def connection_values(text: str) -> dict[str, str] | None:
         value = json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    if not is_database_secret(value) or not _is_postgresql(value.get("engine")):
+    # An engine is ``postgres`` or ``aurora-postgresql``; a secret that was written by hand may lack it.
+    if not is_database_secret(value) or "postgres" not in str(value.get("engine") or "postgres").lower():
         raise ValueError("it is not a secret of a PostgreSQL database")
     given = {libpq: value[name] for name, libpq in _NAMES.items() if value.get(name) not in (None, "")}
     if not all(isinstance(one, str | int) and not isinstance(one, bool) for one in given.values()):
         raise ValueError("a member is neither text nor number")
     return {name: str(one) for name, one in given.items()}
-
-
-def _is_postgresql(engine: Any) -> bool:
-    """Return whether an engine is ``postgres`` or ``aurora-postgresql``. A secret written by hand may lack it."""
-    return engine in (None, "") or (isinstance(engine, str) and "postgres" in engine.lower())
 
 
 MAX_ROWS = 1000

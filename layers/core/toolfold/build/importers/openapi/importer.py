@@ -27,7 +27,7 @@ from toolfold.build.importers.base import (
     ImporterSettings,
     effect_of_method,
 )
-from toolfold.build.importers.openapi import fetch, security, swagger
+from toolfold.build.importers.openapi import fetch, security
 from toolfold.build.importers.openapi.document import (
     DocumentError,
     Findings,
@@ -35,6 +35,7 @@ from toolfold.build.importers.openapi.document import (
     check_version,
     parse_document,
     read_document,
+    with_servers_and_security,
 )
 from toolfold.build.importers.openapi.operations import (
     Binding,
@@ -193,7 +194,7 @@ class _Reader:
 
     def __init__(self, settings: OpenApiSettings, source_yaml: yaml_loader.Document, api: Document) -> None:
         self._settings, self._yaml, self._api = settings, source_yaml, api
-        self._data = swagger.with_servers_and_security(api.data) if "swagger" in api.data else api.data
+        self._data = with_servers_and_security(api.data) if "swagger" in api.data else api.data
         self._references = References(self._data, settings.document)
         self._findings = Findings()
         self._states_security = False  # whether any operation states requirements of its own
@@ -265,7 +266,7 @@ class _Reader:
         common, own = self._data.get("security"), self._settings.auth
         required = [security.requirements_of(one.value.get("security"), common) for one in operations]
         chosen = security.choose_scheme(required, schemes)
-        stated = security.places_of(own.model_dump()) if own is not None else {}
+        stated = {place: value for place in security.PLACES if (value := getattr(own, place, None))}
         if stated:
             return security.scheme_like(stated, schemes), own, security.credentials_of(stated)
         scheme = schemes[chosen] if chosen is not None else None

@@ -12,10 +12,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from toolfold.build.importers.openapi import swagger
 from toolfold.build.importers.openapi.arguments import add_parameters
 from toolfold.build.importers.openapi.bodies import add_body
-from toolfold.build.importers.openapi.document import DocumentError, Findings, References
+from toolfold.build.importers.openapi.document import (
+    DocumentError,
+    Findings,
+    References,
+    swagger_body,
+    swagger_parameters,
+    swagger_responses,
+)
 from toolfold.build.importers.openapi.pruning import complete_schema
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
@@ -248,9 +254,9 @@ def bind_operation(
     body = ((*operation.at, "requestBody"), value["requestBody"]) if "requestBody" in value else None
     stated = value.get("responses")
     if "swagger" in (data := references.data):
-        body = swagger.body_of(listed, value.get("consumes", data.get("consumes")), references)
-        listed = swagger.parameters_of(listed, references)
-        stated = swagger.responses_of(stated, value.get("produces", data.get("produces")))
+        body = swagger_body(listed, value.get("consumes", data.get("consumes")), references)
+        listed = swagger_parameters(listed, references)
+        stated = swagger_responses(stated, value.get("produces", data.get("produces")))
     path, _, query = operation.path.partition("#")[0].partition("?")
     fixed = {name: text for name, text in parse_qsl(query) if "{" not in text}  # which some documents have
     arguments = add_parameters(path, operation.at, listed, requests, credentials)

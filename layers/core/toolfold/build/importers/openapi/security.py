@@ -20,7 +20,7 @@ Requirements = tuple[frozenset[str], ...]
 
 _TOKEN = re.compile(r"(?:(?:access|api|auth|bearer|o_?auth)[_-]?)?token", re.IGNORECASE)
 _AUTHENTICATES = re.compile("authenticat|authoriz|oauth|bearer", re.IGNORECASE)
-_PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
+PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
 
 
 Schemes = Mapping[str, Mapping[str, Any] | None]
@@ -57,11 +57,6 @@ def _auth(scheme: Mapping[str, Any], document_url: str) -> Mapping[str, Any] | N
         if isinstance(token_url, str) and token_url:
             return {"oauth2": {"token_url": urljoin(document_url, token_url), "scopes": []}}
     return {"bearer": True} if kind in ("oauth2", "openIdConnect") else None
-
-
-def places_of(auth: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of ``auth`` that state where the key is sent."""
-    return {place: auth[place] for place in _PLACES if auth.get(place)}
 
 
 class Credentials(NamedTuple):
