@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolfold.catalog.skills import SKILL_FILE
+from toolfold.errors import SourceError
 
 _MAX_DEPTH = 12
 """Folders inside each other, from the folder of skills to a file."""
@@ -35,12 +36,9 @@ class Limits:
     max_source_bytes: int = 64 << 20
 
 
-class UnsafeFile(Exception):
-    """A file that is not read. ``path`` says which, ``str()`` why."""
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(problem)
-        self.path = path
+def refused(path: Path, problem: str) -> SourceError:
+    """Return the error of a file that is not read."""
+    return SourceError([f"{path}:1: {problem}"])
 
 
 def find_skills(folder: Path, root: Path) -> Iterator[Path]:
@@ -49,7 +47,7 @@ def find_skills(folder: Path, root: Path) -> Iterator[Path]:
     No symbolic link may leave ``root``.
 
     Raises:
-        UnsafeFile: a symbolic link leaves ``root``, or leads back to a folder that it is in.
+        SourceError: a symbolic link leaves ``root``, or leads back to a folder that it is in.
     """
     for directory, names in _walk(folder, root):
         if SKILL_FILE in names:
@@ -60,7 +58,7 @@ def list_files(skill: Path, root: Path) -> list[Path]:
     """Return all files below ``skill`` in order, those of nested skills included.
 
     Raises:
-        UnsafeFile: as for :func:`find_skills`.
+        SourceError: as for :func:`find_skills`.
     """
     return [directory / name for directory, names in _walk(skill, root) for name in names]
 
@@ -77,7 +75,7 @@ def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, list[str]]]:
         try:
             found = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except OSError as error:
-            raise UnsafeFile(directory, f"cannot be read: {error.strerror}") from None
+            raise refused(directory, f"cannot be read: {error.strerror}") from None
         for entry in found:
             entries += 1
             if entry.name.startswith(".") or entry.name in _LEFT_OUT or entry.name.endswith(".pyc"):
@@ -85,7 +83,7 @@ def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, list[str]]]:
             path = directory / entry.name
             # Not UTF-8: Python has surrogates for such bytes, which are not printable either.
             if not entry.name.isprintable() or "\\" in entry.name:
-                raise UnsafeFile(directory, f"has a file whose name is not plain text, {entry.name!a}; rename it")
+                raise refused(directory, f"has a file whose name is not plain text, {entry.name!a}; rename it")
             if entry.is_symlink():
                 _check_link(path, top)
             if entry.is_dir():
@@ -93,7 +91,7 @@ def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, list[str]]]:
             else:
                 names.append(entry.name)
         if entries > _MAX_ENTRIES or depth > _MAX_DEPTH:
-            raise UnsafeFile(directory, "has too many files, or folders inside each other, for a folder of skills")
+            raise refused(directory, "has too many files, or folders inside each other, for a folder of skills")
         yield directory, names
         pending += [(path, depth + 1) for path in reversed(folders)]
 
@@ -102,38 +100,38 @@ def _check_link(path: Path, top: Path) -> None:
     try:
         target = path.resolve(strict=True)
     except (OSError, RuntimeError):
-        raise UnsafeFile(path, "is a symbolic link that leads nowhere") from None
+        raise refused(path, "is a symbolic link that leads nowhere") from None
     if not target.is_relative_to(top):
-        raise UnsafeFile(path, "is a symbolic link that leaves the folder of the skills; copy what it leads to")
+        raise refused(path, "is a symbolic link that leaves the folder of the skills; copy what it leads to")
     if any(part.startswith(".") for part in target.relative_to(top).parts):
-        raise UnsafeFile(path, "is a symbolic link to a hidden file, and hidden files are not served")
+        raise refused(path, "is a symbolic link to a hidden file, and hidden files are not served")
     if target.is_dir() and path.parent.resolve().is_relative_to(target):
-        raise UnsafeFile(path, "is a symbolic link to a folder that it is in")
+        raise refused(path, "is a symbolic link to a folder that it is in")
 
 
 def read_file(path: Path, root: Path, max_bytes: int) -> bytes:
     """Return the content of a file inside ``root``.
 
     Raises:
-        UnsafeFile: it is not a regular file of at most ``max_bytes``, or cannot be read.
+        SourceError: it is not a regular file of at most ``max_bytes``, or cannot be read.
     """
     target = path.resolve()
     if not target.is_relative_to(root.resolve()):
-        raise UnsafeFile(path, "is a symbolic link that leaves the folder of the skills; copy what it leads to")
+        raise refused(path, "is a symbolic link that leaves the folder of the skills; copy what it leads to")
     # Without O_NONBLOCK, opening a named pipe would wait for its writer.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         if not stat.S_ISREG(target.lstat().st_mode):
-            raise UnsafeFile(path, "is not a regular file")
+            raise refused(path, "is not a regular file")
         descriptor = os.open(target, flags)
     except OSError as error:
         reason = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
-        raise UnsafeFile(path, reason) from None
+        raise refused(path, reason) from None
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise UnsafeFile(path, "is not a regular file")
+            raise refused(path, "is not a regular file")
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
-        raise UnsafeFile(path, f"has {max(status.st_size, len(content)):,} bytes; {max_bytes:,} are allowed for a file")
+        raise refused(path, f"has {max(status.st_size, len(content)):,} bytes; {max_bytes:,} are allowed for a file")
     return content

@@ -30,7 +30,7 @@ from toolfold.build.importers.base import (
     ImporterSettings,
     RefreshReport,
 )
-from toolfold.build.importers.skill_files import Limits, UnsafeFile, find_skills, list_files, read_file
+from toolfold.build.importers.skill_files import Limits, find_skills, list_files, read_file, refused
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.skills import SKILL_FILE, root_uri
 from toolfold.errors import SourceError
@@ -274,24 +274,21 @@ def _skills(top: Path, root: Path, problems: list[str]) -> Iterator[tuple[Path, 
         for skill in find_skills(top, root):
             inner = skill.relative_to(top).as_posix()
             yield skill, skill.resolve().name if inner == "." else inner
-    except UnsafeFile as error:
-        problems.append(f"{error.path}:1: {error}")
+    except SourceError as error:
+        problems += error.problems
 
 
 def _tool(reading: _Reading, skill: Path, path: str, root: Path) -> ImportedTool | None:
     try:
         text = _text_of(read_file(skill / SKILL_FILE, root, LIMITS.max_file_bytes))
         if text is None:
-            raise UnsafeFile(skill / SKILL_FILE, "is not plain text in UTF-8")
+            raise refused(skill / SKILL_FILE, "is not plain text in UTF-8")
         parsed = parse_skill(skill / SKILL_FILE, text)
         name = parsed.data["name"]
         if name != (folder_name := path.rpartition("/")[2]):
             problem = f"name: is {name}, and the folder of the skill is called {folder_name}; they must be the same"
             raise SourceError([f"{parsed.where(('name',))}: {problem}"])
         files = list(_files(reading, skill, root))
-    except UnsafeFile as error:
-        reading.problems.append(f"{error.path}:1: {error}")
-        return None
     except SourceError as error:
         reading.problems += error.problems
         return None
@@ -324,10 +321,10 @@ def _files(reading: _Reading, skill: Path, root: Path) -> Iterator[list[Any]]:
         number, size = number + 1, size + len(content)
         if number > LIMITS.max_files or size > LIMITS.max_skill_bytes:
             most = f"{LIMITS.max_files} files and {LIMITS.max_skill_bytes:,} bytes are allowed for a skill"
-            raise UnsafeFile(skill / SKILL_FILE, f"is of a skill with too many files; {most}")
+            raise refused(skill / SKILL_FILE, f"is of a skill with too many files; {most}")
         text = _text_of(content)
         if text is None and not reading.settings.binary_files:
-            raise UnsafeFile(file, "is not plain text in UTF-8; leave it out with exclude, or set binary_files: true")
+            raise refused(file, "is not plain text in UTF-8; leave it out with exclude, or set binary_files: true")
         digest = hashlib.sha256(content).hexdigest()
         reading.files[digest] = content if text is None else text
         reading.size += len(content)
@@ -355,19 +352,13 @@ def read_skills(folder: Path) -> dict[Path, bytes]:
         raise SourceError([f"{folder}:1: is not a folder"])
     found: dict[Path, bytes] = {}
     size = 0
-    try:
-        for skill in find_skills(folder, folder):
-            for file in list_files(skill, folder):
-                path = file.relative_to(folder)
-                if path not in found:
-                    found[path] = read_file(file, folder, LIMITS.max_file_bytes)
-                    size += len(found[path])
-                if size > LIMITS.max_source_bytes:
-                    raise UnsafeFile(
-                        file, f"is one too many: {LIMITS.max_source_bytes:,} bytes are allowed for a source"
-                    )
-    except UnsafeFile as error:
-        raise SourceError([f"{error.path}:1: {error}"]) from None
+    for file in (file for skill in find_skills(folder, folder) for file in list_files(skill, folder)):
+        path = file.relative_to(folder)
+        if path not in found:
+            found[path] = read_file(file, folder, LIMITS.max_file_bytes)
+            size += len(found[path])
+        if size > LIMITS.max_source_bytes:
+            raise refused(file, f"is one too many: {LIMITS.max_source_bytes:,} bytes are allowed for a source")
     if not found:
         raise SourceError([f"{folder}:1: has no folder with a {SKILL_FILE}"])
     return found
