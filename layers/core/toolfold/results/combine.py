@@ -10,7 +10,7 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
 from toolfold.results import limits, values
-from toolfold.results.tables import DATE_NAMES, Document, Table, unique_names
+from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.text_safety import quoted_name
 
 HOW = ("inner", "left", "outer")
@@ -213,7 +213,7 @@ def _named_columns(labels: Sequence[Any], table: Table) -> Table:
     for index, column in enumerate(table.columns):
         parts = [*words, *([] if column == _VALUE and (words or numbers) else [column]), *numbers]
         names.append(column if index == table.date_index else "_".join("_".join(parts).split()))
-    return replace(table, columns=unique_names(names), types={})
+    return replace(table, columns=values.unique_names(names), types={})
 
 
 def _joined(
@@ -227,7 +227,7 @@ def _joined(
         [column for index, column in enumerate(table.columns) if index != key]
         for table, key in zip(tables, keys, strict=True)
     ]
-    columns = unique_names([tables[0].columns[keys[0]], *(column for listed in others for column in listed)])
+    columns = values.unique_names([tables[0].columns[keys[0]], *(column for listed in others for column in listed)])
     rows: list[tuple[Any, ...]] = []
     for key in budget.checked(order):
         combined: list[tuple[Any, ...]] = [(key,)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -122,22 +122,6 @@ class Document:
     is_text: bool = False
 
 
-class _Typing(NamedTuple):
-    """How values are typed.
-
-    Attributes:
-        budget: what the call may cost.
-        identifiers: names whose digits are no numbers, from the catalog.
-    """
-
-    budget: WorkBudget
-    identifiers: frozenset[str]
-
-
-def _typing(answer: Mapping[str, Any], budget: WorkBudget) -> _Typing:
-    return _Typing(budget, frozenset(answer.get("identifiers", ())))
-
-
 def parse_tables(
     body: str, kind: str, answer: Mapping[str, Any], budget: WorkBudget, redactor: Redactor = NO_REDACTION
 ) -> Document:
@@ -177,7 +161,7 @@ def typed_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Any:
     """Return a JSON value with names and cells as in :mod:`toolfold.results.values`."""
     if answer.get("kind") == "names" and isinstance(data, dict):
         return data
-    return _typed(data, _typing(answer, budget))
+    return _Typer(answer, budget).value(data)
 
 
 def _lossless(value: Any, budget: WorkBudget) -> Any:
@@ -194,11 +178,11 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     header, cells = parsing.parse_csv(body, redactor, budget)
     names = dict.fromkeys(values.clean_names(header))
     row_count = len(cells[0]) if cells else 0
-    identifiers, taken = frozenset(answer.get("identifiers", ())), values.taken_names(names)
+    typer, taken = _Typer(answer, budget), values.taken_names(names)
     typed: list[tuple[str, list[Any]]] = []
     for index, name in enumerate(names):
-        _prepare_column(row_count, budget)
-        typed.append(values.typed_column(name, cells[index], taken, identifiers=identifiers))
+        budget.reserve(limits.list_size(row_count))
+        typed.append(typer.column(name, cells[index], taken))
         cells[index] = []
         budget.release(_FREED_BYTES * row_count)
     if answer.get("kind") == "object" and row_count == 1:
@@ -206,7 +190,7 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     budget.reserve(limits.rows_size(row_count, len(names)))
     rows = list(zip(*(column for _, column in typed), strict=True))
     titles = tuple(name for name, _ in typed)
-    keys = tuple(name for name in titles if name in identifiers)
+    keys = tuple(name for name in titles if name in typer.identifiers)
     return Document((Table("", titles, rows, keys),), notes=_repeated_names(header, names))
 
 
@@ -217,91 +201,78 @@ def _repeated_names(header: Sequence[str], names: Iterable[str]) -> tuple[str, .
     return (f"Several columns have the same name; later ones are called {', '.join(renamed[:9])}.",) if renamed else ()
 
 
-def _prepare_column(cells: int, budget: WorkBudget) -> None:
-    """Reserve what a typed column takes; the slowest conversion takes two microseconds for a cell."""
-    budget.reserve(limits.list_size(cells))
-    budget.check_time(20 * cells)
+class _Typer:
+    """Convert the values of an answer: the cells of one name in a list of objects are a column.
 
+    Args:
+        answer: what the catalog says; digits of its ``identifiers`` are no numbers.
+        budget: what the call may cost.
+    """
 
-def _typed(value: Any, typing: _Typing) -> Any:
-    if isinstance(value, list):
-        if _are_objects(value):
-            return _typed_rows(value, typing)
-        typing.budget.reserve(limits.list_size(len(value)))
-        if any(isinstance(item, list | dict) for item in value):
-            return [_typed(item, typing) for item in value]
-        typing.budget.check_time(20 * len(value))
-        return values.typed_column("", value, identifiers=typing.identifiers)[1]
-    if not isinstance(value, dict):
-        return values.typed_scalar("", value, identifiers=typing.identifiers)[1]
-    typing.budget.reserve(limits.object_size(len(value)))
-    if _are_dates(value):
-        return dict(zip(values.parse_dates(list(value)) or value, _typed(list(value.values()), typing), strict=True))
-    typed = {}
-    names = dict.fromkeys(values.clean_names(typing.budget.checked(value)))
-    taken = values.taken_names(names)
-    for key, item in typing.budget.checked(zip(names, value.values(), strict=True)):
-        if isinstance(item, list | dict):
-            typed[key] = _typed(item, typing)
-        else:
-            name, typed_item = values.typed_scalar(key, item, taken, identifiers=typing.identifiers)
-            typed[name] = typed_item
-    return typed
+    def __init__(self, answer: Mapping[str, Any], budget: WorkBudget) -> None:
+        self.identifiers, self._budget = frozenset(answer.get("identifiers", ())), budget
 
-
-def _typed_rows(rows: list[dict[str, Any]], typing: _Typing) -> list[dict[str, Any]]:
-    """Return a list of objects with typed cells: all cells under one key are a column."""
-    first = rows[0].keys()
-    if all(row.keys() == first for row in typing.budget.checked(rows)):
-        typing.budget.release((len(rows) - 1) * limits.keys_size(len(first)))  # the parser makes equal keys once
-        typing.budget.reserve(len(rows) * limits.object_size(len(first)))
-        names = dict.fromkeys(values.clean_names(first))
+    def value(self, value: Any) -> Any:
+        """Return a JSON value with names and cells as in :mod:`toolfold.results.values`."""
+        if isinstance(value, list):
+            if _are_objects(value):
+                return self._rows(value)
+            self._budget.reserve(limits.list_size(len(value)))
+            return self.column("", value)[1]
+        if not isinstance(value, dict):
+            return values.typed_scalar("", value, identifiers=self.identifiers)[1]
+        self._budget.reserve(limits.object_size(len(value)))
+        if _are_dates(value):
+            return dict(zip(values.parse_dates(list(value)) or value, self.value(list(value.values())), strict=True))
+        typed = {}
+        names = dict.fromkeys(values.clean_names(self._budget.checked(value)))
         taken = values.taken_names(names)
-        columns = [
-            _typed_cells(name, [row[key] for row in rows], taken, typing)
-            for key, name in zip(first, names, strict=True)
-        ]
-        keys = [name for name, _ in columns]
-        if not keys:
-            return [{} for _ in rows]
-        return [
-            dict(zip(keys, cells, strict=True))
-            for cells in typing.budget.checked(zip(*(column for _, column in columns), strict=True))
-        ]
-    return _typed_uneven_rows(rows, typing)
+        for name, item in self._budget.checked(zip(names, value.values(), strict=True)):
+            if isinstance(item, list | dict):  # without the calls of a column: objects may be nested deeply
+                typed[name] = self.value(item)
+            else:
+                unit_name, typed_item = values.typed_scalar(name, item, taken, identifiers=self.identifiers)
+                typed[unit_name] = typed_item
+        return typed
 
+    def column(self, name: str, cells: list[Any], taken: Container[str] = ()) -> tuple[str, list[Any]]:
+        """Return the name and the cells of a column; the slowest conversion takes two microseconds for a cell."""
+        if not {list, dict}.isdisjoint(map(type, cells)):
+            return name, [self.value(cell) for cell in cells]
+        if len(cells) == 1:
+            name, cell = values.typed_scalar(name, cells[0], taken, identifiers=self.identifiers)
+            return name, [cell]
+        self._budget.check_time(20 * len(cells))
+        return values.typed_column(name, cells, taken, identifiers=self.identifiers)
 
-def _typed_uneven_rows(rows: list[dict[str, Any]], typing: _Typing) -> list[dict[str, Any]]:
-    """Do the same where objects lack some keys, in time linear in the given cells."""
-    given: dict[str, tuple[list[int], list[Any]]] = {}
-    for index, row in enumerate(typing.budget.checked(rows)):
-        typing.budget.reserve(limits.object_size(len(row)))
-        for key, cell in row.items():
-            if key not in given:
-                typing.budget.reserve(2 * limits.list_size(4))
-                given[key] = ([], [])
-            indexes, cells = given[key]
-            indexes.append(index)
-            cells.append(cell)
-    names = dict.fromkeys(values.clean_names(typing.budget.checked(given)))
-    taken = values.taken_names(names)
-    typed: list[dict[str, Any]] = [{} for _ in rows]
-    for (indexes, cells), name in zip(given.values(), names, strict=True):
-        column, typed_cells = _typed_cells(name, cells, taken, typing)
-        for index, cell in zip(indexes, typed_cells, strict=True):
-            typed[index][column] = cell
-    return typed
-
-
-def _typed_cells(name: str, cells: list[Any], taken: set[str], typing: _Typing) -> tuple[str, list[Any]]:
-    """Return the name and the cells of a column that may hold lists and objects."""
-    if any(isinstance(cell, list | dict) for cell in cells):
-        return name, [_typed(cell, typing) for cell in cells]
-    if len(cells) == 1:
-        name, cell = values.typed_scalar(name, cells[0], taken, identifiers=typing.identifiers)
-        return name, [cell]
-    typing.budget.check_time(20 * len(cells))
-    return values.typed_column(name, cells, taken, identifiers=typing.identifiers)
+    def _rows(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return objects with typed cells; where some lack keys, in time linear in the given cells."""
+        first, budget = rows[0].keys(), self._budget
+        places: dict[str, list[int]] = {}
+        if all(row.keys() == first for row in budget.checked(rows)):
+            budget.release((len(rows) - 1) * limits.keys_size(len(first)))  # the parser makes equal keys once
+            budget.reserve(len(rows) * limits.object_size(len(first)))
+        else:
+            for index, row in enumerate(budget.checked(rows)):
+                budget.reserve(limits.object_size(len(row)))
+                for key in row:
+                    if key not in places:
+                        budget.reserve(2 * limits.list_size(4))
+                        places[key] = []
+                    places[key].append(index)
+        names = dict.fromkeys(values.clean_names(budget.checked(places or first)))
+        taken = values.taken_names(names)
+        given = ([rows[index][key] for index in places.get(key, range(len(rows)))] for key in places or first)
+        columns = [self.column(name, cells, taken) for name, cells in zip(names, given, strict=True)]
+        if columns and not places:
+            keys = [name for name, _ in columns]
+            lines = zip(*(cells for _, cells in columns), strict=True)
+            return [dict(zip(keys, line, strict=True)) for line in budget.checked(lines)]
+        typed: list[dict[str, Any]] = [{} for _ in rows]
+        for (name, cells), indexes in zip(columns, places.values(), strict=True):
+            for index, cell in zip(indexes, cells, strict=True):
+                typed[index][name] = cell
+        return typed
 
 
 def _are_objects(items: Sequence[Any]) -> bool:
@@ -455,15 +426,3 @@ def from_value(value: Any, budget: WorkBudget) -> Document:
 
 DATE_NAMES = {"date", "time", "datetime", "day", "timestamp"}
 """Names by which a model may call the date column of an answer that it has not seen."""
-
-
-def unique_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of columns, equal ones with a number."""
-    taken: dict[str, None] = {}
-    for given in names:
-        name, number = given, 1
-        while name in taken:
-            number += 1
-            name = f"{given}_{number}"
-        taken[name] = None
-    return tuple(taken)

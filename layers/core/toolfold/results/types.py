@@ -108,10 +108,8 @@ def column_type(cells: Sequence[Any]) -> ColumnType:
 
 def _impossible_day(dates: Sequence[str | None]) -> str:
     """Return the first day that no month has; empty where a month has it."""
-    for day in dict.fromkeys(dates):
-        if day is not None and day[8:] > "28" and _iso(day) is None:
-            return day
-    return ""
+    late = dict.fromkeys([day for day in dates if day is not None and day[8:] > "28"])
+    return next((day for day in late if _iso(day) is None), "")
 
 
 def number_of(text: str) -> int | float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 from typing import Any
@@ -59,18 +59,20 @@ def clean_names(keys: Iterable[str]) -> list[str]:
     Keys without an ordinal or a space stay as they are: they may be data (dates, tickers,
     ``STDDEV(ANNUALIZED=TRUE)``). Names stay unique.
     """
-    taken: dict[str, None] = {}
+    return list(unique_names(map(_clean_name, keys)))
+
+
+def unique_names(names: Iterable[str], key: Callable[[str], str] = str) -> tuple[str, ...]:
+    """Return the names of columns, equal ones with a number: ``close_2``. ``key`` makes two names equal."""
+    taken: dict[str, str] = {}
     numbers: dict[str, int] = {}  # continues counting where a name was last found taken: linear for equal names
-    for key in keys:
-        name = base = _clean_name(key)
-        if name in taken:
-            number = numbers.get(base, 1)
-            while name in taken:
-                number += 1
-                name = f"{base}_{number}"
-            numbers[base] = number
-        taken[name] = None
-    return list(taken)
+    for name in names:
+        unique = name
+        while key(unique) in taken:
+            numbers[name] = numbers.get(name, 1) + 1
+            unique = f"{name}_{numbers[name]}"
+        taken[key(unique)] = unique
+    return tuple(taken.values())
 
 
 def _clean_name(key: str) -> str:
@@ -222,21 +224,19 @@ def lossless(value: Any) -> Any:
 
 def parse_dates(cells: Sequence[Any]) -> list[Any] | None:
     """Return the cells as ISO 8601 dates and times and nulls, or None when one of them is neither."""
-    if all(_are_plain_dates(cells[start : start + _CELLS_AT_ONCE]) for start in range(0, len(cells), _CELLS_AT_ONCE)):
-        return list(cells)
+    if (dates := plain_dates(cells)) is not None:
+        return dates
     times = [_parse_date(cell) for cell in cells]
     return None if False in times else times
 
 
-def _are_plain_dates(cells: Sequence[Any]) -> bool:
-    return _DATES.fullmatch(",".join(cell if isinstance(cell, str) else "" for cell in cells)) is not None
-
-
 def plain_dates(cells: Sequence[Any]) -> list[Any] | None:
     """Return the cells where all are days in ISO 8601 or have no value, which is then None; else None."""
-    given = [cell for cell in cells if isinstance(cell, str) and cell not in MISSING]
+    given = [cell for cell in cells if cell is not None and cell not in MISSING]
     starts = range(0, len(given), _CELLS_AT_ONCE)
-    if not given or not all(_are_plain_dates(given[start : start + _CELLS_AT_ONCE]) for start in starts):
+    if not given or not all(isinstance(cell, str) for cell in given):
+        return None
+    if not all(_DATES.fullmatch(",".join(given[start : start + _CELLS_AT_ONCE])) for start in starts):
         return None
     return list(cells) if len(given) == len(cells) else [None if cell in MISSING else cell for cell in cells]
 

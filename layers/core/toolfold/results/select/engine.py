@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -13,7 +14,7 @@ from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import statements
 from toolfold.results.select.errors import invalid, listed
-from toolfold.results.select.expressions import names_in, split_outside
+from toolfold.results.select.expressions import names_in, split_items
 from toolfold.results.select.grammar import Selection, Step, kind_of_step, parse_select
 from toolfold.results.select.names import find_table, table_name, unknown_column
 from toolfold.results.select.notes import page_note, why_empty
@@ -87,9 +88,7 @@ def _with_form(
     partition: Sequence[str],
 ) -> InvalidSelect:
     """Return an error with the first suggested form that works on the answer."""
-    part = replace(
-        document, tables=tuple(replace(one, rows=one.rows[:_TRIED_ROWS], types={}) for one in document.tables)
-    )
+    part = replace(document, tables=tuple(map(_beginning, document.tables)))
     wanted = 2 if error.facts.get("is_choice") else 1
     working: list[str] = []
     for form in [form for form in dict.fromkeys(forms) if form.isprintable()][:_MAX_TRIED]:
@@ -128,7 +127,7 @@ class _Evaluation:
         self._is_object = not document.tables
         self._tables = list(document.tables) or [_table_of_fields(document)]
         self._queries: dict[str, Query] = {}
-        self._open: list[Statements] = []
+        self._open = ExitStack()
         self._current: Table | None = None
         self._fields: dict[str, Any] = {}
         self._notes: list[str] = []
@@ -136,15 +135,12 @@ class _Evaluation:
 
     def run(self, selection: Selection) -> Document:
         """Return the selected part."""
-        try:
-            self._tables = [with_paths(table, selection.text, self._budget) for table in self._tables]
+        self._tables = [with_paths(table, selection.text, self._budget) for table in self._tables]
+        with self._open:
             for self.at, step in enumerate(selection.steps):
                 self._budget.check_time()
                 self._apply(step)
             return self._result()
-        finally:
-            for one in self._open:
-                one.__exit__(None, None, None)
 
     def _apply(self, step: Step) -> None:
         if step.table:
@@ -181,19 +177,15 @@ class _Evaluation:
             raise self._no_table(replace(step, table=name))
         if table is None or (clause.kind == "items" and len(self._tables) == 1 and not table.name):
             return False
-        if clause.kind == "items" and normalize(table_name(table)) not in (normalize(name),) and self._has_column(name):
+        is_exact = normalize(table_name(table)) == normalize(name)
+        if clause.kind == "items" and not is_exact and any(_finds(one, name) for one in self._tables):
             return False
         self._current = table
         self._query(table)
         return True
 
-    def _has_column(self, name: str) -> bool:
-        return any(_finds(table, name) for table in self._tables)
-
     def _no_table(self, step: Step) -> InvalidSelect:
-        forms = []
-        if step.clause.kind == "items":
-            forms = [f"{step.table} = {step.clause.text}"]
+        forms = [f"{step.table} = {step.clause.text}"] if step.clause.kind == "items" else []
         names = listed(table_name(table) for table in self._tables)
         return invalid(
             f"there is no table {quoted_name(step.table)}", f"Tables: {names}.", offset=step.offset, forms=forms
@@ -204,7 +196,7 @@ class _Evaluation:
         metadata = self._document.metadata
         if self._is_object or step.clause.kind != "items" or not isinstance(metadata, dict) or not metadata:
             return False
-        texts = [text.strip().strip('"') for text, _ in split_outside(step.clause.text, ",")]
+        texts = [text.strip('"') for text in split_items(step.clause.text)]
         if not all(map(_is_name, texts)) or texts == ["count"]:
             return False
         keys = {normalize(key): key for key in metadata}
@@ -227,10 +219,7 @@ class _Evaluation:
         fitting, errors = [], []
         for table in self._tables:
             try:
-                trial = Query.of(
-                    Rows(replace(table, rows=table.rows[:_TRIED_ROWS], types={}), self._statements()), self._today
-                )
-                trial.apply(step)
+                Query.of(self._rows(_beginning(table)), self._today).apply(step)
                 fitting.append(table)
             except InvalidSelect as error:
                 errors.append(error)
@@ -239,23 +228,20 @@ class _Evaluation:
         names = [table_name(table) for table in fitting or self._tables]
         if not fitting and "unknown" in errors[0].facts:
             known = dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns))
-            unknown = unknown_column(str(errors[0].facts["unknown"]), list(known))
-            raise unknown.changed(next_step=f"{unknown.suggestion} Tables: {listed(names)}." if known else None)
+            found = unknown_column(str(errors[0].facts["unknown"]), list(known))
+            raise found.changed(next_step=f"{found.suggestion} Tables: {listed(names)}.") if known else found
         problem = "several tables fit" if fitting else "no table fits"
         forms = [f"{_written(name)}: {step.text}" for name in names]
         raise invalid(f"{problem} {quoted_name(step.text)}", f"Tables: {listed(names)}.",
                       offset=step.offset, forms=forms, is_choice=bool(fitting))  # fmt: skip
 
-    def _statements(self) -> Statements:
-        found = Statements(self._budget)
-        self._open.append(found)
-        return found
+    def _rows(self, table: Table) -> Rows:
+        return Rows(table, self._open.enter_context(Statements(self._budget)))
 
     def _query(self, table: Table) -> Query:
         name = table_name(table)
         if name not in self._queries:
-            rows = Rows(table, self._statements())
-            self._queries[name] = Query.of(rows, self._today, self._partition, is_object=self._is_object)
+            self._queries[name] = Query.of(self._rows(table), self._today, self._partition, is_object=self._is_object)
         return self._queries[name]
 
     def _sql_tables(self, table: Table, query: Query, text: str) -> dict[str, Table]:
@@ -268,11 +254,10 @@ class _Evaluation:
 
     def _replace(self, table: Table, found: Table, query: Query, step: Step) -> None:
         """Continue with the rows that a statement returned."""
-        following = Query.of(Rows(replace(found, name=table.name), self._statements()), self._today)
+        following = Query.of(self._rows(replace(found, name=table.name)), self._today)
         following.follow(query, step)
         self._queries[table_name(table)] = following
-        if self._is_object:
-            self._is_object = False
+        self._is_object = False
 
     def _result(self) -> Document:
         tables: list[Table] = []
@@ -297,6 +282,11 @@ def _table_of_fields(document: Document) -> Table:
     if not isinstance(document.metadata, dict):
         raise invalid("this answer has no rows", "Leave select out, or write jmespath: and an expression.")
     return Table("", tuple(document.metadata), [tuple(document.metadata.values())])
+
+
+def _beginning(table: Table) -> Table:
+    """Return a table with the first rows, on which forms are tried."""
+    return replace(table, rows=table.rows[:_TRIED_ROWS], types={})
 
 
 def _finds(table: Table, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -58,9 +59,7 @@ _MAX_HEIGHT = 150
 _DIALECTS = ("", "sqlite", "tsql", "mysql", "duckdb")
 
 
-_QUOTED = re.compile(
-    r"'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|`[^`]*+`|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|(?P<sign>[;,()\[\]{}])"
-)
+_QUOTED = r"'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|`[^`]*+`|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/"
 
 
 class _Token(NamedTuple):
@@ -89,7 +88,11 @@ def parse_items(
         tree = sqlglot.parse_one(f"SELECT {sql}")
     except (SqlglotError, RecursionError, ValueError):
         raise unreadable(text, offset) from None
-    if not isinstance(tree, exp.Select) or not tree.expressions or set(_given(tree)) != {"expressions"}:
+    if (
+        not isinstance(tree, exp.Select)
+        or not tree.expressions
+        or {key for key, value in tree.args.items() if value} != {"expressions"}
+    ):
         raise unreadable(text, offset)
     _check_height(tree, offset)
     if sum(1 for _ in tree.walk()) > _MAX_NODES:
@@ -133,32 +136,30 @@ def names_in(text: str) -> set[str]:
 
 
 def split_outside(text: str, separator: str) -> list[tuple[str, int]]:
-    """Return the parts of a text between separators outside quotes and brackets, each with its offset."""
+    """Return the parts of a text between separators outside quotes and brackets, each with its offset.
+
+    Args:
+        text: steps or items.
+        separator: a regular expression.
+    """
     parts, start, depth = [], 0, 0
-    for match in _QUOTED.finditer(text):
-        sign = match["sign"]
-        if sign is None:
-            continue
-        if sign == separator and depth <= 0:
+    for match in _separators(separator).finditer(text):
+        if match["bracket"]:
+            depth += 1 if match[0] in "([{" else -1
+        elif match["separator"] and depth <= 0:
             parts.append((text[start : match.start()], start))
             start = match.end()
-        else:
-            depth += (sign in "([{") - (sign in ")]}")
     return [*parts, (text[start:], start)]
 
 
-def split_words(text: str, word: str) -> list[str]:
-    """Return the parts of a text around a word outside quotes and brackets."""
-    depth, places = 0, []
-    for match in re.finditer(
-        rf"'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|[(\[]|[)\]]|(?<![\w\"'])(?P<word>{word})(?![\w\"'])", text, re.I
-    ):
-        if match["word"] and not depth:
-            places.append(match.span())
-        depth += (match[0] in "([") - (match[0] in ")]")
-    starts = [0, *(end for _, end in places)]
-    ends = [*(start for start, _ in places), len(text)]
-    return [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+@functools.cache
+def _separators(separator: str) -> re.Pattern[str]:
+    return re.compile(rf"{_QUOTED}|(?P<separator>{separator})|(?P<bracket>[()\[\]{{}}])", re.I)
+
+
+def split_items(text: str) -> list[str]:
+    """Return the items of a text between commas."""
+    return [item.strip() for item, _ in split_outside(text, ",")]
 
 
 def unreadable(text: str, offset: int = 0) -> Exception:
@@ -169,10 +170,6 @@ def unreadable(text: str, offset: int = 0) -> Exception:
                 f"{sign} is not read", offset=offset + text.find(sign), forms=[text.replace(sign, f" {word} ")]
             )
     return invalid(f"{quoted_name(text)} cannot be read", offset=offset)
-
-
-def _given(tree: exp.Expr) -> list[str]:
-    return [key for key, value in tree.args.items() if value]
 
 
 def _where(error: Exception) -> str:

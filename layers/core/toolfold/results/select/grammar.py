@@ -33,11 +33,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from toolfold.dates import UNITS, parse_date
+from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select.errors import invalid
-from toolfold.results.select.expressions import parse_items, parse_sql, split_outside, split_words
+from toolfold.results.select.expressions import parse_items, parse_sql, split_outside
 from toolfold.results.select.suggestions import suggested
 
 MAX_CHARS = 4_000
@@ -133,9 +133,9 @@ SYNONYMS: tuple[tuple[str, str], ...] = (
     (r"(\d+) ?(?:y|yr|yrs|years?)", r"last \1 years"),
     (r"(\d+) ?(?:mo|months?)", r"last \1 months"),
     (r"next (\d+) ?d", r"next \1 days"),
-    (r"year to date", "ytd"),
-    (r"month to date", "mtd"),
-    (r"quarter to date", "qtd"),
+    (r"year to date|ytd", "this year"),
+    (r"month to date|mtd", "this month"),
+    (r"quarter to date|qtd", "this quarter"),
     (r"current (\w+)", r"this \1"),
     (r"(?:in|during|on) (.+)", r"period \1"),
     (r"between (.+) and (.+)", r"period \1 .. \2"),
@@ -169,13 +169,11 @@ _ORDER_OF_TRIALS: tuple[tuple[str, str], ...] = (
     ("slice", r"\[ ?(?P<a>-?\d{1,9})? ?: ?(?P<b>-?\d{1,9})? ?\]"),
     ("slice", r"\[ ?(?P<at>-?\d{1,9}) ?\]"),
     ("distinct", r"distinct (?P<text>.+)"),
-    ("newest", r"newest first"),
-    ("oldest", r"oldest first"),
+    ("order", r"(?P<by>newest|oldest) first"),
     ("order", r"order by (?P<text>.+)"),
     ("ago", rf"last {_N} {_UNIT}"),
     ("next", rf"next {_N} {_UNIT}"),
     ("this", rf"(?P<which>this|previous|next) {_UNIT}"),
-    ("to_date", r"(?P<which>[yqm])td"),
     ("since", r"(?P<which>since|after|before|until) (?P<low>.+)"),
     ("group", r"group by (?P<by>[^:]+): ?(?P<text>.+)"),
     ("from", r"from (?P<text>\"[^\"]+\"|[\w. -]+)"),
@@ -185,7 +183,7 @@ _ORDER_OF_TRIALS: tuple[tuple[str, str], ...] = (
 _TRIALS = tuple((kind, re.compile(pattern, re.I | re.S)) for kind, pattern in _ORDER_OF_TRIALS)
 _SYNONYMS = tuple((re.compile(pattern, re.I | re.S), template) for pattern, template in SYNONYMS)
 _TABLE = re.compile(r"(?P<table>\"[^\"]+\"|[A-Za-z_][\w. -]*?) ?: ?(?P<rest>[^:].*)", re.S)
-_RANGE = re.compile(r"(?P<low>.+?) ?\.\. ?(?P<high>.+)|(?P<from>.+?) ?\.\.|\.\. ?(?P<to>.+)", re.S)
+_RANGE = re.compile(r"(.*?) ?\.\. ?(.*)", re.S)
 _SQL = re.compile(r"select\b.+\bfrom\b|with\b.+\bselect\b", re.I | re.S)
 _JMESPATH = re.compile(r"\s*jmespath\s*:(.*)", re.I | re.S)
 
@@ -291,7 +289,7 @@ def _clause(text: str) -> Clause | None:
 
 def _matched(kind: str, found: Mapping[str, str]) -> Clause | None:
     count = int(found.get("n", 1))
-    unit = UNITS.get(found.get("unit", "").lower(), "")
+    unit = found.get("unit", "").lower()
     if kind in ("last", "first", "top", "bottom"):
         return Clause(kind, by=found.get("by", ""), numbers=(count,))
     if kind == "limit":
@@ -301,28 +299,25 @@ def _matched(kind: str, found: Mapping[str, str]) -> Clause | None:
             at = int(found["at"])
             return Clause(kind, numbers=(at, at + 1 if at != -1 else None))
         return Clause(kind, numbers=tuple(int(found[key]) if key in found else None for key in ("a", "b")))
-    if kind in ("newest", "oldest"):
-        return Clause("order", by=kind)
     if kind in ("ago", "next"):
         return Clause("period", numbers=(count if kind == "ago" else -count,), unit=unit)
     if kind == "this":
         return Clause("period", by=found["which"].lower(), unit=unit)
-    if kind == "to_date":
-        return Clause("period", by="this", unit={"y": "year", "q": "quarter", "m": "month"}[found["which"].lower()])
     if kind == "since":
         which, date = found["which"].lower(), found["low"]
         if not parse_date(date):
             return None
         low, high = (date, "") if which in ("since", "after") else ("", date)
         return Clause("period", low=low, high=high, is_after=which == "after", is_before=which == "before")
-    return Clause(kind, text=found.get("text", ""), by=found.get("by", ""))
+    by = found.get("by", "")
+    return Clause(kind, text=found.get("text", ""), by=by.lower() if kind == "order" else by)
 
 
 def _period(text: str) -> Clause | None:
     """Return the period that a date or a range of dates means."""
     if match := _RANGE.fullmatch(text):
-        low, high = match["low"] or match["from"] or "", match["high"] or match["to"] or ""
-        if all(parse_date(end) for end in (low, high) if end):
+        low, high = match.groups()
+        if (low or high) and all(parse_date(end) for end in (low, high) if end):
             return Clause("period", low=low, high=high)
     return Clause("period", low=text, high=text) if text[:1].isalnum() and parse_date(text) else None
 
@@ -330,7 +325,7 @@ def _period(text: str) -> Clause | None:
 def _items(text: str) -> Clause:
     """Return columns, calculations or a condition, with what groups them."""
     for word in (r"group(?:ed)?\s+by", "by", "per"):
-        parts = split_words(text, word)
+        parts = [part.strip() for part, _ in split_outside(text, rf"(?<![\w\"'])(?:{word})(?![\w\"'])")]
         if len(parts) == 2 and all(parts) and (word != "per" or re.search(r"\(|\bcount\b", parts[0], re.I)):
             return Clause("group", text=parts[0], by=parts[1])
     return Clause("items", text=text)
@@ -374,11 +369,6 @@ def _form_of_object(value: Mapping[str, Any]) -> str:
         if kind is None:
             return ""
         steps.setdefault(kind, []).extend(_steps(kind, part))
-    low, high = (steps.pop(end, [""])[0] for end in ("since", "until"))
-    if low and high:
-        steps["where"] = [*steps.get("where", []), f"{low.partition(' ')[2]}..{high.partition(' ')[2]}"]
-    elif low or high:
-        steps["where"] = [*steps.get("where", []), low or high]
     return "; ".join(step for kind in _OBJECT_ORDER for step in steps.get(kind, ()))
 
 

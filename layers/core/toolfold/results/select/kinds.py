@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, time
 
 from sqlglot import exp
 
-from toolfold.dates import MONTHS, Reading, parse_date
-from toolfold.errors import InvalidSelect
+from toolfold.dates import MONTHS, parse_date
 from toolfold.results.select.dialect import call_of, function_of
 from toolfold.results.select.errors import invalid
 from toolfold.results.select.functions import AGGREGATES
@@ -80,23 +79,10 @@ def kind_of(node: exp.Expr | None) -> Kind:
         operands = (node.this, node.expression) if isinstance(node, exp.Binary) else (node.this,)
         is_whole = all(kind_of(operand) is Kind.INTEGER for operand in operands) and not isinstance(node, exp.Div)
         return Kind.INTEGER if is_whole else Kind.NUMBER
-    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select):
-        return kind_of(node.this.selects[0])
     name = function_of(node)
     if name in _LIKE_ARGUMENT:
         return kind_of(node.this if isinstance(node.this, exp.Expr) else next(iter(node.expressions), None))
     return _KINDS_OF_CALLS.get(name, Kind.ANY)
-
-
-def low_of(reading: Reading) -> str:
-    """Return the first moment of a reading, as dates and times are stored: midnight is that of a day without a time."""
-    has_time = reading.has_time and (reading.low.hour, reading.low.minute, reading.low.second) != (0, 0, 0)
-    return reading.low.strftime("%Y-%m-%dT%H:%M:%S" if has_time else "%Y-%m-%d")
-
-
-def high_of(reading: Reading) -> str:
-    """Return the last moment: of a day that is after each of its times."""
-    return reading.high.strftime("%Y-%m-%dT%H:%M:%S.999999")
 
 
 @dataclass(frozen=True)
@@ -122,8 +108,9 @@ class Adapter:
         for one in tree.find_all(*COMPARISONS):
             if isinstance(one.this, COMPARISONS) or isinstance(one.expression, COMPARISONS):
                 raise _chained(one)
+        handlers = self._handlers()
         for node in reversed(list(tree.walk(bfs=False))):
-            handler = self._handlers.get(type(node)) or (self._function if function_of(node) else None)
+            handler = handlers.get(type(node)) or (self._function if function_of(node) else None)
             changed = handler(node) if handler is not None else node
             if changed is not node:
                 if node is tree:
@@ -132,7 +119,6 @@ class Adapter:
                     node.replace(changed)
         return tree
 
-    @property
     def _handlers(self) -> Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]]:
         return {
             **dict.fromkeys(COMPARISONS, self._comparison),
@@ -220,10 +206,20 @@ class Adapter:
         if isinstance(right, exp.Literal) and right.is_number and not (text.isdecimal() and int(text) in _YEARS):
             readings = []
         if len(readings) > 1:
-            raise two_dates(text, readings)
+            days = [str(reading.low.date()) for reading in readings]
+            raise invalid(
+                f"{text} can be two dates",
+                f"Write {' or '.join(days)}.",
+                replaces=[(re.escape(text), day) for day in days],
+                is_choice=True,
+            )
         if not readings:
             raise invalid(f"{_shown(left)} is a date, and {quoted_name(text)} is not", "Write e.g. 2025-06-30.")
-        low, high = exp.Literal.string(low_of(readings[0])), exp.Literal.string(high_of(readings[0]))
+        # Midnight is that of a day without a time; the last moment of a day is after each of its times.
+        (reading,) = readings
+        has_time = reading.has_time and reading.low.time() != time()
+        low = exp.Literal.string(reading.low.strftime("%Y-%m-%dT%H:%M:%S" if has_time else "%Y-%m-%d"))
+        high = exp.Literal.string(reading.high.strftime("%Y-%m-%dT%H:%M:%S.999999"))
         if operator in (exp.EQ, exp.NEQ):
             within = exp.Between(this=left, low=low, high=high)
             within.meta["is_adapted"] = True
@@ -334,17 +330,6 @@ class Adapter:
         if not self.folds and not self.puts_nulls_first:
             node.set("nulls_first", False)
         return node
-
-
-def two_dates(text: str, readings: Sequence[Reading]) -> InvalidSelect:
-    """Return the error for a date that can be two dates."""
-    days = [str(reading.low.date()) for reading in readings]
-    return invalid(
-        f"{text} can be two dates",
-        f"Write {' or '.join(days)}.",
-        replaces=[(re.escape(text), day) for day in days],
-        is_choice=True,
-    )
 
 
 def _require_alike(left: exp.Expr, right: exp.Expr) -> None:

@@ -33,15 +33,10 @@ def why_empty(query: Query) -> str:
     ((before,),) = rows.run(ctes, f"SELECT count(*) FROM {source}")  # noqa: S608
     condition = query.ctes[place]
     words = names_in(condition)
-    named = [column for column in _columns(query) if column.sql in words][:_MAX_COLUMNS]
+    columns = [*(column for column in query.names.columns if column.index is None), *rows.loaded]
+    named = [column for column in columns if column.sql in words][:_MAX_COLUMNS]
     described = [_described(query, column, ctes, source) for column in named]
     return f"0 of {before:,} rows match: {'; '.join(filter(None, described)) or 'no row is left'}."
-
-
-def _columns(query: Query) -> list[Column]:
-    """Return the computed columns and those of the table, as they are in SQL."""
-    computed = [column for column in query.names.columns if column.index is None]
-    return [*computed, *query.rows.loaded]
 
 
 def _described(query: Query, column: Column, ctes: list[str], source: str) -> str:

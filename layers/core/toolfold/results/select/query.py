@@ -16,18 +16,18 @@ from sqlglot import exp
 from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results.select import dialect, expressions
+from toolfold.results.select import dialect, expressions, periods
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate
 from toolfold.results.select.errors import invalid, listed
-from toolfold.results.select.expressions import split_outside
+from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
 from toolfold.results.select.kinds import Adapter, column_of, is_condition, kind_of, node_of
 from toolfold.results.select.names import PARTS_OF_DATES, Column, Names, written_name
 from toolfold.results.select.paths import known_names
-from toolfold.results.select.periods import Periods
 from toolfold.results.select.rows import Rows
 from toolfold.results.tables import Table
 from toolfold.results.types import Kind
+from toolfold.results.values import unique_names
 from toolfold.text_safety import quoted_name
 
 UNITS_OF_GROUPS = ("year", "quarter", "month", "week", "weekday", "day")
@@ -129,9 +129,10 @@ class Query:
                 forms=[earlier],
             )
         if kind in ("period", "first", "last", "limit", "all", "slice") and self.names.exact(step.text):
+            count = next((f"{kind} {number}" for number in clause.numbers if number is not None), "")
             raise invalid(
                 f"{step.text} is a column and a step",
-                f'Write "{step.text}" for the column, or {_spelled(clause)} for the rows.',
+                f'Write "{step.text}" for the column, or {count or "since or until a date"} for the rows.',
                 offset=step.offset,
                 forms=[f'"{step.text}"'],
             )
@@ -168,11 +169,10 @@ class Query:
             return
         trees = self._parsed(clause.text)
         if len(trees) == 1 and is_condition(trees[0]) and not isinstance(trees[0], exp.Alias):
-            condition = dialect.sql_of(self._row(trees[0]))
-            self.ctes.append(f"SELECT * FROM {self._current} WHERE {condition}")  # noqa: S608
+            self._add(tail=f"WHERE {dialect.sql_of(self._row(trees[0]))}")
             return
         if any(is_condition(tree) and not isinstance(tree, exp.Alias) for tree in trees):
-            parts = [text.strip() for text, _ in split_outside(clause.text, ",")]
+            parts = split_items(clause.text)
             raise self._invalid("conditions and columns are steps of their own", forms=["; ".join(parts)])
         summaries = [self._is_summary(tree) for tree in trees]
         if any(summaries) and not all(summaries):
@@ -189,33 +189,23 @@ class Query:
         return self._invalid(f"{functions} is one value, and {others} a value for each row", f"Write {form}.", [form])
 
     def _except(self, text: str) -> None:
-        dropped = set()
-        for name, _ in split_outside(text, ","):
-            dropped.add(self._column(name.strip().strip('"')).sql)
-        kept = [column for column in self.names.columns if column.sql not in dropped]
-        self._show(kept)
+        dropped = {self._column(name.strip('"')).sql for name in split_items(text)}
+        self._show([column for column in self.names.columns if column.sql not in dropped])
 
     def _columns(self, trees: Sequence[exp.Expr]) -> None:
         """Choose columns and compute others."""
         if len(trees) > _MAX_COLUMNS:
             raise self._invalid(f"it has {len(trees)} columns; {_MAX_COLUMNS} are the most")
         chosen: list[Column] = []
-        has_star = False
         for tree in trees:
-            if isinstance(tree, exp.Star):
-                has_star = True
-                chosen += self.names.columns
-                continue
-            chosen.append(self._computed_column(tree))
-        listed_keys = {column.sql for column in chosen}
-        keys = [] if has_star else [one for one in self.names.columns if one.is_key and one.sql not in listed_keys]
-        self._show([*keys, *chosen])
+            chosen += self.names.columns if isinstance(tree, exp.Star) else [self._computed_column(tree)]
+        shown = {column.sql for column in chosen}
+        self._show([*(one for one in self.names.columns if one.is_key and one.sql not in shown), *chosen])
 
     def _computed_column(self, tree: exp.Expr) -> Column:
         """Return a column, or that of a calculation, which is added to the rows."""
-        alias = tree.alias if isinstance(tree, exp.Alias) else ""
-        inner = tree.this if alias else tree
-        node = self._row(inner)
+        inner = tree.unalias()
+        alias, node = tree.alias if inner is not tree else "", self._row(inner)
         found = column_of(node)
         known = (*self.names.columns, *self.names.nested)
         column = next((one for one in known if found is not None and one.sql == found.sql), None)
@@ -225,9 +215,8 @@ class Query:
             raise self._invalid(
                 f"{_text(inner)} is no column", f"Columns: {listed(one.name for one in self.names.columns)}."
             )
-        function = function_of(_normal(inner.copy()))
-        sql, unit = self._new_name(), "%" if function == "pct_change" else ""
-        self.ctes.append(f"SELECT *, {dialect.sql_of(node)} AS {sql} FROM {self._current}")  # noqa: S608
+        unit = "%" if function_of(_normal(inner.copy())) == "pct_change" else ""
+        sql = self._add(dialect.sql_of(node))
         looks_back = any(self._is_windowed(one) for one in dialect.to_sqlite(inner.copy()).walk())
         return Column(
             alias or _text(inner), sql, kind_of(node), unit=unit, written=_written(inner), looks_back=looks_back
@@ -235,12 +224,11 @@ class Query:
 
     def _show(self, columns: Sequence[Column]) -> None:
         """Make these the columns of later steps."""
-        kept = {column.sql for column in columns}
-        dropped = {normalize(column.name): self.step.text for column in self.names.columns
-                   if column.sql not in kept and self.step is not None}  # fmt: skip
-        self.names.gone |= {one.name for one in self.names.columns if one.sql not in kept}
+        kept, step = {column.sql for column in columns}, "" if self.step is None else self.step.text
+        left = [column.name for column in self.names.columns if column.sql not in kept]
+        self.names.gone |= set(left)
+        self.names.dropped.update(dict.fromkeys(map(normalize, left), step))
         self.names.columns = _unique(columns)
-        self.names.dropped.update(dropped)
         shown = {column.sql: column for column in self.names.columns}
         self.partition = tuple(shown.get(column.sql, column) for column in self.partition)
 
@@ -264,7 +252,7 @@ class Query:
         if self.groups is not None:
             raise self._invalid("the rows are grouped already", "Group once, by several: by type, month.")
         trees = self._parsed(clause.text)
-        self._summarize(trees, [text.strip() for text, _ in split_outside(clause.by, ",")])
+        self._summarize(trees, split_items(clause.by))
 
     def _group_key(self, text: str) -> tuple[Column, str]:
         """Return the column of a group, and its unit of time or an empty text."""
@@ -272,9 +260,7 @@ class Query:
         if unit in UNITS_OF_GROUPS and self.names.exact(text) is None:
             if self.names.date is None:
                 raise self._invalid(f"by {unit} needs a column of dates, which there is not")
-            dated = self._loaded(self.names.date)
-            sql, part = self._new_name(), _SHOWN_PARTS[unit].format(dated.sql)
-            self.ctes.append(f"SELECT *, {part} AS {sql} FROM {self._current}")  # noqa: S608
+            sql = self._add(_SHOWN_PARTS[unit].format(self._loaded(self.names.date).sql))
             kind = Kind.INTEGER if unit == "year" else Kind.TEXT
             return Column(text, sql, kind, is_key=True, written=f'"{unit}"'), unit
         trees = self._parsed(text)
@@ -288,43 +274,37 @@ class Query:
         found = [self._group_key(text) for text in by]
         keys = [*(column for column in self.partition if column.sql not in {key.sql for key, _ in found}),
                 *(key for key, _ in found)]  # fmt: skip
-        outputs: list[tuple[str, Column, exp.Expr | None]] = []
+        outputs: list[tuple[Column, exp.Expr | None]] = []
         parts: list[str] = []
         for tree in trees:
-            alias = tree.alias if isinstance(tree, exp.Alias) else ""
-            inner = tree.this if alias else tree
-            key = next((key for key in keys if _written(inner) in (key.written, f'"{key.name.lower()}"')), None)
-            if key is not None:
+            inner = tree.unalias()
+            alias, written = tree.alias if inner is not tree else "", _written(inner)
+            if any(written in (key.written, f'"{key.name.lower()}"') for key in keys):
                 continue
             node, late = self._of_group(inner, by)
-            sql = self._new_name()
             # Behind "count as n by type", count alone counts the groups.
-            written = "" if alias and _written(inner) == "count(*)" else _written(inner)
-            column = Column(alias or _text(inner), sql, kind_of(node), written=written)
-            if late:
-                for one in late:
-                    name = self._new_name()
-                    parts.append(f"{dialect.sql_of(one.expressions[0])} AS {name}")
-                    one.expressions[0].replace(node_of(Column(name, name, Kind.NUMBER)))
-                outputs.append((sql, column, node))
-            else:
+            written = "" if alias and written == "count(*)" else written
+            column = Column(alias or _text(inner), self._new_name(), kind_of(node), written=written)
+            for one in late:
+                name = self._new_name()
+                parts.append(f"{dialect.sql_of(one.expressions[0])} AS {name}")
+                one.expressions[0].replace(node_of(Column(name, name, Kind.NUMBER)))
+            if not late:
                 self._require_grouped(node, keys, inner)
-                parts.append(f"{dialect.sql_of(node)} AS {sql}")
-                outputs.append((sql, column, None))
+                parts.append(f"{dialect.sql_of(node)} AS {column.sql}")
+            outputs.append((column, node if late else None))
         dated = self._dated_extreme(trees) if not by else None
-        day = self._loaded(dated[0]).sql if dated is not None else ""
+        day = self._loaded(dated).sql if dated is not None else ""
         self.ctes.append(self._grouped(keys, [*parts, day] if day else parts, keeps_row=dated is not None))
         if day:  # a maximum of no values is of no row
-            columns = ", ".join(column.sql for column in [*keys, outputs[0][1]])
-            dates = ", ".join(f"iif({outputs[0][1].sql} IS NULL, NULL, {one}) AS {one}" for one in ("_r", day))
+            columns = ", ".join(column.sql for column in [*keys, outputs[0][0]])
+            dates = ", ".join(f"iif({outputs[0][0].sql} IS NULL, NULL, {one}) AS {one}" for one in ("_r", day))
             self.ctes.append(f"SELECT _p, {dates}, _d, {columns} FROM {self._current}")  # noqa: S608
         self.place, self.is_ordered = "_p", False
         self.is_summary = not keys
         self.groups = tuple(unit for _, unit in found) if by else None
-        self.names.dropped.update({normalize(one.name): self.step.text for one in self.names.columns if self.step})
-        shown = [*(replace(key, index=None) for key in keys), *(dated or ())]
-        self.names.gone |= {one.name for one in self.names.columns} - {one.name for one in shown}
-        self.names.columns = _unique([*shown, *(column for _, column, _ in outputs)])
+        shown = [*(replace(key, index=None) for key in keys), *((dated,) if dated else ())]
+        self._show([*shown, *(column for column, _ in outputs)])
         self.names.nested = ()
         self._late(outputs, keys, found)
         if by and not any(unit not in ("", "weekday") for _, unit in found):
@@ -345,14 +325,11 @@ class Query:
         grouped = f" GROUP BY {', '.join(key.sql for key in keys)}" if keys else ""
         return f"SELECT {place} AS _p, {row} AS _r, {day} AS _d, {columns} FROM {self._current}{grouped}"  # noqa: S608
 
-    def _dated_extreme(self, trees: Sequence[exp.Expr]) -> list[Column] | None:
+    def _dated_extreme(self, trees: Sequence[exp.Expr]) -> Column | None:
         """Return the column of dates where the only item is a maximum or minimum, whose row SQLite then keeps."""
-        tree = trees[0].unalias()
-        if len(trees) > 1 or not isinstance(tree, exp.Max | exp.Min) or self.names.date is None:
-            return None
-        if self.names.date.index is None:
-            return None
-        return [self.names.date]
+        is_extreme = len(trees) == 1 and isinstance(trees[0].unalias(), exp.Max | exp.Min)
+        dated = self.names.date
+        return dated if is_extreme and dated is not None and dated.index is not None else None
 
     def _of_group(self, tree: exp.Expr, by: Sequence[str]) -> tuple[exp.Expr, list[exp.Expr]]:
         """Return an item with functions of a group's rows, and the functions that look at the group before."""
@@ -362,9 +339,8 @@ class Query:
         late: list[exp.Expr] = []
         for one in reversed(list(node.walk(bfs=False))):
             if self._is_windowed(one):
-                if one.find_ancestor(*_AGGREGATE_NODES) is not None and _is_inside_aggregate(one):
-                    changed = self._hoisted(one)
-                    node = _replaced(node, one, changed)
+                if _is_inside_aggregate(one):
+                    node = _replaced(node, one, self._hoisted(one))
                 elif isinstance(one, exp.Window) or not by:
                     raise self._invalid(f"{_text(tree)} is a value for each row", "Write it as a step of its own.")
                 else:
@@ -377,30 +353,29 @@ class Query:
 
     def _require_grouped(self, node: exp.Expr, keys: Sequence[Column], tree: exp.Expr) -> None:
         for column in node.find_all(exp.Column):
-            is_key = column.name in {key.sql for key in keys}
-            if not is_key and not _is_inside_aggregate(column):
-                name = column_of(column)
-                text = name.name if name is not None else column.name
+            if column.name not in {key.sql for key in keys} and not _is_inside_aggregate(column):
+                known = column_of(column)
+                name = known.name if known is not None else column.name
                 raise self._invalid(
-                    f"{quoted_name(text)} has a value for each row, and a group needs one",
-                    f"Write e.g. last({written_name(text)}) or avg({written_name(text)}).",
-                    [self._with_item(_text(tree), f"last({written_name(text)})")],
+                    f"{quoted_name(name)} has a value for each row, and a group needs one",
+                    f"Write e.g. last({written_name(name)}) or avg({written_name(name)}).",
+                    [self._with_item(_text(tree), f"last({written_name(name)})")],
                 )
 
     def _with_item(self, item: str, other: str) -> str:
         """Return the step with another item."""
         clause = self.step.clause if self.step is not None else Clause("group")
-        items = [text.strip() for text, _ in split_outside(clause.text, ",")]
+        items = split_items(clause.text)
         return f"{', '.join(other if one == item else one for one in items)} by {clause.by}"
 
     def _late(
         self,
-        outputs: Sequence[tuple[str, Column, exp.Expr | None]],
+        outputs: Sequence[tuple[Column, exp.Expr | None]],
         keys: Sequence[Column],
         found: Sequence[tuple[Column, str]],
     ) -> None:
         """Compute what looks at the group before."""
-        pending = [(sql, node) for sql, _, node in outputs if node is not None]
+        pending = [(column.sql, node) for column, node in outputs if node is not None]
         if not pending:
             return
         if not any(unit for _, unit in found):
@@ -412,7 +387,7 @@ class Query:
             node = given
             for one in [one for one in node.walk() if function_of(one) in _NEIGHBOURS]:
                 node = _replaced(node, one, self._neighbour(one, window))
-            self.ctes.append(f"SELECT *, {dialect.sql_of(node)} AS {sql} FROM {self._current}")  # noqa: S608
+            self._add(dialect.sql_of(node), sql)
         self.notes.append("The first group has no group before it, and no change.")
 
     # Rows
@@ -435,12 +410,9 @@ class Query:
             self._sort([f"{dated.sql} {'DESC' if clause.by == 'newest' else 'ASC'} NULLS LAST"])
             return
         keys = []
-        for text, _ in split_outside(clause.text, ","):
-            name, descends = text.strip(), ""
-            for word in (" desc", " asc"):
-                if name.lower().endswith(word):
-                    name, descends = name[: -len(word)], word.strip().upper()
-            keys.append(f"{self._ranked(name)} {descends or 'ASC'} NULLS LAST")
+        for text in split_items(clause.text):
+            name, direction = re.fullmatch(r"(.*?)( desc| asc)?", text, re.I | re.S).groups()  # type: ignore[union-attr]
+            keys.append(f"{self._ranked(name)}{direction or ' ASC'} NULLS LAST")
         self._sort(keys)
 
     def _ranked(self, text: str) -> str:
@@ -455,20 +427,18 @@ class Query:
         return dialect.sql_of(inner)
 
     def _sort(self, keys: Sequence[str]) -> None:
-        place = self._new_name()
-        order = ", ".join([*keys, self.place])
-        self.ctes.append(f"SELECT *, row_number() OVER (ORDER BY {order}) AS {place} FROM {self._current}")  # noqa: S608
-        self.place, self.is_ordered = place, True
+        self.place = self._add(f"row_number() OVER (ORDER BY {', '.join([*keys, self.place])})")
+        self.is_ordered = True
 
     def _top(self, clause: Clause) -> None:
         key = f"{self._ranked(clause.by)} {'DESC' if clause.kind == 'top' else 'ASC'} NULLS LAST"
         (count,) = clause.numbers
-        self.ctes.append(f"SELECT * FROM {self._current} ORDER BY {key}, {self.place} LIMIT {count}")  # noqa: S608
+        self._add(tail=f"ORDER BY {key}, {self.place} LIMIT {count}")
         self._sort([key])
 
     def _limit(self, clause: Clause) -> None:
         count, offset = clause.numbers
-        self.ctes.append(f"SELECT * FROM {self._current} ORDER BY {self.place} LIMIT {count} OFFSET {offset}")  # noqa: S608
+        self._add(tail=f"ORDER BY {self.place} LIMIT {count} OFFSET {offset}")
 
     def _slice(self, clause: Clause) -> None:
         start, stop = clause.numbers
@@ -500,25 +470,30 @@ class Query:
             tie = self._tie(is_reversed=is_last)
             order = f"{self._loaded(dated).sql} {direction} NULLS LAST, {tie}"
         if not self.partition:
-            self.ctes.append(f"SELECT * FROM {self._current} ORDER BY {order} LIMIT {count or 0}")  # noqa: S608
+            self._add(tail=f"ORDER BY {order} LIMIT {count or 0}")
             return
-        rank = self._new_name()
-        ranked = f"SELECT *, row_number() OVER ({self._partition_by}ORDER BY {order}) AS {rank} FROM {self._current}"  # noqa: S608
-        self.ctes.append(f"SELECT * FROM ({ranked}) WHERE {rank} <= {count or 0}")  # noqa: S608
+        rank = self._add(f"row_number() OVER ({self._partition_by}ORDER BY {order})")
+        self._add(tail=f"WHERE {rank} <= {count or 0}")
 
     def _period(self, clause: Clause) -> None:
         if self.groups is not None and self.names.date is None:
             raise self._invalid("groups that are not periods have no dates", "Write the period before the groups.")
         dated = self._date(self.step.text if self.step else "a period")
-        periods = Periods(self.rows, dated, self.partition, self.today)
-        condition, note = periods.condition(clause, self.ctes, self._current)
-        if condition.startswith("rank "):
-            rank = self._new_name()
-            ranked = f"dense_rank() OVER ({self._partition_by}ORDER BY substr({dated.sql}, 1, 10) DESC) AS {rank}"
-            dates = f"{dated.sql} IS NOT NULL AND {rank} <= {condition[5:]}"
-            self.ctes.append(f"SELECT * FROM (SELECT *, {ranked} FROM {self._current}) WHERE {dates}")  # noqa: S608
+        if not clause.unit:
+            self._add(tail=f"WHERE {dialect.sql_of(self._adapted(periods.comparison(clause, dated)))}")
+            return
+        count = (clause.numbers[0] if clause.numbers else 0) or 0
+        if clause.unit == "day" and 0 < count <= periods.MAX_DATED_ROWS and periods.are_daily(self.rows.dates()):
+            rank = self._add(f"dense_rank() OVER ({self._partition_by}ORDER BY substr({dated.sql}, 1, 10) DESC)")
+            condition = f"{dated.sql} IS NOT NULL AND {rank} <= {count}"
+            note = f"last {count} days: the last {count} dates that have rows."
         else:
-            self.ctes.append(f"SELECT * FROM {self._current} WHERE {condition}")  # noqa: S608
+            parts = [column.sql for column in self.partition]
+            columns = ", ".join([*parts, f"max({dated.sql})"])
+            grouped = f" GROUP BY {', '.join(parts)}" if parts else ""
+            newest_of = self.rows.run(self.ctes, f"SELECT {columns} FROM {self._current}{grouped}")  # noqa: S608
+            condition, note = periods.relative(clause, dated.sql, parts, newest_of, self.today)
+        self._add(tail=f"WHERE {condition}")
         self._note(note)
 
     # Expressions
@@ -531,7 +506,7 @@ class Query:
         trees = expressions.parse_items(
             text, lambda name: self.names.exact(name) is not None, offset, has_count=has_count
         )
-        texts = [part.strip() for part, _ in split_outside(text, ",")]
+        texts = split_items(text)
         for tree, written in zip(trees, texts if len(texts) == len(trees) else (), strict=False):
             tree.unalias().meta["text"] = _AS.split(written)[0]
         return trees
@@ -558,19 +533,15 @@ class Query:
             is_call = isinstance(one.parent, exp.Window) and one.arg_key == "this"
             if one is not tree and (is_call or isinstance(one, exp.Column | exp.Identifier)):
                 continue
-            if (known := self._known(one)) is not None:
+            written = _written(one)
+            known = next((column for column in self.names.columns if column.written == written), None)
+            if known is not None:
                 tree = _replaced(tree, one, node_of(self._loaded(known)))
         return tree
 
-    def _known(self, tree: exp.Expr) -> Column | None:
-        """Return the column that an earlier step has computed by the same expression."""
-        written = _written(tree)
-        return next((column for column in self.names.columns if column.written == written), None)
-
     def _column_node(self, node: exp.Column) -> exp.Expr:
         name = ".".join(part.name for part in node.parts)
-        column = self.names.find(name)
-        part = name.lower()
+        column, part = self.names.find(name), name.lower()
         if column is None and part in PARTS_OF_DATES and self.names.date is not None:
             dated = node_of(self._loaded(self.names.date))
             return call_of("dayname", dated) if part == "weekday" else call_of("date_part", part, dated)
@@ -615,20 +586,15 @@ class Query:
                 sql = f"{inner_sql} OVER (PARTITION BY {parts})"
             else:
                 sql = f"(SELECT {inner_sql} FROM {self._current})"  # noqa: S608
-        name = self._new_name()
-        self.ctes.append(f"SELECT *, {sql} AS {name} FROM {self._current}")  # noqa: S608
+        name = self._add(sql)
         return node_of(Column(name, name, kind))
 
     def _neighbour(self, node: exp.Expr, window: str) -> exp.Expr:
         """Return a value against the one before it in time."""
-        arguments = list(node.expressions)
-        value = dialect.sql_of(arguments[0])
-        count = 1
-        given = arguments[1] if len(arguments) > 1 else None
-        if isinstance(given, exp.Literal) and given.is_int:
-            count = int(given.name)
-        before = self._new_name()
-        self.ctes.append(f"SELECT *, lag({value}, {count}) OVER ({window}) AS {before} FROM {self._current}")  # noqa: S608
+        argument, *others = node.expressions
+        value = dialect.sql_of(argument)
+        count = int(others[0].name) if others and isinstance(others[0], exp.Literal) and others[0].is_int else 1
+        before = self._add(f"lag({value}, {count}) OVER ({window})")
         text = {
             "lag": before,
             "change": f"({value}) - {before}",
@@ -714,6 +680,13 @@ class Query:
         self._computed += 1
         return f"x{self._computed}"
 
+    def _add(self, sql: str = "", name: str = "", *, tail: str = "") -> str:
+        """Add a step with the rows of the last one: a computed column, of which the name is returned, or some rows."""
+        name = name or (self._new_name() if sql else "")
+        columns = f"*, {sql} AS {name}" if sql else "*"
+        self.ctes.append(f"SELECT {columns} FROM {self._current} {tail}")  # noqa: S608
+        return name
+
     def _note(self, note: str) -> None:
         if note and note not in self.notes:
             self.notes.append(note)
@@ -740,9 +713,6 @@ class Query:
             if column.looks_back and any(row[place] is None for row in found):
                 self._note(f"{quoted_name(column.name)} is null where rows before it are missing.")
         return self.rows.shown(columns, computed, found)
-
-
-_AGGREGATE_NODES = (exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Count, exp.GroupConcat, exp.Anonymous)
 
 
 def _is_inside_aggregate(node: exp.Expr) -> bool:
@@ -793,16 +763,6 @@ def _text(tree: exp.Expr) -> str:
 
 def _unique(columns: Sequence[Column]) -> list[Column]:
     """Return columns with names of their own, equal columns once."""
-    found: dict[str, Column] = {}
-    for column in columns:
-        name, number = column.name, 1
-        while name in found and found[name].sql != column.sql:
-            number += 1
-            name = f"{column.name}_{number}"
-        found[name] = replace(column, name=name)
-    return list(found.values())
-
-
-def _spelled(clause: Clause) -> str:
-    numbers = [number for number in clause.numbers if number is not None]
-    return f"{clause.kind} {numbers[0]}" if numbers else "since or until a date"
+    found = list({(column.name, column.sql): column for column in columns}.values())
+    names = unique_names(column.name for column in found)
+    return [replace(column, name=name) for column, name in zip(found, names, strict=True)]

@@ -21,7 +21,7 @@ from toolfold.results.select.expressions import parse_items, parse_sql
 from toolfold.results.select.grammar import Clause, Selection
 from toolfold.results.select.kinds import COMPARISONS, MIRRORED, is_condition
 from toolfold.results.select.names import find_table, table_name
-from toolfold.results.select.periods import Periods
+from toolfold.results.select.periods import span
 from toolfold.results.tables import DATE_NAMES, Document, Table
 
 
@@ -110,7 +110,7 @@ class _Reader:
     def _read_period(self, clause: Clause) -> None:
         low, high = _day(clause.low, self.today, after=clause.is_after), _day(clause.high, self.today, is_high=True)
         if clause.unit and self.dates:
-            low, high = (moment[:10] for moment in Periods.span(clause, max(self.dates), self.today))
+            low, high = (moment[:10] for moment in span(clause, max(self.dates), self.today))
             high = "" if any((number or 0) > 0 for number in clause.numbers) else high  # up to the newest row
         self._narrow(low, high)
 

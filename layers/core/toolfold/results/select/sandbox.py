@@ -12,7 +12,6 @@ import sqlite3
 import sys
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 from toolfold.budget import WorkBudget
@@ -76,9 +75,7 @@ class Statements:
     def __enter__(self) -> Statements:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._connection.close()
         self.budget.release(self._reserved)
         self._reserved = 0

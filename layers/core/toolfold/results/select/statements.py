@@ -23,8 +23,9 @@ from toolfold.results.select.kinds import Adapter
 from toolfold.results.select.names import Column, Names, find_table, unknown_column
 from toolfold.results.select.rows import Rows, rounded, row_id
 from toolfold.results.select.sandbox import Statements, explained
-from toolfold.results.tables import Table, unique_names
+from toolfold.results.tables import Table
 from toolfold.results.types import ColumnType, Kind
+from toolfold.results.values import unique_names
 from toolfold.text_safety import quoted_name
 
 _LISTED_ROWS = 20
@@ -114,15 +115,9 @@ class _Source:
 
     def __init__(self, table: Table, statements: Statements) -> None:
         self.rows = Rows(table, statements)
-        taken: set[str] = set()
+        readable = [name.encode("utf-8", "replace").decode().replace("\0", "") or "unnamed" for name in table.columns]
         columns = []
-        for index, name in enumerate(table.columns):
-            readable = name.encode("utf-8", "replace").decode().replace("\0", "") or "unnamed"
-            sql, number = readable, 1
-            while sql.lower() in taken:
-                number += 1
-                sql = f"{readable}_{number}"
-            taken.add(sql.lower())
+        for index, (name, sql) in enumerate(zip(table.columns, unique_names(readable, str.lower), strict=True)):
             is_computed = table.origin is not None and table.origin.columns[index] is None
             columns.append(Column(name, sql, index=index, written=name.lower() if is_computed else ""))
         dated = self.rows.date_index
@@ -133,11 +128,6 @@ class _Source:
         date = None if dated is None else columns[dated]
         self.names = Names(columns[:shown], date, dropped, gone=gone, nested=columns[shown:])
         self.read: dict[int, Column] = {}
-
-    def find(self, name: str) -> Column | None:
-        """Return a column by its name, and load it."""
-        column = self.names.find(name)
-        return None if column is None else self.take(column)
 
     def take(self, column: Column) -> Column:
         """Return a column with its kind, and load it."""
@@ -154,8 +144,10 @@ class _Source:
     def type_of_all(self, index: int, cells: Sequence[Any]) -> ColumnType | None:
         """Return the type of cells that are all numbers or dates of a column; None: some may be computed."""
         found = self.rows.table.type_of(index)
-        is_typed = found.kind.is_number or found.kind.is_date
-        return replace(found, values=cells) if is_typed and set(found.values).issuperset(cells) else None
+        if not found.kind.is_number and not found.kind.is_date:
+            return None
+        is_known = tuple(found.values) == cells or set(found.values).issuperset(cells)
+        return replace(found, values=cells) if is_known else None
 
     def load(self, name: str, statements: Statements) -> None:
         """Load what is read into the database."""
@@ -261,12 +253,9 @@ def _name_order(tree: exp.Expr) -> None:
 def _selects_around(node: exp.Expr) -> list[exp.Select]:
     """Return the statements that a node is in, the innermost first."""
     found = []
-    parent = node.find_ancestor(exp.Select)
-    while parent is not None:
-        found.append(parent)
-        parent = parent.find_ancestor(exp.Select)
-    if not found and isinstance(node.find_ancestor(exp.Query), exp.SetOperation):
-        return []
+    inner: exp.Expr | None = node
+    while inner is not None and (inner := inner.find_ancestor(exp.Select)) is not None:
+        found.append(inner)
     return found
 
 
@@ -293,8 +282,8 @@ def _found(
         if not node.table and is_output:
             return None
         for source in candidates:
-            if (column := source.find(node.name)) is not None:
-                return column
+            if (column := source.names.find(node.name)) is not None:
+                return source.take(column)
     return None
 
 

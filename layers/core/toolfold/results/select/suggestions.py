@@ -9,10 +9,11 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
-from toolfold.dates import UNITS, parse_date
+from toolfold.dates import parse_date
 from toolfold.fuzzy import normalize
-from toolfold.results.select.expressions import split_outside
+from toolfold.results.select.expressions import split_items, split_outside
 from toolfold.results.select.functions import moved
 from toolfold.results.select.names import find_table, table_name, words_of
 from toolfold.results.tables import DATE_NAMES, Document, Table
@@ -103,6 +104,7 @@ _STEPS: tuple[tuple[str, str], ...] = (
         r"\1\2\3; count",
     ),
     (r"where (.+)", r"\1"),
+    (r"(week|month|quarter|year)ly (.*\(.*)", r"\2 by \1"),
     (r"(.+ as \w+) where (.+)", r"\1; \2"),
     (r"(?:df|data)\[\[(.+)\]\]", r"\1"),
     (r"(.+\])\.head\( ?(\d+) ?\)", r"\1; limit \2"),
@@ -199,7 +201,7 @@ def _with_offset(steps: Sequence[str]) -> list[str]:
 def _merged(steps: Sequence[str], guess: _Guess) -> list[str]:
     """Return the steps with columns that follow each other as one, and the columns of a path from one table."""
     merged: list[str] = []
-    for step in dict.fromkeys(steps) if len(set(steps)) < len(steps) else steps:
+    for step in dict.fromkeys(steps):
         if merged and guess.is_column(step) and guess.is_column(merged[-1].split(",")[-1].strip()):
             merged[-1] = f"{merged[-1]}, {step}"
         else:
@@ -260,7 +262,7 @@ class _Guess:
                 yield text[start : match.start()].strip(" ,")
                 start = match.end()
         rest = text[start:].strip()
-        parts = [part.strip() for part, _ in split_outside(rest, ",")]
+        parts = split_items(rest)
         if len(parts) > 1 and any(self._kind_of(part) not in ("items", "group", "") for part in parts):
             self._require_names()
             yield from (part for part in parts if not part.isdecimal())
@@ -271,8 +273,7 @@ class _Guess:
         """Return other steps for one; None: it stays."""
         if self._kind_of(step) not in ("items", "group", ""):
             return None
-        for change in (self._path, self._table, self._day, self._field, self._pair, self._names, self._adverb,
-                       self._function):  # fmt: skip
+        for change in (self._path, self._table, self._day, self._field, self._pair, self._names, self._function):
             if (found := change(step)) is not None and found != step:
                 return found
         for pattern, template in _STEP_RULES:
@@ -289,7 +290,8 @@ class _Guess:
         return normalize(text) in self._columns or (normalize(text) in DATE_NAMES)
 
     def _find_table(self, text: str) -> Table | None:
-        return find_table(text, self._tables) if len(normalize(text)) > 2 else None
+        found = find_table(text, self._tables) if len(normalize(text)) > 2 else None
+        return found if found is not None and found.name else None
 
     def _number(self) -> str:
         """Return the column that a function without a column may be of: the last one of decimal numbers."""
@@ -310,7 +312,7 @@ class _Guess:
         table = self._find_table(head)
         if self._name and normalize(head) in normalize(self._name):
             head = ""
-        if table is not None and table.name:
+        if table is not None:
             found.append(f"from {table_name(table)}")
         elif self.is_column(head):
             tail = ".".join(filter(None, (head, tail)))
@@ -329,7 +331,7 @@ class _Guess:
         if match := re.fullmatch(r"(top|first|last|bottom) (\d+) ([\w ]+?)(?: by (.+))?", step, re.I):
             self._require_names()
             word, count, name, by = match.groups()
-            if (table := self._find_table(name)) is not None and table.name:
+            if (table := self._find_table(name)) is not None:
                 rows = f"{word} {count} by {by}" if by else f"limit {count}"
                 return f"from {table_name(table)}; {rows}"
             if self.is_column(name) and not by:
@@ -365,7 +367,8 @@ class _Guess:
         for table in self._tables[:1]:
             if table.date_index is not None:
                 oldest = min(filter(None, table.type_of(table.date_index).values))
-                return f"before {moved(datetime.date.fromisoformat(oldest[:10]), count, unit)}"
+                with suppress(ValueError, OverflowError):
+                    return f"before {moved(datetime.date.fromisoformat(oldest[:10]), count, unit)}"
         return None
 
     def _field(self, step: str) -> str | None:
@@ -378,12 +381,11 @@ class _Guess:
 
     def _pair(self, step: str) -> str | None:
         """Return the condition of a column and its value: ``strike 300``, ``type: call``, or of a value: ``calls``."""
-        if match := re.fullmatch(r"([\w ]+?)(?: ?: ?| )(\$?-?[\d.,]+%?|['\"]?[A-Za-z][\w .-]*['\"]?)", step):
-            name, value = match.groups()
-            if ":" in step or value[-1].isdigit():
-                self._require_names()
-            if self.is_column(name) and not self.is_column(value) and (":" in step or value[-1].isdigit()):
-                return f"{name} = {value}"
+        match = re.fullmatch(r"([\w ]+?)(?: ?: ?| )(\$?-?[\d.,]+%?|['\"]?[A-Za-z][\w .-]*['\"]?)", step)
+        if match and (":" in step or step[-1].isdigit()):
+            self._require_names()
+            if self.is_column(match[1]) and not self.is_column(match[2]):
+                return f"{match[1]} = {match[2]}"
         if not self._has_names or not re.fullmatch(r"[\w ]+", step) or self.is_column(step) or self._find_table(step):
             return None
         wanted = {step.lower(), step.lower().removesuffix("s"), step.lower().removesuffix("es")}
@@ -397,32 +399,21 @@ class _Guess:
 
     def _names(self, step: str) -> str | None:
         """Return columns that are joined by ``and``, or a table or columns with a condition behind them."""
-        names = re.split(r",|\band\b", step)
-        paths = [self._path(name.strip()) for name in names]
-        if len(names) > 1 and all(paths):
-            return "; ".join(map(str, paths))
-        if (found := self._table_of_list(names)) is not None:
-            return found
-        if len(names) > 1 and all(self.is_column(name) for name in names):
-            return ", ".join(name.strip() for name in names)
+        names = [name.strip() for name in re.split(r",|\band\b", step)]
+        if len(names) > 1:
+            paths = [self._path(name) for name in names]
+            if all(paths):
+                return "; ".join(map(str, paths))
+            table = None if self.is_column(names[0]) else self._find_table(names[0])
+            if all(map(self.is_column, names[table is not None :])):
+                begin = "" if table is None else f"from {table_name(table)}; "
+                return begin + ", ".join(names[table is not None :])
         match = re.fullmatch(r"([\w, ]+?) where (.+)", step, re.I)
         if match is None:
             return None
         self._require_names()
         table = self._find_table(match[1])
-        return f"from {table_name(table)}; {match[2]}" if table and table.name else f"{match[2]}; {match[1]}"
-
-    def _table_of_list(self, names: Sequence[str]) -> str | None:
-        """Return the steps of a list that begins with a table."""
-        table = self._find_table(names[0].strip()) if len(names) > 1 and not self.is_column(names[0]) else None
-        if table is None or not table.name or not all(map(self.is_column, names[1:])):
-            return None
-        return f"from {table_name(table)}; {', '.join(name.strip() for name in names[1:])}"
-
-    def _adverb(self, step: str) -> str | None:
-        word, _, rest = step.partition(" ")
-        unit = UNITS.get(word.lower())
-        return f"{rest} by {unit}" if unit and "(" in rest else None
+        return f"from {table_name(table)}; {match[2]}" if table else f"{match[2]}; {match[1]}"
 
     def _function(self, step: str) -> str | None:
         """Return a function as it is written: ``mean close`` and ``close.mean()`` are ``avg(close)``."""
@@ -440,11 +431,6 @@ def _sliced(place: str) -> list[str]:
     """Return the step of an index or a slice in brackets."""
     if place in ("", "*"):
         return []
-    if place == "-1":
-        return ["last 1"]
-    if ":" not in place:
-        return ["limit 1" if place == "0" else f"limit 1 offset {place}"]
-    start, _, stop = place.partition(":")
-    if start.startswith("-") and not stop:
-        return [f"last {start[1:]}"]
-    return [f"[{place}]"]
+    if re.fullmatch(r"-(?:1|\d+:)", place):
+        return [f"last {place.strip('-:')}"]
+    return ["limit 1" if place == "0" else f"[{place}]"]
