@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -62,40 +61,6 @@ _MAX_REFUSALS = 20_000
 """Keys with their refusals, a few megabytes: a client can make up keys."""
 
 
-class PlanMemory:
-    """Refusals of calls that toolfold sent on its own account. Safe to use from many threads."""
-
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._refusals: TTLCache[tuple[str, str, str, str], tuple[str | Text, str | Text]] = TTLCache(
-            _MAX_REFUSALS, _REMEMBERED_S, monotonic
-        )
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def trying(self, call: CallContext) -> Iterator[None]:
-        """Raise what an equal try was refused with, and store with what this one is.
-
-        A call to which toolfold has added no arguments is the caller's, and always performed.
-
-        Raises:
-            PremiumOnly: a call of this tool with this key and these added arguments was refused within the last hour.
-        """
-        if not call.added:
-            yield
-            return
-        key = call.source.id, call.key_id, call.tool.name, repr(sorted(call.added.items()))
-        with self._lock:
-            refusal = self._refusals.get(key)
-        if refusal is not None:
-            raise PremiumOnly(*refusal)
-        try:
-            yield
-        except PremiumOnly as error:
-            with self._lock:
-                self._refusals[key] = (error.problem, error.next_step)
-            raise
-
-
 _MAX_MEMO_BYTES = 24 << 20
 """Memory for what equal calls computed: hundreds of small answers, or five with the days of a share since 1999."""
 
@@ -126,7 +91,9 @@ class CachedUpstreams:
                 self._memory, self._shared, settings.max_response_bytes, settings.stale_if_error_s, self.memo
             )
         )
-        self._plans = PlanMemory(self._clock.monotonic)
+        self._refused: TTLCache[tuple[str, ...], tuple[str | Text, str | Text]] = TTLCache(
+            _MAX_REFUSALS, _REMEMBERED_S, self._clock.monotonic
+        )
         self._flights: SingleFlight[Entry] = SingleFlight()
         self._upstreams: dict[str, Upstream] = {}
         self._lock = threading.Lock()
@@ -145,8 +112,8 @@ class CachedUpstreams:
         self._prepare(call)
         log = call.log
         if call.tool.effect == "read":
-            with self._plans.trying(call):
-                result = self._read(call)
+            # A call to which toolfold has added no arguments is the caller's, and always performed.
+            result = self._tried(call) if call.added else self._read(call)
         else:
             log.cache = "bypass"
             if call.admit is not None:
@@ -207,6 +174,20 @@ class CachedUpstreams:
             found = cache_key(source, tool, arguments, endpoint)
             self.memo.put("cache key", (source, tool), (endpoint, text), found, len(text))
         return found
+
+    def _tried(self, call: CallContext) -> CallResult:
+        """Answer a call with arguments that toolfold has added, unless an equal one was refused in the last hour."""
+        key = call.source.id, call.key_id, call.tool.name, repr(sorted(call.added.items()))
+        with self._lock:
+            refusal = self._refused.get(key)
+        if refusal is not None:
+            raise PremiumOnly(*refusal)
+        try:
+            return self._read(call)
+        except PremiumOnly as error:
+            with self._lock:
+                self._refused[key] = error.problem, error.next_step
+            raise
 
     def _read(self, call: CallContext) -> CallResult:
         """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""

@@ -207,7 +207,12 @@ class Pipeline:
 
     def _allow(self, call: CallContext) -> None:
         """Check that the source may be reached: not every catalog was opened with these settings."""
-        self._allow_list.check(call.source)
+
+        def check() -> bool:
+            self._allow_list.check(call.source)
+            return True
+
+        call.catalog.memoize(("may be reached", self._allow_list, call.source.id), check)
 
     def _limit(self, call: CallContext) -> None:
         """Count the call of a caller, or leave it to the cache to count one that reads.

@@ -96,25 +96,21 @@ def may_have_lists(arguments: Mapping[str, Any]) -> bool:
     return any(isinstance(value, list) for value in arguments.values())
 
 
-def is_raw(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], parameter: str) -> bool:
-    """Return whether a call gives the format parameter of its source, under any name for it."""
-    if arguments.get(parameter) is not None or not parameter:
-        return bool(parameter)
-    validator = reader_of(catalog, tool)
-    if arguments.keys() <= validator.properties.keys():
-        return False
+def split_format(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """Return the arguments to send, and the format parameter of the source where a call gives it, under any name.
 
-    return validator.rename(arguments).arguments.get(parameter) is not None
-
-
-def without_redundant_format(tool: Tool, arguments: Mapping[str, Any], parameter: str) -> Mapping[str, Any]:
-    """Leave out the format where the tool has one format and no such parameter, and the call names that format."""
-    requested = arguments.get(parameter)
-    if requested is None or parameter in properties(tool.parameters):
-        return arguments
-    if str(requested).strip().lower() not in tool.formats:
-        return arguments  # reported as an unknown argument
-    return {name: value for name, value in arguments.items() if name != parameter}
+    The format is left out where the tool has that one format and no such parameter.
+    """
+    parameter = catalog.source(tool.source).format_parameter
+    requested = arguments.get(parameter) if parameter else None
+    if requested is not None:
+        is_only = parameter not in properties(tool.parameters) and str(requested).strip().lower() in tool.formats
+        # Another one is reported as an unknown argument.
+        return {name: one for name, one in arguments.items() if name != parameter or not is_only}, parameter
+    reader = reader_of(catalog, tool)
+    if not parameter or arguments.keys() <= reader.properties.keys():
+        return arguments, ""
+    return arguments, parameter if reader.rename(arguments).arguments.get(parameter) is not None else ""
 
 
 def output_options(

@@ -160,9 +160,13 @@ def _definition(catalog: Catalog | None, name: str) -> dict[str, Any]:
 
 
 def _call_annotations(catalog: Catalog | None) -> dict[str, bool]:
-    """Return the annotations of a meta-tool that calls tools of the catalog."""
-    # Without a catalog nothing can be called, so nothing is promised.
-    hints = {"readOnlyHint": False} if catalog is None else _effect_hints(catalog.counts("effect"))
+    """Return the annotations of a meta-tool that calls tools of the catalog: read-only where all of them only read."""
+    if catalog is None:  # nothing can be called, so nothing is promised
+        hints = {"readOnlyHint": False}
+    elif has_writes(catalog):
+        hints = {"readOnlyHint": False, "destructiveHint": bool(catalog.counts("effect").get("destructive"))}
+    else:
+        hints = _READ_ONLY
     return {**hints, "openWorldHint": True}
 
 
@@ -179,19 +183,6 @@ def has_writes(catalog: Catalog) -> bool:
     """Return whether some tools of ``catalog`` change data."""
     counts = catalog.counts("effect")
     return bool(counts.get("write") or counts.get("destructive"))
-
-
-def _effect_hints(counts: Mapping[str, int]) -> dict[str, bool]:
-    """Return the MCP annotations for a catalog with ``counts`` tools of each effect.
-
-    ``destructiveHint`` is stated for a catalog with writes only: MCP gives it no meaning beside
-    ``readOnlyHint: true``, and its default is true.
-    """
-    if counts.get("destructive"):
-        return {"readOnlyHint": False, "destructiveHint": True}
-    if counts.get("write"):
-        return {"readOnlyHint": False, "destructiveHint": False}
-    return _READ_ONLY
 
 
 _READS = "Runs a tool that only reads. A long answer is cut to a preview: send select."

@@ -89,11 +89,6 @@ def example_call(tool: Tool) -> dict[str, Any]:
     return {"tool_name": tool.name, "arguments": tool.example}
 
 
-def relations(tool: Tool) -> tuple[dict[str, str], ...]:
-    """Return ``{"to", "kind"}`` of each related tool, with ``via`` where it is known."""
-    return tuple(dict(zip(("to", "kind", "via"), relation, strict=False)) for relation in tool.relations)
-
-
 def properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the properties of an object schema, which may have none."""
     found: Mapping[str, Any] = schema.get("properties", {})

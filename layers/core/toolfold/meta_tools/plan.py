@@ -21,12 +21,11 @@ from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, w
 from toolfold.meta_tools.call import (
     Call,
     LargeAnswerTurn,
-    is_raw,
     may_have_lists,
     output_options,
     read_options,
+    split_format,
     time_budget,
-    without_redundant_format,
 )
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.parallel import Unanswered, run_parts
@@ -269,10 +268,8 @@ class Plan:
         if tool is None:
             raise tool_not_found(catalog, arguments["tool_name"])
         options, given = read_options(arguments), dict(arguments.get("arguments") or {})
-        parameter = catalog.source(tool.source).format_parameter
-        raw_by = parameter if is_raw(catalog, tool, given, parameter) else ""
+        sent, raw_by = split_format(catalog, tool, given)
         wanted = output_options(self.request, options.max_tokens, options.select, raw_by)
-        sent = without_redundant_format(tool, given, parameter)
         return _Opened(arguments, tool, sent, wanted, options.fresh, options.approval_token)
 
     def _without_raw_form(self, item: Item, tool: Tool, parameter: str) -> Mapping[str, Any]:

@@ -215,7 +215,7 @@ def _entry(
     if known_hashes.get(tool.name.upper()) == tool.hash:
         return _Entry({"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash})
     refusal = refusal_of(catalog, tool)
-    entry = {"name": tool.name, "found": True, **_FIELDS[detail](tool), "hash": tool.hash}
+    entry = {"name": tool.name, "found": True, **_described(tool, detail), "hash": tool.hash}
     if refusal:
         entry["callable"] = False
     shown = {key: value for key, value in entry.items() if value not in ((), {})}
@@ -237,41 +237,32 @@ def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[
     return {**entry, "hash": hash_}
 
 
-def _full(tool: Tool) -> dict[str, Any]:
-    description = detail_levels.full_description(tool)
-    mentioned = set(_NAME.findall(description))
-    return {
+def _described(tool: Tool, detail: str) -> dict[str, Any]:
+    """Return the members of an entry at a detail level."""
+    if detail == "minimal":
+        return {"description": tool.summary, **detail_levels.effect_field(tool)}
+    is_full = detail == "full"
+    description = detail_levels.full_description(tool) if is_full else tool.summary
+    entry = {
         "description": description,
         "category": tool.category,
         "access": tool.access,
         **detail_levels.effect_field(tool),
-        **({"confirm": tool.confirm} if tool.confirm else {}),
-        "parameters": tool.parameters,
+        "parameters": tool.parameters if is_full else detail_levels.without_constraints(tool.parameters),
         "returns": tool.returns,
+    }
+    if not is_full:
+        return entry
+    mentioned = set(_NAME.findall(description))
+    return {
+        **entry,
+        **({"confirm": tool.confirm} if tool.confirm else {}),
         "example_call": detail_levels.example_call(tool),
         "see_also": tool.see_also,
-        "relations": detail_levels.relations(tool),
+        "relations": tuple(dict(zip(("to", "kind", "via"), one, strict=False)) for one in tool.relations),
         # Without what the description says already.
         "use_instead": {need: other for need, other in tool.use_instead.items() if other not in mentioned},
     }
-
-
-def _medium(tool: Tool) -> dict[str, Any]:
-    return {
-        "description": tool.summary,
-        "category": tool.category,
-        "access": tool.access,
-        **detail_levels.effect_field(tool),
-        "parameters": detail_levels.without_constraints(tool.parameters),
-        "returns": tool.returns,
-    }
-
-
-def _minimal(tool: Tool) -> dict[str, Any]:
-    return {"description": tool.summary, **detail_levels.effect_field(tool)}
-
-
-_FIELDS = {"full": _full, "medium": _medium, "minimal": _minimal}
 
 
 _SEARCHED = 200

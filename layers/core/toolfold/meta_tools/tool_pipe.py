@@ -46,6 +46,7 @@ MAX_STEPS = 20
 """Steps of a pipe: more than any task had that was recorded, and a bound on the calls of one request."""
 
 _EXAMPLE = '[{"as": "found", "tool_name": "NAME", "arguments": {…}}, …]'
+_LATE = "The time for one call was over before this step.", "Call again with continue for the rest."
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,63}", re.ASCII)
 
 
@@ -65,11 +66,6 @@ class Step(NamedTuple):
     joined: tuple[int, ...] = ()
     join: JoinRequest | None = None
     select: Selection | None = None
-
-    @property
-    def tool_name(self) -> str:
-        """The tool that it calls; empty for a join."""
-        return str(self.given.get("tool_name", ""))
 
 
 class PipeRequest(NamedTuple):
@@ -274,7 +270,7 @@ class _Run:
                 item.error = error
             self.items.append(item)
             if item.is_skipped:
-                return call_late(position)
+                return located(UpstreamTimeout(*_LATE), position, {})
             if item.error is not None:
                 if isinstance(item.error, InsufficientScope) and not position:
                     raise item.error
@@ -334,14 +330,6 @@ class _Run:
         item.answer = Answer(document, AnswerStatus(), max(sizes, document_size(document)))
         item.elapsed_s = time.perf_counter() - started
         return item
-
-
-def call_late(position: int) -> CallError:
-    """Return the error of a step for which the time was over."""
-    error = UpstreamTimeout(
-        "The time for one call was over before this step.", "Call again with continue for the rest."
-    )
-    return located(error, position, {})
 
 
 def _success(request: MetaRequest, run: _Run, max_tokens: int) -> Result:

@@ -22,7 +22,6 @@ from toolfold.execution.call_resources import TASK_TTL_S
 from toolfold.meta_tools.continuation import caller_id
 from toolfold.protocol import versions
 from toolfold.protocol.jsonrpc import JsonRpcError
-from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, URL_ELICITATION_REQUIRED
 
 if TYPE_CHECKING:
     from toolfold.execution.call_resources import TaskStore
@@ -46,7 +45,7 @@ def from_result(message: Message, result: Mapping[str, Any]) -> Mapping[str, Any
         result: of a call that ended in APPROVAL_REQUIRED.
     """
     error = result["structuredContent"]["error"]
-    if not _can_ask(message) or "approval_token" not in error:
+    if not versions.elicits(message.params, "form") or "approval_token" not in error:
         return result
     question = {
         "mode": "form",
@@ -82,9 +81,8 @@ def sign_in(message: Message, result: Mapping[str, Any], *, stateless: bool) -> 
     question = {"mode": "url", "message": error["message"], "url": url}
     if not stateless:
         link = {**question, "elicitationId": url.rpartition("ticket=")[2][:16]}
-        raise JsonRpcError(URL_ELICITATION_REQUIRED, error["message"], {"elicitations": [link]})
-    capability = _meta(message).get(META_CAPABILITIES, {}).get("elicitation")
-    if not isinstance(capability, dict) or "url" not in capability or _action(message, _SIGN_IN):
+        raise JsonRpcError(versions.URL_ELICITATION_REQUIRED, error["message"], {"elicitations": [link]})
+    if not versions.elicits(message.params, "url") or _action(message, _SIGN_IN):
         return result
     return {
         "resultType": "input_required",
@@ -98,9 +96,10 @@ def add_answer(message: Message, credentials: RequestCredentials) -> RequestCred
         return credentials._replace(awaits_sign_in=True)
     answer = _answer(message)
     state = message.params.get("requestState")
-    if META_VERSION not in _meta(message) or not isinstance(state, str) or len(state) > _MAX_STATE_CHARS:
-        return credentials
-    if answer is None:  # without an answer the call is as one without the state
+    meta = message.params.get("_meta")
+    is_stateless = isinstance(meta, dict) and versions.META_VERSION in meta
+    # Without an answer the call is as one without the state.
+    if answer is None or not is_stateless or not isinstance(state, str) or len(state) > _MAX_STATE_CHARS:
         return credentials
     return credentials._replace(approval_token=state, is_declined=not answer)
 
@@ -128,16 +127,6 @@ def _action(message: Message, key: str) -> str:
     response = responses.get(key) if isinstance(responses, dict) else None
     action = response.get("action") if isinstance(response, dict) else None
     return action if action in ("accept", "decline", "cancel") else ""
-
-
-def _can_ask(message: Message) -> bool:
-    capability = _meta(message).get(META_CAPABILITIES, {}).get("elicitation")
-    return isinstance(capability, dict) and (not capability or "form" in capability)
-
-
-def _meta(message: Message) -> Mapping[str, Any]:
-    meta = message.params.get("_meta")
-    return meta if isinstance(meta, dict) else {}
 
 
 _POLL_MS = 1000

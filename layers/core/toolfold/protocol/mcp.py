@@ -162,7 +162,7 @@ class Server:
         stateless = versions.META_VERSION in _meta(message) and message.method != "initialize"
         if message.method == "initialize":  # all that comes without HTTP is of one client
             self._without_http = self._without_http._replace(
-                shows_apps=_declares_apps(message), opens_urls=_opens_urls(message.params.get("capabilities"))
+                shows_apps=_declares_apps(message), opens_urls=versions.elicits(message.params, "url")
             )
         exchange = Exchange(self._without_http, message, stateless, {"rpc": _loggable_method(message)})
         try:
@@ -443,11 +443,6 @@ def _declares_apps(message: Message) -> bool:
     declared = versions.declared(message.params, versions.APPS)
     types = declared.get("mimeTypes") if isinstance(declared, dict) else None
     return isinstance(types, list) and versions.APP_TYPE in types
-
-
-def _opens_urls(capabilities: Any) -> bool:
-    elicitation = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
-    return isinstance(elicitation, dict) and "url" in elicitation
 
 
 def _meta(message: Message) -> Mapping[str, Any]:

@@ -73,10 +73,21 @@ CACHEABLE = frozenset(
 ROUTING_HEADERS = ("mcp-protocol-version", "mcp-method", "mcp-name")
 
 
-def declared(params: Mapping[str, Any], extension: str) -> Any:
-    """Return what a client says of an extension, in its envelope or its ``initialize``; None where it says nothing."""
+def capabilities(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a client says that it can do, in its envelope or its ``initialize``."""
     meta = params.get("_meta")
     in_envelope = meta.get(META_CAPABILITIES) if isinstance(meta, dict) else None
-    capabilities = params.get("capabilities") if in_envelope is None else in_envelope
-    extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
+    found = params.get("capabilities") if in_envelope is None else in_envelope
+    return found if isinstance(found, dict) else {}
+
+
+def declared(params: Mapping[str, Any], extension: str) -> Any:
+    """Return what a client says of an extension; None where it says nothing."""
+    extensions = capabilities(params).get("extensions")
     return extensions.get(extension) if isinstance(extensions, dict) else None
+
+
+def elicits(params: Mapping[str, Any], mode: str) -> bool:
+    """Return whether a client shows forms to its user (``form``) or opens links (``url``)."""
+    found = capabilities(params).get("elicitation")
+    return isinstance(found, dict) and (mode in found or (mode == "form" and not found))  # alone it means forms
