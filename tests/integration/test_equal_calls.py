@@ -14,7 +14,7 @@ from tests.support.executor import BUSY, Calls
 from tests.support.upstream import Upstream
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold import client_call as clocks
-from toolfold.cache.memory import Memo
+from toolfold.cache.response_cache import Memo
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import argument_reader, cached_upstreams
 from toolfold.execution.call import CallLog

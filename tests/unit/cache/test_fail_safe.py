@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolfold.cache.base import CacheStore, FailSafeStore
-from toolfold.cache.memory import MemoryStore
+from toolfold.cache.response_cache import MemoryStore
 
 
 def test_a_failing_store_is_not_used_during_the_cooldown(caplog: pytest.LogCaptureFixture) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolfold.cache.key import cache_key
+from toolfold.cache.response_cache import cache_key
 from toolfold.catalog.entries import Source, Tool
 
 SOURCE = Source("a", "A", "http_api", "https://a.test", "", None, {"default": 60}, "-", (), ())

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.threads import run_concurrently
 from toolfold.budget import WorkBudget
-from toolfold.cache.memory import Memo
+from toolfold.cache.response_cache import Memo
 from toolfold.results import output
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from toolfold.cache.base import FailSafeStore
-from toolfold.cache.memory import MemoryStore
-from toolfold.cache.response_cache import Entry, ResponseCache
+from toolfold.cache.response_cache import Entry, MemoryStore, ResponseCache
 
 LIMIT = 1_000_000
 ENTRY = Entry("csv", "timestamp,open\n2026-01-13,1.0", 1000.0, 2000.0)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.threads import run_concurrently
 from toolfold.cache.base import CacheStore, increment
-from toolfold.cache.memory import MemoryStore
+from toolfold.cache.response_cache import MemoryStore
 from toolfold.cache.sqlite import SQLiteStore
 
 LIMIT = 1_000_000

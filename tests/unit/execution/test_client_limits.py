@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.clocks import Clock
 from toolfold.cache.base import CacheStore, FailSafeStore
-from toolfold.cache.memory import MemoryStore
+from toolfold.cache.response_cache import MemoryStore
 from toolfold.catalog.entries import Auth, Source
 from toolfold.catalog.model import Catalog
 from toolfold.errors import ClientLimit

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.clocks import Clock, timestamp
 from toolfold.cache.base import FailSafeStore
-from toolfold.cache.memory import MemoryStore
+from toolfold.cache.response_cache import MemoryStore
 from toolfold.errors import RateLimited
 from toolfold.execution.limits import RateLimiter
 from toolfold.settings import Settings

@@ -1,23 +1,250 @@
-"""The cache of responses: memory first, then the store that other processes share.
+"""The cache of responses: its keys, the memory of this process, and entries in memory and in a shared store.
 
-Cached responses as bytes: compressed, dated, and bound by a hash to their cache key.
+Calls and API keys are named by hashes, from which neither arguments nor keys can be read. Cached responses are bytes:
+compressed, dated, and bound by a hash to their cache key.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import sys
+import threading
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from cachetools import LRUCache
 
 from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore
-from toolfold.cache.key import is_own_key
-from toolfold.cache.memory import Memo, MemoryStore
+from toolfold.catalog.json_schema import properties
 from toolfold.errors import CALL_ERRORS, CallError, InternalError
 from toolfold.wording import from_data, to_data
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Source, Tool
+
+
+_LAYOUT = 3
+"""Increased when a stored entry changes its meaning: old entries are then never found again."""
+
+_SIMPLE_TYPES = frozenset({str, int, float, bool, type(None)})
+_MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
+"""Arguments, and characters of each, that :func:`simple_text` accepts: those of usual calls."""
+
+_NOT_SENT = frozenset({"function", "query", "lists", "sends", "arguments", "blank_allowed"})
+"""Keys of a tool's ``call`` that say how arguments are read, or whose effect is in the arguments."""
+
+
+class CacheKeys(NamedTuple):
+    """The cache keys of one call.
+
+    Attributes:
+        data: of data that it may get: first what all API keys share, where there is such, then what is its key's alone.
+        error: of the error that its key met.
+    """
+
+    data: tuple[str, ...]
+    error: str
+
+    @property
+    def own(self) -> str:
+        """Where data is stored for the key alone."""
+        return self.data[-1]
+
+
+def hash_api_key(source: Source, endpoint: str, key: str, salt: str) -> str:
+    """Return the hash that stands for an API key in counters, limits and cache keys.
+
+    The address is part of it: what one service refuses says nothing about another that is called with the same key.
+
+    Args:
+        source: the source that the key belongs to.
+        endpoint: where the source is reached (``SourceAdapter.endpoint``).
+        key: the API key; empty for a source without one.
+        salt: makes the hash differ from one deployment to the next.
+    """
+    secret = f"toolfold {salt}".encode(errors="surrogatepass")  # an environment may hold any bytes
+    message = f"{source.id}\0{endpoint}\0{key}".encode(errors="surrogatepass")
+    return hmac.digest(secret, message, "sha256").hex()[:32]
+
+
+def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint: str) -> str:
+    """Return the key under which the response to a call is stored.
+
+    Two calls have the same key when they send the upstream the same: to the same endpoint, for the same function, with
+    the same values, given or left to their defaults, in any order. Values keep their spelling and their type, since an
+    upstream may distinguish ``ibm`` from ``IBM``; lists and nested objects keep their order, since responses follow it.
+
+    Args:
+        source: the source of ``tool``.
+        tool: the tool that is called.
+        arguments: the validated arguments.
+        endpoint: where the source is reached (``SourceAdapter.endpoint``).
+    """
+    declared = properties(tool.parameters)
+    defaults = {name: rule["default"] for name, rule in declared.items() if rule.get("default") is not None}
+    values = {**defaults, **tool.call.get("sends", {}), **arguments}
+    named = [(name, values[name]) for name in declared if name in values]
+    # What the schema does not name is sent in the order in which it is given.
+    other = [(name, value) for name, value in values.items() if name not in declared]
+    parts = [_LAYOUT, source.id, endpoint, tool.call.get("function"), tool.name, named, other]
+    # The rest of what an imported tool sends, which another version of the catalog may change.
+    if binding := {key: value for key, value in tool.call.items() if key not in _NOT_SENT}:
+        parts.append(binding)
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def own_key(key: str, key_id: str) -> str:
+    """Return the cache key of a response that is given to calls with one API key alone."""
+    return f"{key}-{key_id}"
+
+
+def simple_text(arguments: Mapping[str, Any]) -> str | None:
+    """Return a text that only equal arguments in the same order have; None for many, long or nested ones.
+
+    Values of different types differ: ``1``, ``1.0``, ``true`` and ``"1"``.
+    """
+    if len(arguments) > _MAX_SIMPLE:
+        return None
+    for value in arguments.values():
+        if type(value) not in _SIMPLE_TYPES or (type(value) is str and len(value) > _MAX_SIMPLE_CHARS):
+            return None
+    return repr(arguments)
+
+
+def is_own_key(key: str) -> bool:
+    """Return whether ``key`` is one that :func:`own_key` returned."""
+    return "-" in key
+
+
+_MAX_SHARE = 4
+"""A value that takes more than this fraction of the limit is not stored: it would displace too many others."""
+
+_OVERHEAD_BYTES = 600
+"""What a value takes beside its own size: its key, its place in the cache, and the references to its owners."""
+
+
+class _Stored(NamedTuple):
+    owners: tuple[object, ...]
+    value: Any
+    size: int
+
+
+class Memo:
+    """Values computed from immutable objects, their owners; the ones used last. Safe to use from many threads.
+
+    A value is found again with the same owners only. They are compared by identity, so that a cache entry, a tool or a
+    source that was replaced by another with the same name has no values. Values are shared and must not be changed.
+
+    Args:
+        max_bytes: limit of all values together.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_value_bytes = max_bytes // _MAX_SHARE
+        # An id stays that of its owner as long as the owner is stored.
+        self._stored: LRUCache[tuple[object, ...], _Stored] = LRUCache(max_bytes, getsizeof=lambda stored: stored.size)
+        self._lock = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all values together, as stated to :meth:`put`."""
+        return int(self._stored.currsize)
+
+    def get(self, kind: str, owners: tuple[object, ...], key: Hashable = None) -> Any:
+        """Return the value that was put, or None.
+
+        Args:
+            kind: what the value is.
+            owners: what it was computed from.
+            key: what else it was computed from, compared by equality.
+        """
+        with self._lock:
+            try:
+                return self._stored[(kind, key, *map(id, owners))].value
+            except KeyError:
+                return None
+
+    def put(self, kind: str, owners: tuple[object, ...], key: Hashable, value: Any, size: int) -> None:
+        """Store ``value``, which takes ``size`` bytes, unless it is too large."""
+        size += _OVERHEAD_BYTES
+        if size > self._max_value_bytes:
+            return
+        with self._lock:
+            self._stored[(kind, key, *map(id, owners))] = _Stored(owners, value, size)
+
+
+_MAX_NUMBERS = 50_000
+"""Counters kept, and slots; each is for one API key and one day, or for one second. About 15 MB."""
+
+
+class MemoryStore:
+    """Keep the values used last, within a limit of bytes. Safe to use from many threads.
+
+    Values for all API keys and values for one key are evicted apart: what belongs to made-up keys does not displace
+    what all callers use.
+
+    Args:
+        max_bytes: limit of all values together. A larger value is not stored.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._common: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
+        self._own: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
+        self._counters: LRUCache[str, int] = LRUCache(_MAX_NUMBERS)
+        self._slots: LRUCache[str, float] = LRUCache(_MAX_NUMBERS)
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> bytes | None:
+        """Return the value last put, or None."""
+        with self._lock:
+            value = self._common.get(key)
+            return self._own.get(key) if value is None else value
+
+    def put(self, key: str, value: bytes, created_at: float, expires_at: float, *, common: bool = True) -> None:
+        """Store ``value``; the last one put wins.
+
+        Args:
+            key: names it.
+            value: the value.
+            created_at: not used here.
+            expires_at: not used here.
+            common: whether the value is for all API keys. Those for one key may displace others only from the half of
+                the space that those take, and the other way round.
+        """
+        with self._lock:
+            self._common.pop(key, None)
+            self._own.pop(key, None)
+            if len(value) <= self._max_bytes:
+                (self._common if common else self._own)[key] = value
+            while self._common.currsize + self._own.currsize > self._max_bytes:
+                (self._own if 2 * self._own.currsize > self._max_bytes else self._common).popitem()
+
+    def count_within(
+        self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
+    ) -> Mapping[str, int]:
+        """Add 1 to each counter of ``key`` unless one has reached its limit; return the counters before."""
+        with self._lock:
+            for name in over:
+                self._counters.pop(f"{key}/{name}", None)
+            before = {name: self._counters.get(f"{key}/{name}", 0) for name in limits}
+            if all(before[name] < limit for name, limit in limits.items()):
+                self._counters.update({f"{key}/{name}": count + 1 for name, count in before.items()})
+            return before
+
+    def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
+        """Take the slot ``key``: return 0, or the time at which it becomes free."""
+        with self._lock:
+            taken_until = self._slots.get(key, 0.0)
+            if taken_until > now:
+                return taken_until
+            self._slots[key] = expires_at
+            return 0.0
+
 
 _DIGEST_BYTES = 16
 _COMPRESSION_LEVEL = 1

@@ -41,10 +41,10 @@ from toolfold.execution.approval_token import (
     ApprovalRecord,
     ApprovalToken,
     Terms,
-    canonical_arguments,
     mint,
     parse,
 )
+from toolfold.execution.call import canonical_arguments
 from toolfold.execution.credentials import principal_id
 from toolfold.text_safety import escape_unsafe
 

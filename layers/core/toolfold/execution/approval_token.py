@@ -15,13 +15,10 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
-
-from toolfold.catalog.json_schema import properties
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
+    pass
 
 _VERSION = 1
 _ID_BYTES, _TIME_BYTES, _MAC_BYTES = 8, 5, 16
@@ -151,31 +148,3 @@ class Approval(NamedTuple):
 
     token: ApprovalToken
     stored: bytes
-
-
-def canonical_arguments(tool: Tool, arguments: Mapping[str, Any]) -> str:
-    """Return validated arguments as JSON: with the defaults of the tool, names in alphabetical order, 5 for 5.0.
-
-    Two calls with the same text ask the source for the same. ``cache.key`` is stricter: it distinguishes what an
-    upstream may spell out in its answer.
-
-    Args:
-        tool: the tool that is called.
-        arguments: as ``execution.validation`` returns them. Others are accepted, for the log of a refused call.
-    """
-    declared = properties(tool.parameters)
-    defaults = {
-        name: rule["default"]
-        for name, rule in declared.items()
-        if isinstance(rule, Mapping) and rule.get("default") is not None
-    }
-    values = {**defaults, **tool.call.get("sends", {}), **arguments}
-    return json.dumps(_canonical(values), sort_keys=True, separators=(",", ":"))
-
-
-def _canonical(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
-        return {name: _canonical(inner) for name, inner in value.items()}
-    return [_canonical(inner) for inner in value] if isinstance(value, list) else value

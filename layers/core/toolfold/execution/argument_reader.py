@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-from toolfold.cache.key import simple_text
+from toolfold.cache.response_cache import simple_text
 from toolfold.catalog.json_schema import allowed_types, keyword
 from toolfold.catalog.reader import damaged
 from toolfold.dates import Bound, Period, Reading, impossible_date, parse_date, parse_period, spellings
@@ -26,7 +26,7 @@ from toolfold.messages import CALL, CALL_FIRST, NOTHING_SENT
 from toolfold.wording import CallText, Text
 
 if TYPE_CHECKING:
-    from toolfold.cache.memory import Memo
+    from toolfold.cache.response_cache import Memo
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
 

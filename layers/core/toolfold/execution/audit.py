@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import private_folder
 from toolfold.errors import SettingsError
-from toolfold.execution.approval_token import canonical_arguments
+from toolfold.execution.call import canonical_arguments
 from toolfold.execution.credentials import principal_id
 from toolfold.private_folder import NO_FOLLOW, PathRefused
 

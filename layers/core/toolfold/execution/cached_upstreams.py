@@ -22,9 +22,17 @@ from cachetools import TTLCache
 
 from toolfold import client_call
 from toolfold.cache.factory import create_shared_store
-from toolfold.cache.key import CacheKeys, cache_key, hash_api_key, own_key, simple_text
-from toolfold.cache.memory import Memo, MemoryStore
-from toolfold.cache.response_cache import Entry, ResponseCache
+from toolfold.cache.response_cache import (
+    CacheKeys,
+    Entry,
+    Memo,
+    MemoryStore,
+    ResponseCache,
+    cache_key,
+    hash_api_key,
+    own_key,
+    simple_text,
+)
 from toolfold.errors import (
     CACHE_UNAVAILABLE,
     CallCancelled,

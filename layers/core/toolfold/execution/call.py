@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import functools
+import json
 import logging
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from toolfold.catalog.json_schema import properties
 from toolfold.errors import InternalError, UpstreamError, UpstreamTimeout
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.models import ResultKind, SourceCredentials
 from toolfold.redaction import NO_REDACTION, Redactor
 
 if TYPE_CHECKING:
-    from toolfold.cache.key import CacheKeys
-    from toolfold.cache.response_cache import Entry
+    from toolfold.cache.response_cache import CacheKeys, Entry
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
     from toolfold.execution.approval_token import Approval
@@ -268,3 +269,31 @@ class CallContext:
     def redactor(self) -> Redactor:
         """Replaces the keys of the call. For use once they are known."""
         return Redactor(self.known_keys)
+
+
+def canonical_arguments(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """Return validated arguments as JSON: with the defaults of the tool, names in alphabetical order, 5 for 5.0.
+
+    Two calls with the same text ask the source for the same. ``cache_key`` is stricter: it distinguishes what an
+    upstream may spell out in its answer.
+
+    Args:
+        tool: the tool that is called.
+        arguments: as ``execution.validation`` returns them. Others are accepted, for the log of a refused call.
+    """
+    declared = properties(tool.parameters)
+    defaults = {
+        name: rule["default"]
+        for name, rule in declared.items()
+        if isinstance(rule, Mapping) and rule.get("default") is not None
+    }
+    values = {**defaults, **tool.call.get("sends", {}), **arguments}
+    return json.dumps(_canonical(values), sort_keys=True, separators=(",", ":"))
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {name: _canonical(inner) for name, inner in value.items()}
+    return [_canonical(inner) for inner in value] if isinstance(value, list) else value

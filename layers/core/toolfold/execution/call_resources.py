@@ -16,7 +16,7 @@ from cachetools import LRUCache
 
 from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.cache.factory import create_shared_store
-from toolfold.cache.memory import MemoryStore
+from toolfold.cache.response_cache import MemoryStore
 from toolfold.client_call import Clock
 from toolfold.errors import LIMITS_UNAVAILABLE, CallError, SourceChanged, UpstreamTimeout
 from toolfold.execution.api_keys import SecretProvider

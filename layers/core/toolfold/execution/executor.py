@@ -18,7 +18,7 @@ from toolfold.aws.clients import AwsClients
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 
 if TYPE_CHECKING:
-    from toolfold.cache.memory import Memo
+    from toolfold.cache.response_cache import Memo
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
     from toolfold.client_call import Clock

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from cachetools import LRUCache
 
 from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore, increment
-from toolfold.cache.memory import MemoryStore
+from toolfold.cache.response_cache import MemoryStore
 from toolfold.errors import ClientLimit, RateLimited
 from toolfold.messages import DAY_USED_UP, WAIT, WAIT_IN_TURN
 from toolfold.wording import from_data, to_data

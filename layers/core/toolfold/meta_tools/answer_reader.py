@@ -1,6 +1,6 @@
 """Fetch a response, select of it what a call requests, and note what the answer lacks.
 
-What equal calls made of the same cache entry is used again: see :class:`toolfold.cache.memory.Memo`.
+What equal calls made of the same cache entry is used again: see :class:`toolfold.cache.response_cache.Memo`.
 
 An answer that may be mistaken for another gets a note: of another symbol, of another day, out of date, with a split.
 """
@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.cache.key import simple_text
+from toolfold.cache.response_cache import simple_text
 from toolfold.dates import bounds, parse_date
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.fuzzy import normalize

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import functools
 import queue
 import threading
 import time
@@ -54,42 +53,34 @@ def run_parts(
     outcomes: list[Any] = [None] * len(parts)
     started: frozenset[int] = frozenset()
     awaited: list[int] = []
-    first = fetch if len(parts) == 1 else fetch_cached
     for index, part in enumerate(parts):
         try:
-            outcomes[index] = _answered(part, functools.partial(first, part), read)
+            outcomes[index] = read(part, fetch(part) if len(parts) == 1 else fetch_cached(part))
         except NotCached:
             awaited.append(index)
-        if stops_on_error and isinstance(outcomes[index], CallError):
-            awaited = []
-            break
+        except CallError as error:
+            outcomes[index] = error
+            if stops_on_error:
+                awaited = []
+                break
     if awaited:
         fetcher = _Fetcher([parts[index] for index in awaited], fetch, end, threads, stops_on_error=stops_on_error)
         try:
             for place, response in fetcher.responses():
-                index = awaited[place]
-                outcomes[index] = _answered(parts[index], functools.partial(_raised, response), read)
-                if stops_on_error and isinstance(outcomes[index], CallError):
-                    fetcher.stop()
+                try:
+                    if isinstance(response, BaseException):
+                        raise response
+                    outcomes[awaited[place]] = read(parts[awaited[place]], response)
+                except CallError as error:
+                    outcomes[awaited[place]] = error
+                    if stops_on_error:
+                        fetcher.stop()
         finally:
             started = frozenset(awaited[place] for place in fetcher.close())
     return [
         (Unanswered.UNFINISHED if index in started else Unanswered.NOT_STARTED) if one is None else one
         for index, one in enumerate(outcomes)
     ]
-
-
-def _answered(part: P, fetch: Callable[[], R], read: Callable[[P, R], Any]) -> Any:
-    try:
-        return read(part, fetch())
-    except CallError as error:
-        return error
-
-
-def _raised(response: Any) -> Any:
-    if isinstance(response, BaseException):
-        raise response
-    return response
 
 
 class _Fetcher(Generic[P]):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import MAX_BYTES, WorkBudget
-from toolfold.cache.key import simple_text
+from toolfold.cache.response_cache import simple_text
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
 from toolfold.execution.argument_reader import reader_of
 from toolfold.meta_tools import corrections, value_lists
