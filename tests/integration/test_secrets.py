@@ -236,14 +236,15 @@ class TestKeysOfSources:
         boto3.client("secretsmanager").put_secret_value(SecretId=provider.source_keys, SecretString="{}")
         assert provider.source_key("alpha_vantage") == KEY
         clock.now += TTL_S + 1
-        assert (provider.source_key("alpha_vantage"), provider.last_source_key("alpha_vantage")) == ("", "")
+        assert provider.source_key("alpha_vantage") == ""
+        assert provider.last_read(f"{provider.source_keys}#alpha_vantage") == ""
 
     def test_a_key_that_is_not_for_all_callers_is_not_read(
         self, find_in: Find, provider: SecretProvider, catalog: Catalog
     ) -> None:
         with pytest.raises(AuthRequired, match="is not for all callers"):
             find_in(json.dumps({"alpha_vantage": KEY}), uses_own=False)
-        assert provider.last_source_key("alpha_vantage") == ""
+        assert provider.last_read(f"{provider.source_keys}#alpha_vantage") == ""
 
     @pytest.mark.parametrize(
         ("stored", "reason"),

@@ -135,10 +135,8 @@ def known_operator_key(source: Source, secrets: SecretProvider, environment: Map
         return ""
     variables = os.environ if environment is None else environment
     own = variables.get(source.auth.environment, "").strip()
-    if not own:
-        own = secrets.last_source_key(source.id)
-    elif own.startswith(_REFERENCE_PREFIXES):
-        own = secrets.last_read(own)
+    if not own or own.startswith(_REFERENCE_PREFIXES):
+        own = secrets.last_read(own or f"{secrets.source_keys}#{source.id}")
     return own if is_possible_key(own) else ""
 
 
@@ -254,10 +252,6 @@ class SecretProvider:
             return ""
         key = self._last_good.get(reference)
         return None if key is None else self._checked(key, subject, is_database) or None
-
-    def last_source_key(self, source_id: str) -> str:
-        """Return what ``source_key`` returned last, without calling AWS; empty when there was none."""
-        return self._last_good.get(f"{self.source_keys}#{source_id}", "")
 
     def last_read(self, reference: str) -> str:
         """Return the key that was read last for ``reference``, without calling AWS; empty when there was none."""

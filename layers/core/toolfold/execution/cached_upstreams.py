@@ -133,7 +133,9 @@ class CachedUpstreams:
                 found.body, found.kind, False, 0, call.arguments, redactor=redactor, blocks=found.blocks
             )
         log.response_chars = len(result.body)
-        return replace(result, use=UpstreamUse(log.requests, log.upstream_s)) if log.requests else result
+        if not (log.requests or call.notes):
+            return result
+        return replace(result, use=UpstreamUse(log.requests, log.upstream_s), notes=call.notes)
 
     def smaller_response_hint(self, source: Source) -> str:
         """Return the next step after an answer of ``source`` that is too large."""

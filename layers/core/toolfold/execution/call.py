@@ -7,7 +7,7 @@ import json
 import logging
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from toolfold.catalog.json_schema import properties
@@ -72,10 +72,6 @@ class CallResult:
     blocks: str = ""
     use: UpstreamUse = NO_USE
     entry: Entry | None = field(default=None, compare=False, repr=False)
-
-    def with_notes(self, notes: tuple[str, ...]) -> CallResult:
-        """Return the result with ``notes`` in place of its own, if there are any."""
-        return replace(self, notes=notes) if notes else self
 
 
 LOGGER_NAME = "toolfold.calls"

@@ -13,7 +13,6 @@ refuses no call unless the operator set a limit, since some plans have none and 
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import hmac
 import json
@@ -315,10 +314,6 @@ class ClientLimits:
         self._own = MemoryStore(0)
         self._used_up: LRUCache[str, int] = LRUCache(_MAX_REFUSED)
         self._lock = threading.Lock()
-
-    def admission(self, source: Source, credentials: RequestCredentials, salt: str) -> Callable[..., None]:
-        """Return :meth:`admit` for the caller of a call to ``source``; see :func:`caller_id`."""
-        return functools.partial(self.admit, caller_id(source, credentials, salt))
 
     def admit(self, caller: str, *, is_cached: bool) -> None:
         """Count a call, or refuse it.

@@ -7,6 +7,7 @@ The steps are those of ``docs/explanation/architecture.md``, in its order. Each 
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ from toolfold.execution import api_keys
 from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.cached_upstreams import CachedUpstreams
 from toolfold.execution.call import CallLog, log_call
+from toolfold.execution.limits import caller_id
 from toolfold.execution.validation import invalid_arguments
 from toolfold.messages import CALL_WRITE, READS_ONLY, SIGN_IN_AGAIN
 from toolfold.models import SourceCredentials
@@ -171,7 +173,7 @@ class Pipeline:
         for step in self._steps:
             step(call)
         try:
-            return self.upstreams.call(call).with_notes(call.notes)
+            return self.upstreams.call(call)
         except AuthRejected as error:
             if call.has_entered_key:
                 raise error.changed(next_step=self.resources.user_tokens.another_key(call)) from None
@@ -179,7 +181,7 @@ class Pipeline:
                 raise
             self._renew(call, error)
         try:
-            return self.upstreams.call(call).with_notes(call.notes)
+            return self.upstreams.call(call)
         except AuthRejected as error:
             raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
 
@@ -222,7 +224,8 @@ class Pipeline:
         settings = self._settings
         if not (settings.calls_per_minute or settings.calls_per_day):
             return
-        admit = self.resources.client_limits.admission(call.source, call.credentials, settings.key_salt)
+        caller = caller_id(call.source, call.credentials, settings.key_salt)
+        admit = functools.partial(self.resources.client_limits.admit, caller)
         if call.is_plain_read:
             call.admit = admit
             return

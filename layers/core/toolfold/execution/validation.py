@@ -10,6 +10,7 @@ backtracking one with a limit. Nesting is bounded, because the library recurses 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -196,7 +197,7 @@ class ArgumentValidator:
             problem = ""
             if _nesting(value, self._max_nesting) >= self._max_nesting:
                 problem = f"is nested too deeply: {self._max_nesting} levels are allowed"
-            elif not _is_unicode(name) or not _is_unicode(value):
+            elif not _is_unicode([name, value]):
                 problem = "holds text that is not valid Unicode"
             if problem:
                 expected = describe_expected(self.properties.get(name, {}), self.schema)
@@ -292,13 +293,8 @@ def _count_values(value: Any, most: int) -> int:
 
 def _is_unicode(value: Any) -> bool:
     """Return whether every text in ``value`` can be encoded: JSON may contain half of a surrogate pair."""
-    for level in _levels(value):
-        for inner in level:
-            texts = [inner] if isinstance(inner, str) else list(inner) if isinstance(inner, dict) else ()
-            for text in texts:
-                if not text.isascii():
-                    try:
-                        text.encode()
-                    except UnicodeEncodeError:
-                        return False
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except ValueError as error:  # also of an integer of thousands of digits
+        return not isinstance(error, UnicodeEncodeError)
     return True
