@@ -8,11 +8,10 @@ after :data:`BEFORE_CONVENTION`. Older commits are never checked.
 """
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Iterator
 
-from scripts.check_prose import GIT_TIMEOUT_S, ROOT, VERBS, parse_verbs
+from scripts.check_prose import VERBS, parse_verbs, run_git
 
 # The last commit before the convention; older subjects do not follow it, and history is not rewritten.
 BEFORE_CONVENTION = "6f2406d610a094ec44d44bd34a919bd450530059"
@@ -34,7 +33,7 @@ def find_problems(subject: str, verbs: frozenset[str]) -> Iterator[str]:
 
 def read_subjects(base: str) -> list[tuple[str, str]]:
     """Return the hash and the subject of each commit after ``base``, the newest first, without merges."""
-    log = _git("log", "--no-merges", "--format=%H %s", f"{base}..HEAD")
+    log = run_git("log", "--no-merges", "--format=%H %s", f"{base}..HEAD")
     return [(line.split(" ", 1)[0], line.split(" ", 1)[1]) for line in log.splitlines()]
 
 
@@ -42,17 +41,11 @@ def find_base() -> str | None:
     """Return the revision after which commits are checked; None in a shallow clone that does not contain it."""
     # A clone may have no origin/main, and a shallow one no common ancestor with it: git prints nothing for either.
     found = (
-        _git("merge-base", "HEAD", revision, check=False).strip() for revision in ("origin/main", BEFORE_CONVENTION)
+        run_git("merge-base", "HEAD", revision, check=False).strip() for revision in ("origin/main", BEFORE_CONVENTION)
     )
-    bases = [base for base in found if base and base != _git("rev-parse", "HEAD").strip()]
+    bases = [base for base in found if base and base != run_git("rev-parse", "HEAD").strip()]
     # The newer of the two: origin/main may be older than the convention.
-    return _git("merge-base", "--independent", *bases).split()[0] if bases else None
-
-
-def _git(*arguments: str, check: bool = True) -> str:
-    return subprocess.run(
-        ["git", *arguments], cwd=ROOT, check=check, capture_output=True, text=True, timeout=GIT_TIMEOUT_S
-    ).stdout
+    return run_git("merge-base", "--independent", *bases).split()[0] if bases else None
 
 
 def main(argv: list[str] | None = None) -> int:

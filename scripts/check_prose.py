@@ -6,7 +6,7 @@ messages of raised exceptions and log calls; in Markdown everything except code;
 scripts the comments. Identifiers and text in backticks are not prose. The docstring of a function begins with a verb
 of ``scripts/imperative_verbs.txt``; add the verb there when it is missing.
 
-    python -m scripts.check_prose [--changed] [--summary] [PATH ...]
+    python -m scripts.check_prose [--changed] [PATH ...]
 """
 
 import argparse
@@ -17,7 +17,6 @@ import re
 import subprocess
 import sys
 import tokenize
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -216,7 +215,7 @@ def check_prose(
 
 def find_files(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield the files at and below ``paths`` that git tracks or could track, in their order."""
-    listed = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *map(str, paths))
+    listed = run_git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *map(str, paths))
     for name in sorted(set(filter(None, listed.split("\0")))):
         path = ROOT / name
         if path.is_file():
@@ -225,24 +224,16 @@ def find_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 def changed_paths() -> list[Path]:
     """Return the files that differ from the main branch, or are not tracked yet."""
-    branches = _git("for-each-ref", "--format=%(refname)", "refs/heads/main", "refs/remotes/origin/main").split()
-    base = _git("merge-base", "HEAD", branches[0]).strip() if branches else "HEAD"
-    changed = _git("diff", "--name-only", "-z", base) + _git("ls-files", "-z", "--others", "--exclude-standard")
+    branches = run_git("for-each-ref", "--format=%(refname)", "refs/heads/main", "refs/remotes/origin/main").split()
+    base = run_git("merge-base", "HEAD", branches[0]).strip() if branches else "HEAD"
+    changed = run_git("diff", "--name-only", "-z", base) + run_git("ls-files", "-z", "--others", "--exclude-standard")
     return [ROOT / name for name in changed.split("\0") if name]
 
 
-def _git(*arguments: str) -> str:
-    return subprocess.run(
-        ["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True, timeout=GIT_TIMEOUT_S
-    ).stdout
-
-
-def package_of(path: str) -> str:
-    """Return the part of the project that ``path`` belongs to, for the summary."""
-    parts = Path(path).parts
-    if parts[:3] == ("layers", "core", "toolfold"):
-        return "/".join(("toolfold", *parts[3:4]))
-    return "/".join(parts[:3] if parts[0] == "tests" else parts[:1])
+def run_git(*arguments: str, check: bool = True) -> str:
+    """Return what git prints about this repository."""
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=check, capture_output=True, text=True, timeout=GIT_TIMEOUT_S).stdout
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -250,7 +241,6 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Check prose against scripts/prose_words.txt.")
     parser.add_argument("paths", nargs="*", type=Path, help="files and folders (default: everything)")
     parser.add_argument("--changed", action="store_true", help="only files that differ from the main branch")
-    parser.add_argument("--summary", action="store_true", help="print only the number of findings of each package")
     options = parser.parse_args(argv)
 
     rules = parse_rules(WORDS.read_text(encoding="utf-8"))
@@ -268,11 +258,8 @@ def main(argv: list[str] | None = None) -> int:
             if not accepted:
                 findings.append(finding)
 
-    if not options.summary:
-        for finding in findings:
-            print(finding)
-    for package, count in Counter(package_of(finding.path) for finding in findings).most_common():
-        print(f"{count:6} {package}")
+    for finding in findings:
+        print(finding)
     unused = [] if options.paths or options.changed else [e for e in exemptions if e not in used]
     for exemption in unused:
         print(f"scripts/prose_allowed.txt: this entry accepts nothing: {' | '.join(exemption)}")
