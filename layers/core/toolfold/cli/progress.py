@@ -32,12 +32,11 @@ def waiting(text: str) -> Iterator[None]:
 
 
 def track(items: Iterable[T], describe: Callable[[T], str]) -> Iterator[T]:
-    """Yield ``items``, each as a step of a measurement, with the text that ``describe`` returns for it."""
+    """Yield ``items``, each after a line on stderr: nothing shares the processor with a measurement."""
     every = list(items)
-    with Steps(len(every), has_lines=True, is_animated=False) as steps:
-        for item in every:
-            steps.start(describe(item))
-            yield item
+    for number, item in enumerate(every, 1):
+        print(f"{number}/{len(every)} {_one_line(describe(item))}", file=sys.stderr, flush=True)
+        yield item
 
 
 class Steps:
@@ -45,12 +44,10 @@ class Steps:
 
     Args:
         total: How many steps there are; None: not known.
-        has_lines: Whether each step is printed as a line where stderr is not a terminal; else nothing is.
-        is_animated: Whether a thread redraws the bar between two steps. A measurement must not share its processor.
     """
 
-    def __init__(self, total: int | None = None, *, has_lines: bool = False, is_animated: bool = True) -> None:
-        self._total, self._has_lines, self._is_animated = total, has_lines, is_animated
+    def __init__(self, total: int | None = None) -> None:
+        self._total = total
         self._began, self._started, self._text = time.monotonic(), 0, ""
         self._progress: Progress | None = None
         self._lock = threading.RLock()
@@ -59,7 +56,7 @@ class Steps:
         self._timer.daemon = True
 
     def __enter__(self) -> Steps:
-        if self._is_animated and self._can_draw:
+        if self._can_draw:
             self._timer.start()
         return self
 
@@ -72,9 +69,6 @@ class Steps:
     def start(self, text: str) -> None:
         """Begin the next step; the one before has ended."""
         self._started += 1
-        if self._has_lines and not self._can_draw:
-            of = f"{self._started}/{self._total} " if self._total else ""
-            print(f"{of}{_one_line(text)}", file=sys.stderr, flush=True)
         self.describe(text)
 
     def describe(self, text: str) -> None:
@@ -105,8 +99,6 @@ class Steps:
                 self._progress.start()
             completed = max(0, self._started - 1) if self._total else None
             self._progress.update(self._progress.task_ids[0], description=self._text, completed=completed)
-            if not self._is_animated:
-                self._progress.refresh()
 
     def _make(self) -> Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -118,7 +110,6 @@ class Steps:
             TimeElapsedColumn(),
             console=terminal.make_console(sys.stderr),
             transient=True,
-            auto_refresh=self._is_animated,
             redirect_stdout=False,
             redirect_stderr=False,
         )
