@@ -127,7 +127,7 @@ measure: .venv/.dev ## count tokens and write the tables of docs/reference/measu
 measure-check: .venv/.dev ## fail when the tables of docs/reference/measurements.md are stale
 	$(bin)/python -m scripts.measure_tokens --check docs/reference/measurements.md
 
-release: .venv/.dev ui build ## build what a release publishes into dist/; install the wheel, read its catalog and its page
+release: .venv/.dev ui build ## build what a release publishes into dist/; install the wheel, and read its catalog
 	rm -rf build/wheel-check
 	$(bin)/python -m scripts.release
 	$(any_region) $(venv_sam)/sam validate --lint --template dist/aws/template.yaml
@@ -135,9 +135,6 @@ release: .venv/.dev ui build ## build what a release publishes into dist/; insta
 	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --require-hashes -r requirements/package.txt
 	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --no-deps dist/*.whl
 	build/wheel-check/bin/toolfold catalog get GLOBAL_QUOTE --json > /dev/null
-	VIRTUAL_ENV=build/wheel-check $(bin)/uv pip install --quiet --require-hashes -c requirements/dev.txt \
-		$$(grep -oE '^(click|h11|uvicorn)==[^ ]+' requirements/dev.txt)
-	$(bin)/python -m scripts.check_page build/wheel-check/bin/toolfold
 
 lock: .venv/bin/uv ## pin every dependency again, with hashes
 	cd requirements && export UV_CUSTOM_COMPILE_COMMAND="make lock" && \

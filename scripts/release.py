@@ -32,6 +32,7 @@ from toolfold.version import __version__
 
 DIST, DOCS, SAM_BUILD, TERRAFORM = Path("dist"), Path("docs"), Path(".aws-sam/build"), Path("deploy/terraform/main.tf")
 _KEY, _KEY_URL = "ALPHA_VANTAGE_API_KEY", "https://www.alphavantage.co/support/#api-key"
+_STATIC = "toolfold/explorer/static/"
 _SERVER = "from toolfold.cli import main\n\nraise SystemExit(main(['stdio']))\n"
 _SECTIONS = {"tutorial": "Tutorials", "how-to": "How-to", "reference": "Reference", "explanation": "Explanation"}
 
@@ -120,6 +121,21 @@ def _heading(page: Path) -> str:
     return found[1].strip() if found else page.stem
 
 
+def check_page(wheel: Path) -> None:
+    """Check that a wheel has the page of the web explorer with every file that it names, and the MCP App.
+
+    Raises:
+        SystemExit: something is missing.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        files = {name.removeprefix(_STATIC) for name in archive.namelist() if name.startswith(_STATIC)}
+        page = archive.read(f"{_STATIC}index.html").decode() if "index.html" in files else ""
+    named = re.findall(r'(?:src|href)="ui/([^"]+)"', page)
+    missing = {"index.html", "answer.html", *named} - files
+    if missing or not any(name.endswith(".js") for name in named):
+        sys.exit(f"{wheel.name} lacks files of the page: {', '.join(sorted(missing)) or 'a script'}")
+
+
 def write_bundle(path: Path, wheel: Path) -> None:
     """Write the bundle: the manifest, and a project of one dependency, the wheel beside it.
 
@@ -187,6 +203,7 @@ def main() -> int:
     shutil.rmtree(DIST, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "build", "--quiet", "--no-isolation"], check=True)
     (wheel,) = DIST.glob("*.whl")
+    check_page(wheel)
     write_bundle(DIST / "toolfold.mcpb", wheel)
     (DIST / "server.json").write_text(json.dumps(registry_entry(), indent=2) + "\n", encoding="utf-8")
     (DIST / "llms.txt").write_text(llms_text(), encoding="utf-8")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import zipfile
 from pathlib import Path
 
+import pytest
 import yaml
 
 from scripts import release
@@ -26,6 +28,24 @@ def test_models_find_every_page() -> None:
     linked = re.findall(r"\]\((docs/[^)]+)\)", release.llms_text())
     assert all(Path(path).is_file() for path in linked)
     assert {"docs/tutorial/first-answer.md", "docs/reference/select.md"} <= set(linked)
+
+
+@pytest.mark.parametrize(
+    ("files", "is_complete"),
+    [
+        ({"index.html": '<script src="ui/app-1.js"></script>', "app-1.js": "", "answer.html": ""}, True),
+        ({"index.html": '<script src="ui/app-1.js"></script>', "answer.html": ""}, False),
+        ({"index.html": "<p>no script</p>", "answer.html": ""}, False),
+        ({}, False),
+    ],
+)
+def test_a_wheel_without_the_page_is_not_released(tmp_path: Path, files: dict[str, str], is_complete: bool) -> None:
+    wheel = tmp_path / "toolfold-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"toolfold/explorer/static/{name}", text)
+    with contextlib.nullcontext() if is_complete else pytest.raises(SystemExit, match="lacks files"):
+        release.check_page(wheel)
 
 
 def test_a_bundle_is_a_project_of_the_wheel_beside_it(tmp_path: Path) -> None:
