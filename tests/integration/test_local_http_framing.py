@@ -14,7 +14,7 @@ from tests.support.examples import examples
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from toolfold.protocol.http import MAX_BODY_BYTES
 from toolfold.settings import Settings
-from toolfold.transports.local_http.connection import MAX_CHUNKS, MAX_HEAD_BYTES, MAX_HEADERS
+from toolfold.transports.local_http.protocol import MAX_CHUNKS, MAX_HEAD_BYTES, MAX_HEADERS
 from toolfold.transports.local_http.server import LocalServer
 
 

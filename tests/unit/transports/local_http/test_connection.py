@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.raw_http import PING, post
-from toolfold.transports.local_http.connection import StrictConnection
+from toolfold.transports.local_http.protocol import StrictConnection
 
 URL = "http://127.0.0.1:8080/mcp"
 GOOD = post(URL)

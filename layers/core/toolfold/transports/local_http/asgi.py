@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from toolfold.client_call import ClientCall, running
 from toolfold.protocol.http import Response, error_response
 from toolfold.transports.lambda_handler import LambdaHandler
-from toolfold.transports.local_http.connection import is_stateless
+from toolfold.transports.local_http.protocol import is_stateless
 from toolfold.transports.workers import WorkerPool
 
 __all__ = ["MAX_CALLS", "MAX_QUEUED", "AsgiApp"]
@@ -56,7 +56,7 @@ class AsgiApp:
         self._others = WorkerPool("request", MAX_OTHERS, MAX_QUEUED)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """Answer one request whose head was accepted by ``http_connection``."""
+        """Answer one request whose head was accepted by ``protocol``."""
         body = await _read_body(receive)
         if body is None:
             return
@@ -136,7 +136,7 @@ async def _cancel_when_closed(receive: Receive, context: ClientCall) -> None:
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """Return the body, or None when the client has disconnected. Its size is limited by ``http_connection``."""
+    """Return the body, or None when the client has disconnected. Its size is limited by ``protocol``."""
     parts = []
     while True:
         message = await receive()

@@ -1,8 +1,8 @@
 """Serve MCP over HTTP on this machine, through the code of the Lambda handler (the extra ``toolfold[serve]``).
 
-uvicorn accepts connections, parses HTTP with h11 and stops gracefully; ``protocol`` adds limits and
-``connection`` is strict. Requests under another host name than that of this machine, and from pages of other
-machines, are refused before anything else is looked at, so that no web page can reach the server by DNS rebinding.
+uvicorn accepts connections, parses HTTP with h11 and stops gracefully; ``protocol`` is strict, and adds limits.
+Requests under another host name than that of this machine, and from pages of other machines, are refused before
+anything else is looked at, so that no web page can reach the server by DNS rebinding.
 
 The log of the local server, written by a thread of its own.
 """
