@@ -19,7 +19,7 @@ from tests.support.upstream import Upstream
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
-from toolfold.errors import ApprovalRequired, AuthRequired, CallError, CatalogUnavailable, RateLimited, UpstreamError
+from toolfold.errors import ApprovalRequired, CallError, CatalogUnavailable, RateLimited, UpstreamError
 from toolfold.execution.call import CallLog, CallResult
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
@@ -159,45 +159,6 @@ def test_a_missing_adapter_is_an_error_that_names_it(sources: Catalog, monkeypat
     with pytest.raises(CatalogUnavailable, match="not installed") as caught:
         executor.call(sources, tool, {"station": "Oslo"})
     assert "adapter weather" in caught.value.suggestion
-
-
-class TestCredentials:
-    @pytest.mark.parametrize("credentials", EACH_KIND, ids=["bearer", "header", "query"])
-    def test_a_callers_key_goes_only_to_the_source_that_takes_it(
-        self, calls: Calls, alpha_vantage: Upstream, weather: Upstream, tides: Upstream, credentials: RequestCredentials
-    ) -> None:
-        calls("CPI", credentials)
-        calls("FORECAST", credentials, station="Oslo")
-        calls("HIGH_WATER", credentials, harbour="Bergen")
-        assert [query["apikey"] for query in alpha_vantage.requests] == [CALLERS_KEY]
-        for upstream in (weather, tides):
-            assert len(upstream.requests) == 1
-            assert CALLERS_KEY not in repr(upstream.requests) + repr(upstream.headers)
-        assert [headers["x-weather-key"] for headers in weather.headers] == [WEATHER_KEY]
-
-    def test_each_source_gets_its_own_key_of_the_deployment(
-        self, calls: Calls, alpha_vantage: Upstream, weather: Upstream, tides: Upstream
-    ) -> None:
-        nothing = RequestCredentials()
-        calls("CPI", nothing)
-        calls("FORECAST", nothing, station="Oslo")
-        calls("HIGH_WATER", nothing, harbour="Bergen")
-        assert [query["apikey"] for query in alpha_vantage.requests] == [DEPLOYMENTS_KEY]
-        assert WEATHER_KEY not in repr(alpha_vantage.requests) + repr(alpha_vantage.headers)
-        assert DEPLOYMENTS_KEY not in repr(weather.requests) + repr(weather.headers)
-        received = repr(tides.requests) + repr(tides.headers)
-        assert not any(key in received for key in (WEATHER_KEY, DEPLOYMENTS_KEY))
-        assert "apikey" not in received
-        assert "authorization" not in received
-
-    def test_a_source_without_its_key_is_not_called_with_a_callers(
-        self, calls: Calls, weather: Upstream, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.delenv("WEATHER_KEY")
-        with pytest.raises(AuthRequired) as caught:
-            calls("FORECAST", station="Oslo")
-        assert caught.value.suggestion == "Ask the user to set WEATHER_KEY."
-        assert weather.requests == []
 
 
 class TestEffects:
