@@ -7,14 +7,11 @@ import datetime
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
-import requests
 
 import toolfold
 from tests.conftest import KEY
-from tests.support.model_api import model_api
 from toolfold.cli import main
 from toolfold.client import AnthropicToolSearch, AsyncClient, Client, ClientError, OpenAIToolSearch
 from toolfold.client.answers import OtherCallError, to_error
@@ -206,44 +203,6 @@ class TestCommandLine:
     def test_a_variable_that_is_not_set_is_named(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["--endpoint", url, "--token-env", "NO_SUCH", "call", "X"]) == 1
         assert "NO_SUCH is not set" in capsys.readouterr().err
-
-
-def _post(address: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    response = requests.post(address + path, json=body, timeout=10)
-    assert response.status_code == 200, response.text
-    answer: dict[str, Any] = response.json()
-    return answer
-
-
-def test_an_agent_on_the_messages_api_finds_and_calls_a_tool(client: Client) -> None:
-    search = AnthropicToolSearch(client)
-    tools = search.tools()
-    assert len(tools) == 130
-    assert [tool["name"] for tool in tools if not tool.get("defer_loading")] == ["search_tools"]
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "What does Apple cost?"}]
-    with model_api("latest price of a stock", {"symbol": "AAPL"}) as (address, api):
-        while True:
-            message = _post(address, "/v1/messages", {"tools": tools, "messages": messages, "max_tokens": 500})
-            messages.append({"role": "assistant", "content": message["content"]})
-            if message["stop_reason"] != "tool_use":
-                break
-            messages.append({"role": "user", "content": search.answer(message["content"])})
-    assert len(api.requests) == 3
-    assert '"symbol":"AAPL"' in message["content"][0]["text"]
-
-
-def test_an_agent_on_the_responses_api_finds_and_calls_a_tool(client: Client) -> None:
-    search = OpenAIToolSearch(client, about="market data")
-    items: list[dict[str, Any]] = [{"role": "user", "content": "What does Apple cost?"}]
-    with model_api("latest price of a stock", {"symbol": "AAPL"}) as (address, api):
-        while True:
-            output = _post(address, "/v1/responses", {"tools": search.tools(), "input": items})["output"]
-            items += output
-            if not (answers := search.answer(output)):
-                break
-            items += answers
-    assert len(api.requests) == 3
-    assert '"symbol":"AAPL"' in output[-1]["content"][0]["text"]
 
 
 def test_a_search_without_matches_says_so(client: Client) -> None:

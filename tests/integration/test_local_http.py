@@ -67,10 +67,6 @@ def test_a_call_reaches_the_upstream(connection: http.client.HTTPConnection, moc
     assert dict(mock_api.requests[-1])["apikey"] == KEY
 
 
-def test_only_the_endpoint_is_served(connection: http.client.HTTPConnection) -> None:
-    assert ask(connection, PING, path="/")[0] == 404
-
-
 def test_the_state_of_the_server_has_its_version_and_its_catalog(connection: http.client.HTTPConnection) -> None:
     status, answer = ask(connection, b"", path="/health", method="GET")
     content = bundled_path().read_bytes()
@@ -91,10 +87,6 @@ def test_the_state_of_the_server_has_its_version_and_its_catalog(connection: htt
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
 def test_other_methods_are_refused_at_once(connection: http.client.HTTPConnection, method: str) -> None:
     assert ask(connection, b"", method=method)[0] == 405
-
-
-def test_a_foreign_host_header_is_refused(connection: http.client.HTTPConnection) -> None:
-    assert ask(connection, PING, host="evil.test")[0] == 421
 
 
 def test_a_foreign_origin_is_refused(connection: http.client.HTTPConnection) -> None:

@@ -241,6 +241,8 @@ def test_the_role_holds_alone(server: PostgresqlServer) -> None:
                     connection.execute(statement.encode())
                 except psycopg.Error:
                     continue
+    assert server.execute("SELECT count(*) FROM orders", database="shop") == [(3,)]
+    assert not STOLEN.exists()
 
 
 def test_settings_of_a_session_do_not_survive_a_call(server: PostgresqlServer) -> None:

@@ -6,12 +6,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
 
-import anyio
 import pytest
 import requests
-from mcp import Client
 
 from tests.support.lambda_handler import make_handler
 from tests.support.mcp_requests import message
@@ -88,25 +85,6 @@ def test_metadata_of_a_profile_is_that_of_the_endpoint(path: str) -> None:
     for wrong in ("/mcp/a/b", "/other"):
         request = Request("GET", (), b"", path=f"/.well-known/oauth-protected-resource{wrong}")
         assert server.respond_without_token(request) is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["progressive", "lazy", "grouped", "direct", "kinds", "auto"])
-def test_client_of_the_sdk_lists_and_calls_in_each_mode(url: str, mode: str) -> None:
-    async def run() -> tuple[list[str], Any]:
-        async with Client(f"{url}/mcp/{mode}") as client:
-            names, cursor = [], None
-            while True:
-                page = await client.list_tools(cursor=cursor)
-                names += [tool.name for tool in page.tools]
-                cursor = page.next_cursor
-                if cursor is None:
-                    break
-            return names, await client.call_tool("TOOL_GET", {"tool_name": "CPI"})
-
-    names, described = anyio.run(run)
-    assert len(names) == len(set(names)) >= 2
-    assert described.structured_content["tools"][0]["name"] == "CPI"
 
 
 @pytest.mark.slow
