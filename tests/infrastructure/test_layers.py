@@ -7,7 +7,72 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 RECORD = '#!/bin/sh\necho "$(basename "$0") $@" >> "{log}"\n'
+
+
+@pytest.mark.parametrize(
+    ("programs", "platform", "installed_by"),
+    [
+        (["python3.13"], "", "python3.13 -m pip install "),
+        (["python3.13", "uv"], "", "uv pip install --python python3.13 --python-platform aarch64-manylinux_2_34 "),
+        (["python3.13"], "host", "python3.13 -m pip install "),
+    ],
+)
+def test_packages_are_installed_with_the_hashes_by_uv_or_pip(  # N13
+    tmp_path: Path, programs: list[str], platform: str, installed_by: str
+) -> None:
+    binaries, log = tmp_path / "bin", tmp_path / "log"
+    binaries.mkdir()
+    for program in programs:
+        (binaries / program).write_text(RECORD.format(log=log))
+        (binaries / program).chmod(0o755)
+    for tool in ("make", "rm", "sh", "basename"):
+        (binaries / tool).symlink_to(shutil.which(tool) or "")
+    environment = {"PATH": str(binaries), "ARTIFACTS_DIR": str(tmp_path / "layer")}
+    if platform:
+        environment["TOOLFOLD_PLATFORM"] = platform
+    command = ["make", "-f", "layers/dependencies/Makefile", "build-DependenciesLayer"]
+    subprocess.run(command, env=environment, capture_output=True, check=True)
+    install, compiled = log.read_text().splitlines()[-2:]  # before them the settings are read
+    assert install.startswith(installed_by)
+    for option in ("--only-binary :all:", "--require-hashes", "--no-deps", "-r requirements/lambda.txt"):
+        assert option in install
+    # pip takes the tags of all platforms whose wheels fit.
+    is_cross = programs == ["python3.13"] and not platform
+    assert ("--platform manylinux_2_34_aarch64" in install) == is_cross
+    assert ("--platform manylinux_2_24_aarch64" in install) == is_cross
+    assert "compileall" in compiled
+
+
+@pytest.mark.parametrize(
+    ("extras", "lists", "kept"),
+    [
+        ("", ["lambda"], []),
+        ("sources", ["lambda", "extras-sources"], []),
+        ("sources scripts", ["lambda", "extras-sources", "extras-scripts"], ["monty"]),
+    ],
+)
+def test_extras_of_the_settings_are_packages_of_the_dependencies_layer(
+    tmp_path: Path, extras: str, lists: list[str], kept: list[str]
+) -> None:
+    binaries, log, layer = tmp_path / "bin", tmp_path / "log", tmp_path / "layer"
+    binaries.mkdir()
+    # As pip does, the last list brings the programs, of which those that its packages run are kept.
+    brings = f'mkdir -p "{layer}/python/bin"; touch "{layer}/python/bin/monty" "{layer}/python/bin/uvicorn"\n'
+    program = f'case "$*" in *--extras*) echo "{extras}"; exit;; esac\n{brings}'
+    (binaries / "python3.13").write_text(RECORD.format(log=log).replace("\n", f"\n{program}", 1))
+    (binaries / "python3.13").chmod(0o755)
+    for tool in ("make", "rm", "sh", "basename", "mkdir", "mv", "touch"):
+        (binaries / tool).symlink_to(shutil.which(tool) or "")
+    command = ["make", "-f", "layers/dependencies/Makefile", "build-DependenciesLayer"]
+    environment = {"PATH": str(binaries), "ARTIFACTS_DIR": str(layer)}
+    subprocess.run(command, env=environment, capture_output=True, check=True)
+    *installed, compiled = log.read_text().splitlines()
+    assert [line.rpartition("-r requirements/")[2] for line in installed] == [f"{name}.txt" for name in lists]
+    assert "compileall" in compiled
+    assert [path.name for path in (layer / "bin").glob("*")] == kept
 
 
 def test_no_package_is_in_two_layers_of_a_function() -> None:

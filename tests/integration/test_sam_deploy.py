@@ -1,11 +1,17 @@
-"""The user's own tool: ``sam deploy`` up to its change set. SAM runs as it is, on the built template, against moto."""
+"""The user's own tools: ``sam deploy --guided`` by Enter alone on a terminal, and ``sam deploy`` up to its change set.
+
+SAM runs as it is, on the built template, against moto instead of AWS. The first writes its transcript to
+.aws-sam/guided.txt.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +20,15 @@ import boto3
 import pytest
 import requests
 
+from scripts.deployed_stack import load_stage
 from tests.support.built_function import DEPLOYED_BUILD, ROOT
 
 SAM = ROOT / ".venv-sam/bin/sam"
 
+TRANSCRIPT = ROOT / ".aws-sam/guided.txt"
+
+MAX_QUESTIONS = 22
+"""14 parameters, and eight about the stack, its region, permissions, rollback and the configuration file."""
 
 pytestmark = [
     pytest.mark.e2e,
@@ -86,6 +97,42 @@ def parameters_of(endpoint: str) -> dict[str, str]:
     return {each["ParameterKey"]: each["ParameterValue"] for each in described.get("Parameters", [])}
 
 
+def test_guided_deployment_ends_by_enter_alone(folder: Path, variables: dict[str, str], endpoint: str) -> None:
+    import pexpect  # type: ignore[import-untyped]
+
+    terminal = pexpect.spawn(
+        str(SAM),
+        ["deploy", "--guided", "--no-progressbar"],
+        cwd=str(folder),
+        env=variables,
+        encoding="utf-8",
+        timeout=120,
+        dimensions=(50, 200),
+    )
+    questions: list[str] = []
+    shown = ""
+    # A prompt ends with its default in brackets, and a colour reset or nothing.
+    while terminal.expect([r"\[[^\[\]\r\n]*\]: ?(?:\x1b\[0m)?$|\S: ?(?:\x1b\[0m)?$", pexpect.EOF]) == 0:
+        shown += terminal.before + terminal.after
+        questions.append(_plain(shown).rstrip().rpartition("\n")[2].strip())
+        TRANSCRIPT.write_text(_plain(shown), encoding="utf-8")
+        assert len(questions) <= 3 * MAX_QUESTIONS, questions
+        terminal.send("\n")
+    terminal.close()
+    # What comes after it is moto's: it creates half of the resources.
+    before, created, _ = _plain(shown + terminal.before).partition("Changeset created successfully")
+    TRANSCRIPT.write_text(f"{before}{created}\n", encoding="utf-8")
+
+    assert not [question for question, times in Counter(questions).items() if times > 1]
+    assert len(questions) <= MAX_QUESTIONS, questions
+    assert created, before[-3000:]
+    assert "Managed S3 bucket" in before
+    # What SAM saves is what `make deploy` reads.
+    assert load_stage("default", folder / "samconfig.toml").parameters["Access"] == "iam"
+    for refusal in ("Error", "must be", "has no authentication", "failed to satisfy"):
+        assert refusal not in before, before[-3000:]
+
+
 def test_deployment_without_questions_reaches_the_change_set(
     folder: Path, variables: dict[str, str], endpoint: str
 ) -> None:
@@ -98,3 +145,7 @@ def test_deployment_without_questions_reaches_the_change_set(
     assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-3000:]
     assert "Changeset created successfully" in ran.stdout
     assert parameters_of(endpoint) == {"Access": "open", "LogRetentionDays": "7"}
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "")
