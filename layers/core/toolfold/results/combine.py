@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -82,7 +83,11 @@ def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], bu
         tables.append(_stacked(_FIELDS if "" in names else "", varied, found, budget))
     for name in names:
         tables.append(_stacked(name, varied, _tables_called(name, parts), budget))
-    metadata = {key: value for key, value in common.items() if not _repeats(key, value, varied, parts)}
+    metadata = {
+        key: value
+        for key, value in common.items()
+        if key not in varied or not all(_same(value, part.labels[varied.index(key)]) for part in parts)
+    }
     return Document(tuple(tables), metadata)
 
 
@@ -159,17 +164,17 @@ def _fields(metadata: Any) -> Mapping[str, Any]:
     return {} if metadata is None else {_VALUE: metadata}
 
 
-def _repeats(key: str, value: Any, varied: Sequence[str], parts: Sequence[LabelledDocument]) -> bool:
-    return key in varied and all(_same(value, part.labels[varied.index(key)]) for part in parts)
-
-
 def _stacked(
     name: str, varied: Sequence[str], found: Sequence[tuple[tuple[Any, ...], Table]], budget: WorkBudget
 ) -> Table:
     columns = list(dict.fromkeys(column for _, table in found for column in table.columns))
     labels: list[str] = []
     for index, argument in enumerate(varied):
-        if argument in columns and all(_repeats_label(table, argument, labels_[index]) for labels_, table in found):
+        if argument in columns and all(
+            argument in table.columns
+            and all(cell is None or _same(cell, label[index]) for cell in table.column(argument))
+            for label, table in found
+        ):
             columns.remove(argument)
         labels.append(f"{argument} (argument)" if argument in columns else argument)
     row_count = sum(len(table.rows) for _, table in found)
@@ -181,10 +186,6 @@ def _stacked(
             rows.append((*values_of_labels, *(None if index is None else row[index] for index in indexes)))
     keys = dict.fromkeys([*labels, *(key for _, table in found for key in table.keys)])
     return Table(name, (*labels, *columns), rows, tuple(keys))
-
-
-def _repeats_label(table: Table, column: str, label: Any) -> bool:
-    return column in table.columns and all(cell is None or _same(cell, label) for cell in table.column(column))
 
 
 def _same(cell: Any, label: Any) -> bool:
@@ -219,7 +220,6 @@ def _named_columns(labels: Sequence[Any], table: Table) -> Table:
 def _joined(
     name: str, tables: Sequence[Table], keys: Sequence[int], how: str, budget: WorkBudget, *, by_day: bool = True
 ) -> tuple[Table, list[str]]:
-    """Return tables side by side by their keys, and notes."""
     length = _date_length(tables, keys) if by_day else None
     indexed = [_by_key(table, key, length, budget) for table, key in zip(tables, keys, strict=True)]
     order = _order(indexed, how, budget)
@@ -240,11 +240,7 @@ def _joined(
 
 
 def _key_index(table: Table, on: str) -> int:
-    """Return the index of the column by which a table is joined.
-
-    Raises:
-        InvalidArguments: it has none.
-    """
+    """Return the index of the column by which a table is joined, or raise InvalidArguments."""
     wanted, is_date = normalize(on), normalize(on) in DATE_NAMES
     for index, column in enumerate(table.columns):
         if normalize(column) == wanted:
@@ -261,10 +257,9 @@ def _key_index(table: Table, on: str) -> int:
 
 def _distinct(tables: Sequence[Table], keys: Sequence[int]) -> list[tuple[str, ...]]:
     """Return the columns of tables, those that several have with the name of their table before them."""
-    count: dict[str, int] = {tables[0].columns[keys[0]].lower(): 2}
+    count = Counter([tables[0].columns[keys[0]].lower()] * 2)
     for table, key in zip(tables, keys, strict=True):
-        for index, column in enumerate(table.columns):
-            count[column.lower()] = count.get(column.lower(), 0) + (index != key)
+        count.update(column.lower() for index, column in enumerate(table.columns) if index != key)
     return [
         tuple(
             f"{table.name}_{column}" if index != key and count[column.lower()] > 1 else column
@@ -295,7 +290,6 @@ def _by_key(table: Table, key: int, length: int | None, budget: WorkBudget) -> d
 
 
 def _order(indexed: Sequence[dict[Any, Any]], how: str, budget: WorkBudget) -> list[Any]:
-    """Return the keys of the result."""
     if how == "inner":
         return [key for key in budget.checked(indexed[0]) if all(key in rows_of for rows_of in indexed[1:])]
     keys = dict.fromkeys(indexed[0])

@@ -31,6 +31,7 @@ _ROWS_AT_ONCE = 4096
 _MAX_DIGITS = 4000
 """Python refuses to convert integers of more than 4,300 digits: the time grows with the square of their number."""
 
+_UNREADABLE_CSV = "The service sent CSV that cannot be read."
 _SMALL_CHARS = 100_000
 """Length below which a text is not worth being parsed piece by piece."""
 
@@ -49,14 +50,14 @@ def parse_json(body: str, redactor: Redactor, budget: WorkBudget, parse_float: C
     budget.check_time(2 * len(body))
     if len(body) > _SMALL_CHARS:
         parse_float = _with_checks(parse_float, budget)
-    options: dict[str, Any] = {"parse_float": parse_float, "parse_constant": _null}
+    options: dict[str, Any] = {"parse_float": parse_float, "parse_constant": lambda _constant: None}
     try:
         try:
             data = json.loads(body, **options)
         except json.JSONDecodeError:
             raise
         except ValueError:  # an integer of thousands of digits
-            data = json.loads(body, parse_int=_parse_integer, **options)
+            data = json.loads(body, parse_int=lambda text: int(text) if len(text) <= _MAX_DIGITS else text, **options)
     except json.JSONDecodeError:
         raise UpstreamError("The service sent JSON that cannot be read.", TRY_AGAIN, retryable=True) from None
     if "\\ud" in body or "\\uD" in body:
@@ -68,14 +69,6 @@ def parse_json(body: str, redactor: Redactor, budget: WorkBudget, parse_float: C
         data = redactor.redact_value(data)
         budget.release(size)
     return data
-
-
-def _null(_constant: str) -> None:
-    return None
-
-
-def _parse_integer(text: str) -> int | str:
-    return int(text) if len(text) <= _MAX_DIGITS else text
 
 
 def _with_checks(parse: Callable[[str], Any], budget: WorkBudget) -> Callable[[str], Any]:
@@ -118,17 +111,19 @@ def parse_csv(body: str, redactor: Redactor, budget: WorkBudget) -> tuple[list[s
         AnswerTooLarge: it exceeds the budget, or its rows differ so much in length that a table would be mostly empty.
     """
     budget.reserve(limits.csv_size(body))
-    records = _without_keys(read_records(body, budget), body, redactor)
+    records = read_records(body, budget)
+    if redactor.appears_in(body):
+        records = ([redactor.redact_text(cell) for cell in record] for record in records)
     header = next(records, None)
     if header is None:
-        raise _unreadable()
+        raise UpstreamError(_UNREADABLE_CSV, TRY_AGAIN, retryable=True)
     columns: list[list[str]] = [[] for _ in header]
     row_count = given = 0
     while rows := list(itertools.islice(records, _ROWS_AT_ONCE)):
         width, shortest = max(map(len, rows)), min(map(len, rows))
         given += sum(map(len, rows)) if width != shortest else width * len(rows)
         width = max(width, len(columns))
-        if (row_count + len(rows)) * width > MAX_SPARSENESS * given + FREE_CELLS:
+        if not is_dense(row_count + len(rows), width, given):
             raise budget.too_large("The service sent CSV whose rows differ too much in length to be a table.")
         columns += [[""] * row_count for _ in range(width - len(columns))]
         if shortest < width:
@@ -156,17 +151,7 @@ def read_records(body: str, budget: WorkBudget) -> Iterator[list[str]]:
     try:
         yield from filter(None, budget.checked(csv.reader(lines)))
     except (csv.Error, ValueError):
-        raise _unreadable() from None
-
-
-def _without_keys(records: Iterator[list[str]], body: str, redactor: Redactor) -> Iterator[list[str]]:
-    if not redactor.appears_in(body):
-        return records
-    return ([redactor.redact_text(cell) for cell in record] for record in records)
-
-
-def _unreadable() -> UpstreamError:
-    return UpstreamError("The service sent CSV that cannot be read.", TRY_AGAIN, retryable=True)
+        raise UpstreamError(_UNREADABLE_CSV, TRY_AGAIN, retryable=True) from None
 
 
 def is_dense(rows: int, columns: int, given: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -191,14 +191,11 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     rows = list(zip(*(column for _, column in typed), strict=True))
     titles = tuple(name for name, _ in typed)
     keys = tuple(name for name in titles if name in typer.identifiers)
-    return Document((Table("", titles, rows, keys),), notes=_repeated_names(header, names))
-
-
-def _repeated_names(header: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:
-    """Return a sentence on names that several columns have."""
     first: dict[str, str] = {}
     renamed = [name for given, name in zip(header, names, strict=True) if first.setdefault(given, name) != name]
-    return (f"Several columns have the same name; later ones are called {', '.join(renamed[:9])}.",) if renamed else ()
+    repeated = f"Several columns have the same name; later ones are called {', '.join(renamed[:9])}."
+    notes = (repeated,) if renamed else ()
+    return Document((Table("", titles, rows, keys),), notes=notes)
 
 
 class _Typer:

@@ -7,7 +7,7 @@ anything that needs an order or a number of it is refused, so that texts of numb
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -101,15 +101,10 @@ def column_type(cells: Sequence[Any]) -> ColumnType:
     if not kinds <= {str, int, float}:
         return ColumnType(Kind.TEXT, cells)
     if dates := values.plain_dates(cells):
-        impossible = _impossible_day(dates)
+        late = dict.fromkeys([day for day in dates if day is not None and day[8:] > "28"])
+        impossible = next((day for day in late if _iso(day) is None), "")  # a day that no month has
         return ColumnType(Kind.MIXED if impossible else Kind.DATE, dates, misfit=impossible)
     return _of_texts(cells)
-
-
-def _impossible_day(dates: Sequence[str | None]) -> str:
-    """Return the first day that no month has; empty where a month has it."""
-    late = dict.fromkeys([day for day in dates if day is not None and day[8:] > "28"])
-    return next((day for day in late if _iso(day) is None), "")
 
 
 def number_of(text: str) -> int | float | None:
@@ -122,19 +117,13 @@ def _of_numbers(cells: Sequence[Any], kinds: set[type]) -> ColumnType:
     if float in kinds:
         return ColumnType(Kind.NUMBER, cells)
     given = {cell for cell in cells if cell is not None}
-    if len(given) > 1 and all(cell in _COMPACT_YEARS for cell in given):
-        dates = [None if cell is None else _day(cell) for cell in cells]
-        if all(date is not None for date, cell in zip(dates, cells, strict=True) if cell is not None):
-            return ColumnType(Kind.DATE, dates)
+    if (
+        len(given) > 1
+        and all(cell in _COMPACT_YEARS for cell in given)
+        and (found := _compact_days([*map(str, given)]))
+    ):
+        return ColumnType(Kind.DATE, [None if cell is None else found[0][str(cell)] for cell in cells])
     return ColumnType(Kind.INTEGER, cells)
-
-
-def _day(number: int) -> str | None:
-    text = str(number)
-    try:
-        return datetime(int(text[:4]), int(text[4:6]), int(text[6:])).date().isoformat()
-    except ValueError:
-        return None
 
 
 def _of_texts(cells: Sequence[Any]) -> ColumnType:
@@ -151,9 +140,9 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
         if found is not None:
             known, kind, unit = found
             return ColumnType(kind, [None if text is None else known[text] for text in texts], unit=unit)
-    misfit = _misfit(given)
-    if misfit is not None:
-        return ColumnType(Kind.MIXED, texts, misfit=misfit)
+    others = [text for text in given if not _NUMBER_LIKE.fullmatch(text) and not _iso(text)]
+    if len(others) < len(given):  # some look like numbers or dates
+        return ColumnType(Kind.MIXED, texts, misfit=(others or given)[0])
     return ColumnType(Kind.TEXT, [None if cell in values.MISSING_WORDS else cell for cell in cells])
 
 
@@ -171,8 +160,9 @@ def _compact_days(texts: Sequence[str]) -> _Read | None:
     """Return the days that texts of eight digits are, such as 20240215; None for other texts."""
     if not all(len(text) == len("20240215") and text.isdecimal() and int(text) in _COMPACT_YEARS for text in texts):
         return None
-    known = {text: _day(int(text)) for text in texts}
-    return None if None in known.values() else (known, Kind.DATE, "")
+    days = {text: _iso(f"{text[:4]}-{text[4:6]}-{text[6:]}") for text in texts}
+    known = {text: day[0] for text, day in days.items() if day is not None}
+    return (known, Kind.DATE, "") if len(known) == len(days) else None
 
 
 def _numbers(texts: Sequence[str]) -> _Read | str | None:
@@ -258,31 +248,19 @@ def _read_date(text: str) -> tuple[str, bool] | None:
 
 def _slashed_dates(texts: Sequence[str]) -> _Read | str | None:
     """Return days such as 02/15/2024 where one order of day and month fits the whole column."""
-    orders: dict[str, Callable[[re.Match[str]], tuple[int, int]]] = {
-        "month": lambda match: (int(match[1]), int(match[3])),
-        "day": lambda match: (int(match[3]), int(match[1])),
-    }
-    matches = {text: _SLASHED.fullmatch(text) for text in texts}
-    read: dict[str, dict[str, Any]] = {}
-    for order, parts in orders.items():
-        known = {text: None if match is None else _slashed(match, *parts(match)) for text, match in matches.items()}
-        if None not in known.values():
-            read[order] = known
-    if len(read) == 2 and read["month"] != read["day"]:
-        return next(text for text in texts if read["month"][text] != read["day"][text])
+    matches = [(text, match) for text in texts if (match := _SLASHED.fullmatch(text)) is not None]
+    read: list[dict[str, str]] = []
+    for month, day in ((1, 3), (3, 1)):
+        known = {}
+        for text, match in matches:
+            time = (match["time"] or "").replace(" ", "T")
+            if found := _iso(f"{match[4]}-{int(match[month]):02}-{int(match[day]):02}{time}"):
+                known[text] = found[0]
+        if len(known) == len(texts):
+            read.append(known)
+    if len(read) == 2 and read[0] != read[1]:
+        return next(text for text in texts if read[0][text] != read[1][text])
     if not read:
         return None
-    known = next(iter(read.values()))
-    has_time = any("T" in str(value) for value in known.values())
-    return known, Kind.DATETIME if has_time else Kind.DATE, ""
-
-
-def _slashed(match: re.Match[str], month: int, day: int) -> str | None:
-    found = _iso(f"{match[4]}-{month:02}-{day:02}{(match['time'] or '').replace(' ', 'T')}")
-    return None if found is None else found[0]
-
-
-def _misfit(texts: Sequence[str]) -> str | None:
-    """Return the first text that does not fit, where some texts look like numbers or dates; None: they are words."""
-    others = [text for text in texts if not _NUMBER_LIKE.fullmatch(text) and not _iso(text)]
-    return None if len(others) == len(texts) else (others or texts)[0]
+    kind = Kind.DATETIME if any("T" in value for value in read[0].values()) else Kind.DATE
+    return read[0], kind, ""

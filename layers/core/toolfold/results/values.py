@@ -162,10 +162,13 @@ def _numbers(cells: Sequence[Any]) -> list[Any] | None:
             for cell in cells
         ]
     joined = ",".join(literals)
-    if _BARE_EXPONENTS.fullmatch(joined) or _are_versions(joined):
+    # A zero at the end of a number may say something: 1.10 beside 1.9 is not 1.1.
+    zeros = min(map(len, _ENDING_IN_ZERO.findall(joined)), default=0)
+    are_versions = zeros > 1 and re.search(rf"\.(?!0*(?:,|\Z))[^,]{{1,{zeros - 1}}}(?:,|\Z)", joined)
+    if _BARE_EXPONENTS.fullmatch(joined) or are_versions:
         return None
     try:
-        values = json.loads(f"[{joined}]", parse_constant=_reject_constant)
+        values = json.loads(f"[{joined}]", parse_constant=int)  # which refuses NaN
     except (ValueError, RecursionError):
         return None
     if len(values) != len(cells) or not {type(value) for value in values} <= {int, float, type(None)}:
@@ -176,16 +179,6 @@ def _numbers(cells: Sequence[Any]) -> list[Any] | None:
             for text, value in zip(literals, values, strict=True)
         ]
     return [int(value) if type(value) is float and value.is_integer() else value for value in values]
-
-
-def _are_versions(joined: str) -> bool:
-    """Return whether a zero at the end of a number says something: 1.10 beside 1.9 is not 1.1."""
-    zeros = min(map(len, _ENDING_IN_ZERO.findall(joined)), default=0)
-    return zeros > 1 and re.search(rf"\.(?!0*(?:,|\Z))[^,]{{1,{zeros - 1}}}(?:,|\Z)", joined) is not None
-
-
-def _reject_constant(constant: str) -> Any:
-    raise ValueError(constant)
 
 
 def parse_number(text: str) -> int | float | str:

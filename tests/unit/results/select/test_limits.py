@@ -128,6 +128,7 @@ def test_selects_end_at_the_deadline(text: str) -> None:
         ("SELECT count(*) FROM " + ", ".join(f"data d{n}" for n in range(65)), InvalidSelect),
         ("SELECT sum(9223372036854775807) FROM data", InvalidSelect),
         ("n > 1;" * (MAX_STEPS + 1), InvalidSelect),
+        ("first 999999999 weeks", InvalidSelect),
         (", ".join(f"n + {n}" for n in range(300)), InvalidSelect),
     ],
 )  # fmt: skip

@@ -100,18 +100,28 @@ def to_sqlite(tree: exp.Expr) -> exp.Expr:
     Raises:
         InvalidSelect: it has a form that there is not.
     """
+    return transformed(tree, _changed)
+
+
+def transformed(tree: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """Return a tree in which ``change`` has replaced each node, the innermost first."""
     for node in reversed(list(tree.walk(bfs=False))):
-        if refused := _REFUSED.get(type(node)):
-            raise invalid(f"{refused[0]} is not available here", refused[1])
-        changed = _changed(node)
-        if node is tree:
-            tree = changed
-        elif changed is not node:
-            node.replace(changed)
+        tree = replaced(tree, node, change(node))
+    return tree
+
+
+def replaced(tree: exp.Expr, node: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Return a tree with another node in place of one of its nodes."""
+    if node is tree:
+        return other
+    if other is not node:
+        node.replace(other)
     return tree
 
 
 def _changed(node: exp.Expr) -> exp.Expr:
+    if refused := _REFUSED.get(type(node)):
+        raise invalid(f"{refused[0]} is not available here", refused[1])
     if (handler := _FORMS.get(type(node))) is not None:
         return handler(node)
     if isinstance(node, exp.Anonymous):
@@ -121,14 +131,12 @@ def _changed(node: exp.Expr) -> exp.Expr:
 
 
 def _arguments(node: exp.Expr) -> list[exp.Expr]:
-    """Return the arguments of a function in their order."""
     found = [node.args.get(key) for key in node.arg_types]
     return [one for value in found for one in (value if isinstance(value, list) else [value])
             if isinstance(one, exp.Expr)]  # fmt: skip
 
 
 def _called(name: str, arguments: list[exp.Expr]) -> exp.Expr:
-    """Return the call of a function, by its name here."""
     name = _OTHER_NAMES.get(name, name)
     if name == "avg":
         return exp.Avg(this=arguments[0] if arguments else None)
@@ -225,10 +233,6 @@ def _share(node: exp.WithinGroup) -> exp.Expr:
     return call_of("percentile", ordered.this, 100 - percent if ordered.args.get("desc") else percent)
 
 
-def _now(_node: exp.Expr) -> exp.Expr:
-    return call_of("strftime", "%Y-%m-%dT%H:%M:%S", "now")
-
-
 _FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.Div: _divided,
     exp.Add: _moved(1),
@@ -238,7 +242,9 @@ _FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     **dict.fromkeys((exp.DateDiff, exp.DatetimeDiff, exp.TimestampDiff), _difference),
     **dict.fromkeys((exp.DateTrunc, exp.TimestampTrunc, exp.DatetimeTrunc), _truncated),
     **dict.fromkeys((exp.Cast, exp.TryCast), _converted),
-    **dict.fromkeys((exp.CurrentTimestamp, exp.CurrentDatetime), _now),
+    **dict.fromkeys(
+        (exp.CurrentTimestamp, exp.CurrentDatetime), lambda _node: call_of("strftime", "%Y-%m-%dT%H:%M:%S", "now")
+    ),
     exp.CurrentDate: lambda _node: call_of("date", "now"),
     exp.Extract: lambda node: call_of("date_part", _unit(node.this), node.expression),
     exp.WithinGroup: _share,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
@@ -16,14 +16,14 @@ from toolfold.results.select import statements
 from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import names_in, split_items
 from toolfold.results.select.grammar import Selection, Step, kind_of_step, parse_select
-from toolfold.results.select.names import find_table, table_name, unknown_column
-from toolfold.results.select.notes import page_note, why_empty
+from toolfold.results.select.names import Column, find_table, table_name, unknown_column, written_name
 from toolfold.results.select.paths import known_names, with_paths
 from toolfold.results.select.query import Query
 from toolfold.results.select.rows import Rows
 from toolfold.results.select.sandbox import Statements
 from toolfold.results.select.suggestions import suggested
 from toolfold.results.tables import Document, Table
+from toolfold.results.types import Kind
 from toolfold.text_safety import quoted_name
 
 _MAX_TRIED = 8
@@ -34,6 +34,16 @@ _OF_ROWS = frozenset(("period", "order", "top", "bottom", "limit", "slice", "gro
 
 _TRIED_ROWS = 300
 """Rows of each table that a suggested form is tried on."""
+
+
+_MAX_VALUES = 8
+_MAX_VALUE_CHARS = 30
+_MAX_COLUMNS = 3
+"""What the note on a step that no row meets lists of columns."""
+
+_TOTALS = frozenset(("total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalrows", "count", "hits"))
+_NEXT = frozenset(("next", "nextpage", "nexturl", "nextlink", "nexttoken", "nextcursor", "nextpagetoken", "hasmore"))
+"""Fields of an answer that is one page of more."""
 
 
 def evaluate(
@@ -103,20 +113,11 @@ def _with_form(
             break
     if not working:
         return error
-    listing = _listing(error) if "unknown" in error.facts else ""
-    return error.changed(next_step=f"Write {' or '.join(map(_quoted, working))}. {listing}".rstrip())
-
-
-def _listing(error: InvalidSelect) -> str:
-    """Return what an error lists, without its guess of a name."""
-    text = str(error.suggestion)
-    return text[text.find("Columns: ") :] if "Columns: " in text else ""
-
-
-def _quoted(form: str) -> str:
-    """Return a form in the quotation marks that it does not have."""
-    mark = next((one for one in "\"'`" if one not in form), "")
-    return f"{mark}{form}{mark}"
+    # What the error lists, without its guess of a name.
+    _, columns, listing = str(error.suggestion).partition("Columns: ") if "unknown" in error.facts else ("", "", "")
+    marks = [next((mark for mark in "\"'`" if mark not in form), "") for form in working]
+    written = " or ".join(f"{mark}{form}{mark}" for mark, form in zip(marks, working, strict=True))
+    return error.changed(next_step=f"Write {written}. {columns}{listing}".rstrip())
 
 
 class _Evaluation:
@@ -159,7 +160,10 @@ class _Evaluation:
         query = self._query(table)
         if step.clause.kind == "sql":
             found = statements.run(step, self._sql_tables(table, query, step.text), self._budget, self._today)
-            self._replace(table, found, query, step)
+            following = Query.of(self._rows(replace(found, name=table.name)), self._today)
+            following.follow(query, step)
+            self._queries[table_name(table)] = following
+            self._is_object = False
         else:
             query.apply(step)
         self._current = table
@@ -209,11 +213,7 @@ class _Evaluation:
         return True
 
     def _only_table(self, step: Step) -> Table:
-        """Return the table that a step fits, where none is named.
-
-        Raises:
-            InvalidSelect: it fits none, or several.
-        """
+        """Return the table that a step fits, where none is named; refuse one that fits none or several."""
         if len(self._tables) == 1 or step.clause.kind == "sql":
             return self._tables[0]
         fitting, errors = [], []
@@ -231,7 +231,7 @@ class _Evaluation:
             found = unknown_column(str(errors[0].facts["unknown"]), list(known))
             raise found.changed(next_step=f"{found.suggestion} Tables: {listed(names)}.") if known else found
         problem = "several tables fit" if fitting else "no table fits"
-        forms = [f"{_written(name)}: {step.text}" for name in names]
+        forms = [f"{written_name(name)}: {step.text}" for name in names]
         raise invalid(f"{problem} {quoted_name(step.text)}", f"Tables: {listed(names)}.",
                       offset=step.offset, forms=forms, is_choice=bool(fitting))  # fmt: skip
 
@@ -251,13 +251,6 @@ class _Evaluation:
         if self._current is None and len(self._tables) > 1:
             return found
         return {**found, table_name(table): so_far, "data": so_far, "rows": so_far}
-
-    def _replace(self, table: Table, found: Table, query: Query, step: Step) -> None:
-        """Continue with the rows that a statement returned."""
-        following = Query.of(self._rows(replace(found, name=table.name)), self._today)
-        following.follow(query, step)
-        self._queries[table_name(table)] = following
-        self._is_object = False
 
     def _result(self) -> Document:
         tables: list[Table] = []
@@ -299,5 +292,63 @@ def _is_name(text: str) -> bool:
     return bool(words) and all(character.isalnum() or character in ' _."`-' for character in text)
 
 
-def _written(name: str) -> str:
-    return name if all(part.isidentifier() for part in name.split(".")) else f'"{name}"'
+def why_empty(query: Query) -> str:
+    """Return a sentence about the first step after which there are no rows."""
+    rows, last = query.rows, len(query.ctes)
+    for place in range(last):
+        ((count,),) = rows.run(query.ctes[: place + 1], f"SELECT count(*) FROM s{place}")  # noqa: S608
+        if not count:
+            break
+    else:
+        return ""
+    source = f"s{place - 1}" if place else "t"
+    ctes = query.ctes[:place]
+    ((before,),) = rows.run(ctes, f"SELECT count(*) FROM {source}")  # noqa: S608
+    condition = query.ctes[place]
+    words = names_in(condition)
+    columns = [*(column for column in query.names.columns if column.index is None), *rows.loaded]
+    named = [column for column in columns if column.sql in words][:_MAX_COLUMNS]
+    described = [_described(query, column, ctes, source) for column in named]
+    return f"0 of {before:,} rows match: {'; '.join(filter(None, described)) or 'no row is left'}."
+
+
+def _described(query: Query, column: Column, ctes: list[str], source: str) -> str:
+    """Return what a column has, in words."""
+    name = quoted_name(column.name)
+    if column.kind in (Kind.TEXT, Kind.MIXED, Kind.BOOLEAN, Kind.ANY):
+        statement = f"SELECT DISTINCT {column.sql} FROM {source} WHERE {column.sql} IS NOT NULL LIMIT {_MAX_VALUES + 1}"  # noqa: S608
+        values = [str(value)[:_MAX_VALUE_CHARS] for (value,) in query.rows.run(ctes, statement)]
+        if not values:
+            return f"{name} has no values"
+        more = " and others" if len(values) > _MAX_VALUES else ""
+        return f"{name} has {', '.join(map(quoted_name, sorted(values[:_MAX_VALUES])))}{more}"
+    ((low, high),) = query.rows.run(ctes, f"SELECT min({column.sql}), max({column.sql}) FROM {source}")  # noqa: S608
+    return f"{name} has no values" if low is None else f"{name} is from {low} to {high}"
+
+
+def page_note(metadata: Any, row_count: int) -> str:
+    """Return a sentence on the rows that the answer lacks, by its fields beside the rows; empty: it lacks none.
+
+    >>> page_note({"total": 500, "next": "/2"}, 2)
+    'These are 2 of 500 rows (total): the answer is one page.'
+    """
+    if not row_count:
+        return ""
+    fields = [(key, value) for key, value in _fields(metadata) if value not in (None, "", False)]
+    for key, value in fields:
+        if normalize(key) in _TOTALS and type(value) is int and value > row_count:
+            return f"These are {row_count:,} of {value:,} rows ({quoted_name(key)}): the answer is one page."
+    following = next((key for key, value in fields if normalize(key) in _NEXT), None)
+    if following is None:
+        return ""
+    return f"These are {row_count:,} rows of one page: {quoted_name(following)} names a next one."
+
+
+def _fields(metadata: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of an object, and those of the objects in it."""
+    if isinstance(metadata, Mapping):
+        for key, value in metadata.items():
+            if isinstance(value, Mapping):
+                yield from ((str(inner), item) for inner, item in value.items())
+            else:
+                yield str(key), value

@@ -114,7 +114,8 @@ def parse_sql(text: str, offset: int = 0) -> exp.Expr:
         try:
             trees = sqlglot.parse(text, read=dialect or None)
         except (SqlglotError, RecursionError, ValueError) as error:
-            problem = problem or _where(error)
+            word = next((str(one.get("highlight") or "") for one in getattr(error, "errors", ())), "")
+            problem = problem or (f" at {quoted_name(word)}" if word else "")
             continue
         statements = [tree for tree in trees if tree is not None]
         if len(statements) != 1 or not isinstance(statements[0], exp.Query):
@@ -170,12 +171,6 @@ def unreadable(text: str, offset: int = 0) -> Exception:
                 f"{sign} is not read", offset=offset + text.find(sign), forms=[text.replace(sign, f" {word} ")]
             )
     return invalid(f"{quoted_name(text)} cannot be read", offset=offset)
-
-
-def _where(error: Exception) -> str:
-    found = getattr(error, "errors", None)
-    word = found[0].get("highlight") if found else ""
-    return f" at {quoted_name(word)}" if word else ""
 
 
 def _check_depth(sql: str, offset: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from toolfold.dates import Day, add_months
 from toolfold.results.types import number_of
+from toolfold.text_safety import encodable
 
 _STATE_BYTES = 600
 """An aggregate of one group, as an object of Python."""
@@ -146,8 +147,6 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _FORMATS = (("YYYY", "%Y"), ("yyyy", "%Y"), ("Month", "%B"), ("Mon", "%b"), ("MM", "%m"), ("Day", "%A"), ("Dy", "%a"),
             ("DD", "%d"), ("dd", "%d"), ("HH24", "%H"), ("HH", "%H"), ("MI", "%M"), ("SS", "%S"))  # fmt: skip
 _CODES = frozenset("YmdHMSbBaAjwyIpGVu")
-_PERIODS = {"week": "%G-W%V", "weekday": "%A", "day": "%Y-%m-%d", "month": "%Y-%m", "quarter": "%Y-Q"}
-"""Unit of groups → its format."""
 
 
 def _time(value: Any) -> datetime.datetime | None:
@@ -226,13 +225,6 @@ def _date_diff(unit: Any, start: Any, end: Any) -> int | None:
     return months // _MONTHS[name] if name in _MONTHS else None
 
 
-def _date_minus(value: Any, other: Any) -> Any:
-    """Return the days between two dates, or the date a number of days before another."""
-    if isinstance(other, int | float):
-        return _date_add("day", -other, value)
-    return _date_diff("day", other, value)
-
-
 def _date_format(value: Any, pattern: Any) -> str | None:
     """Return a date in a format of ``strftime`` (``%Y-%m``) or of TO_CHAR (``YYYY-MM``)."""
     time = _time(value)
@@ -243,13 +235,7 @@ def _date_format(value: Any, pattern: Any) -> str | None:
             pattern = pattern.replace(written, code)
     if any(code[:1] not in _CODES for code in pattern.replace("%%", "").split("%")[1:]):
         return None  # such as a width, for which the C library makes texts of any length
-    return time.strftime(pattern.encode("utf-8", "replace").decode())
-
-
-def _period(unit: str, value: Any) -> str | None:
-    """Return the week, weekday, day, quarter or month that a date is in, as groups are shown."""
-    shown = _date_format(value, _PERIODS[unit])
-    return f"{shown}{_date_part(unit, value)}" if shown and unit == "quarter" else shown
+    return time.strftime(encodable(pattern))
 
 
 # Functions of values
@@ -329,9 +315,14 @@ _SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("date_trunc", 2, _date_trunc),
     ("date_add", 3, _date_add),
     ("date_diff", 3, _date_diff),
-    ("date_minus", 2, _date_minus),
+    (
+        "date_minus",
+        2,
+        lambda value, other: (
+            _date_add("day", -other, value) if isinstance(other, int | float) else _date_diff("day", other, value)
+        ),
+    ),
     ("date_format", 2, _date_format),
-    ("period", 2, _period),
     ("dayname", 1, lambda value: _date_format(value, "%A")),
     ("monthname", 1, lambda value: _date_format(value, "%B")),
 )

@@ -238,9 +238,7 @@ def kind_of_step(text: str) -> str:
 def _with_form(error: InvalidSelect, forms: Iterable[str]) -> InvalidSelect:
     """Return an error with the first form that can be read; the answer is not known yet."""
     for form in forms:
-        with suppress(InvalidSelect):
-            for text, offset in () if _JMESPATH.fullmatch(form) else split_outside(form, ";"):
-                _check_form(_step(text, offset))
+        if _JMESPATH.fullmatch(form) or all(kind_of_step(text) for text, _ in split_outside(form, ";")):
             return error.changed(next_step=f'Write "{form}".')
     return error
 
@@ -377,13 +375,11 @@ def _steps(kind: str, part: Any) -> Iterator[str]:
         yield from (f"{column} {condition}" for column, value in part.items() for condition in _conditions(value))
     elif kind == "where" and isinstance(part, list):
         yield from map(str, part)
-    elif kind == "where":
-        yield str(part)
     else:
         text = ", ".join(map(str, part)) if isinstance(part, list) else str(part)
         if kind == "order by" and text.startswith("-"):
             text = f"{text[1:]} desc"
-        yield f"{kind} {text}".strip()
+        yield text if kind == "where" else f"{kind} {text}".strip()
 
 
 def _conditions(value: Any) -> Iterator[str]:

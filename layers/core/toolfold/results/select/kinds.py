@@ -10,7 +10,7 @@ from datetime import date, time
 from sqlglot import exp
 
 from toolfold.dates import MONTHS, parse_date
-from toolfold.results.select.dialect import call_of, function_of
+from toolfold.results.select.dialect import call_of, function_of, transformed
 from toolfold.results.select.errors import invalid
 from toolfold.results.select.functions import AGGREGATES
 from toolfold.results.select.names import Column
@@ -18,6 +18,7 @@ from toolfold.results.types import Kind, number_of
 from toolfold.text_safety import quoted_name
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_WRAPPERS = (exp.Paren, exp.Alias, exp.Window, exp.Ordered, exp.Collate, exp.Distinct, exp.Subquery, exp.Select)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _CONDITIONS = (*COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.Is, exp.Like, exp.Escape)
 MIRRORED: Mapping[type[exp.Expr], type[exp.Binary]] = {
@@ -27,7 +28,7 @@ _SIGNS: Mapping[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "!=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=",
 }  # fmt: skip
 _OF_NUMBERS = AGGREGATES - {"first", "last"} | {"sum", "avg", "change", "pct_change"}
-_OF_DATES = frozenset(("date_part", "dayname", "monthname", "period"))
+_OF_DATES = frozenset(("date_part", "dayname", "monthname"))
 _OF_ORDERED = frozenset(("min", "max"))
 _KINDS: tuple[tuple[Kind, str], ...] = (
     (Kind.INTEGER, "count date_part date_diff length instr"),
@@ -61,27 +62,28 @@ def is_condition(node: exp.Expr) -> bool:
     return isinstance(node.unnest(), _CONDITIONS)
 
 
+def argument_of(node: exp.Expr) -> exp.Expr | None:
+    """Return the first argument of a function, or what is inside another node."""
+    return node.this if isinstance(node.this, exp.Expr) else next(iter(node.expressions), None)
+
+
 def kind_of(node: exp.Expr | None) -> Kind:
     """Return what an expression returns, as far as that is known."""
     if node is None:
         return Kind.ANY
     if (column := node.meta.get("column")) is not None:
         return Kind(column.kind)
-    if isinstance(node, exp.Paren | exp.Alias | exp.Window | exp.Ordered | exp.Collate | exp.Distinct):
-        return kind_of(node.this or next(iter(node.expressions), None))
+    name = function_of(node)
+    if isinstance(node, _WRAPPERS) or name in _LIKE_ARGUMENT:
+        return kind_of(argument_of(node))
     if isinstance(node, exp.Literal):
         return Kind.TEXT if node.is_string else Kind.INTEGER if node.is_int else Kind.NUMBER
     if isinstance(node, _CONDITIONS):
         return Kind.BOOLEAN
-    if isinstance(node, exp.Subquery | exp.Select):
-        return kind_of(node.this if isinstance(node, exp.Subquery) else next(iter(node.expressions), None))
     if isinstance(node, (*_ARITHMETIC, exp.Neg)):
         operands = (node.this, node.expression) if isinstance(node, exp.Binary) else (node.this,)
         is_whole = all(kind_of(operand) is Kind.INTEGER for operand in operands) and not isinstance(node, exp.Div)
         return Kind.INTEGER if is_whole else Kind.NUMBER
-    name = function_of(node)
-    if name in _LIKE_ARGUMENT:
-        return kind_of(node.this if isinstance(node.this, exp.Expr) else next(iter(node.expressions), None))
     return _KINDS_OF_CALLS.get(name, Kind.ANY)
 
 
@@ -109,15 +111,12 @@ class Adapter:
             if isinstance(one.this, COMPARISONS) or isinstance(one.expression, COMPARISONS):
                 raise _chained(one)
         handlers = self._handlers()
-        for node in reversed(list(tree.walk(bfs=False))):
+
+        def change(node: exp.Expr) -> exp.Expr:
             handler = handlers.get(type(node)) or (self._function if function_of(node) else None)
-            changed = handler(node) if handler is not None else node
-            if changed is not node:
-                if node is tree:
-                    tree = changed
-                else:
-                    node.replace(changed)
-        return tree
+            return node if handler is None else handler(node)
+
+        return transformed(tree, change)
 
     def _handlers(self) -> Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]]:
         return {
@@ -151,13 +150,16 @@ class Adapter:
         kind = kind_of(left)
         if kind.is_date and (moment := _moment(right)) is not None:
             right = moment
-        if isinstance(right, exp.Literal) and right.is_number and _may_be_text(left, kind):
+        # A computed value may be a text of digits, as a part of a date is: strftime('%m', date).
+        may_be_text = column_of(left) is None and isinstance(left, exp.Func | exp.Column)
+        is_number = isinstance(right, exp.Literal) and right.is_number
+        if is_number and may_be_text and kind in (Kind.ANY, Kind.TEXT):
             return operator(this=call_of("as_number", left), expression=right)
         is_equality = operator in (exp.EQ, exp.NEQ)
         for side in (left, right):
             if kind_of(side) is Kind.MIXED and not is_equality:
                 raise _mixed(side)
-        if _is_percent(right):
+        if function_of(right.this if isinstance(right, exp.Neg) else right) == "_percent":
             return operator(this=left, expression=self._percent(operator, left, right))
         if kind is Kind.NUMBER and _is_computed(left) and (_is_value(right) or _is_computed(right)):
             left, right = _as_shown(left), _as_shown(right) if _is_computed(right) else right
@@ -354,19 +356,10 @@ def _moment(node: exp.Expr) -> exp.Expr | None:
     return last if isinstance(last, exp.Literal) and last.is_string and parse_date(last.name) else None
 
 
-def _may_be_text(node: exp.Expr, kind: Kind) -> bool:
-    """Return whether a computed value may be a text of digits, as a part of a date is: ``strftime('%m', date)``."""
-    return column_of(node) is None and kind in (Kind.ANY, Kind.TEXT) and isinstance(node, exp.Func | exp.Column)
-
-
 def _is_value(node: exp.Expr) -> bool:
     if isinstance(node, exp.Neg):
         return _is_value(node.this)
     return isinstance(node, exp.Literal | exp.Boolean) or function_of(node) == "_percent"
-
-
-def _is_percent(node: exp.Expr) -> bool:
-    return function_of(node.this if isinstance(node, exp.Neg) else node) == "_percent"
 
 
 def _is_computed(node: exp.Expr) -> bool:
@@ -396,7 +389,7 @@ def _require_date(node: exp.Expr) -> None:
 
 
 def _mixed(node: exp.Expr) -> Exception:
-    column = column_of(node) or column_of(node.this if isinstance(node.this, exp.Expr) else None)
+    column = column_of(node) or column_of(argument_of(node))
     misfit = column.misfit if column is not None else ""
     return invalid(
         f"the values of {_shown(node)} are not of one kind: {quoted_name(misfit)} does not fit the others",

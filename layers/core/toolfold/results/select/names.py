@@ -169,14 +169,10 @@ def table_name(table: Table) -> str:
     return table.name or "data"
 
 
-def _last_name(table: Table) -> str:
-    return table_name(table).rpartition(".")[2]
-
-
 def find_table(name: str, tables: Sequence[Table]) -> Table | None:
     """Return the table called ``name``: by its path, by the last part of it, or by the one name that has the word."""
     wanted = normalize(name)
-    for key in (table_name, _last_name):
+    for key in (table_name, lambda table: table_name(table).rpartition(".")[2]):
         found = [table for table in tables if normalize(key(table)) == wanted]
         if found:
             return found[0]

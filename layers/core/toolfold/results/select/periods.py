@@ -20,8 +20,6 @@ from toolfold.results.types import Kind
 MAX_DATED_ROWS = 10
 """Days of ``last 5 days`` up to which daily rows are counted, as the market or the source has them."""
 
-_SHORT = {"hour": 3600, "minute": 60}
-
 
 def comparison(clause: Clause, dated: Column) -> exp.Expr:
     """Return a period between dates as a condition on the column of dates."""
@@ -69,8 +67,9 @@ def span(clause: Clause, newest: str, today: date) -> tuple[str, str]:
     last = min(bounds(newest)[0], today)
     count = (clause.numbers[0] if clause.numbers else 0) or 0
     day = timedelta(days=1)
-    if clause.unit in _SHORT and not clause.by:
-        return _moments_before(newest, count * _SHORT[clause.unit]), newest
+    if clause.unit in ("hour", "minute") and not clause.by:
+        first = _moved(datetime.fromisoformat(newest), -count, clause.unit) + timedelta(seconds=1)
+        return first.isoformat(), newest
     if clause.by == "next":
         low, high = _calendar_unit(_calendar_unit(today, clause.unit)[1] + day, clause.unit)
     elif clause.by:
@@ -100,13 +99,6 @@ def _moved(day: date, count: int, unit: str) -> date:
         return moved(day, count, unit)
     except (ValueError, OverflowError):
         return date.max if count > 0 else date(1, 1, 1)
-
-
-def _moments_before(newest: str, seconds: int) -> str:
-    try:
-        return (datetime.fromisoformat(newest) - timedelta(seconds=seconds - 1)).isoformat()
-    except (ValueError, OverflowError):
-        return ""
 
 
 def _words(clause: Clause) -> str:

@@ -17,11 +17,11 @@ from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, expressions, periods
-from toolfold.results.select.dialect import call_of, function_of, is_aggregate
+from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
 from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
-from toolfold.results.select.kinds import Adapter, column_of, is_condition, kind_of, node_of
+from toolfold.results.select.kinds import Adapter, argument_of, column_of, is_condition, kind_of, node_of
 from toolfold.results.select.names import PARTS_OF_DATES, Column, Names, written_name
 from toolfold.results.select.paths import known_names
 from toolfold.results.select.rows import Rows
@@ -35,7 +35,7 @@ _SHOWN_PARTS = {
     "year": "CAST(substr({0}, 1, 4) AS INTEGER)",
     "quarter": "substr({0}, 1, 4) || '-Q' || ((substr({0}, 6, 2) + 2) / 3)",
     "month": "substr({0}, 1, 7)",
-    "week": "period('week', {0})",
+    "week": "date_format({0}, '%G-W%V')",
     "weekday": "dayname({0})",
     "day": "substr({0}, 1, 10)",
 }
@@ -78,7 +78,7 @@ class Query:
     is_ordered: bool = False
     is_summary: bool = False
     groups: tuple[str, ...] | None = None
-    step: Step | None = None
+    step: Step = Step("", 0, Clause("all"))  # noqa: RUF009 - it is immutable
     before: list[str] = field(default_factory=list)
     _computed: int = 0
 
@@ -165,7 +165,9 @@ class Query:
 
     def _items(self, clause: Clause) -> None:
         if clause.text.startswith("* except "):
-            self._except(clause.text.removeprefix("* except "))
+            names = split_items(clause.text.removeprefix("* except "))
+            dropped = {self._column(name.strip('"')).sql for name in names}
+            self._show([column for column in self.names.columns if column.sql not in dropped])
             return
         trees = self._parsed(clause.text)
         if len(trees) == 1 and is_condition(trees[0]) and not isinstance(trees[0], exp.Alias):
@@ -176,24 +178,19 @@ class Query:
             raise self._invalid("conditions and columns are steps of their own", forms=["; ".join(parts)])
         summaries = [self._is_summary(tree) for tree in trees]
         if any(summaries) and not all(summaries):
-            raise self._mixed_items(trees, summaries)
+            functions, others = (
+                ", ".join(_text(tree) for tree, is_one in zip(trees, summaries, strict=True) if is_one is wanted)
+                for wanted in (True, False)
+            )
+            form = f"{functions} by {others}"
+            problem = f"{functions} is one value, and {others} a value for each row"
+            raise self._invalid(problem, f"Write {form}.", [form])
         if all(summaries):
             self._summarize(trees, [])
         else:
             self._columns(trees)
 
-    def _mixed_items(self, trees: Sequence[exp.Expr], summaries: Sequence[bool]) -> InvalidSelect:
-        functions = ", ".join(_text(tree) for tree, is_one in zip(trees, summaries, strict=True) if is_one)
-        others = ", ".join(_text(tree) for tree, is_one in zip(trees, summaries, strict=True) if not is_one)
-        form = f"{functions} by {others}"
-        return self._invalid(f"{functions} is one value, and {others} a value for each row", f"Write {form}.", [form])
-
-    def _except(self, text: str) -> None:
-        dropped = {self._column(name.strip('"')).sql for name in split_items(text)}
-        self._show([column for column in self.names.columns if column.sql not in dropped])
-
     def _columns(self, trees: Sequence[exp.Expr]) -> None:
-        """Choose columns and compute others."""
         if len(trees) > _MAX_COLUMNS:
             raise self._invalid(f"it has {len(trees)} columns; {_MAX_COLUMNS} are the most")
         chosen: list[Column] = []
@@ -224,11 +221,13 @@ class Query:
 
     def _show(self, columns: Sequence[Column]) -> None:
         """Make these the columns of later steps."""
-        kept, step = {column.sql for column in columns}, "" if self.step is None else self.step.text
+        kept = {column.sql for column in columns}
         left = [column.name for column in self.names.columns if column.sql not in kept]
         self.names.gone |= set(left)
-        self.names.dropped.update(dict.fromkeys(map(normalize, left), step))
-        self.names.columns = _unique(columns)
+        self.names.dropped.update(dict.fromkeys(map(normalize, left), self.step.text))
+        columns = list({(column.name, column.sql): column for column in columns}.values())
+        names = unique_names(column.name for column in columns)
+        self.names.columns = [replace(column, name=name) for column, name in zip(columns, names, strict=True)]
         shown = {column.sql: column for column in self.names.columns}
         self.partition = tuple(shown.get(column.sql, column) for column in self.partition)
 
@@ -293,7 +292,10 @@ class Query:
                 self._require_grouped(node, keys, inner)
                 parts.append(f"{dialect.sql_of(node)} AS {column.sql}")
             outputs.append((column, node if late else None))
-        dated = self._dated_extreme(trees) if not by else None
+        # With one maximum or minimum alone, SQLite returns the row that it is of.
+        is_extreme = not by and len(trees) == 1 and isinstance(trees[0].unalias(), exp.Max | exp.Min)
+        dated = self.names.date
+        dated = dated if is_extreme and dated is not None and dated.index is not None else None
         day = self._loaded(dated).sql if dated is not None else ""
         self.ctes.append(self._grouped(keys, [*parts, day] if day else parts, keeps_row=dated is not None))
         if day:  # a maximum of no values is of no row
@@ -314,7 +316,6 @@ class Query:
         self.partition = tuple(replace(column, index=None) for column in self.partition)
 
     def _grouped(self, keys: Sequence[Column], parts: Sequence[str], *, keeps_row: bool) -> str:
-        """Return a statement that groups. With one maximum or minimum alone, SQLite returns the row that it is of."""
         dated = self.names.date
         place, row, day = f"min({self.place})", "NULL", "NULL"
         if keeps_row:
@@ -325,12 +326,6 @@ class Query:
         grouped = f" GROUP BY {', '.join(key.sql for key in keys)}" if keys else ""
         return f"SELECT {place} AS _p, {row} AS _r, {day} AS _d, {columns} FROM {self._current}{grouped}"  # noqa: S608
 
-    def _dated_extreme(self, trees: Sequence[exp.Expr]) -> Column | None:
-        """Return the column of dates where the only item is a maximum or minimum, whose row SQLite then keeps."""
-        is_extreme = len(trees) == 1 and isinstance(trees[0].unalias(), exp.Max | exp.Min)
-        dated = self.names.date
-        return dated if is_extreme and dated is not None and dated.index is not None else None
-
     def _of_group(self, tree: exp.Expr, by: Sequence[str]) -> tuple[exp.Expr, list[exp.Expr]]:
         """Return an item with functions of a group's rows, and the functions that look at the group before."""
         node = self._resolved(tree.copy())
@@ -340,7 +335,7 @@ class Query:
         for one in reversed(list(node.walk(bfs=False))):
             if self._is_windowed(one):
                 if _is_inside_aggregate(one):
-                    node = _replaced(node, one, self._hoisted(one))
+                    node = replaced(node, one, self._hoisted(one))
                 elif isinstance(one, exp.Window) or not by:
                     raise self._invalid(f"{_text(tree)} is a value for each row", "Write it as a step of its own.")
                 else:
@@ -356,17 +351,13 @@ class Query:
             if column.name not in {key.sql for key in keys} and not _is_inside_aggregate(column):
                 known = column_of(column)
                 name = known.name if known is not None else column.name
+                last = f"last({written_name(name)})"
+                items = [last if item == _text(tree) else item for item in split_items(self.step.clause.text)]
                 raise self._invalid(
                     f"{quoted_name(name)} has a value for each row, and a group needs one",
-                    f"Write e.g. last({written_name(name)}) or avg({written_name(name)}).",
-                    [self._with_item(_text(tree), f"last({written_name(name)})")],
+                    f"Write e.g. {last} or avg({written_name(name)}).",
+                    [f"{', '.join(items)} by {self.step.clause.by}"],
                 )
-
-    def _with_item(self, item: str, other: str) -> str:
-        """Return the step with another item."""
-        clause = self.step.clause if self.step is not None else Clause("group")
-        items = split_items(clause.text)
-        return f"{', '.join(other if one == item else one for one in items)} by {clause.by}"
 
     def _late(
         self,
@@ -386,7 +377,7 @@ class Query:
         for sql, given in pending:
             node = given
             for one in [one for one in node.walk() if function_of(one) in _NEIGHBOURS]:
-                node = _replaced(node, one, self._neighbour(one, window))
+                node = replaced(node, one, self._neighbour(one, window))
             self._add(dialect.sql_of(node), sql)
         self.notes.append("The first group has no group before it, and no change.")
 
@@ -411,12 +402,13 @@ class Query:
             return
         keys = []
         for text in split_items(clause.text):
-            name, direction = re.fullmatch(r"(.*?)( desc| asc)?", text, re.I | re.S).groups()  # type: ignore[union-attr]
-            keys.append(f"{self._ranked(name)}{direction or ' ASC'} NULLS LAST")
+            name, _, direction = text.rpartition(" ")
+            if not name or direction.upper() not in ("ASC", "DESC"):
+                name, direction = text, "ASC"
+            keys.append(f"{self._ranked(name.rstrip())} {direction.upper()} NULLS LAST")
         self._sort(keys)
 
     def _ranked(self, text: str) -> str:
-        """Return what ranks rows, as SQL."""
         trees = self._parsed(text)
         if len(trees) != 1:
             raise self._invalid(f"{quoted_name(text)} is no single value", forms=[f"order by {text}"])
@@ -478,7 +470,7 @@ class Query:
     def _period(self, clause: Clause) -> None:
         if self.groups is not None and self.names.date is None:
             raise self._invalid("groups that are not periods have no dates", "Write the period before the groups.")
-        dated = self._date(self.step.text if self.step else "a period")
+        dated = self._date(self.step.text)
         if not clause.unit:
             self._add(tail=f"WHERE {dialect.sql_of(self._adapted(periods.comparison(clause, dated)))}")
             return
@@ -500,11 +492,10 @@ class Query:
 
     def _parsed(self, text: str) -> list[exp.Expr]:
         """Return the items of a text; each knows how it is written."""
-        offset = self.step.offset if self.step is not None else 0
         counted = self.names.exact("count")
         has_count = counted is not None and counted.index is None
         trees = expressions.parse_items(
-            text, lambda name: self.names.exact(name) is not None, offset, has_count=has_count
+            text, lambda name: self.names.exact(name) is not None, self.step.offset, has_count=has_count
         )
         texts = split_items(text)
         for tree, written in zip(trees, texts if len(texts) == len(trees) else (), strict=False):
@@ -514,9 +505,7 @@ class Query:
     def _row(self, tree: exp.Expr) -> exp.Expr:
         """Return an expression of a row; functions of rows in it are columns that are added first."""
         node = self._resolved(tree.copy())
-        for one in reversed(list(node.walk(bfs=False))):
-            if self._is_windowed(one) or is_aggregate(one):
-                node = _replaced(node, one, self._hoisted(one))
+        node = transformed(node, lambda one: self._hoisted(one) if self._is_windowed(one) or is_aggregate(one) else one)
         return self._adapted(node)
 
     def _resolved(self, tree: exp.Expr) -> exp.Expr:
@@ -524,7 +513,7 @@ class Query:
         tree = _normal(self._with_known(tree))
         for one in list(tree.find_all(exp.Column)):
             if "column" not in one.meta:
-                tree = _replaced(tree, one, self._column_node(one))
+                tree = replaced(tree, one, self._column_node(one))
         return tree
 
     def _with_known(self, tree: exp.Expr) -> exp.Expr:
@@ -536,7 +525,7 @@ class Query:
             written = _written(one)
             known = next((column for column in self.names.columns if column.written == written), None)
             if known is not None:
-                tree = _replaced(tree, one, node_of(self._loaded(known)))
+                tree = replaced(tree, one, node_of(self._loaded(known)))
         return tree
 
     def _column_node(self, node: exp.Column) -> exp.Expr:
@@ -550,13 +539,12 @@ class Query:
     def _column(self, name: str) -> Column:
         column = self.names.find(name)
         if column is None:
-            step = self.step
             forms = []
-            if self.names.dropped.get(normalize(name)) and step is not None:
-                at = self.before.index(self.names.dropped[normalize(name)])
-                forms = ["; ".join([*self.before[:at], step.text, *self.before[at:]])]
+            if step := self.names.dropped.get(normalize(name)):
+                at = self.before.index(step)
+                forms = ["; ".join([*self.before[:at], self.step.text, *self.before[at:]])]
             known = known_names(self.rows.table, [one.name for one in self.names.columns])
-            raise self.names.unknown(name, known, offset=None if step is None else step.offset, forms=forms)
+            raise self.names.unknown(name, known, offset=self.step.offset, forms=forms)
         return column
 
     def _loaded(self, column: Column) -> Column:
@@ -609,7 +597,7 @@ class Query:
             return node
         count = int(spec.args["start"].name) + 1
         function = node.this
-        argument = function.this if isinstance(function.this, exp.Expr) else next(iter(function.expressions), None)
+        argument = argument_of(function)
         rows = f"({self._by_time} ROWS BETWEEN {count - 1} PRECEDING AND CURRENT ROW)"
         self._complete_ends(function)
         counted = dialect.sql_of(argument) if argument is not None and not isinstance(argument, exp.Star) else "1"
@@ -692,9 +680,8 @@ class Query:
             self.notes.append(note)
 
     def _invalid(self, problem: str, next_step: str = "", forms: Sequence[str] = ()) -> InvalidSelect:
-        offset = None if self.step is None else self.step.offset
         others = ["; ".join([*self.before, form]) for form in forms]
-        return invalid(problem, next_step, offset=offset, forms=others)
+        return invalid(problem, next_step, offset=self.step.offset, forms=others)
 
     def count(self) -> int:
         """Return how many rows there are at this step."""
@@ -730,18 +717,11 @@ def _normal(tree: exp.Expr) -> exp.Expr:
     for lag in list(tree.find_all(exp.Lag)):
         if not isinstance(lag.parent, exp.Window):
             offset = lag.args.get("offset")
-            tree = _replaced(tree, lag, call_of("lag", lag.this.copy(), *([] if offset is None else [offset.copy()])))
+            tree = replaced(tree, lag, call_of("lag", lag.this.copy(), *([] if offset is None else [offset.copy()])))
     for one in tree.walk():
         if function_of(one) in _NEIGHBOURS and not one.expressions:
             name = function_of(one)
             raise invalid(f"{name} needs a column", f"Write {name}(x), with the name of a column.")
-    return tree
-
-
-def _replaced(tree: exp.Expr, node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    if node is tree:
-        return other
-    node.replace(other)
     return tree
 
 
@@ -759,10 +739,3 @@ def _text(tree: exp.Expr) -> str:
         if identifier.name.isidentifier():
             identifier.set("quoted", False)
     return str(named.sql(normalize_functions="lower"))
-
-
-def _unique(columns: Sequence[Column]) -> list[Column]:
-    """Return columns with names of their own, equal columns once."""
-    found = list({(column.name, column.sql): column for column in columns}.values())
-    names = unique_names(column.name for column in found)
-    return [replace(column, name=name) for column, name in zip(found, names, strict=True)]

@@ -154,7 +154,12 @@ class _Reader:
         if isinstance(node, exp.NEQ) or not self._has_dates(node.this):
             return
         others = [node.args.get(key) for key in ("low", "high", "expression")] + node.expressions
-        days = sorted(filter(None, (_text(other, self.today) for other in others)))
+        days = sorted(
+            filter(
+                None,
+                (_day(one.name.rstrip("%"), self.today) for one in others if isinstance(one, exp.Literal)),
+            )
+        )
         if not days:
             return
         is_low, is_high = not isinstance(node, exp.LT | exp.LTE), not isinstance(node, exp.GT | exp.GTE)
@@ -185,19 +190,12 @@ class _Reader:
         order = tree.args.get("order")
         if order is not None:
             self._order(order.expressions[0].this.name, is_descending=bool(order.expressions[0].args.get("desc")))
-        counts = [_number(tree.args.get(key)) for key in ("limit", "offset")]
-        if counts[0]:
+        counts = []
+        for limit in filter(None, map(tree.args.get, ("limit", "offset"))):  # a LIMIT, FETCH or OFFSET
+            text = (limit.args.get("count") or limit.expression or exp.null()).name
+            counts.append(int(text) if text.isdecimal() else 0)
+        if tree.args.get("limit") and counts[0]:
             self._count(sum(counts), is_oldest_first=self.ascends)
-
-
-def _number(node: exp.Expr | None) -> int:
-    """Return the number of a LIMIT, FETCH or OFFSET; 0 without one."""
-    text = "" if node is None else (node.args.get("count") or node.expression or exp.null()).name
-    return int(text) if text.isdecimal() else 0
-
-
-def _text(node: Any, today: date) -> str:
-    return _day(node.name.rstrip("%"), today) if isinstance(node, exp.Literal) else ""
 
 
 def _day(text: str, today: date, *, after: bool = False, is_high: bool = False) -> str:

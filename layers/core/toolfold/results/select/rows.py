@@ -134,10 +134,7 @@ def rounded(column: Sequence[Any], kind: Kind = Kind.ANY) -> Sequence[Any]:
         return [bool(value) if isinstance(value, int) else value for value in column]
     types = set(map(type, column))
     if float in types and max(map(len, map(repr, column))) > _SHORT:
-        column = [_rounded(value) if type(value) is float else value for value in column]
+        # A number of at most 15 digits stays as it is: sums of such numbers have more, and are noise behind twelve.
+        column = [float(f"{value:.{_DIGITS}g}") if type(value) is float and float(f"{value:.15g}") != value else value
+                  for value in column]  # fmt: skip
     return list(map(values.lossless, column)) if float in types or int in types else column
-
-
-def _rounded(value: float) -> float:
-    """Return a number of at most 15 digits as it is: sums of such numbers have more, and are noise behind twelve."""
-    return value if float(f"{value:.15g}") == value else float(f"{value:.{_DIGITS}g}")

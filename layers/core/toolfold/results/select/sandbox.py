@@ -12,6 +12,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from toolfold.budget import WorkBudget
@@ -22,7 +23,7 @@ from toolfold.results.select.errors import invalid
 from toolfold.results.select.functions import FUNCTION_NAMES, add_functions
 from toolfold.results.types import Kind
 from toolfold.sqlite_sandbox import SAFE_FUNCTIONS, Authorizer, ended_at, is_internal, limit_connection
-from toolfold.text_safety import quoted_name
+from toolfold.text_safety import encodable, quoted_name
 
 MAX_QUERY_S = 8.0
 """Seconds that a statement may take without loading its tables: sorting all columns of 25 MB takes two."""
@@ -66,17 +67,23 @@ class Statements:
         self._reserved = self._reserved_by_functions = 0
         self._error: CallError | None = None
         self._tables: set[str] = set()
-        self._connection = connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
+
+    @cached_property
+    def _connection(self) -> sqlite3.Connection:
+        """The connection, from the first statement on: the rows of some steps are never read."""
+        connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
         limit_connection(connection)
         connection.execute("PRAGMA temp_store=MEMORY").close()
         connection.execute("PRAGMA journal_mode=OFF").close()
         add_functions(connection, self._reserve_for_functions)
+        return connection
 
     def __enter__(self) -> Statements:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._connection.close()
+        if "_connection" in vars(self):
+            self._connection.close()
         self.budget.release(self._reserved)
         self._reserved = 0
 
@@ -241,7 +248,7 @@ def _storable_cell(cell: Any) -> Any:
         cell = dumps_compact(cell)
     elif isinstance(cell, int) and abs(cell) > _MAX_INTEGER:
         cell = str(cell)
-    return cell.encode("utf-8", "replace").decode() if isinstance(cell, str) and not cell.isascii() else cell
+    return encodable(cell) if isinstance(cell, str) else cell
 
 
 def _size(cells: Sequence[Any], column: tuple[str, Sequence[Any], Kind]) -> int:

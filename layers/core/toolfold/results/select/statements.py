@@ -13,7 +13,6 @@ from typing import Any
 from sqlglot import exp
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect
 from toolfold.results.select.errors import invalid, listed
@@ -26,7 +25,7 @@ from toolfold.results.select.sandbox import Statements, explained
 from toolfold.results.tables import Table
 from toolfold.results.types import ColumnType, Kind
 from toolfold.results.values import unique_names
-from toolfold.text_safety import quoted_name
+from toolfold.text_safety import encodable, quoted_name
 
 _LISTED_ROWS = 20
 """Rows in which a column of lists or objects has one."""
@@ -62,7 +61,10 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         try:
             names, rows = statements.query(dialect.sql_of(tree))
         except sqlite3.Error as error:
-            raise _explained(error, sources, step) from None
+            if (missing := re.fullmatch(r"no such column: (.*)", str(error))) is None:
+                raise explained(error, step.offset) from None
+            names = list(dict.fromkeys(one.name for source in sources.values() for one in source.names.columns))
+            raise unknown_column(missing[1].rpartition(".")[2], names, offset=step.offset) from None
     titles = unique_names(shown.get(name, name) for name in names)
     types: dict[int, ColumnType] = {}
     columns = []
@@ -88,12 +90,7 @@ def _with_quoted_names(text: str, tables: Mapping[str, Table]) -> str:
 
 
 def _restored(cells: Sequence[Any], read: Sequence[tuple[_Source, int]]) -> Sequence[Any]:
-    """Return a column as it is shown: conditions, lists and objects of the answer are stored in another form.
-
-    Args:
-        cells: as they are stored.
-        read: the columns of the answer that have its name.
-    """
+    """Return a column as it is shown: conditions, lists and objects, if ``read`` has some, are stored differently."""
     for source, index in read:
         if source.read[index].kind is Kind.BOOLEAN:
             return rounded(cells, Kind.BOOLEAN)
@@ -115,7 +112,7 @@ class _Source:
 
     def __init__(self, table: Table, statements: Statements) -> None:
         self.rows = Rows(table, statements)
-        readable = [name.encode("utf-8", "replace").decode().replace("\0", "") or "unnamed" for name in table.columns]
+        readable = [encodable(name).replace("\0", "") or "unnamed" for name in table.columns]
         columns = []
         for index, (name, sql) in enumerate(zip(table.columns, unique_names(readable, str.lower), strict=True)):
             is_computed = table.origin is not None and table.origin.columns[index] is None
@@ -309,10 +306,3 @@ def _complete(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
 
 def _column(name: str, table: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True))
-
-
-def _explained(error: sqlite3.Error, sources: Mapping[str, _Source], step: Step) -> InvalidSelect:
-    if match := re.fullmatch(r"no such column: (.*)", str(error)):
-        known = list(dict.fromkeys(one.name for source in sources.values() for one in source.names.columns))
-        return unknown_column(match[1].rpartition(".")[2], known, offset=step.offset)
-    return explained(error, step.offset)

@@ -15,7 +15,7 @@ from toolfold.dates import parse_date
 from toolfold.fuzzy import normalize
 from toolfold.results.select.expressions import split_items, split_outside
 from toolfold.results.select.functions import moved
-from toolfold.results.select.names import find_table, table_name, words_of
+from toolfold.results.select.names import find_table, table_name, words_of, written_name
 from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.results.types import Kind
 
@@ -323,7 +323,7 @@ class _Guess:
         if tail and last is None:
             return None
         if tail:
-            found.append(last if last is not None and re.fullmatch(r"\w+", last) else f'"{last}"')
+            found.append(written_name(str(last)))
         return "; ".join(found)
 
     def _table(self, step: str) -> str | None:
