@@ -42,6 +42,9 @@ def _select(columns: dict[str, list[Any]], select: str, *keys: str) -> Document:
         (_DAYS, "pct_change(close) as p; p > 75%", ["date", "p"], [("2025-02-02", 100)]),
         (_DAYS, "pct_change(close) as p; p >= -5%; count", ["count"], [(2,)]),
         # names
+        ({"x": [2], "y": [3]}, "x as a, y as b", ["a", "b"], [(2, 3)]),
+        (_DAYS, "last 1; close as price", ["date", "price"], [("2025-02-02", 6)]),
+        (_DAYS, "close as price", ["date", "price"], list(zip(_DAYS["date"], _DAYS["close"], strict=True))),
         ({"x": [2]}, "x, -x; x = 2", ["x", "-x"], [(2, -2)]),
         ({"1": [2, 3], "x": [7, 6]}, "SELECT x FROM data ORDER BY 1 LIMIT 1", ["x"], [(6,)]),
         ({"1": [2], "x": [7]}, "x - 1 as y", ["y"], [(6,)]),

@@ -690,9 +690,9 @@ class Query:
 
     def result(self) -> Table:
         """Return the rows at this step, with the cells of the answer where they are not computed."""
-        columns = list(self.names.columns)
-        if not self.ctes and [column.index for column in columns] == list(range(len(self.rows.table.columns))):
-            return replace(self.rows.table, keys=tuple(column.name for column in columns if column.is_key))
+        columns, whole = list(self.names.columns), self.rows.table
+        if not self.ctes and [(column.index, column.name) for column in columns] == list(enumerate(whole.columns)):
+            return replace(whole, keys=tuple(column.name for column in columns if column.is_key))
         computed = [column for column in columns if column.index is None]
         selected = ", ".join(["_r", *(column.sql for column in computed)])
         found = self.rows.run(self.ctes, f"SELECT {selected} FROM {self._current} ORDER BY {self.place}")  # noqa: S608
