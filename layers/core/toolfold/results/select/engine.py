@@ -306,7 +306,7 @@ def why_empty(query: Query) -> str:
     ((before,),) = rows.run(ctes, f"SELECT count(*) FROM {source}")  # noqa: S608
     condition = query.ctes[place]
     words = names_in(condition)
-    columns = [*(column for column in query.names.columns if column.index is None), *rows.loaded]
+    columns = [*(column for column in query.names.columns if column.index is None), *rows.needed.values()]
     named = [column for column in columns if column.sql in words][:_MAX_COLUMNS]
     described = [_described(query, column, ctes, source) for column in named]
     return f"0 of {before:,} rows match: {'; '.join(filter(None, described)) or 'no row is left'}."

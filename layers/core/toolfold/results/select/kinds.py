@@ -400,17 +400,12 @@ def _mixed(node: exp.Expr) -> Exception:
 
 def _chained(node: exp.Expr) -> Exception:
     """Return the error for ``a < b <= c``, which SQL reads as a comparison of a truth with c."""
-    inner, outer = (node.this, node) if isinstance(node.this, COMPARISONS) else (node.expression, node)
-    middle = inner.expression if inner is node.this else inner.this
-    pairs = [(inner, inner.this, inner.expression)]
-    pairs += [(outer, middle, outer.expression) if inner is node.this else (outer, outer.this, middle)]
-    parts = []
-    for comparison, left, right in pairs:
-        if _is_value(left) and not _is_value(right):
-            parts.append(f"{_shown(right)} {_SIGNS[MIRRORED[type(comparison)]]} {_shown(left)}")
-        else:
-            parts.append(f"{_shown(left)} {_SIGNS[type(comparison)]} {_shown(right)}")
-    form = " and ".join(parts)
+    first, second = node.this, node.expression
+    if isinstance(first, COMPARISONS):
+        second = type(node)(this=first.expression.copy(), expression=second)
+    else:
+        first = type(node)(this=first, expression=second.this.copy())
+    form = f"{_shown(first)} and {_shown(second)}"
     return invalid("two comparisons in a row are not read", f"Write {form}.", forms=[form])
 
 

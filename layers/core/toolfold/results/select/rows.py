@@ -25,11 +25,14 @@ class Rows:
     Args:
         table: the table.
         statements: the connection.
+
+    Attributes:
+        needed: the columns that steps have read, by their indexes.
     """
 
     def __init__(self, table: Table, statements: Statements) -> None:
         self.table, self._statements = table, statements
-        self._needed: dict[int, Column] = {}
+        self.needed: dict[int, Column] = {}
         self._loaded: set[int] | None = None
 
     @property
@@ -49,11 +52,6 @@ class Rows:
         dates = self._given_dates
         return bool(dates) and dates[0] > dates[-1]
 
-    @property
-    def loaded(self) -> list[Column]:
-        """The columns that steps have read."""
-        return list(self._needed.values())
-
     def dates(self) -> list[str]:
         """Return the days that rows have, each once, the oldest first."""
         return sorted(set(self._given_dates))
@@ -72,11 +70,16 @@ class Rows:
         """Return a column of the table with its kind, and load it before the next statement."""
         index = column.index
         assert index is not None  # noqa: S101 - columns of the table have one
-        self.budget.check_time(20 * len(self.table.rows) if index not in self._needed else 0)
+        self.budget.check_time(20 * len(self.table.rows) if index not in self.needed else 0)
         found = self.table.type_of(index)
         typed = replace(column, kind=found.kind, unit=found.unit, misfit=found.misfit)
-        self._needed.setdefault(index, typed)
+        self.needed.setdefault(index, typed)
         return typed
+
+    def load(self, name: str) -> None:
+        """Make a table in the database of the columns that are needed."""
+        columns = [(column.sql, self.table.type_of(index).values, column.kind) for index, column in self.needed.items()]
+        self._statements.load(name, columns, len(self.table.rows))
 
     def run(self, ctes: Sequence[str], select: str) -> list[tuple[Any, ...]]:
         """Return the rows of a statement over the steps.
@@ -85,12 +88,9 @@ class Rows:
             InvalidSelect: a step cannot be run.
             AnswerTooLarge: it takes more time or memory than there is.
         """
-        if self._loaded != self._needed.keys():
-            columns = [
-                (f"c{index}", self.table.type_of(index).values, column.kind) for index, column in self._needed.items()
-            ]
-            self._statements.load("t0", columns, len(self.table.rows))
-            self._loaded = set(self._needed)
+        if self._loaded != self.needed.keys():
+            self.load("t0")
+            self._loaded = set(self.needed)
         steps = "".join(f", s{index} AS ({cte})" for index, cte in enumerate(ctes))
         statement = f"WITH t AS (SELECT *, rowid AS _n, rowid AS _r FROM t0){steps} {select}"  # noqa: S608
         try:

@@ -57,7 +57,7 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         puts_nulls_first = _NULLS_FIRST.search(step.clause.text) is not None
         tree = Adapter(today, folds=False, puts_nulls_first=puts_nulls_first).adapt(tree)
         for name, source in sources.items():
-            source.load(name, statements)
+            source.rows.load(name)
         try:
             names, rows = statements.query(dialect.sql_of(tree))
         except sqlite3.Error as error:
@@ -69,7 +69,9 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
     types: dict[int, ColumnType] = {}
     columns = []
     for index, (name, cells) in enumerate(zip(names, zip(*rows, strict=True), strict=False)):
-        read = [(source, at) for source in sources.values() for at, one in source.read.items() if one.sql == name]
+        read = [
+            (source, at) for source in sources.values() for at, one in source.rows.needed.items() if one.sql == name
+        ]
         if known := next((known for source, at in read if (known := source.type_of_all(at, cells))), None):
             types[index] = known
         columns.append(cells if known else _restored(cells, read))
@@ -92,7 +94,7 @@ def _with_quoted_names(text: str, tables: Mapping[str, Table]) -> str:
 def _restored(cells: Sequence[Any], read: Sequence[tuple[_Source, int]]) -> Sequence[Any]:
     """Return a column as it is shown: conditions, lists and objects, if ``read`` has some, are stored differently."""
     for source, index in read:
-        if source.read[index].kind is Kind.BOOLEAN:
+        if source.rows.needed[index].kind is Kind.BOOLEAN:
             return rounded(cells, Kind.BOOLEAN)
         if any(isinstance(row[index], list | dict) for row in source.rows.table.rows[:_LISTED_ROWS]):
             return [_parsed(cell) for cell in cells]
@@ -124,19 +126,6 @@ class _Source:
         shown = len(columns) - table.nested
         date = None if dated is None else columns[dated]
         self.names = Names(columns[:shown], date, dropped, gone=gone, nested=columns[shown:])
-        self.read: dict[int, Column] = {}
-
-    def take(self, column: Column) -> Column:
-        """Return a column with its kind, and load it."""
-        typed = self.rows.typed(column)
-        if column.index is not None:
-            self.read[column.index] = typed
-        return typed
-
-    def take_all(self) -> None:
-        """Load all columns."""
-        for column in self.names.columns:
-            self.take(column)
 
     def type_of_all(self, index: int, cells: Sequence[Any]) -> ColumnType | None:
         """Return the type of cells that are all numbers or dates of a column; None: some may be computed."""
@@ -145,12 +134,6 @@ class _Source:
             return None
         is_known = tuple(found.values) == cells or set(found.values).issuperset(cells)
         return replace(found, values=cells) if is_known else None
-
-    def load(self, name: str, statements: Statements) -> None:
-        """Load what is read into the database."""
-        table = self.rows.table
-        columns = [(column.sql, table.type_of(index).values, column.kind) for index, column in self.read.items()]
-        statements.load(name, columns, len(table.rows))
 
 
 def _sources(tree: exp.Expr, tables: Mapping[str, Table], step: Step, statements: Statements) -> dict[str, _Source]:
@@ -230,8 +213,7 @@ def _resolve(tree: exp.Expr, sources: Mapping[str, _Source], step: Step) -> dict
             node.replace(exp.alias_(node.copy(), name, quoted=True))
     if any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
         for source in sources.values():
-            source.take_all()
-            shown.update({column.sql: column.name for column in source.names.columns})
+            shown.update({source.rows.typed(column).sql: column.name for column in source.names.columns})
     _complete(tree, sources)
     return shown
 
@@ -275,12 +257,12 @@ def _found(
         candidates = [tables[node.table.lower()]] if node.table else list(tables.values())
         for source in candidates:
             if (exact := source.names.exact(node.name)) is not None:
-                return source.take(exact)
+                return source.rows.typed(exact)
         if not node.table and is_output:
             return None
         for source in candidates:
             if (column := source.names.find(node.name)) is not None:
-                return source.take(column)
+                return source.rows.typed(column)
     return None
 
 
@@ -296,7 +278,7 @@ def _complete(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
         alias, source = next((table for table in tables if table[1].names.date is not None), (*tables, ("", None))[0])
         if source is None:
             raise invalid(f"{name} needs the rows of a table", f"Write {name}_value(x) OVER (ORDER BY date).")
-        dated = source.names.date and source.take(source.names.date)
+        dated = source.names.date and source.rows.typed(source.names.date)
         day = exp.Literal.number(1) if dated is None else _column(dated.sql, alias)
         place: exp.Expr = _column(row_id(column.sql for column in source.names.columns), alias)
         if source.rows.is_newest_first:

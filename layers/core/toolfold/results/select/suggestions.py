@@ -51,6 +51,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(\w+ ?\(.*?\)) (asc|desc) by (\w+)", r"\1 by \3; order by \1 \2"),
     (r"\b(top|bottom) (\d+) (?:days|rows|weeks|months|years|values|items|stocks) by\b", r"\1 \2 by"),
     (r"\b(?:trading|business) days\b", "days"),
+    (r"\b(?:skip|offset) (\d+)[;,]? *limit (\d+)|\blimit (\d+)[;,]? *skip (\d+)", r"limit \2\3 offset \1\4"),
     (r"\b(?:for|of|over|in|from) *(?=(?:last|past) \d)", "; "),
     (r"(?<![\w.])\d+[a-z]?\. (?=[A-Za-z])", ""),
     (r"(?<![\w.,])(\d{1,3}),(\d{3})(?:,(\d{3}))?(?![\d,])", r"\1\2\3"),
@@ -170,7 +171,7 @@ def suggested(
     guess = _Guess(kind_of, document, today)
     try:
         steps = [step for text, _ in split_outside(_words(select), ";") for step in guess.steps(text.strip())]
-        steps = _merged(_with_offset(steps), guess)
+        steps = _merged(steps, guess)
     except _NeedsAnswerError:
         return None
     forms = ["; ".join(steps), "; ".join(_in_order(steps, kind_of))]
@@ -189,13 +190,6 @@ def _words(text: str) -> str:
     text = _CHAIN.sub(lambda match: f"{match['middle']} {_TURNED[match['first']]} {match['low']} and {match['middle']} "
                       f"{match['second']} {match['high']}", text)  # fmt: skip
     return " ".join(text.split())
-
-
-def _with_offset(steps: Sequence[str]) -> list[str]:
-    """Return the steps with ``skip N`` and ``limit M`` as one."""
-    skipped = next((step.split()[1] for step in steps if re.fullmatch(r"(?:skip|offset) \d+", step, re.I)), "")
-    kept = [step for step in steps if not re.fullmatch(r"(?:skip|offset) \d+", step, re.I)]
-    return [f"{step} offset {skipped}" if skipped and re.fullmatch(r"limit \d+", step, re.I) else step for step in kept]
 
 
 def _merged(steps: Sequence[str], guess: _Guess) -> list[str]:
