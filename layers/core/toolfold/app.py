@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from toolfold.execution.pipeline import Middleware
     from toolfold.settings import Settings
 
-__all__ = ["App", "build_app"]
-
 logger = logging.getLogger("toolfold")
 
 _HOW_TO_OPEN = (

@@ -18,9 +18,6 @@ from typing import Literal, TypeVar, cast
 
 Day = TypeVar("Day", bound=date)
 
-__all__ = ["MONTHS", "UNITS", "Bound", "ImpossibleDate", "Period", "Precision", "Reading", "add_months", "bounds",
-           "impossible_date", "parse_date", "parse_period", "spellings"]  # fmt: skip
-
 Precision = Literal["year", "half", "quarter", "month", "day", "minute", "second"]
 Bound = Literal["start", "end", ""]
 """Which end of a period is wanted; empty: neither."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["how_to_add", "on_lambda"]
-
 
 def on_lambda() -> bool:
     """Return whether this process is a Lambda function, which starts no programs of sources."""

@@ -22,8 +22,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote, urlencode
 
-__all__ = ["CLIENTS", "Client", "Snippet", "deployment_entry", "endpoint_snippets", "own_command", "to_text"]
-
 
 def _application_data(*parts: str) -> Path:
     """Return a path in the folder in which applications of this system keep their settings."""

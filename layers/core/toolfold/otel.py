@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from toolfold.errors import CallError
     from toolfold.execution.call import CallContext, CallResult
 
-__all__ = ["Spans"]
-
 _PROPAGATOR = TraceContextTextMapPropagator()
 _open: ContextVar[tuple[Span, AbstractContextManager[str]] | None] = ContextVar("span", default=None)
 

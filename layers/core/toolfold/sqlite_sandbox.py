@@ -14,8 +14,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 
-__all__ = ["SAFE_FUNCTIONS", "TABLE_FUNCTIONS", "Authorizer", "ended_at", "is_internal", "limit_connection"]
-
 MAX_HEAP_BYTES = 128 << 20
 """Memory that SQLite may allocate in this process: twice what sorting all columns of an answer of 25 MB takes. The C
 library may keep twice as much of it after a statement with many small values, beside the result of the next one."""

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from toolfold.protocol.http import LogFields
     from toolfold.settings import Settings
 
-__all__ = ["DEGRADATIONS", "FAILURES", "USAGE_METRICS", "Telemetry", "configure"]
-
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 LOGGER_NAME = "toolfold"

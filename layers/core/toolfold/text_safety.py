@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import re
 
-__all__ = ["escape_terminal", "escape_unsafe", "has_unsafe", "quoted_name", "to_encoding"]
-
 MAX_NAME_CHARS = 60
 """Characters of a name from data in a notice: enough to recognise any column."""
 

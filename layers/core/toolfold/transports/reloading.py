@@ -19,8 +19,6 @@ from toolfold.local_defaults import use_settings_file, user_settings_file
 if TYPE_CHECKING:
     from toolfold.settings import Settings
 
-__all__ = ["LOOK_S", "Reloading", "SettingsSource"]
-
 T = TypeVar("T")
 
 logger = logging.getLogger("toolfold")

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import MutableMapping
 
-__all__ = ["use_stand_ins"]
-
 _OF_TEMPLATE = r"(s3|dynamodb)://(CatalogBucket|OffloadBucket|CacheTable)(/.*)?|ApprovalSecret"
 
 _STAND_INS = {

@@ -22,8 +22,6 @@ from toolfold.transports.stdio_session import StdioSession
 if TYPE_CHECKING:
     from toolfold.app import App
 
-__all__ = ["redirect_stdio", "run", "stopping_at_signals"]
-
 
 def run(profile: str = "", path: str = "", from_file: Iterable[str] = ()) -> int:
     """Serve stdin and stdout until stdin ends, or until SIGINT or SIGTERM. A second signal ends the process at once.

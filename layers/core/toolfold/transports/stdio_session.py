@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from toolfold.protocol.mcp import Server
     from toolfold.transports.workers import WorkerPool
 
-__all__ = ["StdioSession"]
-
 logger = logging.getLogger("toolfold")
 
 MAX_LINE_BYTES = 32 << 20

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-__all__ = ["WorkerPool"]
-
 logger = logging.getLogger("toolfold")
 
 

@@ -22,8 +22,6 @@ from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.local_http.protocol import is_stateless
 from toolfold.transports.workers import WorkerPool
 
-__all__ = ["MAX_CALLS", "MAX_QUEUED", "AsgiApp"]
-
 logger = logging.getLogger("toolfold")
 
 MAX_CALLS = 40

@@ -39,8 +39,6 @@ from uvicorn.server import ServerState
 from toolfold.protocol.http import MAX_BODY_BYTES, Headers, Response, error_response
 from toolfold.protocol.versions import STATELESS
 
-__all__ = ["BODY_TIMEOUT_S", "HEAD_TIMEOUT_S", "SEND_TIMEOUT_S", "LimitedProtocol"]
-
 logger = logging.getLogger("toolfold")
 
 MAX_HEAD_BYTES = 16 * 1024
