@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.mock_api.expected_responses import EXPECTED, document, query
-from toolfold.mock_api import handle_query
+from tests.unit.mock_api.expected_responses import EXPECTED, document, handle_query, query
 from toolfold.mock_api.instruments import find_stock
 from toolfold.mock_api.prices import holidays, is_trading_day, splits, trading_day
 
@@ -37,7 +36,7 @@ def test_the_same_query_gives_the_same_bytes(function: str) -> None:
 
 def test_another_process_gives_the_same_bytes() -> None:
     code = (
-        "import hashlib; from toolfold.mock_api import handle_query;"
+        "import hashlib; from tests.unit.mock_api.expected_responses import handle_query;"
         "q=[('function','TIME_SERIES_DAILY'),('symbol','IBM'),('apikey','x'),('outputsize','full')];"
         "print(hashlib.sha256(handle_query(q).body).hexdigest())"
     )

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.mock_api.expected_responses import EXPECTED, document, query
-from toolfold.mock_api import handle_query
+from tests.unit.mock_api.expected_responses import EXPECTED, document, handle_query, query
 from toolfold.mock_api.faults import FAULTS
 from toolfold.mock_api.responses import Response
 from toolfold.mock_api.router import open_api

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.mock_api.expected_responses import EXPECTED, document, interval, query, rows_of
-from toolfold.mock_api import handle_query
+from tests.unit.mock_api.expected_responses import EXPECTED, document, handle_query, interval, query, rows_of
 from toolfold.mock_api.endpoint import strip_number
 from toolfold.mock_api.router import open_api
 

@@ -6,7 +6,7 @@ names of their columns.
 """
 
 from toolfold.mock_api.responses import Response
-from toolfold.mock_api.router import Api, handle_query
+from toolfold.mock_api.router import Api
 from toolfold.mock_api.server import MockApi
 
-__all__ = ["Api", "MockApi", "Response", "handle_query"]
+__all__ = ["Api", "MockApi", "Response"]

@@ -190,8 +190,3 @@ def _refused_to_free_key(request: Request, query: Query) -> Response | None:
 def open_api(catalog: str | Path | None = None) -> Api:
     """Return the endpoints of a compiled catalog, by default of the one in the package."""
     return Api(str(catalog or bundled_path()))
-
-
-def handle_query(query: Query, *, now: datetime | None = None) -> Response:
-    """Return the response to the query of a function of the catalog in the package: see :meth:`Api.answer`."""
-    return open_api().answer(query, now)
