@@ -15,7 +15,6 @@ from typing import Any
 
 from toolfold.app import build_app
 from toolfold.explorer import LOCAL_PORT
-from toolfold.explorer.static_files import FOLDER
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
 from toolfold.transports.lambda_handler import LambdaHandler
@@ -89,17 +88,10 @@ def _run_steps(client: _Client, screen: _Screen) -> int:
     screen.print("A request that no tool can answer has no matches:\n")
     client.step("TOOL_LIST", {"query": "book me a flight"})
     has_failed = bool(compared["isError"]) or not _compare_ten(client, screen)
-    screen.print(f"\nThe same catalog as a page in a browser: {_page()}.")
-    return int(has_failed)
-
-
-def _page() -> str:
-    """Return how the web explorer is opened here, and where it will be."""
-    url = f"http://127.0.0.1:{LOCAL_PORT}/"
-    if (FOLDER.parents[4] / "Makefile").is_file():  # in a checkout, where the page may not be built
-        return f"make page builds it and opens {url}"
     missing = "" if importlib.util.find_spec("uvicorn") else ", after pip install 'toolfold[serve]'"
-    return f"toolfold ui opens {url}{missing}"
+    page = f"toolfold ui opens http://127.0.0.1:{LOCAL_PORT}/{missing}"
+    screen.print(f"\nThe same catalog as a page in a browser: {page}.")
+    return int(has_failed)
 
 
 def _compare_ten(client: _Client, screen: _Screen) -> bool:
