@@ -9,6 +9,8 @@ from datetime import date, datetime
 from functools import cached_property
 from typing import Any
 
+import jsonschema_rs
+
 from toolfold.catalog.entries import Source, Tool
 
 Query = Sequence[tuple[str, str]]
@@ -52,25 +54,14 @@ def _accepts(rule: Mapping[str, Any], text: str) -> bool:
     kind = str(rule.get("type"))
     if not text.strip() or (kind in _TYPES and not _TYPES[kind].fullmatch(text)):
         return False
-    if rule.get("enum") and text not in map(str, rule["enum"]):
-        return False
-    if rule.get("pattern") and re.search(rule["pattern"], text) is None:
-        return False
     for form, reading in _TIMES.items():
         if re.fullmatch(form, text):
             try:
                 datetime.strptime(text, reading)
             except ValueError:
                 return False
-    if kind not in ("integer", "number"):
-        return True
-    low, high, above = rule.get("minimum"), rule.get("maximum"), rule.get("exclusiveMinimum")
-    number = float(text)
-    return not (
-        (low is not None and number < low)
-        or (high is not None and number > high)
-        or (above is not None and number <= above)
-    )
+    value = float(text) if kind in ("integer", "number") else text == "true" if kind == "boolean" else text
+    return jsonschema_rs.is_valid(dict(rule), value)
 
 
 @dataclass(frozen=True, slots=True)
