@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,9 @@ import pytest
 from botocore import utils as botocore_utils
 from botocore.exceptions import NoCredentialsError
 
-import toolfold.aws.s3
 from tests.support.threads import run_concurrently
 from tests.support.upstream import Reply, Upstream
 from toolfold.aws.clients import AwsClients
-from toolfold.aws.s3 import open_bucket
 
 HOUR_S = 3600.0
 SOON_S = 300.0
@@ -78,7 +76,7 @@ def signers(s3: Upstream) -> list[str]:
 
 
 def by_obstore(aws: AwsClients) -> Callable[[], object]:
-    bucket = open_bucket("things", "", timeout_s=5.0, max_retries=0, aws=aws)
+    bucket = aws.open_bucket("things", "", timeout_s=5.0, max_retries=0)
     return lambda: obstore.get(bucket, "a")
 
 
@@ -117,7 +115,7 @@ class TestContainer:
     def test_obstore_asks_again_before_credentials_end(
         self, aws: AwsClients, container: Upstream, s3: Upstream, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(toolfold.aws.s3, "_CREDENTIALS_TTL", timedelta(minutes=5))  # obstore: already to be renewed
+        monkeypatch.setattr("toolfold.aws.clients._CREDENTIALS_TTL_S", 300)  # obstore: already to be renewed
         container.replies = [credentials_reply("A", SOON_S), credentials_reply("A", SOON_S), credentials_reply("B")]
         get = by_obstore(aws)
         get()
@@ -145,8 +143,8 @@ class TestEnvironment:
 
     def test_a_catalog_in_s3_is_read_without_boto3(self, s3: Upstream) -> None:
         program = (
-            "import sys, obstore; from toolfold.aws import clients, s3\n"
-            "bucket = s3.open_bucket('things', '', timeout_s=5.0, max_retries=0, aws=clients.AwsClients())\n"
+            "import sys, obstore; from toolfold.aws import clients\n"
+            "bucket = clients.AwsClients().open_bucket('things', '', timeout_s=5.0, max_retries=0)\n"
             "obstore.get(bucket, 'a'); print({'boto3', 'botocore'} & set(sys.modules))"
         )
         own = {"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "B", "AWS_REGION": "eu-west-1"}

@@ -38,7 +38,7 @@ def test_an_error_is_reduced_to_its_code(error: Exception, code: str) -> None:
 
 def test_boto3_is_imported_by_the_first_client_and_not_before() -> None:
     program = (
-        "import sys; from toolfold.aws import clients, s3; from toolfold.cache import dynamodb\n"
+        "import sys; from toolfold.aws import clients; from toolfold.cache import dynamodb\n"
         "from toolfold.execution import api_keys; from toolfold.results import offload\n"
         "api_keys.SecretProvider(clients.AwsClients(), 60, 1)\n"
         "print({'boto3', 'botocore', 'obstore', 'urllib3', 'aws_lambda_powertools'} & set(sys.modules))"

@@ -1,4 +1,4 @@
-"""Clients of AWS services: ``clients`` (boto3), ``s3`` (obstore, for reads before the first response).
+"""Clients of AWS services: ``clients`` (boto3; obstore for reads before the first response) and their ``deadlines``.
 
 May import ``toolfold`` alone, for its version.
 """

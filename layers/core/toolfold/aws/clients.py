@@ -25,6 +25,10 @@ from toolfold.version import __version__
 _CODE = r"[A-Za-z][A-Za-z0-9.]{2,79}\Z|[1-5][0-9]{2}\Z"
 """What AWS's error codes look like. Other text in their place could quote a request."""
 
+_CREDENTIALS_TTL_S = 600
+"""botocore renews credentials at the latest this long before they end (``RefreshableCredentials``), so what it returns
+is good for this long. obstore requests new ones five minutes earlier."""
+
 
 class AwsClients:
     """Create clients and keep them. Creating an instance costs nothing. Safe to use from many threads."""
@@ -111,6 +115,47 @@ class AwsClients:
             if self._session is None:
                 self._session = self._create_session()
             return self._session
+
+    def open_bucket(self, bucket: str, prefix: str, *, timeout_s: float, max_retries: int) -> Any:
+        """Return obstore's store of the objects in ``bucket`` below ``prefix``, for reads before the first response.
+
+        obstore imports in 8 ms, boto3 in 170. It reads credentials from the environment, as Lambda sets them. Others
+        (containers, SnapStart, profiles, single sign-on) are read by boto3: obstore knows neither profiles nor the
+        token variable of SnapStart's endpoint.
+
+        Args:
+            bucket: name of the bucket.
+            prefix: what all keys begin with; may be empty.
+            timeout_s: seconds that one request may take, retries included.
+            max_retries: how often a failed request is sent again.
+
+        Raises:
+            ImportError: obstore is not installed.
+            botocore.exceptions.BotoCoreError: there are no credentials.
+        """
+        from datetime import timedelta
+
+        from obstore.store import S3Store
+
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        options: dict[str, Any] = {}
+        if endpoint:
+            options |= {"endpoint": endpoint, "virtual_hosted_style_request": False}
+        if not (os.environ.get("AWS_ACCESS_KEY_ID") and os.environ.get("AWS_SECRET_ACCESS_KEY")):
+            self.credentials()  # raises botocore's error, which names the reason; obstore's does not
+            from obstore.auth.boto3 import Boto3CredentialProvider
+
+            ttl = timedelta(seconds=_CREDENTIALS_TTL_S)
+            options["credential_provider"] = Boto3CredentialProvider(self.session(), ttl=ttl)
+        timeout = timedelta(seconds=timeout_s)
+        return S3Store(
+            bucket,
+            prefix=prefix or None,
+            region=self.region() or "us-east-1",
+            client_options={"timeout": timeout, "allow_http": bool(endpoint)},
+            retry_config={"max_retries": max_retries, "retry_timeout": timeout},
+            **options,
+        )
 
     def preload(self, *services: str) -> None:
         """Import botocore and load the descriptions of ``services``, for an environment that no request waits for.

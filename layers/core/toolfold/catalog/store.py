@@ -358,10 +358,8 @@ class S3Store:
             raise unavailable("is in S3, and the S3 reader is not installed") from None
         try:
             if self._client is None:
-                from toolfold.aws.s3 import open_bucket
-
-                self._client = open_bucket(
-                    self._bucket, self._prefix, timeout_s=self._timeout_s, max_retries=2, aws=self.aws
+                self._client = self.aws.open_bucket(
+                    self._bucket, self._prefix, timeout_s=self._timeout_s, max_retries=2
                 )
             return send(obstore, self._client)
         except FileNotFoundError as error:
