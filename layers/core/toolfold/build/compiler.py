@@ -269,7 +269,7 @@ def _tool_entries(
             other = "" if known == tool.name else f" as {known}: names that differ by case, - and . alone are the same"
             problems.append(f"{where('name')}: tool {tool.name} is already defined at {locations[known]}{other}")
         entry = emitter.tool_entry(source.settings.id, label, tool, source.settings.identifiers)
-        found = list(checks.check_tool(source.freshness, tool, entry, where))
+        found = list(checks.check_tool(source.entry["freshness"], tool, entry, where))
         if not found and (wrong := list(checks.check_example(entry, where))):
             if tool.is_example_generated:  # for example of a pattern; no example is better than one that fails
                 entry["example"] = {}

@@ -71,7 +71,6 @@ def load_imported_source(
     return LoadedSource(
         settings,
         emitter.imported_source_entry(settings, found, title, description),
-        {FRESHNESS_CLASS: settings.freshness_s},
         categories,
         Vocabulary(),
         left_out,

@@ -31,7 +31,6 @@ class LoadedSource(NamedTuple):
     """A source with its tools, under the names that the source has for them.
 
     Attributes:
-        freshness: Freshness class → seconds.
         left_out: What the source describes and no tool can express, each as ``file:line: problem``.
         notes: What tools lack without harm, each as ``file:line: sentence``.
         is_imported: Whether the texts were written for other readers; fewer rules are checked then.
@@ -41,7 +40,6 @@ class LoadedSource(NamedTuple):
 
     settings: SourceSettings
     entry: Mapping[str, Any]
-    freshness: Mapping[str, int]
     categories: Sequence[LoadedCategory]
     vocabulary: Vocabulary
     left_out: Sequence[str] = ()
@@ -81,7 +79,7 @@ def load_yaml_source(folder: Path, document: yaml_loader.Document, problems: lis
             problems += located(error, document, ("parameters", key))
     vocabulary = _vocabulary(source, folder, problems)
     categories = [LoadedCategory(category, file.in_tool) for file, category in _categories(source, folder, problems)]
-    return LoadedSource(source, emitter.source_entry(source), source.freshness, categories, vocabulary)
+    return LoadedSource(source, emitter.source_entry(source), categories, vocabulary)
 
 
 def _vocabulary(source: Source, folder: Path, problems: list[str]) -> Vocabulary:

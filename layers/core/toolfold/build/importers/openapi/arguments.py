@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.document import DocumentError
 from toolfold.build.importers.openapi.schema_parts import Schema, without_null
 from toolfold.build.importers.openapi.schemas import SchemaConverter
-from toolfold.build.importers.openapi.security import Credentials
 from toolfold.build.yaml_loader import Location
 from toolfold.fuzzy import spell_comparisons
 from toolfold.sources.http_api.binding_checks import RESERVED_HEADERS, TOKEN

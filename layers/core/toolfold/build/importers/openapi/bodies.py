@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.arguments import Arguments, argument_name
 from toolfold.build.importers.openapi.document import DocumentError, References
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, given_value
 from toolfold.build.importers.openapi.schemas import SchemaConverter
-from toolfold.build.importers.openapi.security import Credentials
 from toolfold.build.yaml_loader import Location
 
 MAX_FIELDS = 60

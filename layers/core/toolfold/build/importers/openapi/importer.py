@@ -27,7 +27,7 @@ from toolfold.build.importers.base import (
     ImporterSettings,
     effect_of_method,
 )
-from toolfold.build.importers.openapi import fetch, security
+from toolfold.build.importers.openapi import access, fetch
 from toolfold.build.importers.openapi.document import (
     DocumentError,
     Findings,
@@ -46,7 +46,6 @@ from toolfold.build.importers.openapi.operations import (
 )
 from toolfold.build.importers.openapi.schema_parts import dicts_in, first_sentence, one_paragraph
 from toolfold.build.importers.openapi.schemas import SchemaConverter
-from toolfold.build.importers.openapi.servers import check_variables, choose_server, common_base
 from toolfold.build.schema.field_types import Model, Url
 from toolfold.build.schema.sources import Auth
 from toolfold.build.yaml_loader import Document, Location
@@ -141,7 +140,7 @@ MAX_OPERATIONS = 20_000
 """Operations of one document. The largest public one, of Microsoft Graph, has 17,000."""
 
 MAX_SUMMARY, MAX_DESCRIPTION, MAX_SOURCE_DESCRIPTION = 300, 1500, 500
-_NO_CREDENTIALS = security.Credentials(frozenset(), is_token=False)
+_NO_CREDENTIALS = access.Credentials(frozenset(), is_token=False)
 _LACKS = "Calls are refused here: the service wants other credentials for it ({})."
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 
@@ -210,7 +209,7 @@ class _Reader:
         operations = self._select(found, problems)
         components = self._data.get("components")
         given = components.get("securitySchemes") if isinstance(components, dict) else None
-        schemes = security.read_schemes(given, self._references, self._settings.url or "")
+        schemes = access.read_schemes(given, self._references, self._settings.url or "")
         chosen, auth, credentials = self._authentication(operations, schemes)
         lines = self._api.lines([one.at for one in operations])
         found_tools: list[tuple[str, ImportedTool]] = []
@@ -226,7 +225,7 @@ class _Reader:
         if not found_tools:
             problems += left_out or [f"{self._api.path}:1: has no operation that is included"]
             return None
-        base_url = common_base([server for server, _ in found_tools])
+        base_url = access.common_base([server for server, _ in found_tools])
         info = self._data["info"] if isinstance(self._data.get("info"), dict) else {}
         return ImportedSource(
             tools=[
@@ -260,26 +259,26 @@ class _Reader:
         return selected
 
     def _authentication(
-        self, operations: Sequence[Operation], schemes: security.Schemes
-    ) -> tuple[str | None, Auth | None, security.Credentials]:
+        self, operations: Sequence[Operation], schemes: access.Schemes
+    ) -> tuple[str | None, Auth | None, access.Credentials]:
         """Return the scheme, ``auth`` of the source, and what is sent of it."""
         common, own = self._data.get("security"), self._settings.auth
-        required = [security.requirements_of(one.value.get("security"), common) for one in operations]
-        chosen = security.choose_scheme(required, schemes)
-        stated = {place: value for place in security.PLACES if (value := getattr(own, place, None))}
+        required = [access.requirements_of(one.value.get("security"), common) for one in operations]
+        chosen = access.choose_scheme(required, schemes)
+        stated = {place: value for place in access.PLACES if (value := getattr(own, place, None))}
         if stated:
-            return security.scheme_like(stated, schemes), own, security.credentials_of(stated)
+            return access.scheme_like(stated, schemes), own, access.credentials_of(stated)
         scheme = schemes[chosen] if chosen is not None else None
         if chosen is None or scheme is None:
             return None, own, _NO_CREDENTIALS
         fields = dict(scheme)
         if "oauth2" in fields:
-            listed = [security.scopes_of(one.value.get("security"), common, chosen) for one in operations]
+            listed = [access.scopes_of(one.value.get("security"), common, chosen) for one in operations]
             scopes = dict.fromkeys(scope for scopes in listed for scope in scopes)
             fields["oauth2"] = {**fields["oauth2"], "scopes": list(scopes)}
         given = {} if own is None else own.model_dump(exclude_defaults=True)
         try:
-            return chosen, Auth.model_validate({**given, **fields}), security.credentials_of(fields)
+            return chosen, Auth.model_validate({**given, **fields}), access.credentials_of(fields)
         except ValidationError:  # a token endpoint that is not https, a header that cannot be sent
             at = ("components", "securitySchemes", chosen)
             self._findings.note(at, f"security scheme {chosen[:60]!r} cannot be used; set auth in source.yaml")
@@ -290,7 +289,7 @@ class _Reader:
         if listed is None:
             return default
         settings = self._settings
-        server = choose_server(listed, at, settings.url or default, settings.server_variables)
+        server = access.choose_server(listed, at, settings.url or default, settings.server_variables)
         if urlsplit(server)[:2] == urlsplit(default)[:2]:
             return server
         # A base_url replaces the main server of the document, also where operations repeat it.
@@ -321,16 +320,18 @@ class _Reader:
             listed = self._data.get("servers")
             # Without servers it is the root of where the document was fetched from (OpenAPI 3.1, section 4.8.1).
             servers = listed if isinstance(listed, list) and listed else [{"url": "/"}]
-            check_variables(self._data, self._settings.server_variables)
-            return choose_server(servers, ("servers",), self._settings.url or "", self._settings.server_variables)
+            access.check_variables(self._data, self._settings.server_variables)
+            return access.choose_server(
+                servers, ("servers",), self._settings.url or "", self._settings.server_variables
+            )
         except DocumentError as error:
             raise SourceError(self._located([error])) from None
 
     def _tool(self, operation: Operation, binding: Binding, where: str, chosen: str | None) -> ImportedTool:
         """Return the tool of ``operation``, whose path does not have that of the server yet."""
         value, common = operation.value, self._data.get("security")
-        requirements = security.requirements_of(value.get("security"), common)
-        lacks = ", ".join(sorted(security.unmet_schemes(requirements, chosen)))[:100]
+        requirements = access.requirements_of(value.get("security"), common)
+        lacks = ", ".join(sorted(access.unmet_schemes(requirements, chosen)))[:100]
         if lacks:
             problem = f"{operation.title} needs the security scheme {lacks}, which is not sent"
             self._findings.note(operation.at, f"{problem}; make another source with auth for it")
@@ -346,7 +347,7 @@ class _Reader:
             description = f"{(description or summary or operation.title).rstrip('.')}. Deprecated by the service."
         if lacks:
             description = f"{(description or summary or operation.title).rstrip('.')}. {_LACKS.format(lacks)}"
-        need = security.need_of(value.get("security"), common, others_state=self._states_security)
+        need = access.need_of(value.get("security"), common, others_state=self._states_security)
         return ImportedTool(
             name=operation.name,
             where=where,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
+from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.arguments import add_parameters
 from toolfold.build.importers.openapi.bodies import add_body
 from toolfold.build.importers.openapi.document import (
@@ -25,7 +26,6 @@ from toolfold.build.importers.openapi.document import (
 from toolfold.build.importers.openapi.pruning import complete_schema
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
-from toolfold.build.importers.openapi.security import Credentials
 from toolfold.build.yaml_loader import Location
 from toolfold.results.values import clean_names
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding
