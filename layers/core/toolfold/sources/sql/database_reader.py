@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold import client_call
-from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
+from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind
 from toolfold.sources.sql.schema import DatabaseSchema, Rows, Table
 from toolfold.sources.sql.source_settings import SqlSettings
 
@@ -139,18 +139,7 @@ _MAX_CONNECTIONS = 4
 _MAX_IDLE_S = 240
 """Firewalls and load balancers drop a connection that was idle for 300 seconds or more, often without a word."""
 
-_KEEPS_CONNECTION = frozenset(
-    {
-        FailureKind.TOO_LARGE,
-        FailureKind.NOT_ALLOWED,
-        FailureKind.NO_PRIVILEGE,
-        FailureKind.SYNTAX,
-        FailureKind.NO_TABLE,
-        FailureKind.NO_COLUMN,
-        FailureKind.NO_FUNCTION,
-        FailureKind.STATEMENT,
-    }
-)
+_KEEPS_CONNECTION = OF_STATEMENT | {FailureKind.TOO_LARGE}
 """Failures of a statement. After every other one the connection is not used again."""
 
 

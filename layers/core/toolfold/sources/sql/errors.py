@@ -283,3 +283,6 @@ _NAMED: dict[FailureKind, Callable[[DatabaseFailure, str, DatabaseSchema], error
     FailureKind.NO_FUNCTION: _no_function,
 }
 """Problems with a name, whose errors say which one may be meant."""
+
+OF_STATEMENT = frozenset({*_STATEMENT, *_NAMED})
+"""Failures whose reason is the statement."""

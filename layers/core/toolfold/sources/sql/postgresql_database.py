@@ -44,21 +44,14 @@ _STATES: dict[str, FailureKind] = {
     "42501": FailureKind.NO_PRIVILEGE,
     "25006": FailureKind.NOT_ALLOWED,
     "57014": FailureKind.TIMEOUT,
-    "55P03": FailureKind.BUSY,
-    "53300": FailureKind.BUSY,
-    "57P03": FailureKind.BUSY,
+    **dict.fromkeys(("55P03", "53300", "57P03"), FailureKind.BUSY),
     "54000": FailureKind.TOO_LARGE,
 }
 """SQLSTATE → what it means; see appendix A of PostgreSQL's documentation."""
 
 _CLASSES: dict[str, FailureKind] = {
-    "08": FailureKind.BROKEN,
-    "57": FailureKind.BROKEN,
-    "25": FailureKind.BROKEN,
-    "53": FailureKind.DATABASE,
-    "58": FailureKind.DATABASE,
-    "XX": FailureKind.DATABASE,
-    "F0": FailureKind.DATABASE,
+    **dict.fromkeys(("08", "57", "25"), FailureKind.BROKEN),
+    **dict.fromkeys(("53", "58", "XX", "F0"), FailureKind.DATABASE),
 }
 """Classes of SQLSTATE. Every other error is one of the statement."""
 

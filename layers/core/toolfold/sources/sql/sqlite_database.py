@@ -111,17 +111,12 @@ def _read_keys(connection: sqlite3.Connection, table: str) -> defaultdict[str, l
 _MAX_DETAIL_CHARS = 200
 
 _CODES: dict[int, FailureKind] = {
-    sqlite3.SQLITE_BUSY: FailureKind.BUSY,
-    sqlite3.SQLITE_LOCKED: FailureKind.BUSY,
+    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), FailureKind.BUSY),
+    **dict.fromkeys((sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM), FailureKind.TOO_LARGE),
+    **dict.fromkeys((sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT), FailureKind.NOT_A_DATABASE),
+    **dict.fromkeys((sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), FailureKind.NOT_READABLE),
+    **dict.fromkeys((sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL), FailureKind.DATABASE),
     sqlite3.SQLITE_INTERRUPT: FailureKind.TIMEOUT,
-    sqlite3.SQLITE_TOOBIG: FailureKind.TOO_LARGE,
-    sqlite3.SQLITE_NOMEM: FailureKind.TOO_LARGE,
-    sqlite3.SQLITE_NOTADB: FailureKind.NOT_A_DATABASE,
-    sqlite3.SQLITE_CORRUPT: FailureKind.NOT_A_DATABASE,
-    sqlite3.SQLITE_CANTOPEN: FailureKind.NOT_READABLE,
-    sqlite3.SQLITE_PERM: FailureKind.NOT_READABLE,
-    sqlite3.SQLITE_IOERR: FailureKind.DATABASE,
-    sqlite3.SQLITE_FULL: FailureKind.DATABASE,
     sqlite3.SQLITE_READONLY: FailureKind.NOT_ALLOWED,
 }
 """Primary result codes of SQLite."""
