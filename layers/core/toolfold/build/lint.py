@@ -68,7 +68,7 @@ PARAMETER_TOKENS = 50
 
 
 class _Limits(NamedTuple):
-    """Thresholds of the texts of one tool, and what to do about a finding: rule → advice.
+    """Thresholds of the texts of one tool.
 
     ``words`` are different, specific ones in summary and description: below those of imported tools, a tool is found by
     its name alone; the minimum of Alpha Vantage is 14. ``line_tokens`` are of ``NAME: summary``, 18 on average there;
@@ -79,35 +79,25 @@ class _Limits(NamedTuple):
     line_tokens: int
     schema_tokens: int
     parameter_tokens: int
-    advice: Mapping[str, str]
 
 
-_WRITTEN = _Limits(
-    MIN_WORDS,
-    MAX_LINE_TOKENS,
-    MAX_SCHEMA_TOKENS,
-    PARAMETER_TOKENS,
-    {
-        "says-the-name": "state what the tool returns, for what, and how often or how far back",
-        "too-short": f"write at least {MIN_WORDS}: units, limits, the difference from similar tools",
-        "line-tokens": f"shorten the summary to {MAX_LINE_TOKENS}",
-        "schema-tokens": "shorten descriptions to {most}",
-        "same-summary": "state in each what the other does not have",
-    },
-)
-_IMPORTED = _Limits(
-    3,
-    60,
-    1_500,
-    0,
-    {
-        "says-the-name": "write a summary in overlay.yaml",
-        "too-short": "write a description in overlay.yaml",
-        "line-tokens": "write a shorter summary in overlay.yaml",
-        "schema-tokens": "leave the tool out with exclude where it is not needed",
-        "same-summary": "write the difference in overlay.yaml",
-    },
-)
+_WRITTEN = _Limits(MIN_WORDS, MAX_LINE_TOKENS, MAX_SCHEMA_TOKENS, PARAMETER_TOKENS)
+_IMPORTED = _Limits(3, 60, 1_500, 0)
+
+_ADVICE = {
+    "says-the-name": (
+        "state what the tool returns, for what, and how often or how far back",
+        "write a summary in overlay.yaml",
+    ),
+    "too-short": (
+        f"write at least {MIN_WORDS}: units, limits, the difference from similar tools",
+        "write a description in overlay.yaml",
+    ),
+    "line-tokens": (f"shorten the summary to {MAX_LINE_TOKENS}", "write a shorter summary in overlay.yaml"),
+    "schema-tokens": ("shorten descriptions to {most}", "leave the tool out with exclude where it is not needed"),
+    "same-summary": ("state in each what the other does not have", "write the difference in overlay.yaml"),
+}
+"""Rule → what to do about a finding of a tool that was written, and of an imported one."""
 
 MAX_SHOWN = 20
 """Findings of one rule and imported source that are listed; the last says how many more there are."""
@@ -181,8 +171,11 @@ class _Tool:
     def finding(self, rule: str, problem: str, at: str, *more: str | int, advice: str = "") -> Finding:
         # Of a tool with a request of its own, no text is required.
         is_warning = self.limits is _IMPORTED or "path" in self.yaml_entry
-        advice = advice or self.limits.advice[rule]
-        return _finding(self.where(at, *more), rule, f"{self.name}: {problem}", advice, is_warning=is_warning)
+        text = f"{self.name}: {problem}"
+        return _finding(self.where(at, *more), rule, text, advice or self.advice(rule), is_warning=is_warning)
+
+    def advice(self, rule: str) -> str:
+        return _ADVICE[rule][self.limits is _IMPORTED]
 
 
 def check(folder: Path) -> list[Finding]:
@@ -330,7 +323,7 @@ def _check_texts(tool: _Tool) -> Iterator[Finding]:
     schema = {"name": tool.name, "description": description, "parameters": compiled.parameters}
     if (cost := tokens.count(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))) > most:
         longest = max(properties, key=lambda name: len(json.dumps(properties[name])), default="no parameter")
-        advice = limits.advice["schema-tokens"].format(most=most)
+        advice = tool.advice("schema-tokens").format(most=most)
         problem = f"its schema has about {cost:,} tokens, most of them in {longest}"
         yield tool.finding("schema-tokens", problem, "parameters", advice=advice)
 
@@ -354,7 +347,7 @@ def _check_same_texts(tools: Iterable[_Tool]) -> Iterator[Finding]:
         alike, same = texts.setdefault(tool.text, tool), summaries.setdefault(tool.summary, tool)
         if alike is not tool and tool.limits is _IMPORTED:  # the similarity of others is measured
             problem, advice = f"summary and description have the same words as those of {alike.name}", "same-summary"
-            yield tool.finding("too-alike", problem, "summary", advice=tool.limits.advice[advice])
+            yield tool.finding("too-alike", problem, "summary", advice=tool.advice(advice))
         elif same is not tool:
             problem = f"the summary has the same words as {same.name}'s ({same.where('summary')})"
             yield tool.finding("same-summary", problem, "summary")
