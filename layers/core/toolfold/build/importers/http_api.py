@@ -29,6 +29,7 @@ from toolfold.build.validation_errors import parse
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import did_you_mean
 from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
+from toolfold.sources.http_api.body import FORM, JSON, MULTIPART
 from toolfold.sources.http_api.styles import check_template, placeholders
 
 Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
@@ -36,9 +37,9 @@ Location = Literal["path", "query", "header", "cookie", "body"]
 Style = Literal["form", "simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "deepObject"]
 
 BODY_TYPES = {
-    "json": "application/json",
-    "form": "application/x-www-form-urlencoded",
-    "multipart": "multipart/form-data",
+    "json": JSON,
+    "form": FORM,
+    "multipart": MULTIPART,
     "text": "text/plain",
     "bytes": "application/octet-stream",
 }

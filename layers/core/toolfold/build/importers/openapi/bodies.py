@@ -12,12 +12,11 @@ from toolfold.build.importers.openapi.document import DocumentError, References
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, given_value
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.yaml_loader import Location
+from toolfold.sources.http_api.body import FORM, JSON
 
 MAX_FIELDS = 60
 """Fields of an object that become arguments. Stripe has 53 in a body; a body with more stays one argument."""
 
-_JSON = "application/json"
-_FORM, _MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 _ANY = ("*/*", "application/*")
 _TEXT = ("application/xml", "application/yaml", "application/x-yaml", "application/graphql", "application/sql")
 _TEXT_ENDINGS = ("+xml", "+yaml")
@@ -131,10 +130,10 @@ def _choose(content: Mapping[str, Any], at: Location, references: References) ->
 def _rank(content_type: Any) -> tuple[int, str, str]:
     """Return the preference of a content type (lowest first), its kind, and the type to send; no kind: unsupported."""
     name = str(content_type).partition(";")[0].strip().lower()
-    if name == _JSON:
-        return 0, "json", _JSON
+    if name == JSON:
+        return 0, "json", JSON
     if name in _ANY:
-        return 3, "json", _JSON
+        return 3, "json", JSON
     if name == "text/*":
         return 8, "text", "text/plain"
     if not _CONTENT_TYPE.fullmatch(name):
@@ -142,7 +141,7 @@ def _rank(content_type: Any) -> tuple[int, str, str]:
     if name.endswith("+json"):
         # A list of operations (RFC 6902) is the hardest to write, a strategic merge patch needs the server's rules.
         return {"application/json-patch+json": 4, "application/merge-patch+json": 1}.get(name, 2), "json", name
-    if name == _FORM:
+    if name == FORM:
         return 5, "form", name
     if name.startswith("multipart/"):
         return 6, "form", name

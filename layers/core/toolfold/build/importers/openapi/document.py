@@ -19,6 +19,7 @@ from urllib.parse import unquote
 from toolfold.build import yaml_loader
 from toolfold.build.yaml_loader import Document, Location
 from toolfold.errors import SourceError
+from toolfold.sources.http_api.body import FORM, MULTIPART
 
 MAX_BYTES = 64 * 2**20
 """Largest document. The largest public ones, of cloud providers, have 10 to 20 MB."""
@@ -257,7 +258,6 @@ _COLLECTIONS: Mapping[str, Mapping[str, Any]] = {
     "pipes": {"style": "pipeDelimited", "explode": False},
     "multi": {"explode": True},
 }
-_FORM, _MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 
 
 def swagger_parameters(listed: list[Located], references: References) -> list[Located]:
@@ -316,7 +316,7 @@ def swagger_body(listed: list[Located], consumes: Any, references: References) -
     if not fields:
         return None
     has_file = any(field.get("type") == "file" for field in fields.values())
-    content_type = _MULTIPART if has_file or (_MULTIPART in types and _FORM not in types) else _FORM
+    content_type = MULTIPART if has_file or (MULTIPART in types and FORM not in types) else FORM
     schema = {"type": "object", "properties": fields, "required": required}
     media = {"schema": schema, "encoding": {name: one for name, one in encoding.items() if one}}
     return form_at, {"required": bool(required), "content": {content_type: media}}
