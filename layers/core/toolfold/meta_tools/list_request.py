@@ -266,6 +266,20 @@ def _line(text: str) -> str:
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
+def page_fields(catalog: Catalog, matched: int, offset: int, returned: int, step: str, cost: int) -> dict[str, Any]:
+    """Return what an answer states of its page: ``total``, ``matched``, ``returned``, ``more``, ``next`` and others."""
+    following = offset + returned
+    return {
+        "total": len(catalog),
+        "matched": matched,
+        "returned": returned,
+        **({"offset": offset} if offset else {}),
+        "more": {"offset": following} if returned and following < matched else None,
+        "next": step,
+        "tokens": cost,
+    }
+
+
 MAX_LISTED_TOOLS, MAX_LISTED_CHARACTERS = 1000, 50_000
 """A catalog with more tools, or with a longer listing (some 12,000 tokens), is not listed as a whole."""
 

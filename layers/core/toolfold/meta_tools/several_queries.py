@@ -94,7 +94,7 @@ def list_for_each(catalog: Catalog, request: ListRequest, candidates: frozenset[
             f"token_budget {budget} is too small for {len(groups)} requests",
             "Send a larger token_budget, or fewer requests, or leave it out.",
         )
-    whole, following = text(rendered), start + len(rendered)
+    whole = text(rendered)
     shown = {tool.entry["name"] for tool in rendered}
     structured = {
         "tools": [tool.entry for tool in rendered],
@@ -106,13 +106,7 @@ def list_for_each(catalog: Catalog, request: ListRequest, candidates: frozenset[
             }
             for group in groups
         ],
-        "total": len(catalog),
-        "matched": len(home),
-        "returned": len(rendered),
-        **({"offset": start} if start else {}),
-        "more": {"offset": following} if following < len(home) else None,
-        "next": step,
-        "tokens": tokens.count(whole),
+        **list_request.page_fields(catalog, len(home), start, len(rendered), step, tokens.count(whole)),
     }
     return Result(structured, whole)
 

@@ -189,7 +189,7 @@ def heading(item: Item) -> str:
 def _rendered(items: Sequence[Item], options: OutputOptions, budget: WorkBudget) -> dict[str, RenderedResult]:
     """Return the rendered answers, those over their share as previews."""
     answers = {item.id: item.answer for item in items if item.answer is not None}
-    first = {id_: _render(answer, replace(options, save_answer=None), budget) for id_, answer in answers.items()}
+    first = {id_: render_answer(answer, replace(options, save_answer=None), budget) for id_, answer in answers.items()}
     if options.whole:
         return first
     sizes = {
@@ -199,7 +199,7 @@ def _rendered(items: Sequence[Item], options: OutputOptions, budget: WorkBudget)
     shares = _shares(sizes, options.max_tokens)
     for id_, share in shares.items():
         if sizes[id_] > share:
-            first[id_] = _render(answers[id_], replace(options, max_tokens=share), budget)
+            first[id_] = render_answer(answers[id_], replace(options, max_tokens=share), budget)
     return first
 
 
@@ -214,7 +214,8 @@ def _shares(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     return shares
 
 
-def _render(answer: Answer, options: OutputOptions, budget: WorkBudget) -> RenderedResult:
+def render_answer(answer: Answer, options: OutputOptions, budget: WorkBudget) -> RenderedResult:
+    """Render one answer alone, in the time that is left of ``budget``."""
     own = WorkBudget(budget.deadline)
     return output.render_document(answer.document, options, answer.status, own, answer.size)
 
@@ -316,7 +317,9 @@ class Combination(NamedTuple):
             document = self.document(named, request.executor.today(), budget)
         except InvalidArguments as error:
             raise error.changed(results=entries) from None
-        rendered = _render(answer_of(document, list(answered.values())), output_options(request, max_tokens), budget)
+        rendered = render_answer(
+            answer_of(document, list(answered.values())), output_options(request, max_tokens), budget
+        )
         return RenderedResult({**rendered.structured, "results": entries}, "\n".join([rendered.text, *failures]))
 
 

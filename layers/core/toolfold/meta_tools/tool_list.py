@@ -283,16 +283,10 @@ class _Listing:
         fit: Fit = Fit.NOTHING,
     ) -> Result:
         request, catalog = self._request, self._catalog
-        following = (request.offset or 0) + len(rendered)
+        cost = _count_tokens(text) if cost is None else cost
         structured = {
             "tools": [tool.entry for tool in rendered],
-            "total": len(catalog),
-            "matched": matched,
-            "returned": len(rendered),
-            **({"offset": request.offset} if request.offset else {}),
-            "more": {"offset": following} if rendered and following < matched else None,
-            "next": step,
-            "tokens": _count_tokens(text) if cost is None else cost,
+            **list_request.page_fields(catalog, matched, request.offset or 0, len(rendered), step, cost),
             **({"notice": request.notice} if request.notice else {}),
         }
         if request.query:

@@ -32,9 +32,8 @@ from toolfold.meta_tools.references import (
     view_of,
 )
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, error_text, repeated_by, to_text
-from toolfold.meta_tools.tool_batch import Combination, JoinRequest, read_join, render_items, status_of
-from toolfold.results import output
-from toolfold.results.output import AnswerStatus, RenderedResult
+from toolfold.meta_tools.tool_batch import Combination, JoinRequest, read_join, render_answer, render_items, status_of
+from toolfold.results.output import AnswerStatus
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -337,27 +336,26 @@ def _success(request: MetaRequest, run: _Run, max_tokens: int) -> Result:
     if run.pipe.returned is None:
         rendering = render_items(request, steps, run.calls.budget, max_tokens)
         last = rendering.structured["results"][-1].get("result")
-        structured = {"result": last, "steps": [_entry(one, item) for one, item in
-                                                zip(rendering.structured["results"], steps, strict=True)]}  # fmt: skip
+        structured = {"result": last, "steps": _entries(steps, rendering.structured["results"])}
         blocks = [block for item in steps if item.answer is not None for block in item.answer.blocks]
         return Result(structured, rendering.text, blocks=blocks)
     item = steps[run.pipe.returned]
     if item.answer is None:
         return Result({"result": None, "steps": []}, "null")
-    options = output_options(request, max_tokens)
-    answer = item.answer
-    budget = WorkBudget(run.calls.budget.deadline)
-    rendered = output.render_document(answer.document, options, answer.status, budget, answer.size)
+    rendered = render_answer(item.answer, output_options(request, max_tokens), run.calls.budget)
     use = sum((one.answer.use for one in steps if one.answer is not None), NO_USE)
     figures = {} if item.call is None else metadata(item.call, rendered.structured, use, item.elapsed_s)
-    entries = [_entry(status_of(one, None), one) for one in steps]
-    return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=answer.blocks)
+    entries = _entries(steps, [status_of(one, None) for one in steps])
+    return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=item.answer.blocks)
 
 
-def _entry(entry: Mapping[str, Any], item: Item) -> dict[str, Any]:
-    found = {"as": entry["id"], **{key: value for key, value in entry.items() if key != "id"}}
-    if item.answer is not None and item.answer.document.tables:
-        found["row_count"] = len(item.answer.document.tables[0].rows)
+def _entries(items: Sequence[Item], entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries of steps: ``as`` instead of ``id``, and how many rows each has."""
+    found = []
+    for entry, item in zip(entries, items, strict=True):
+        found.append({"as": entry["id"], **{key: value for key, value in entry.items() if key != "id"}})
+        if item.answer is not None and item.answer.document.tables:
+            found[-1]["row_count"] = len(item.answer.document.tables[0].rows)
     return found
 
 
@@ -366,9 +364,8 @@ def _failure(
 ) -> Result:
     position = len(run.items) - 1
     finished = run.items[:position]
-    rendering = render_items(request, finished, run.calls.budget, max_tokens) if finished else RenderedResult(
-        {"results": []}, "")  # fmt: skip
-    entries = [_entry(one, item) for one, item in zip(rendering.structured["results"], finished, strict=True)]
+    rendering = render_items(request, finished, run.calls.budget, max_tokens)
+    entries = _entries(finished, rendering.structured["results"])
     # Only time or an approval was missing.
     can_continue = run.items[position].is_skipped or error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING")
     token = _token(request, run, arguments, position) if can_continue else None

@@ -99,7 +99,7 @@ def _unfenced(script: str) -> str:
     return "\n" + rest if first.strip("`").strip().lower() in ("", "python", "py") else script
 
 
-def _entries(run: ScriptCalls) -> list[dict[str, Any]]:
+def _figures(run: ScriptCalls, printed: Output, started: float) -> dict[str, Any]:
     entries = []
     for item in run.items:
         entry: dict[str, Any] = {"tool_name": item.tool_name, "ok": item.answer is not None}
@@ -108,16 +108,12 @@ def _entries(run: ScriptCalls) -> list[dict[str, Any]]:
         elif item.error is not None:
             entry["error"] = {key: value for key, value in item.error.as_dict().items() if key != "schema"}
         entries.append(entry)
-    return entries
+    elapsed_ms = round((time.perf_counter() - started) * 1000, 1)
+    return {"printed": printed.text, "calls": entries, "elapsed_ms": elapsed_ms}
 
 
 def _failed(error: CallError, printed: Output, run: ScriptCalls, started: float) -> Result:
-    structured = {
-        "error": error.as_dict(),
-        "printed": printed.text,
-        "calls": _entries(run),
-        "elapsed_ms": round((time.perf_counter() - started) * 1000, 1),
-    }
+    structured = {"error": error.as_dict(), **_figures(run, printed, started)}
     text = "\n".join([error_text(error), *_printed_lines(printed)])
     return Result(structured, text, is_error=True, errors=(error,))
 
@@ -148,9 +144,7 @@ def _answer(
     rendered = output.render_document(document, options, answer.status, budget, size)
     structured = {
         **rendered.structured,
-        "printed": printed.text,
-        "calls": _entries(run),
-        "elapsed_ms": round((time.perf_counter() - started) * 1000, 1),
+        **_figures(run, printed, started),
         "upstream_requests": answer.use.requests,
     }
     return Result(structured, "\n".join([rendered.text, *_printed_lines(printed)]), blocks=answer.blocks)
