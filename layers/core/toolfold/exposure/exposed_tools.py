@@ -152,13 +152,9 @@ def mode_of(catalog: Catalog, resolution: Resolution) -> str:
     return "direct" if len(catalog) <= AUTO_DIRECT else "progressive"
 
 
-def _progressive(catalog: Catalog, resolution: Resolution) -> Exposed:
-    return Exposed("progressive", [*_encoded(definitions(catalog)), *_beside(catalog, resolution)])
-
-
-def _lazy(catalog: Catalog, resolution: Resolution) -> Exposed:
-    shown = [*definitions(catalog), *_combining(catalog, resolution)]
-    return Exposed("lazy", [*_encoded(shown), *_beside(catalog, resolution)])
+def _progressive(catalog: Catalog, resolution: Resolution, mode: str = "progressive") -> Exposed:
+    shown = [*definitions(catalog), *(_combining(catalog, resolution) if mode == "lazy" else ())]
+    return Exposed(mode, [*_encoded(shown), *_beside(catalog, resolution)])
 
 
 def _direct(catalog: Catalog, resolution: Resolution) -> Exposed:
@@ -169,18 +165,14 @@ def _direct(catalog: Catalog, resolution: Resolution) -> Exposed:
     return Exposed("direct", positions)
 
 
-def _grouped(catalog: Catalog, resolution: Resolution) -> Exposed:
+def _grouped(catalog: Catalog, resolution: Resolution, mode: str = "grouped") -> Exposed:
     hidden = resolution.off() | resolution.inline()
-    groups = [one["definition"] for one in _stand_ins(catalog, resolution, "grouped") if one["kind"] not in hidden]
-    calls = [one for one in definitions(catalog) if one["name"].startswith("TOOL_CALL")]
-    shown = [*groups, *calls, *_combining(catalog, resolution)]
-    return _with_stand_ins("grouped", shown, groups, _beside(catalog, resolution))
-
-
-def _kinds(catalog: Catalog, resolution: Resolution) -> Exposed:
-    hidden = resolution.off() | resolution.inline()
-    kinds = [one["definition"] for one in _stand_ins(catalog, resolution, "kinds") if one["kind"] not in hidden]
-    return _with_stand_ins("kinds", kinds, kinds, _beside(catalog, resolution))
+    stand_ins = [one["definition"] for one in _stand_ins(catalog, resolution, mode) if one["kind"] not in hidden]
+    shown = list(stand_ins)
+    if mode == "grouped":
+        shown += [one for one in definitions(catalog) if one["name"].startswith("TOOL_CALL")]
+        shown += _combining(catalog, resolution)
+    return _with_stand_ins(mode, shown, stand_ins, _beside(catalog, resolution))
 
 
 def _research(catalog: Catalog, resolution: Resolution) -> Exposed:
@@ -191,10 +183,10 @@ def _research(catalog: Catalog, resolution: Resolution) -> Exposed:
 
 _MODES: Mapping[str, Callable[[Catalog, Resolution], Exposed]] = {
     "progressive": _progressive,
-    "lazy": _lazy,
+    "lazy": functools.partial(_progressive, mode="lazy"),
     "direct": _direct,
     "grouped": _grouped,
-    "kinds": _kinds,
+    "kinds": functools.partial(_grouped, mode="kinds"),
     "research": _research,
 }
 

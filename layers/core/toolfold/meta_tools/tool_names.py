@@ -139,8 +139,8 @@ def translate(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Meta
     Raises:
         InvalidArguments: The call names nothing that there is.
     """
-    make = OTHER_NAMES.get(normalize(name))
-    return None if make is None else make(catalog, arguments)
+    meant = OTHER_NAMES.get(normalize(name))
+    return MetaCall(meant, arguments) if isinstance(meant, str) else meant and meant(catalog, arguments)
 
 
 def _check_kind(catalog: Catalog, kind: str, name: str, definition: Mapping[str, Any]) -> None:
@@ -259,10 +259,6 @@ _KINDS: Mapping[str, Callable[[Any, Mapping[str, Any]], MetaCall]] = {
 }
 
 
-def _same_as(name: str) -> Callable[[Any, Mapping[str, Any]], MetaCall]:
-    return lambda _catalog, arguments: MetaCall(name, arguments)
-
-
 def _server_tools(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     source = _source(catalog, "list-server-tools", {"source": _given(arguments, (*_SERVER_KEYS, "name"))})
     return MetaCall("TOOL_LIST", {"source": source} if source else {})
@@ -283,27 +279,25 @@ def _schema(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     return MetaCall("TOOL_GET" if named else "TOOL_LIST", arguments)
 
 
-OTHER_NAMES: Mapping[str, Callable[[Any, Mapping[str, Any]], MetaCall]] = {
-    normalize(name): make
-    for name, make in {
-        "afd-discover": _same_as("TOOL_LIST"),
-        "afd-help": _same_as("TOOL_LIST"),
-        "afd-detail": _same_as("TOOL_GET"),
-        "afd-schema": _schema,
-        "afd-call": _same_as(_WRITE),
-        "afd-batch": _same_as("TOOL_BATCH"),
-        "afd-pipe": _same_as("TOOL_PIPE"),
-        "list-servers": _same_as("TOOL_LIST"),
-        "list-server-tools": _server_tools,
-        "tool-details": _tool_details,
-        "inspect-tool-response": _inspect,
-        "execute": _same_as("TOOL_SCRIPT"),
-        "CATEGORY_LIST": _same_as("TOOL_LIST"),
-        "tool_search": _same_as("TOOL_LIST"),
-        **_KINDS,
-    }.items()
+_NAMES: Mapping[str, str | Callable[[Any, Mapping[str, Any]], MetaCall]] = {
+    "afd-discover": "TOOL_LIST",
+    "afd-help": "TOOL_LIST",
+    "afd-detail": "TOOL_GET",
+    "afd-schema": _schema,
+    "afd-call": _WRITE,
+    "afd-batch": "TOOL_BATCH",
+    "afd-pipe": "TOOL_PIPE",
+    "list-servers": "TOOL_LIST",
+    "list-server-tools": _server_tools,
+    "tool-details": _tool_details,
+    "inspect-tool-response": _inspect,
+    "execute": "TOOL_SCRIPT",
+    "CATEGORY_LIST": "TOOL_LIST",
+    "tool_search": "TOOL_LIST",
+    **_KINDS,
 }
-"""Another name, as ``fuzzy.normalize`` spells it → makes the call."""
+OTHER_NAMES = {normalize(name): meant for name, meant in _NAMES.items()}
+"""Another name, as ``fuzzy.normalize`` spells it → the meta-tool that it is, or what makes the call."""
 
 
 _ACTION_KEYS = ("action", "tool_name", "tool", "command", "method", "operation")
