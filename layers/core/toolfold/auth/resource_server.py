@@ -127,7 +127,8 @@ class ResourceServer:
         fields = {"resource_metadata": self._metadata_url, "scope": scope or self._named(_FIRST_SCOPES)}
         if error:
             fields |= {"error": error, "error_description": description}
-        challenge = "Bearer " + ", ".join(f'{name}="{_quotable(value)}"' for name, value in fields.items())
+        quotable = {name: value.replace("\\", "").replace('"', "'") for name, value in fields.items()}
+        challenge = "Bearer " + ", ".join(f'{name}="{value}"' for name, value in quotable.items())
         body = {"error": error or "missing_token", "error_description": description, **fields}
         headers: Headers = (
             ("content-type", "application/json"),
@@ -135,10 +136,6 @@ class ResourceServer:
             ("access-control-expose-headers", "WWW-Authenticate"),
         )
         return Response(status, headers, json.dumps(body).encode(), {"refused": str(status)})
-
-
-def _quotable(text: str) -> str:
-    return text.replace("\\", "").replace('"', "'")
 
 
 def create_resource_server(settings: Settings, get_http_client: Callable[[], HttpClient]) -> ResourceServer:

@@ -195,7 +195,8 @@ class ArgumentValidator:
         """Return the problem of a value that must not reach the library, or None."""
         for name, value in arguments.items():
             problem = ""
-            if _nesting(value, self._max_nesting) >= self._max_nesting:
+            is_nested = isinstance(value, dict | list)
+            if is_nested and sum(1 for _ in islice(_levels(value), self._max_nesting + 1)) > self._max_nesting:
                 problem = f"is nested too deeply: {self._max_nesting} levels are allowed"
             elif not _is_unicode([name, value]):
                 problem = "holds text that is not valid Unicode"
@@ -275,10 +276,6 @@ def _levels(value: Any) -> Iterator[list[Any]]:
             outer.values() if isinstance(outer, dict) else outer for outer in level if isinstance(outer, dict | list)
         ]
         level = [inner for values in nested for inner in values]
-
-
-def _nesting(value: Any, most: int) -> int:
-    return sum(1 for _ in islice(_levels(value), most + 1)) - 1 if isinstance(value, dict | list) else 0
 
 
 def _count_values(value: Any, most: int) -> int:

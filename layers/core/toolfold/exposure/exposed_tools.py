@@ -167,7 +167,10 @@ def _direct(catalog: Catalog, resolution: Resolution) -> Exposed:
 
 def _grouped(catalog: Catalog, resolution: Resolution, mode: str = "grouped") -> Exposed:
     hidden = resolution.off() | resolution.inline()
-    stand_ins = [one["definition"] for one in _stand_ins(catalog, resolution, mode) if one["kind"] not in hidden]
+    # A ready-made profile has those of ``default``.
+    profile = "default" if resolution.is_ready_made else resolution.profile.name
+    compiled = catalog.base.exposed(profile, mode)
+    stand_ins = [one["definition"] for one in compiled if one["kind"] not in hidden]
     shown = list(stand_ins)
     if mode == "grouped":
         shown += [one for one in definitions(catalog) if one["name"].startswith("TOOL_CALL")]
@@ -200,12 +203,6 @@ def _with_stand_ins(
     mode: str, shown: Iterable[Mapping[str, Any]], stand_ins: Iterable[Mapping[str, Any]], beside: Sequence[Entry]
 ) -> Exposed:
     return Exposed(mode, [*_encoded(shown), *beside], {str(one["name"]).lower(): one for one in stand_ins})
-
-
-def _stand_ins(catalog: Catalog, resolution: Resolution, mode: str) -> Sequence[Mapping[str, Any]]:
-    """Return the compiled tools that stand for several; a ready-made profile has those of ``default``."""
-    profile = "default" if resolution.is_ready_made else resolution.profile.name
-    return catalog.base.exposed(profile, mode)
 
 
 def _encoded(shown: Iterable[Mapping[str, Any]]) -> list[Entry]:

@@ -37,12 +37,12 @@ def select(tools: MetaTools, name: str) -> ExposedTools:
         CatalogUnavailable: The catalog cannot be read.
     """
     catalog = tools.catalog().base
-    return catalog.memoize(("exposure", name), lambda: _make(tools, catalog, name))
 
+    def make() -> ExposedTools:
+        resolution = resolve_profile(catalog, name, tools.executor.settings)
+        return ExposedTools(tools, view_of(catalog, resolution), resolution)
 
-def _make(tools: MetaTools, catalog: Catalog, name: str) -> ExposedTools:
-    resolution = resolve_profile(catalog, name, tools.executor.settings)
-    return ExposedTools(tools, view_of(catalog, resolution), resolution)
+    return catalog.memoize(("exposure", name), make)
 
 
 def resolve_profile(catalog: Catalog, name: str, settings: Settings) -> Resolution:

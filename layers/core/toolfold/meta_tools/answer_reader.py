@@ -169,7 +169,10 @@ def _jumps(tool: Tool, requested: Requested, document: Document) -> Iterator[str
         if not all(type(cell) in (int, float) and cell > 0 for cell in cells):
             return
         for index, (before, after) in enumerate(itertools.pairwise(cells), 1):
-            if not before < _LEAST_SPLIT * after < _LEAST_SPLIT**2 * before and _is_split(before, after):
+            if before < _LEAST_SPLIT * after < _LEAST_SPLIT**2 * before:
+                continue
+            ratio = max(before, after) / min(before, after)
+            if any(abs(ratio / factor - 1) < spread for factor, spread in _SPLITS):
                 day = rows[index][0]
                 verb = "falls" if after < before else "rises"
                 adjusted = tool.hints["adjusted_by"]
@@ -188,11 +191,6 @@ def _rows_of(requested: Requested, rows: Sequence[Sequence[Any]]) -> Sequence[Se
     if not requested.row_count:
         return ordered
     return ordered[: requested.row_count] if requested.is_oldest_first else ordered[-requested.row_count :]
-
-
-def _is_split(before: float, after: float) -> bool:
-    ratio = max(before, after) / min(before, after)
-    return any(abs(ratio / factor - 1) < spread for factor, spread in _SPLITS)
 
 
 _MIN_SHAPING_S = 0.25

@@ -118,19 +118,12 @@ def _category_spellings(catalog: Catalog) -> dict[str, list[str]]:
     return {**forms, **{normalize(category.name): [category.name] for category in catalog.categories}}
 
 
-def _tag_spellings(catalog: Catalog) -> dict[str, list[str]]:
-    return {normalize(tag): [tag] for tag in catalog.counts("tags")}
-
-
-def _source_spellings(catalog: Catalog) -> dict[str, list[str]]:
-    titles = {normalize(source.title): [source.id] for source in catalog.sources}
-    return {**titles, **{normalize(source.id): [source.id] for source in catalog.sources}}
-
-
 _SPELLINGS: Mapping[str, Callable[[Catalog], dict[str, list[str]]]] = {
     "category": _category_spellings,
-    "tag": _tag_spellings,
-    "source": _source_spellings,
+    "tag": lambda catalog: {normalize(tag): [tag] for tag in catalog.counts("tags")},
+    "source": lambda catalog: {
+        normalize(getattr(source, form)): [source.id] for form in ("title", "id") for source in catalog.sources
+    },
 }
 """Filter → what its names may be called, as ``fuzzy.normalize`` spells it → the names."""
 

@@ -102,7 +102,10 @@ class _Fetcher(Generic[P]):
 
     def responses(self) -> Iterator[tuple[int, Any]]:
         """Yield the index of each part and its response or exception, as they arrive, until the end."""
-        while self._is_awaited():
+        while True:
+            with self._lock:
+                if self._received >= (len(self._started) if self._is_stopped else len(self._parts)):
+                    return
             try:
                 found = self._done.get(timeout=max(_MIN_WAIT_S, self._end - time.monotonic()))
             except queue.Empty:
@@ -120,10 +123,6 @@ class _Fetcher(Generic[P]):
         with self._lock:
             self._is_stopped = self._is_closed = True
             return frozenset(self._started)
-
-    def _is_awaited(self) -> bool:
-        with self._lock:
-            return self._received < (len(self._started) if self._is_stopped else len(self._parts))
 
     def _next(self) -> int | None:
         with self._lock:

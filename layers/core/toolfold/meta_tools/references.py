@@ -17,7 +17,7 @@ from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.meta_tools.arguments import escape
 from toolfold.results import limits
 from toolfold.results.select import jmespath
-from toolfold.results.tables import Document, Table
+from toolfold.results.tables import Document
 
 REFERENCE, LITERAL = "$ref", "$literal"
 PREVIOUS = "prev"
@@ -286,19 +286,14 @@ def view_of(document: Document, budget: WorkBudget) -> Any:
     if not isinstance(document.metadata, dict):
         view["meta"] = document.metadata
     for position, table in enumerate(document.tables):
-        rows = _objects(table, budget)
+        budget.reserve(len(table.rows) * limits.object_size(len(table.columns)))
+        rows = [dict(zip(table.columns, row, strict=True)) for row in budget.checked(table.rows)]
         if not position:
             view |= {"rows": rows, "columns": list(table.columns), "row_count": len(rows)}
         if table.name:
             view.setdefault(table.name, rows)
             view.setdefault(table.name.rpartition(".")[2], rows)
     return view
-
-
-def _objects(table: Table, budget: WorkBudget) -> list[dict[str, Any]]:
-    budget.reserve(len(table.rows) * limits.object_size(len(table.columns)))
-    columns = table.columns
-    return [dict(zip(columns, row, strict=True)) for row in budget.checked(table.rows)]
 
 
 def keys_of(value: Any) -> list[str]:

@@ -62,7 +62,9 @@ def tool_batch(request: MetaRequest) -> Result:
         items = [calls.open(id_, call) for id_, call in given.items()]
         combination = Combination.plan(arguments.get("join"), arguments.get("select"), items)
         calls.perform(items, most, stops_on_error=stop)
-        _raise_scope(items)
+        first = items[0].error
+        if first is not None and all(isinstance(item.error, InsufficientScope) for item in items):
+            raise first
         rest = [item for item in items if item.is_skipped]
         token = None
         if rest and not stop:
@@ -100,13 +102,6 @@ def _with_ids(items: Sequence[Any]) -> dict[str, Any]:
             name = f"c{number}"
         named[name] = item
     return named
-
-
-def _raise_scope(items: Sequence[Item]) -> None:
-    """Raise the lack of a scope where it is the reason for every failure and no call succeeded."""
-    errors = [item.error for item in items]
-    if errors and all(isinstance(error, InsufficientScope) for error in errors) and errors[0] is not None:
-        raise errors[0]
 
 
 def _summary(items: Sequence[Item]) -> dict[str, int]:

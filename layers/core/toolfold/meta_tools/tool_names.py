@@ -327,18 +327,14 @@ def call_of(catalog: Catalog, mode: str, stand_in: Mapping[str, Any], arguments:
 def _group_call(catalog: Catalog, group: Mapping[str, Any], arguments: Mapping[str, Any]) -> MetaCall:
     properties: Mapping[str, Any] = group["inputSchema"]["properties"]
     actions: list[str] = properties["action"]["enum"]
-    key = next((key for key in _ACTION_KEYS if not is_blank(arguments.get(key)) and _is_own(key, properties)), None)
+    own = (key for key in _ACTION_KEYS if key == "action" or key not in properties)  # others are of the tools
+    key = next((key for key in own if not is_blank(arguments.get(key))), None)
     given = arguments.get(key) if key is not None else None
     name = _action(catalog, actions, given)
     if name is None:
         raise _no_such_action(group, actions, given, arguments)
     rest = {other: value for other, value in arguments.items() if other != key}
     return MetaCall("TOOL_CALL_WRITE", {"tool_name": name, "arguments": rest})
-
-
-def _is_own(key: str, properties: Mapping[str, Any]) -> bool:
-    """Return whether ``key`` names the tool, and is no parameter of the tools of the group."""
-    return key == "action" or key not in properties
 
 
 def _action(catalog: Catalog, actions: list[str], given: Any) -> str | None:

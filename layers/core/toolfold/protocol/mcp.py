@@ -346,7 +346,9 @@ class Server:
         from toolfold.client_call import due, traced  # not for the first response
 
         reads_only = is_repeated or call.name == "TOOL_CALL"
-        with due(request.deadline), traced(*_trace_of(request, message)) as trace_id:
+        meta = _meta(message)
+        get = meta.get if "traceparent" in meta else request.header  # both are of the message, or of the headers
+        with due(request.deadline), traced(get("traceparent"), get("tracestate")) as trace_id:
             if trace_id:
                 log_fields["trace_id"] = trace_id
             return tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
@@ -448,13 +450,6 @@ def _declares_apps(message: Message) -> bool:
 def _meta(message: Message) -> Mapping[str, Any]:
     meta = message.params.get("_meta")
     return meta if isinstance(meta, dict) else {}
-
-
-def _trace_of(request: http.Request, message: Message) -> tuple[Any, Any]:
-    """Return ``traceparent`` and ``tracestate``, both of the message or both of the headers."""
-    found = _meta(message)
-    get = found.get if "traceparent" in found else request.header
-    return get("traceparent"), get("tracestate")
 
 
 def _check_headers(exchange: Exchange) -> None:
