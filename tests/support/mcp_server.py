@@ -287,7 +287,7 @@ class HttpServer:
                 outer._answer(self)
 
             def do_GET(self) -> None:
-                self._empty(405)
+                outer._get(self)
 
             def do_DELETE(self) -> None:
                 self._empty(405)
@@ -315,6 +315,9 @@ class HttpServer:
     def forget_sessions(self) -> None:
         """Drop all sessions, as a server does that was started again."""
         self.sessions.clear()
+
+    def _get(self, request: Any) -> None:
+        request._empty(405)
 
     def _answer(self, request: Any) -> None:
         headers = {name.lower(): value for name, value in request.headers.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -127,6 +128,20 @@ class GuardedMcpServer(HttpServer):
             request._empty(401)
             return
         super()._answer(request)
+
+    def _get(self, request: Any) -> None:
+        """Answer with the metadata of RFC 9728."""
+        assert self.issuer is not None
+        if request.path != "/.well-known/oauth-protected-resource/mcp":
+            request._empty(401)
+            return
+        metadata = {"resource": self.url, "authorization_servers": [self.issuer.url], "scopes_supported": ["notes"]}
+        body = json.dumps(metadata).encode()
+        request.send_response(200)
+        request.send_header("content-type", "application/json")
+        request.send_header("content-length", str(len(body)))
+        request.end_headers()
+        request.wfile.write(body)
 
 
 def auth_of(issuer: SignInServer) -> dict[str, Any]:

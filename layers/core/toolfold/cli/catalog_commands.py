@@ -139,6 +139,9 @@ _AUTH = (
 """How a key is sent. The key itself is in a variable, never in the catalog."""
 
 
+_KEYS = ("bearer", "basic", "header", "query_key")
+
+
 def _kind(name: str, short: str, *params: click.Parameter, auth: bool = True, rest: str = "") -> Command:
     place = argument("id", "[ID]", "name of the source: lower-case letters, digits and _")
     return Command(
@@ -149,7 +152,7 @@ def _kind(name: str, short: str, *params: click.Parameter, auth: bool = True, re
         *params,
         *(_AUTH if auth else ()),
         *_COMMON,
-        exclusive=[("bearer", "basic", "header", "query_key")] if auth else [],
+        exclusive=[(*_KEYS, "sign_in") if name == "mcp" else _KEYS] if auth else [],
         rest=rest,
     )
 
@@ -165,6 +168,7 @@ SOURCE = Group(
             "an MCP server",
             argument("command", "[COMMAND]...", "what starts the server, after --"),
             option("--url URL", "where the server answers, instead of a command"),
+            option("--sign-in", "users sign in there: find out where, and register toolfold"),
             option("--trust-annotations", "believe what the server says its tools change"),
             rest="command",
         ),

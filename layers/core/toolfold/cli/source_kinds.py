@@ -20,6 +20,7 @@ from toolfold.build.typed_secrets import SECRET_NAME
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli.application import Options
+from toolfold.cli.mcp_authorization import register
 from toolfold.cli.prompts import Questions
 from toolfold.cli.source_writer import Draft, check_folder, host_variables, write
 from toolfold.errors import ToolfoldError
@@ -152,7 +153,8 @@ def _settings(options: Options, kind: str, own: Mapping[str, Any]) -> dict[str, 
 
 def _auth_of(options: Options) -> dict[str, Any]:
     """Return ``auth`` of source.yaml; empty for a source without a key."""
-    given = {name: getattr(options, name, None) for name in ("bearer", "basic", "header", "query_key", "caller_key")}
+    names = ("bearer", "basic", "header", "query_key", "caller_key", "oauth2")
+    given = {name: getattr(options, name, None) for name in names}
     auth: dict[str, Any] = {name: value for name, value in given.items() if value}
     if variable := getattr(options, "key_variable", None):
         auth["environment"] = variable
@@ -165,12 +167,17 @@ def _key_variables(options: Options) -> list[tuple[str, str]]:
         return []
     name = options.key_variable or own_variable(options.id)
     allowed = [] if name == own_variable(options.id) else [("TOOLFOLD_KEY_VARIABLES", name)]
-    return [(name, "YOUR_KEY"), *allowed]
+    return [(name, getattr(options, "client", None) or "YOUR_KEY"), *allowed]
 
 
 _UNTRUSTED = """
 Each call of this source needs approval: what its tools change is unknown. If you trust what the server says about
 them, set trust_annotations: true in source.yaml, and compile."""
+
+_SIGN_IN = """
+toolfold is registered there. The refresh prints a link, by which you sign in; `toolfold source sign-out` ends it."""
+_UNREGISTERED = """
+The server registers no clients: register toolfold there by hand, with the redirect URI {redirect_uri}."""
 
 
 def _mcp(options: Options, questions: Questions) -> Draft:
@@ -185,10 +192,18 @@ def _mcp(options: Options, questions: Questions) -> Draft:
         else:
             options.command = shlex.split(given)
     own: dict[str, Any]
+    note = "" if options.trust_annotations else _UNTRUSTED
     if options.url:
         questions.text(options.url, "", "--url", check=_server_url_problem)
         own = {"transport": "http", "url": options.url}
         variables = host_variables(options.url)
+        if options.sign_in:
+            registered = register(options.url)
+            options.oauth2, options.client = registered.oauth2, registered.client or "YOUR_CLIENT_ID"
+            variables += host_variables(*(value for name, value in options.oauth2.items() if name.endswith("_url")))
+            note += _SIGN_IN if registered.client else _UNREGISTERED.format(redirect_uri=registered.redirect_uri)
+    elif options.sign_in:
+        raise ToolfoldError("--sign-in is for a server on the network: give --url.")
     else:
         program, *arguments = options.command
         own = {"transport": "stdio", "command": program, "args": arguments}
@@ -203,7 +218,6 @@ def _mcp(options: Options, questions: Questions) -> Draft:
         variables = [("TOOLFOLD_ALLOWED_COMMANDS", " ".join(options.command))]
     own["trust_annotations"] = options.trust_annotations
     settings = _settings(options, "mcp", own)
-    note = "" if options.trust_annotations else _UNTRUSTED
     return Draft(options.id, settings, variables=[*variables, *_key_variables(options)], is_refreshed=True, note=note)
 
 

@@ -78,6 +78,8 @@ def ask(
         exchange = fault.exchange if isinstance(fault, ServerFault) else None
         if exchange is not None and exchange.location:
             step = " Where that is the server that you mean, make it the url in source.yaml."
+        elif exchange is not None and exchange.status == 401 and source.auth is None:
+            step = " Where its users sign in, add it with --sign-in."
         elif exchange is not None and exchange.fault is None and exchange.status in _POST_REFUSED:
             step = f" A server of 2024-11-05 answers so; {NO_HTTP_SSE}."
         raise failure(source.id, f"{found.message}{says}{step}") from None
