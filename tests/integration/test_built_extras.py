@@ -260,8 +260,7 @@ class TestColdStart:
         with start(extras, PYTHONPROFILEIMPORTTIME="1") as runtime:
             runtime.invoke(event("tools/list", {}))
             modules = imported(runtime)
-            # The schema library checks a catalog that is not the one of the package.
-            assert {name.partition(".")[0] for name in forbidden(modules)} <= {"jsonschema_rs"}
+            assert {name.partition(".")[0] for name in forbidden(modules)} <= {"jsonschema_rs"}  # of a foreign catalog
             assert 0 < len(ours(modules)) <= MAX_TOOLFOLD_MODULES
             assert call(runtime, "GLOBAL_QUOTE", {"symbol": "IBM"})["result"]["symbol"] == "IBM"
             found = {name.partition(".")[0] for name in imported(runtime)}
