@@ -1,4 +1,1 @@
-"""Clients of AWS services: ``clients`` (boto3; obstore for reads before the first response) and their ``deadlines``.
-
-May import ``toolfold`` alone, for its version.
-"""
+"""Clients of AWS services: ``clients`` (boto3; obstore for reads before the first response) and their ``deadlines``."""

@@ -1,5 +1,4 @@
 """Stored responses: ``response_cache`` over a :class:`~toolfold.cache.base.CacheStore` in memory, SQLite or DynamoDB.
 
-``factory`` opens the store of the settings, and ``base`` wraps it so that its failures only cost time. May import
-``aws``, ``catalog.model``, ``settings``, ``models`` and ``errors``.
+``factory`` opens the store of the settings, and ``base`` wraps it so that its failures only cost time.
 """

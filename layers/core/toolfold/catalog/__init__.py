@@ -1,5 +1,4 @@
 """Open, read and search the compiled catalog.
 
 Data flows through one type, :class:`toolfold.catalog.model.Catalog`, which returns what is in ``entries``.
-May import ``aws``, ``errors`` and ``settings``; never ``build``.
 """

@@ -1,8 +1,7 @@
 """The Python client: the meta-tools of an endpoint, or of a process of its own, as methods.
 
 ``client`` has the methods, ``channels`` what carries and signs the messages, ``answers`` what is returned,
-``tool_search`` adapters for the tool search of model APIs. May import ``aws``, ``errors`` and ``protocol.versions``
-alone.
+``tool_search`` adapters for the tool search of model APIs.
 """
 
 from toolfold.client.answers import Answer, ClientError

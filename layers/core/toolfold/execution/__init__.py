@@ -2,6 +2,5 @@
 
 ``pipeline`` has the steps of a call: it validates the arguments and finds the key; ``cached_upstreams`` caches and
 joins calls; ``upstream`` sends them within the ``limits`` and a circuit breaker, and again where that may help. Only
-``executor`` and ``credentials`` are imported before the first call. May import ``catalog.model``, ``cache``,
-``sources.base``, ``sources.registry``, ``aws``, ``models`` and ``errors``.
+``executor`` and ``credentials`` are imported before the first call.
 """

@@ -2,7 +2,7 @@
 
 A link has a ticket, and each step of a sign-in a cookie. Both are encrypted and name the caller and the source, so that
 any process continues what another one has begun; that each is used once is recorded in the table. The pages are in
-``transports.sign_in_pages``.
+``explorer.sign_in_pages``.
 """
 
 from __future__ import annotations

@@ -11,8 +11,10 @@ It answers every method that its row in ``views.VIEWS`` has, reads ``request.que
 :class:`~toolfold.explorer.page.ApiProblem` or a :class:`~toolfold.errors.CallError` for what it refuses. The router has
 checked access, method, media type and size before, and adds the headers that every answer has.
 
-May import ``app`` and below. Only ``transports`` and ``cli.serve`` import it, where they use it: the first response of
-a function whose explorer is off imports nothing of it.
+``sign_in_pages`` are pages of their own, on which callers sign in at sources.
+
+Only ``transports`` and ``cli.serve`` import it, where they use it: the first response of a function whose explorer is
+off imports nothing of it.
 """
 
 LOCAL_PORT = 8790

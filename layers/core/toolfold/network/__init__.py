@@ -1,5 +1,4 @@
 """HTTP requests: ``session`` is the client, ``connection`` and ``sockets`` have its limits.
 
-``resolver``, ``ssrf`` and ``proxies`` find out where to connect; ``framing`` parses
-what is received. May import nothing of toolfold.
+``resolver``, ``ssrf`` and ``proxies`` find out where to connect; ``framing`` parses what is received.
 """

@@ -2,5 +2,4 @@
 
 ``output`` is the entry; ``parsing``, ``tables`` and ``values`` parse, bounded by ``limits``; ``select`` takes a part;
 ``preview`` shortens; ``render`` writes, ``tokens`` counts, ``offload`` saves what is too long, in S3 or in a folder.
-May import ``budget``, ``redaction``, ``private_folder``, ``errors``, ``fuzzy``, ``text_safety`` and ``aws``.
 """

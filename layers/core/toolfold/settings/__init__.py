@@ -1,6 +1,6 @@
 """The settings: environment variables and a file of their defaults, read once at the start into one typed value.
 
-API keys are not settings: ``execution.credentials`` reads them for each call. May import ``errors``.
+API keys are not settings: ``execution.credentials`` reads them for each call.
 """
 
 from toolfold.settings.model import VARIABLES, Settings

@@ -1,4 +1,4 @@
 """Bytes from and to the outside: Lambda events, HTTP on this machine, stdio. No rules of their own.
 
-May import everything but ``cli``. Nothing below imports a transport.
+Nothing below imports a transport.
 """

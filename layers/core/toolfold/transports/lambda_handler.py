@@ -29,9 +29,9 @@ from toolfold.protocol.http import ENDPOINT, HEALTH_PATH, SIGN_IN_PATH, Headers,
 if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.explorer.router import Router
+    from toolfold.explorer.sign_in_pages import SignInPages
     from toolfold.telemetry import Telemetry
     from toolfold.transports.health import Health
-    from toolfold.transports.sign_in_pages import SignInPages
 
 KEY_PARAMETER = "apikey"
 
@@ -288,7 +288,7 @@ class LambdaHandler:
         if hosted is None:
             return error_response(404, "Callers of this server do not sign in at sources: TOOLFOLD_TOKEN_SECRET.")
         if self._sign_ins is None:
-            from toolfold.transports.sign_in_pages import SignInPages  # no client needs it
+            from toolfold.explorer.sign_in_pages import SignInPages  # no client needs it
 
             self._sign_ins = SignInPages(self.app, hosted)
         return self._sign_ins.respond(event, request)

@@ -1,8 +1,7 @@
 """Importers: read the tools of sources that describe themselves, a module for each kind.
 
 ``base`` is their interface, and :func:`find_importer` returns the one of a kind. ``Importer.read`` reads the files in
-the folder of its source and nothing else; ``Importer.fetch`` is what reaches a service. May import ``build.schema``,
-``build.yaml_loader``, ``catalog`` and ``sources``; ``fetch`` also ``network``, ``aws`` and ``execution``.
+the folder of its source and nothing else; ``Importer.fetch`` is what reaches a service.
 """
 
 from __future__ import annotations

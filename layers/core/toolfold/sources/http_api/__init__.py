@@ -2,5 +2,4 @@
 
 Two forms of tools: in ``request`` the simple one, a GET with a parameter that names the function; ``binding`` has
 methods, paths, headers and bodies, and ``bound_adapter``, ``authentication`` and ``bound_parser`` belong to it.
-May import ``catalog``, ``network``, ``models``, ``settings``, ``errors`` and ``sources.base``.
 """

@@ -1,5 +1,4 @@
 """SQL databases as sources: ``adapter`` answers calls; ``guard`` checks statements; one module reads each dialect.
 
-May import ``catalog``, ``models``, ``settings``, ``errors`` and ``sources.base``. sqlglot, sqlite3
-and psycopg are imported by the first call that needs them.
+sqlglot, sqlite3 and psycopg are imported by the first call that needs them.
 """
