@@ -259,9 +259,9 @@ class Tool(Part):
 class Annotations(Closed):
     """``annotations`` of a definition."""
 
-    readOnlyHint: bool = True  # noqa: N815 - names of MCP
-    destructiveHint: bool = True  # noqa: N815
-    openWorldHint: bool = True  # noqa: N815
+    readOnlyHint: bool = True
+    destructiveHint: bool = True
+    openWorldHint: bool = True
 
 
 class Meta(Closed):

@@ -296,14 +296,14 @@ def why_empty(query: Query) -> str:
     """Return a sentence about the first step after which there are no rows."""
     rows, last = query.rows, len(query.ctes)
     for place in range(last):
-        ((count,),) = rows.run(query.ctes[: place + 1], f"SELECT count(*) FROM s{place}")  # noqa: S608
+        ((count,),) = rows.run(query.ctes[: place + 1], f"SELECT count(*) FROM s{place}")
         if not count:
             break
     else:
         return ""
     source = f"s{place - 1}" if place else "t"
     ctes = query.ctes[:place]
-    ((before,),) = rows.run(ctes, f"SELECT count(*) FROM {source}")  # noqa: S608
+    ((before,),) = rows.run(ctes, f"SELECT count(*) FROM {source}")
     condition = query.ctes[place]
     words = names_in(condition)
     columns = [*(column for column in query.names.columns if column.index is None), *rows.needed.values()]
@@ -316,13 +316,13 @@ def _described(query: Query, column: Column, ctes: list[str], source: str) -> st
     """Return what a column has, in words."""
     name = quoted_name(column.name)
     if column.kind in (Kind.TEXT, Kind.MIXED, Kind.BOOLEAN, Kind.ANY):
-        statement = f"SELECT DISTINCT {column.sql} FROM {source} WHERE {column.sql} IS NOT NULL LIMIT {_MAX_VALUES + 1}"  # noqa: S608
+        statement = f"SELECT DISTINCT {column.sql} FROM {source} WHERE {column.sql} IS NOT NULL LIMIT {_MAX_VALUES + 1}"
         values = [str(value)[:_MAX_VALUE_CHARS] for (value,) in query.rows.run(ctes, statement)]
         if not values:
             return f"{name} has no values"
         more = " and others" if len(values) > _MAX_VALUES else ""
         return f"{name} has {', '.join(map(quoted_name, sorted(values[:_MAX_VALUES])))}{more}"
-    ((low, high),) = query.rows.run(ctes, f"SELECT min({column.sql}), max({column.sql}) FROM {source}")  # noqa: S608
+    ((low, high),) = query.rows.run(ctes, f"SELECT min({column.sql}), max({column.sql}) FROM {source}")
     return f"{name} has no values" if low is None else f"{name} is from {low} to {high}"
 
 

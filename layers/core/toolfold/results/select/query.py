@@ -301,7 +301,7 @@ class Query:
         if day:  # a maximum of no values is of no row
             columns = ", ".join(column.sql for column in [*keys, outputs[0][0]])
             dates = ", ".join(f"iif({outputs[0][0].sql} IS NULL, NULL, {one}) AS {one}" for one in ("_r", day))
-            self.ctes.append(f"SELECT _p, {dates}, _d, {columns} FROM {self._current}")  # noqa: S608
+            self.ctes.append(f"SELECT _p, {dates}, _d, {columns} FROM {self._current}")
         self.place, self.is_ordered = "_p", False
         self.is_summary = not keys
         self.groups = tuple(unit for _, unit in found) if by else None
@@ -324,7 +324,7 @@ class Query:
             day = f"max({self._loaded(dated).sql})"
         columns = ", ".join([key.sql for key in keys] + list(parts))
         grouped = f" GROUP BY {', '.join(key.sql for key in keys)}" if keys else ""
-        return f"SELECT {place} AS _p, {row} AS _r, {day} AS _d, {columns} FROM {self._current}{grouped}"  # noqa: S608
+        return f"SELECT {place} AS _p, {row} AS _r, {day} AS _d, {columns} FROM {self._current}{grouped}"
 
     def _of_group(self, tree: exp.Expr, by: Sequence[str]) -> tuple[exp.Expr, list[exp.Expr]]:
         """Return an item with functions of a group's rows, and the functions that look at the group before."""
@@ -483,7 +483,7 @@ class Query:
             parts = [column.sql for column in self.partition]
             columns = ", ".join([*parts, f"max({dated.sql})"])
             grouped = f" GROUP BY {', '.join(parts)}" if parts else ""
-            newest_of = self.rows.run(self.ctes, f"SELECT {columns} FROM {self._current}{grouped}")  # noqa: S608
+            newest_of = self.rows.run(self.ctes, f"SELECT {columns} FROM {self._current}{grouped}")
             condition, note = periods.relative(clause, dated.sql, parts, newest_of, self.today)
         self._add(tail=f"WHERE {condition}")
         self._note(note)
@@ -573,7 +573,7 @@ class Query:
                 parts = ", ".join(column.sql for column in self.partition)
                 sql = f"{inner_sql} OVER (PARTITION BY {parts})"
             else:
-                sql = f"(SELECT {inner_sql} FROM {self._current})"  # noqa: S608
+                sql = f"(SELECT {inner_sql} FROM {self._current})"
         name = self._add(sql)
         return node_of(Column(name, name, kind))
 
@@ -622,7 +622,7 @@ class Query:
             return f"{self._partition_by}ORDER BY {self.place}"
         day = self._loaded(dated).sql
         if not self.partition:
-            counts = f"SELECT count({day}) - count(DISTINCT {day}) FROM {self._current}"  # noqa: S608
+            counts = f"SELECT count({day}) - count(DISTINCT {day}) FROM {self._current}"
             ((repeated,),) = self.rows.run(self.ctes, counts)
             if repeated:
                 self._note(f"{repeated:,} rows have the same date as another; choose one series to compare its rows.")
@@ -672,7 +672,7 @@ class Query:
         """Add a step with the rows of the last one: a computed column, of which the name is returned, or some rows."""
         name = name or (self._new_name() if sql else "")
         columns = f"*, {sql} AS {name}" if sql else "*"
-        self.ctes.append(f"SELECT {columns} FROM {self._current} {tail}")  # noqa: S608
+        self.ctes.append(f"SELECT {columns} FROM {self._current} {tail}")
         return name
 
     def _note(self, note: str) -> None:
@@ -685,7 +685,7 @@ class Query:
 
     def count(self) -> int:
         """Return how many rows there are at this step."""
-        ((found,),) = self.rows.run(self.ctes, f"SELECT count(*) FROM {self._current}")  # noqa: S608
+        ((found,),) = self.rows.run(self.ctes, f"SELECT count(*) FROM {self._current}")
         return int(found)
 
     def result(self) -> Table:
@@ -695,7 +695,7 @@ class Query:
             return replace(whole, keys=tuple(column.name for column in columns if column.is_key))
         computed = [column for column in columns if column.index is None]
         selected = ", ".join(["_r", *(column.sql for column in computed)])
-        found = self.rows.run(self.ctes, f"SELECT {selected} FROM {self._current} ORDER BY {self.place}")  # noqa: S608
+        found = self.rows.run(self.ctes, f"SELECT {selected} FROM {self._current} ORDER BY {self.place}")
         for place, column in enumerate(computed, 1):
             if column.looks_back and any(row[place] is None for row in found):
                 self._note(f"{quoted_name(column.name)} is null where rows before it are missing.")

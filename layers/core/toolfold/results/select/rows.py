@@ -92,7 +92,7 @@ class Rows:
             self.load("t0")
             self._loaded = set(self.needed)
         steps = "".join(f", s{index} AS ({cte})" for index, cte in enumerate(ctes))
-        statement = f"WITH t AS (SELECT *, rowid AS _n, rowid AS _r FROM t0){steps} {select}"  # noqa: S608
+        statement = f"WITH t AS (SELECT *, rowid AS _n, rowid AS _r FROM t0){steps} {select}"
         try:
             return self._statements.query(statement)[1]
         except sqlite3.Error as error:

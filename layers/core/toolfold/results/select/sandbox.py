@@ -113,7 +113,7 @@ class Statements:
                     values = [
                         tuple(itertools.chain.from_iterable(part[at : at + count])) for at in range(0, len(part), count)
                     ]
-                    statement = f"INSERT INTO {quoted(name)} VALUES {', '.join([marks] * count)}"  # noqa: S608 - quoted
+                    statement = f"INSERT INTO {quoted(name)} VALUES {', '.join([marks] * count)}"
                     connection.executemany(statement, values)
             except (MemoryError, sqlite3.OperationalError, sqlite3.DataError):
                 raise self.budget.too_large(_TOO_MUCH_MEMORY) from None
