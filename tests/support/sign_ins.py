@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -119,21 +121,30 @@ class GuardedMcpServer(HttpServer):
         self.refused: set[str] = set()
         self.tokens: list[str] = []
         self.heads: list[str] = []
+        self.metadata_path, self.names_metadata = "/.well-known/oauth-protected-resource/mcp", False
 
     def _answer(self, request: Any) -> None:
         self.heads.append(f"{request.path}\n{request.headers}")
         self.tokens.append(request.headers.get("authorization", "").removeprefix("Bearer "))
         if self.issuer is None or self.tokens[-1] not in self.issuer.issued or self.tokens[-1] in self.refused:
             request.rfile.read(int(request.headers["content-length"]))
-            request._empty(401)
+            self._refuse(request)
             return
         super()._answer(request)
+
+    def _refuse(self, request: Any) -> None:
+        request.send_response(401)
+        if self.names_metadata:
+            named = self.url.replace("/mcp", self.metadata_path)
+            request.send_header("www-authenticate", f'Bearer error="invalid_token", resource_metadata="{named}"')
+        request.send_header("content-length", "0")
+        request.end_headers()
 
     def _get(self, request: Any) -> None:
         """Answer with the metadata of RFC 9728."""
         assert self.issuer is not None
-        if request.path != "/.well-known/oauth-protected-resource/mcp":
-            request._empty(401)
+        if request.path != self.metadata_path:
+            request._empty(404)
             return
         metadata = {"resource": self.url, "authorization_servers": [self.issuer.url], "scopes_supported": ["notes"]}
         body = json.dumps(metadata).encode()
@@ -212,3 +223,16 @@ class Browser:
         while answer[0] in (302, 303):
             answer = self.step(answer[2]["location"])
         return answer
+
+
+class Terminal(io.StringIO):
+    """A terminal whose user opens each link."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        for word in text.split():
+            if word.startswith("http://"):
+                threading.Thread(target=Browser().open, args=[word]).start()
+        return super().write(text)

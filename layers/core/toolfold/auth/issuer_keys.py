@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 TIMEOUT_S = 5.0
 """Seconds in which all documents of one reading must arrive: a request waits for them."""
 
-_FORM = {"content-type": "application/x-www-form-urlencoded"}
-
 MAX_BYTES = 1 << 20
 """A thousand keys with their certificates have half of it."""
 
@@ -71,13 +69,20 @@ class IssuerDocuments:
             raise UnusableDocument(f"its metadata name the issuer {_shown(found)}, not {_shown(self.issuer)}")
         return dict(metadata)
 
-    def json(self, url: Any, deadline: float, form: Mapping[str, str] | None = None) -> Any:
+    def json(
+        self,
+        url: Any,
+        deadline: float,
+        form: Mapping[str, str] | None = None,
+        document: Mapping[str, Any] | None = None,
+    ) -> Any:
         """Return the JSON document at ``url``, which may come from another document of the issuer.
 
         Args:
             url: Its URL.
             deadline: As for :meth:`metadata`.
-            form: What is sent with POST; None: nothing, with GET.
+            form: What is sent with POST.
+            document: What is sent with POST, as JSON. Without both, nothing is sent, with GET.
 
         Raises:
             UnusableDocument: It cannot be read.
@@ -92,21 +97,26 @@ class IssuerDocuments:
             raise UnusableDocument("a URL in it is not one of HTTPS")
         # The operator has named the issuer, which may be in a private network; a host that the issuer names may not.
         is_allowed = None if parts.hostname == issuer_host else is_allowed_address
+        headers, body = {"accept": "application/json"}, None
+        if document is not None:
+            headers["content-type"], body = "application/json", json.dumps(document).encode()
+        elif form is not None:
+            headers["content-type"], body = "application/x-www-form-urlencoded", urlencode(form).encode()
         try:
             response = self.http_client().request(
-                "GET" if form is None else "POST",
+                "GET" if body is None else "POST",
                 url,
-                headers={"accept": "application/json", **({} if form is None else _FORM)},
-                body=None if form is None else urlencode(form).encode(),
+                headers=headers,
+                body=body,
                 deadline=deadline,
                 connect_timeout_s=TIMEOUT_S / 2,
                 max_bytes=MAX_BYTES,
-                idempotent=form is None,
+                idempotent=body is None,
                 is_allowed=is_allowed,
             )
         except TransportError as error:
             raise UnusableDocument(type(error).__name__) from None
-        if response.status != 200:  # a redirect as well: it could lead anywhere
+        if response.status not in ((200,) if document is None else (200, 201)):  # a redirect could lead anywhere
             raise UnusableDocument(f"HTTP status {response.status}")
         try:
             return json.loads(response.body)

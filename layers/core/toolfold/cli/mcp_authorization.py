@@ -6,10 +6,10 @@ it registers clients that it does not know (RFC 7591).
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -21,6 +21,8 @@ from toolfold.network.session import HttpClient
 
 _METADATA = re.compile(r'resource_metadata="([^"]+)"')
 _WELL_KNOWN = "/.well-known/oauth-protected-resource"
+_METHODS = ("none", "client_secret_basic", "client_secret_post")
+"""How a client authenticates at the token endpoint, the one that needs no secret first."""
 
 
 class Registration(NamedTuple):
@@ -48,19 +50,20 @@ def register(url: str) -> Registration:
     try:
         resource = _resource(url, http_client)
         issuer = next(iter(resource.get("authorization_servers") or ()), None) or _origin(url)
-        metadata = IssuerDocuments(str(issuer), lambda: http_client).metadata(new_deadline())
+        documents = IssuerDocuments(str(issuer), lambda: http_client)
+        metadata = documents.metadata(new_deadline())
         oauth2 = _endpoints(metadata)
         oauth2 |= {"redirect_port": _free_port(), "resource": str(resource.get("resource") or url)}
         scopes = resource.get("scopes_supported")
         if isinstance(scopes, list) and scopes:
             oauth2["scopes"] = list(map(str, scopes))
-        redirect_uri = f"http://127.0.0.1:{oauth2['redirect_port']}/callback"
         methods = metadata.get("token_endpoint_auth_methods_supported") or ["none"]
-        method = next((one for one in ("none", "client_secret_basic", "client_secret_post") if one in methods), "none")
+        method = next((one for one in _METHODS if one in methods), "none")
         if method == "client_secret_post":
             oauth2["client_authentication"] = "body"
+        redirect_uri = f"http://127.0.0.1:{oauth2['redirect_port']}/callback"
         endpoint = metadata.get("registration_endpoint")
-        client = "" if endpoint is None else _register(str(endpoint), redirect_uri, method, http_client)
+        client = "" if endpoint is None else _register(endpoint, redirect_uri, method, documents)
         return Registration(oauth2, client, redirect_uri)
     except (UnusableDocument, TransportError) as error:
         reason = str(error) if isinstance(error, UnusableDocument) else type(error).__name__
@@ -74,18 +77,24 @@ def register(url: str) -> Registration:
 
 def _resource(url: str, http_client: HttpClient) -> Mapping[str, Any]:
     """Return the metadata of the server: where its refusal names them, else at the places of RFC 9728."""
-    documents = IssuerDocuments(url, lambda: http_client)
-    refused = _send(http_client, "GET", url)
+    refused = http_client.request(
+        "POST",
+        url,
+        headers={"accept": "application/json, text/event-stream", "content-type": "application/json"},
+        body=b'{"jsonrpc":"2.0","id":1,"method":"ping"}',
+        deadline=new_deadline(),
+        connect_timeout_s=TIMEOUT_S,
+        max_bytes=MAX_BYTES,
+        idempotent=False,
+    )
     named = _METADATA.search(refused.headers.get("www-authenticate", ""))
-    origin, path = _origin(url), urlsplit(url).path.rstrip("/")
-    places = [named[1]] if named else []
-    for place in dict.fromkeys([*places, f"{origin}{_WELL_KNOWN}{path}", f"{origin}{_WELL_KNOWN}"]):
-        try:
+    places = [f"{_origin(url)}{_WELL_KNOWN}{urlsplit(url).path.rstrip('/')}", f"{_origin(url)}{_WELL_KNOWN}"]
+    documents = IssuerDocuments(url, lambda: http_client)
+    for place in dict.fromkeys([named[1], *places] if named else places):
+        with suppress(UnusableDocument):
             found = documents.json(place, new_deadline())
-        except UnusableDocument:
-            continue
-        if isinstance(found, dict):
-            return found
+            if isinstance(found, dict):
+                return found
     return {}  # a server of 2025-03-26 is its own issuer
 
 
@@ -102,7 +111,7 @@ def _endpoints(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _register(endpoint: str, redirect_uri: str, method: str, http_client: HttpClient) -> str:
+def _register(endpoint: Any, redirect_uri: str, method: str, documents: IssuerDocuments) -> str:
     wanted = {
         "client_name": "toolfold",
         "redirect_uris": [redirect_uri],
@@ -110,32 +119,14 @@ def _register(endpoint: str, redirect_uri: str, method: str, http_client: HttpCl
         "response_types": ["code"],
         "token_endpoint_auth_method": method,
     }
-    if not host_of(endpoint):
-        raise UnusableDocument("its registration endpoint is not one of HTTPS")
-    response = _send(http_client, "POST", endpoint, json.dumps(wanted).encode())
     try:
-        answer: Any = json.loads(response.body)
-    except (ValueError, RecursionError):
-        answer = None
-    client = answer.get("client_id") if isinstance(answer, dict) else None
-    if response.status not in (200, 201) or not isinstance(client, str) or not client:
-        raise UnusableDocument(f"its registration of clients answers with HTTP status {response.status}")
-    secret = answer.get("client_secret")
+        answer = documents.json(endpoint, new_deadline(), document=wanted)
+    except UnusableDocument as error:
+        raise UnusableDocument(f"its registration of clients does not answer: {error}") from None
+    client, secret = (answer.get("client_id"), answer.get("client_secret")) if isinstance(answer, dict) else ("", "")
+    if not isinstance(client, str) or not client:
+        raise UnusableDocument("its registration of clients returns no client_id")
     return f"{client}:{secret}" if isinstance(secret, str) and secret else client
-
-
-def _send(http_client: HttpClient, method: str, url: str, body: bytes | None = None) -> Any:
-    headers = {"accept": "application/json, text/event-stream"} | ({"content-type": "application/json"} if body else {})
-    return http_client.request(
-        method,
-        url,
-        headers=headers,
-        body=body,
-        deadline=new_deadline(),
-        connect_timeout_s=TIMEOUT_S,
-        max_bytes=MAX_BYTES,
-        idempotent=False,
-    )
 
 
 def _origin(url: str) -> str:

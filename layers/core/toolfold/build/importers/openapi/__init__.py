@@ -1,5 +1,4 @@
 """Compile OpenAPI 3.0 and 3.1 documents to tools with HTTP bindings, and fetch documents that a service publishes.
 
-May import ``build.importers.base``, ``catalog``, ``results.values`` and pydantic; ``fetch`` also ``network``.
 Imported by ``build.importers``, by kind.
 """
