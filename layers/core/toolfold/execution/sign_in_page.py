@@ -179,7 +179,7 @@ class SignInPage:
     def _end(self, request: BaseHTTPRequestHandler, given: Mapping[str, str]) -> None:
         with self._lock:
             attempt = _find(self._current(), "state", given.get("state", ""))
-            if attempt is not None and _is_equal(_cookie(request), attempt.cookie):
+            if attempt is not None and _is_equal(cookie_in(request.headers.get("Cookie", ""), _COOKIE), attempt.cookie):
                 self._attempts.remove(attempt)  # a state works once
             else:
                 attempt = None
@@ -208,9 +208,10 @@ def _is_equal(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
 
 
-def _cookie(request: BaseHTTPRequestHandler) -> str:
+def cookie_in(header: str, name: str) -> str:
+    """Return the value of a cookie in a ``Cookie`` header; empty where it is absent, or the header is damaged."""
     try:
-        found = SimpleCookie(request.headers.get("Cookie", "")).get(_COOKIE)
+        found = SimpleCookie(header).get(name)
     except CookieError:
         return ""
     return "" if found is None else found.value

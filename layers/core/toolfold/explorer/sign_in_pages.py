@@ -18,7 +18,6 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -30,7 +29,7 @@ from toolfold.errors import CallError
 from toolfold.execution.api_keys import resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS, is_possible_key
 from toolfold.execution.hosted_sign_ins import LIFETIME_S, HostedSignIns, Kind, Step
-from toolfold.execution.sign_in_page import DONE, FAILED, FOREIGN, REFUSED, USED
+from toolfold.execution.sign_in_page import DONE, FAILED, FOREIGN, REFUSED, USED, cookie_in
 from toolfold.execution.user_tokens import authorization_url
 from toolfold.explorer.page import SECURITY_HEADERS, page_answer
 from toolfold.protocol.http import SIGN_IN_PATH, Response, error_response
@@ -223,8 +222,4 @@ def _cookie(event: Mapping[str, Any], request: Request) -> str:
         *(given if isinstance(given, list) else ()),
         *(value for name, value in request.headers if name == "cookie"),
     ]
-    try:
-        found = SimpleCookie("; ".join(map(str, texts))[:_MAX_QUERY_CHARS]).get(COOKIE)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
+    return cookie_in("; ".join(map(str, texts))[:_MAX_QUERY_CHARS], COOKIE)

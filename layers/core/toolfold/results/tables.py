@@ -358,12 +358,18 @@ class _TableFinder:
 
 
 def _columns_of(value: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the lists of an object that are columns side by side: one of them has the times of the others."""
+    """Return the lists of an object that are columns side by side: one has the times of others, which are numbers.
+
+    Lists of equal length may as well have nothing to do with each other.
+    """
     lists = {key: item for key, item in value.items() if isinstance(item, list)}
-    if len(lists) < 2 or len(set(map(len, lists.values()))) > 1 or not any(map(_are_times, lists.values())):
+    if len(lists) < 2 or len(set(map(len, lists.values()))) > 1:
         return {}
-    others = [item for key, item in value.items() if key not in lists]
-    cells = chain(others, *lists.values())
+    others = [cells for cells in lists.values() if not _are_times(cells)]
+    has_numbers = any(all(isinstance(cell, int | float | None) for cell in cells) for cells in others)
+    if len(others) == len(lists) or (others and not has_numbers):
+        return {}
+    cells = chain((item for key, item in value.items() if key not in lists), *lists.values())
     return {} if any(isinstance(cell, list | dict) for cell in cells) else lists
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -57,6 +58,7 @@ RECORD = {"id": 5, "user": {"login": "ann"}, "genres": ["a", "b"], "languages": 
         (CANDLES, "max(c)", "max(c): 2.5"),
         (CANDLES, "s", '{"s":"ok"}'),
         (RECORD, "genres", '{"genres":["a","b"]}'),
+        ({"holidays": ["2025-01-01", "2025-12-25"], "names": ["a", "b"]}, "names", '{"names":["a","b"]}'),
     ],
 )  # fmt: skip
 def test_nested_values_and_lists_of_columns_are_selected(answer: Any, select: str, expected: str) -> None:
@@ -83,3 +85,13 @@ def test_error_names_the_paths_that_there_are(answer: Any, select: str, said: st
 def test_path_is_shown_where_it_is_named_alone() -> None:
     (table,) = run("commit.author.name = ann", json.dumps(COMMITS)).tables
     assert table.columns == ("sha", "commit", "labels")
+
+
+def test_paths_of_a_wide_answer_are_bounded_by_the_text_alone() -> None:
+    rows = [{f"c{index}": {"k": index} for index in range(3_000)}] * 20
+    select = ", ".join(f"c{index}.k" for index in range(0, 3_000, 30))
+    started = time.process_time()
+    (table,) = run(select, json.dumps(rows)).tables
+    assert (len(table.columns), table.rows[0][-1]) == (100, 2_970)
+    assert len(outcome("c5000.k", json.dumps(rows)).said) < 2_000
+    assert time.process_time() - started < 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,22 +15,20 @@ from toolfold.results.tables import Table
 _PATH = re.compile(r"""'(?:[^']|'')*'|["`](?P<quoted>[^"`]+)["`]|(?P<path>[^\W\d]\w*(?:\.\w+)+)""")
 """A path, outside of texts in quotation marks."""
 
-_MAX_PATHS, _MAX_LISTED = 20, 40
-"""Paths of one text that are read, and that an error lists."""
-
-_LOOKED_AT, _MAX_DEPTH = 20, 3
-"""Rows whose objects say which paths there are, and the most keys of one that is listed."""
+_LOOKED_AT, _MAX_LISTED, _MAX_DEPTH = 20, 40, 3
+"""Rows whose objects say which paths there are; the most paths of one column that an error lists, and their length."""
 
 
 def with_paths(table: Table, text: str, budget: WorkBudget) -> Table:
     """Return a table with a column for each path in ``text`` that leads to a value; they count as ``nested``."""
+    written = dict.fromkeys(match["quoted"] or match["path"] or "" for match in _PATH.finditer(text))
+    paths = [path for path in written if "." in path]
+    places = {normalize(name): index for index, name in reversed(list(enumerate(table.columns)))} if paths else {}
     found: dict[str, list[Any]] = {}
-    for match in _PATH.finditer(text):
-        path, index = _column_of(table, match["quoted"] or match["path"] or "")
-        if index is None or path in found or len(found) == _MAX_PATHS:
-            continue
+    for path, index in (_column_of(table, places, path) for path in paths):
+        budget.reserve(limits.list_size(len(table.rows)))
         rest = path.split(".")[1:]
-        cells = [_within(row[index], rest) for row in budget.checked(table.rows)]
+        cells = [] if index is None else [_within(row[index], rest) for row in budget.checked(table.rows)]
         if any(cell is not None for cell in cells):
             found[path] = cells
     if not found:
@@ -45,8 +43,9 @@ def with_paths(table: Table, text: str, budget: WorkBudget) -> Table:
 def known_names(table: Table, columns: Iterable[str]) -> list[str]:
     """Return columns as an error lists them: those of objects with the paths to what is in these."""
     names: dict[str, None] = {}
+    places = {name: index for index, name in enumerate(table.columns)}
     for name in columns:
-        cells = [row[table.columns.index(name)] for row in table.rows[:_LOOKED_AT]] if name in table.columns else []
+        cells = [row[places[name]] for row in table.rows[:_LOOKED_AT]] if name in places else []
         paths = dict.fromkeys(_paths_in(name, cells, _MAX_DEPTH))
         names |= paths if 0 < len(paths) <= _MAX_LISTED else {name: None}
     return list(names)
@@ -63,14 +62,13 @@ def _paths_in(path: str, value: Any, depth: int) -> Iterator[str]:
         yield path
 
 
-def _column_of(table: Table, path: str) -> tuple[str, int | None]:
+def _column_of(table: Table, places: Mapping[str, int], path: str) -> tuple[str, int | None]:
     """Return a path without the name of its table, and the column that it begins with; None: there is no such one."""
-    names = {normalize(name): index for index, name in reversed(list(enumerate(table.columns)))}
     parts = path.split(".")
     for start in range(len(parts) - 1):
         if ".".join(parts[start:]) in table.columns:
             return path, None
-        if (index := names.get(normalize(parts[start]))) is not None:
+        if (index := places.get(normalize(parts[start]))) is not None:
             return ".".join(parts[start:]), index
     return path, None
 
