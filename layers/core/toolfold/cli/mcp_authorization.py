@@ -66,7 +66,7 @@ def register(url: str) -> Registration:
         client = "" if endpoint is None else _register(endpoint, redirect_uri, method, documents)
         return Registration(oauth2, client, redirect_uri)
     except (UnusableDocument, TransportError) as error:
-        reason = str(error) if isinstance(error, UnusableDocument) else type(error).__name__
+        reason = error.reason if isinstance(error, TransportError) else error
         raise ToolfoldError(
             f"Where the users of {_origin(url)} sign in cannot be read: {reason}. If they do not sign in, leave out "
             "--sign-in; if they do, write auth.oauth2 into source.yaml."
