@@ -60,7 +60,7 @@ test: .venv/.dev ## run the tests (under five minutes)
 postgresql: .venv/.dev ## find the programs of PostgreSQL for the tests, or install them
 	scripts/install-postgresql
 
-test-slow: .venv/.dev postgresql ## run the slow tests; part of `check`
+test-slow: .venv/.dev .venv-sam/.installed postgresql ## run the slow tests; part of `check`
 	$(bin)/python -m pytest -n auto --dist worksteal -m "slow and not e2e and not clients" $(ARGS)
 
 explore: .venv/.dev postgresql ## run the property tests with many more examples, different ones each time
