@@ -1,8 +1,9 @@
 """Parse the answer of an upstream into typed tables and metadata.
 
-CSV is one table. In JSON every list of objects is a table, and so is every object whose keys are dates; its path in the
-document is its name. A parsed document has the upstream's data cell by cell. What would be a table of mostly empty
-cells stays nested JSON, as do tables deep inside a document, and those of a document with very many.
+CSV is one table. In JSON every list of objects is a table, and so are every object whose keys are dates, and rows that
+are lists; its path in the document is its name. A parsed document has the upstream's data cell by cell. What would be a
+table of mostly empty cells stays nested JSON, as do tables deep inside a document, and those of a document with very
+many.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 from toolfold.budget import WorkBudget
 from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.results import limits, parsing, values
-from toolfold.results.types import ColumnType, column_type
+from toolfold.results.types import ColumnType, Kind, column_type
 
 _MAX_TABLES = 60
 """Tables of one document: each costs a header in every preview. The statements of a company are a dozen."""
@@ -215,6 +216,11 @@ class _Typer:
             if _are_objects(value):
                 return self._rows(value)
             self._budget.reserve(limits.list_size(len(value)))
+            if _width(value):
+                self._budget.reserve(len(value) * limits.list_size(len(value[0])))
+                head = _has_header(value)
+                columns = (self.column("", list(cells))[1] for cells in zip(*value[head:], strict=True))
+                return [*value[:head], *map(list, zip(*columns, strict=True))]
             return self.column("", value)[1]
         if not isinstance(value, dict):
             return values.typed_scalar("", value, identifiers=self.identifiers)[1]
@@ -311,13 +317,19 @@ class _TableFinder:
         self._identifiers = frozenset(answer.get("identifiers", ()))
         self.tables: list[Table] = []
 
-    def extract(self, value: Any, path: tuple[str, ...]) -> Any:
-        """Append the tables in ``value`` to ``tables``; return the rest, ``{}`` when ``value`` is a table."""
+    def extract(self, value: Any, path: tuple[str, ...], titles: Sequence[Sequence[str]] = ()) -> Any:
+        """Append the tables in ``value`` to ``tables``; return the rest, ``{}`` when ``value`` is a table.
+
+        Args:
+            value: a JSON value.
+            path: where it is in the document.
+            titles: the lists beside it that may name the columns of rows.
+        """
         self._budget.check_time()
         if len(path) > _MAX_TABLE_DEPTH:
             return value
         name = ".".join(path) if sum(map(len, path)) < _MAX_NAME_CHARS else None
-        table = None if name is None or name in self._names else self._table(name, value)
+        table = None if name is None or name in self._names else self._table(name, value, titles)
         if table is not None:
             if len(self.tables) == _MAX_TABLES:
                 raise _TooManyTables
@@ -325,6 +337,10 @@ class _TableFinder:
             self.tables.append(replace(table, keys=keys) if keys else table)
             self._names.add(table.name)
             return {}
+        if isinstance(value, list) and sum(map(_are_objects, filter(_is_list, value))) == 1:
+            # What is beside the rows of a page describes the page: [{"page": 1, "total": 20}, [{…}, …]].
+            left = [item for item in value if not _is_list(item) or self.extract(item, path) != {}]
+            return left[0] if len(left) == 1 else left
         if not isinstance(value, dict):
             return value
         columns = {} if name is None or name in self._names else _columns_of(value)
@@ -333,19 +349,24 @@ class _TableFinder:
             self.tables.append(Table(name or "", tuple(columns), list(zip(*columns.values(), strict=True))))
             return {key: item for key, item in value.items() if key not in columns}
         rest = {}
+        titles = list(filter(None, map(_titles_in, value.values())))
         for key, item in value.items():
             if not isinstance(item, list | dict):
                 rest[key] = item
                 continue
-            left = self.extract(item, (*path, key))
+            left = self.extract(item, (*path, key), titles)
             if left != {} or item == {}:
                 rest[key] = left
         return rest
 
-    def _table(self, name: str, value: Any) -> Table | None:
+    def _table(self, name: str, value: Any, titles: Sequence[Sequence[str]]) -> Table | None:
         if isinstance(value, list):
             if _are_objects(value):
                 return table_of_objects(name, value, self._budget)
+            if width := _width(value):
+                self._budget.check_time(20 * width * len(value))
+                fitting = [one for one in titles if len(one) == width]
+                return _table_of_lists(name, value, fitting[0] if len(fitting) == 1 else (), self._dates)
             return Table(name, (), []) if not value and name in self._answer.get("rows", ()) else None
         if _are_dates(value):
             if all(isinstance(row, dict) and self._dates not in row for row in value.values()):
@@ -355,6 +376,61 @@ class _TableFinder:
         if isinstance(value, dict) and value and all(_are_dates(one) and _is_flat(one) for one in value.values()):
             return _table_of_series(name, self._dates, value, self._budget)
         return None
+
+
+_NAMES = ("name", "label", "title", "field", "id")
+"""Keys under which objects that describe columns have their names."""
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _width(rows: Sequence[Any]) -> int:
+    """Return how many cells each of the rows has that are lists; 0 where there is no row, or these are no cells."""
+    if not rows or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
+        return 0
+    return 0 if any(isinstance(cell, list | dict) for row in rows for cell in row) else len(rows[0])
+
+
+def _has_header(rows: Sequence[Sequence[Any]]) -> bool:
+    """Return whether the first of several rows names the columns: it has words alone, and some column no other."""
+    if len(rows) < 2 or not _are_words(rows[0]):
+        return False
+    return any(not _are_words([cell]) for row in rows[1:] for cell in row if cell is not None)
+
+
+def _are_words(cells: Sequence[Any]) -> bool:
+    """Return whether cells can name columns: each is a text of its own, and neither a number nor a date."""
+    are_texts = all(isinstance(cell, str) and cell for cell in cells) and len(set(cells)) == len(cells)
+    return are_texts and all(column_type([cell]).kind is Kind.TEXT for cell in cells)
+
+
+def _titles_in(value: Any) -> list[str]:
+    """Return the names that a list gives to columns: as texts, or objects with a name; empty where it gives none."""
+    if isinstance(value, list) and _are_objects(value):
+        value = [next((item[key] for key in _NAMES if key in item), None) for item in value]
+    return value if isinstance(value, list) and _are_words(value) else []
+
+
+def _table_of_lists(name: str, rows: Sequence[Sequence[Any]], titles: Sequence[str], dates: str) -> Table | None:
+    """Return rows that are lists as a table, with titles beside them, in their first row, or made of the type.
+
+    None where nothing says that lists of equal length are rows: one row without titles, or several without a column
+    of times or words before their numbers.
+    """
+    if not titles and _has_header(rows):
+        titles, rows = rows[0], rows[1:]
+    if not titles:
+        first, *others = (list(cells) for cells in zip(*rows, strict=True))
+        has_times = _are_times(first)
+        is_key = has_times or all(isinstance(cell, str) for cell in first)
+        if len(rows) < 2 or not is_key or not any(isinstance(cell, int | float) for cell in chain(*others)):
+            return None
+        key = (dates if isinstance(first[0], str) else "time") if has_times else "column_1"
+        numbered = [f"column_{number}" for number in range(2, len(others) + 2)]
+        titles = [key, *(["value"] if has_times and len(others) == 1 else numbered)]
+    return Table(name, tuple(values.clean_names(titles)), rows)
 
 
 def _columns_of(value: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""Answers as APIs nest them: paths into objects and lists of rows, and lists that are columns side by side."""
+"""Answers as APIs nest them: paths into objects and lists of rows, columns side by side, and rows that are lists."""
 
 from __future__ import annotations
 
@@ -30,6 +30,13 @@ WEATHER = {
     "daily": {"time": ["2025-01-01"], "sunrise": ["2025-01-01T08:00"]},
 }
 CANDLES = {"s": "ok", "t": [1735689600, 1735776000], "c": [1.5, 2.5]}
+PAGE = [{"page": 1, "total": 50}, [{"date": "2023", "value": 27.3}, {"date": "2022", "value": 26}]]
+SPLIT = {"index": [0, 1], "columns": ["date", "close"], "data": [["2024-01-03", "11.5"], ["2024-01-02", "9.5"]]}
+HEADED = [["NAME", "people", "state"], ["Alabama", "5024279", "01"], ["Alaska", "733391", "02"]]
+DESCRIBED = {"headers": [{"name": "ga:date"}, {"name": "ga:users"}], "rows": [["20240101", "5"], ["20240102", "7"]]}
+KLINES = [[1700000000000, "36000.1", "36500.2"], [1700003600000, "36400.5", "36700.2"]]
+SERIES = {"prices": [[1700000000000, 1.5], [1700003600000, 2.5]], "volumes": [[1700000000000, 7], [1700003600000, 9]]}
+SQUARE = {"symbols": ["A", "B"], "r": [[1, 0.5], [0.5, 1]], "labels": ["x", "y"], "places": [[1.5, 2], [3, 4]]}
 RECORD = {"id": 5, "user": {"login": "ann"}, "genres": ["a", "b"], "languages": ["en", "fr"]}
 
 
@@ -58,6 +65,16 @@ RECORD = {"id": 5, "user": {"login": "ann"}, "genres": ["a", "b"], "languages": 
         (CANDLES, "max(c)", "max(c): 2.5"),
         (CANDLES, "s", '{"s":"ok"}'),
         (RECORD, "genres", '{"genres":["a","b"]}'),
+        (PAGE, "max(value)", "max(value): 27.3"),
+        (PAGE, "top 1 by value; date", "date: 2023"),
+        (SPLIT, "last 1", "date,close: 2024-01-03,11.5"),
+        (SPLIT, "sum(close)", "sum(close): 21"),
+        (HEADED, "people > 1M; NAME, state", "NAME,state: Alabama,01"),
+        (DESCRIBED, "rows: last 1", "ga:date,ga:users: 20240102,7"),
+        (KLINES, "max(column_3)", "max(column_3): 36700.2"),
+        (KLINES, "jmespath: [0][1]", "36000.1"),
+        (SERIES, "prices: max(value)", "max(value): 2.5"),
+        (SQUARE, "r", '{"r":[[1,0.5],[0.5,1]]}'),
         ({"holidays": ["2025-01-01", "2025-12-25"], "names": ["a", "b"]}, "names", '{"names":["a","b"]}'),
     ],
 )  # fmt: skip
@@ -74,6 +91,9 @@ def test_nested_values_and_lists_of_columns_are_selected(answer: Any, select: st
         (COMMITS, "count by commit.author.name; commit.message = first", "commit.message"),
         (COMMITS, "commit.comments, count", "count by commit.comments"),
         (WEATHER, "hourly.temp", "from hourly; temp"),
+        (SERIES, "max(value)", '"prices: max(value)" or "volumes: max(value)"'),
+        (SQUARE, "count", "this answer is one object"),
+        (SQUARE, "last 1", "this answer is one object"),
     ],
 )  # fmt: skip
 def test_error_names_the_paths_that_there_are(answer: Any, select: str, said: str) -> None:
@@ -85,6 +105,10 @@ def test_error_names_the_paths_that_there_are(answer: Any, select: str, said: st
 def test_path_is_shown_where_it_is_named_alone() -> None:
     (table,) = run("commit.author.name = ann", json.dumps(COMMITS)).tables
     assert table.columns == ("sha", "commit", "labels")
+
+
+def test_count_of_a_page_names_the_total_beside_its_rows() -> None:
+    assert "2 of 50" in run("count", json.dumps(PAGE)).notes[0]
 
 
 def test_paths_of_a_wide_answer_are_bounded_by_the_text_alone() -> None:

@@ -15,7 +15,7 @@ from toolfold.fuzzy import normalize
 from toolfold.results.select import statements
 from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import names_in, split_items
-from toolfold.results.select.grammar import Selection, Step, kind_of_step, parse_select
+from toolfold.results.select.grammar import Clause, Selection, Step, kind_of_step, parse_select
 from toolfold.results.select.names import Column, find_table, table_name, unknown_column, written_name
 from toolfold.results.select.paths import known_names, with_paths
 from toolfold.results.select.query import Query
@@ -151,7 +151,7 @@ class _Evaluation:
             self._current = table
         elif self._names_table(step) or self._selects_fields(step):
             return
-        if self._is_object and (step.clause.kind in _OF_ROWS or step.clause.numbers not in ((), (1,))):
+        if self._is_object and self._takes_rows(step.clause):
             names = ", ".join(map(quoted_name, self._tables[0].columns[:2]))
             raise invalid(
                 "this answer is one object, which has no rows", f"Name its fields, as in {names}.", offset=step.offset
@@ -167,6 +167,13 @@ class _Evaluation:
         else:
             query.apply(step)
         self._current = table
+
+    def _takes_rows(self, clause: Clause) -> bool:
+        """Return whether one object does not take a clause; ``last 1`` and ``count`` only where no field has parts."""
+        if clause.kind in _OF_ROWS or clause.numbers not in ((), (1,)):
+            return True
+        has_parts = any(isinstance(cell, list | dict) for row in self._tables[0].rows for cell in row)
+        return has_parts and (bool(clause.numbers) or clause.text.lower() in ("count", "count(*)"))
 
     def _names_table(self, step: Step) -> bool:
         """Take up a table that a step names alone; return whether it does."""
