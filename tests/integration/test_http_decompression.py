@@ -30,18 +30,9 @@ TEXT = b"timestamp,value\n" + b"".join(b"2026-01-%02d,%d\n" % (day % 28, day * 7
 LIMIT = 25_000_000
 
 
-def raw(data: bytes) -> bytes:
-    compressor = zlib.compressobj(wbits=-15)
-    return compressor.compress(data) + compressor.flush()
-
-
 ENCODINGS: list[tuple[str, Callable[[bytes], bytes]]] = [
     ("gzip", gzip.compress),
     ("X-GZIP", gzip.compress),
-    ("deflate", zlib.compress),
-    ("deflate", raw),  # without the header that RFC 9110 requires, as some servers send it
-    ("gzip, deflate", lambda data: zlib.compress(gzip.compress(data))),
-    ("deflate,gzip", lambda data: gzip.compress(raw(data))),
     ("identity", bytes),
     ("utf-8", bytes),
 ]
@@ -85,18 +76,14 @@ def test_content_is_decompressed(
     assert server.get(compress(data), encoding) == data
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "gzip, deflate"])
-def test_an_empty_body_is_empty(server: Server, encoding: str) -> None:
-    assert server.get(b"", encoding) == b""
+def test_an_empty_body_is_empty(server: Server) -> None:
+    assert server.get(b"", "gzip") == b""
 
 
 @pytest.mark.parametrize("cut", [9, 10, 100, -9, -8, -1])
-@pytest.mark.parametrize(("encoding", "compress"), ENCODINGS[:6])
-def test_content_that_was_cut_off_is_an_error(
-    server: Server, encoding: str, compress: Callable[[bytes], bytes], cut: int
-) -> None:
+def test_content_that_was_cut_off_is_an_error(server: Server, cut: int) -> None:
     with pytest.raises(ConnectionBroken):
-        server.get(compress(TEXT)[:cut], encoding)
+        server.get(gzip.compress(TEXT)[:cut], "gzip")
 
 
 def test_a_wrong_checksum_is_an_error(server: Server) -> None:
@@ -125,10 +112,8 @@ def test_zeros_after_the_end_mark_are_padding(server: Server, rest: bytes) -> No
         ("gzip", gzip.compress(TEXT) + b"\0" * 20 + b"rubbish"),
         ("gzip", gzip.compress(TEXT) + gzip.compress(TEXT).replace(b"\x1f\x8b", b"\x1f\x8c", 1)),
         ("gzip", gzip.compress(TEXT) + gzip.compress(TEXT)[:-8] + bytes(8)),
-        ("deflate", zlib.compress(TEXT) + b"rubbish"),
-        ("deflate", zlib.compress(TEXT) + zlib.compress(TEXT)),
-        ("deflate", raw(TEXT) + b"rubbish"),
-        ("deflate", zlib.compress(TEXT)[:-4] + bytes(4)),
+        ("deflate", zlib.compress(TEXT)),
+        ("gzip, gzip", gzip.compress(gzip.compress(TEXT))),
         ("br", TEXT),
         ("zstd", TEXT),
         ("gzip;q=1", gzip.compress(TEXT)),
@@ -170,40 +155,24 @@ def test_the_limit_is_of_decompressed_bytes(server: Server) -> None:
     assert not isinstance(caught.value, DecompressionBomb)
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "deflate, gzip"])
-def test_content_a_hundred_times_its_size_is_a_bomb(server: Server, encoding: str) -> None:
-    body = bytes(100_000_000)
-    for name in encoding.split(", "):
-        body = zlib.compress(body) if name == "deflate" else gzip.compress(body)
+def test_content_a_hundred_times_its_size_is_a_bomb(server: Server) -> None:
+    body = gzip.compress(bytes(100_000_000))
     server.get(b"", "gzip")
     tracemalloc.start()
     with pytest.raises(DecompressionBomb):
-        server.get(body, encoding)
+        server.get(body, "gzip")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20_000_000
 
 
-def test_more_than_two_encodings_are_an_error(server: Server) -> None:
-    with pytest.raises(InvalidResponse):
-        server.get(gzip.compress(gzip.compress(gzip.compress(TEXT))), "gzip, gzip, gzip")
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip"])
-def test_decompression_ends_at_the_deadline(server: Server, encoding: str) -> None:
+def test_decompression_ends_at_the_deadline(server: Server) -> None:
     # Empty blocks of deflate: time passes, and no byte comes out.
     packer = zlib.compressobj(wbits=31)
-    start, end = packer.flush(zlib.Z_FULL_FLUSH), packer.flush()
-    blocks = b"\0\0\0\xff\xff" * 1_000_000
-    if encoding == "gzip":
-        body = start + blocks * 18 + end
-    else:
-        outer = zlib.compressobj(1, wbits=31)
-        parts = [outer.compress(start), *(outer.compress(blocks) for _ in range(180)), outer.compress(end)]
-        body = b"".join([*parts, outer.flush()])
+    body = packer.flush(zlib.Z_FULL_FLUSH) + b"\0\0\0\xff\xff" * 18_000_000 + packer.flush()
     started = time.monotonic()
     with pytest.raises(ReadTimeout):
-        server.get(body, encoding, LIMIT * 4, within_s=0.1)
+        server.get(body, "gzip", LIMIT * 4, within_s=0.1)
     assert time.monotonic() - started < 4
 
 

@@ -67,13 +67,17 @@ def get(server: ByteServer) -> Get:
         with_length("5\r\nContent-Length: 4"),
         with_length("5, 4"),
         *(with_length(value) for value in ("-5", "-0", "+5", "6_2", " 5 5", "0x5", "5.0", "", "\xb2", "5" * 5_000)),
+        *(with_length(value) for value in ("5,", ",5", "5, ,5", "5;5", "5" * 19, "05x", "5\xa0", '"5"')),
         with_length("5\r\nTransfer-Encoding: chunked"),
         with_length("5\r\nTransfer-Encoding: chunked", b"5\r\nhello\r\n0\r\n\r\n"),
-        HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        *(
+            HEAD + b"Transfer-Encoding: " + coding + b"\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+            for coding in (b"gzip, chunked", b"chunked, chunked", b"chunked;q=1", b"identity", b"\xa0chunked", b"")
+        ),
         HEAD.replace(b"1.1", b"1.0") + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
         *(
             CHUNKED + size + b"\r\nhello\r\n0\r\n\r\n"
-            for size in (b"-5", b"+5", b"0x5", b"5_0", b" 5", b"", b"f" * 5_000)
+            for size in (b"-5", b"+5", b"0x5", b"5_0", b" 5", b"", b"f" * 5_000, b"5,5", b"5;\0", b"5\r", b"5=a")
         ),
         CHUNKED + b"4\r\nhello\r\n0\r\n\r\n",
         CHUNKED + b"6\r\nhello\r\n0\r\n\r\n",
@@ -82,14 +86,31 @@ def get(server: ByteServer) -> Get:
         CHUNKED + b"5\r\nhello\r\n0\r\n\r\n0\r\n\r\n",
         CHUNKED + b"1;%s\r\nx\r\n" % (b"x" * 5_000) * 4 + b"0\r\n\r\n",
         CHUNKED + b"0\r\n" + b"X: y\r\n" * 3_000 + b"\r\n",
-        HEAD + b"a : b\r\n\r\nhello",
-        HEAD + b" a: b\r\n\r\nhello",
-        HEAD + b"a: \0\r\n\r\nhello",
-        HEAD + b"a: b\rc: d\r\n\r\nhello",
-        HEAD + b"no colon\r\nContent-Length: 5\r\n\r\nhello",
+        *(
+            HEAD + line + b"\r\nContent-Length: 5\r\n\r\nhello"
+            for line in (
+                b"a : b",
+                b" a: b",
+                b"a b: c",
+                b"a(b): c",
+                b"\xe9: x",
+                b": x",
+                b"a: \0",
+                b"a: b\rc: d",
+                b"no colon",
+            )
+        ),
+        HEAD + b"a: x\r\n" + b" \t" * 8_000 + b"\x01\r\n\r\nhello",
         HEAD + b"a: b\r\n" * 99_999 + b"\r\n",
         b"HTTP/1.1 100 Continue\r\n\r\n" * 3_000 + with_length("5"),
-        b"HTTP/0.9 200 OK\r\n\r\nhello",
+        *(
+            line + b"\r\n\r\nhello"
+            for line in (b"HTTP/0.9 200 OK", b"HTTP/2 200", b"HTTP/1.10 200 OK", b"ICY 200 OK", b"HTTP/1.1 200OK", b"")
+        ),
+        *(
+            b"HTTP/1.1 %s OK\r\n\r\nhello" % status
+            for status in (b"20", b"2000", b"+20", b"2_0", b"\xb200", b"200 O\0K")
+        ),
         b"hello",
         b"\r\n" + with_length("5"),
     ],
@@ -110,6 +131,7 @@ def test_a_body_whose_end_is_not_certain_is_an_error(get: Get, content: bytes, h
         (with_length("0", b""), b""),
         (HEAD + b"Content-Length: 5\r\n\r\nhello", b"hello"),
         (HEAD + b"X: a\r\n b\r\nContent-Length:\r\n 5\r\n\r\nhello", b"hello"),
+        (b"HTTP/1.7 200\nContent-Length: 5\n\nhello", b"hello"),
         (CHUNKED + b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
         (CHUNKED + b"2;a=b\r\nhe\r\n003\r\nllo\r\n00\r\nX: y\r\n\r\n", b"hello"),
         (b"HTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\n\r\n" + with_length("5"), b"hello"),

@@ -30,7 +30,7 @@ class TestRequest:
             b"GET /query?function=TIME_SERIES_WEEKLY&symbol=BRK+B%2B%C3%A4&datatype=csv&apikey=" + KEY.encode() + b" "
             b"HTTP/1.1\r\nHost: " + server.authority.encode() + b"\r\n"
             b"User-Agent: toolfold/" + __version__.encode() + b"\r\n"
-            b"Accept: */*\r\nAccept-Encoding: gzip, deflate\r\n\r\n"
+            b"Accept: */*\r\nAccept-Encoding: gzip\r\n\r\n"
         ]
 
     @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_an_incomplete_or_invalid_response_is_a_failed_connection(ask: Ask, cont
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x;a=b\r\n%s\r\n0\r\nX: y\r\n\r\n" % (len(CSV), CSV.encode()),
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n" % (len(CSV), CSV.encode()),
         HEAD + b"Content-Encoding: gzip\r\n\r\n" + GZIPPED,
-        HEAD + b"Content-Encoding: gzip\r\nContent-Encoding: deflate\r\n\r\n" + zlib.compress(GZIPPED),
+        HEAD + b"Content-Encoding: gzip\r\nContent-Encoding: identity\r\n\r\n" + GZIPPED,
         HEAD + b"X: " + b"y" * 16_000 + b"\r\n\r\n" + CSV.encode(),
     ],
 )

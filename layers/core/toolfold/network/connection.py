@@ -1,7 +1,9 @@
 """urllib3 connections on sockets that keep to the limits of a request, to peers whose addresses are allowed.
 
-A response is read by the rules in ``framing``, and is an error where it does not keep to them: urllib3 reads the body
-by ``read1``, and everything that http.client would parse is replaced here.
+HTTP/1.1 responses are read as RFC 9112 frames them. http.client accepts what the RFC forbids: a length of ``6_2``,
+``+5`` or ``-1``, two lengths, a length beside chunks, lines that are no fields and end the head. Each makes a body
+shorter than the one that was sent, and a shorter body may look complete. Here they are errors: urllib3 reads the body
+by ``read1``, and everything that http.client would parse is replaced.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ import http.client
 import io
 import math
 import os
+import re
 import socket
 import ssl
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -21,18 +23,21 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.response import HTTPResponse
 
 from toolfold.network import errors
-from toolfold.network.framing import (
-    MAX_HEADER_BYTES,
-    BodyEnd,
-    StatusLine,
-    body_end,
-    is_last_response,
-    parse_chunk_size,
-    parse_fields,
-    parse_status_line,
-)
-from toolfold.network.resolver import Address
-from toolfold.network.sockets import DeadlineSocket, RequestState, certificate_error, current_request
+from toolfold.network.sockets import MAX_HEADER_BYTES, DeadlineSocket, certificate_error, current_request
+
+_MAX_FIELDS = 100
+"""Fields of one head, as in http.client."""
+
+# https://www.rfc-editor.org/rfc/rfc9112#section-4: the reason may be missing, with the space before it.
+_STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) ([1-9][0-9]{2})(?: ([\t\x20-\x7e\x80-\xff]*))?\r?\n")
+# https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2 (token) and #section-5.5 (value)
+_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)\r?\n")
+_FOLDED = re.compile(rb"[\t ]([\t\x20-\x7e\x80-\xff]*)\r?\n")
+# https://www.rfc-editor.org/rfc/rfc9112#section-7.1, with at most 60 bits
+_CHUNK_SIZE = re.compile(rb"0*([0-9A-Fa-f]{1,15})[\t ]*(;[\t\x20-\x7e\x80-\xff]*)?\r\n")
+_LENGTH = re.compile(r"[0-9]{1,18}")
+
+Fields = list[tuple[str, str]]
 
 
 class FramedResponse(http.client.HTTPResponse):
@@ -51,28 +56,39 @@ class FramedResponse(http.client.HTTPResponse):
         self._sock = sock
 
     def begin(self) -> None:
-        """Read the head, and with it how the end of the body is marked."""
+        """Read the head, and with it how the end of the body is marked: RFC 9112, sections 6.3 and 9.3."""
         if self.headers is not None:
             return
-        status_line, fields = self.read_head()
-        self.version, self.status, self.reason = status_line
+        fields = self.read_head()
         self.headers = self.msg = http.client.HTTPMessage()
         for name, value in fields:
             self.headers[name] = value
-        end = body_end(str(self._method), status_line, fields)
-        self.chunked, self.chunk_left = end is BodyEnd.CHUNKS, None
-        self.length = end if isinstance(end, int) else None
-        self.will_close = end is BodyEnd.CLOSE or is_last_response(status_line, fields)
+        lengths, codings = _members(fields, "content-length"), _members(fields, "transfer-encoding")
+        if not all(map(_LENGTH.fullmatch, lengths)) or len(set(map(int, lengths))) > 1:
+            raise errors.InvalidResponse
+        if codings and (lengths or self.version < 11 or codings != ["chunked"]):
+            raise errors.InvalidResponse
+        has_body = self._method != "HEAD" and self.status not in (204, 304)
+        self.chunked, self.chunk_left = has_body and bool(codings), None
+        self.length = int(lengths[0]) if has_body and lengths else None if has_body else 0
+        options = _members(fields, "connection")
+        is_last = "close" in options or (self.version < 11 and "keep-alive" not in options)
+        self.will_close = is_last or (self.length is None and not self.chunked)
 
-    def read_head(self) -> tuple[StatusLine, list[tuple[str, str]]]:
-        """Return the status line and the fields of the final response, which interim ones may precede."""
+    def read_head(self) -> Fields:
+        """Read the status line and return the fields of the final response, which interim ones may precede."""
         while True:
-            status_line = parse_status_line(self._line())
-            fields = parse_fields(self._lines())
-            if status_line.status >= http.HTTPStatus.OK:
-                return status_line, fields
+            found = _STATUS_LINE.fullmatch(self._line())
+            if found is None:
+                raise errors.InvalidResponse
+            # A higher minor version is processed as the highest known one: RFC 9110, section 2.5.
+            self.version, self.status = 10 if found[1] == b"0" else 11, int(found[2])
+            self.reason = (found[3] or b"").decode("latin-1").strip()
+            fields = self._fields()
+            if self.status >= http.HTTPStatus.OK:
+                return fields
             # Other interim responses say nothing that is used here: RFC 9110, section 15.2.
-            if status_line.status == http.HTTPStatus.SWITCHING_PROTOCOLS:
+            if self.status == http.HTTPStatus.SWITCHING_PROTOCOLS:
                 raise errors.InvalidResponse
 
     def read1(self, n: int = -1) -> bytes:
@@ -98,9 +114,7 @@ class FramedResponse(http.client.HTTPResponse):
 
     def read(self, amt: int | None = None) -> bytes:
         """Return up to ``amt`` bytes of the body; all of it without ``amt``."""
-        if amt is not None:
-            return self.read1(amt)
-        return b"".join(iter(self.read1, b""))
+        return b"".join(iter(self.read1, b"")) if amt is None else self.read1(amt)
 
     def _end(self) -> bytes:
         self._close_conn()  # type: ignore[attr-defined]  # not in the stubs
@@ -116,9 +130,24 @@ class FramedResponse(http.client.HTTPResponse):
             raise errors.InvalidResponse if len(line) == MAX_HEADER_BYTES else errors.ConnectionBroken
         return line
 
-    def _lines(self) -> Iterator[bytes]:
+    def _fields(self, *, is_trailer: bool = False) -> Fields:
+        """Return the names and values of a head or a trailer."""
+        fields: Fields = []
         while (line := self._line()) not in (b"\r\n", b"\n"):
-            yield line
+            if is_trailer:
+                self._count_extra(len(line))
+            if found := _FIELD.fullmatch(line):
+                fields.append((found[1].decode("ascii"), found[2].decode("latin-1").strip("\t ")))
+            elif fields and (found := _FOLDED.fullmatch(line)):
+                # A line break inside a value becomes a space: RFC 9112, section 5.2.
+                name, value = fields[-1]
+                folded = found[1].decode("latin-1").strip("\t ")
+                fields[-1] = name, f"{value} {folded}".strip("\t ")
+            else:
+                raise errors.InvalidResponse
+            if len(fields) > _MAX_FIELDS:
+                raise errors.InvalidResponse
+        return fields
 
     def _chunk_left(self) -> int:
         """Return the bytes that are left of the current chunk, or of the next one; 0 after the last."""
@@ -126,23 +155,28 @@ class FramedResponse(http.client.HTTPResponse):
             return self.chunk_left
         if self.chunk_left == 0 and self._line() != b"\r\n":
             raise errors.InvalidResponse
-        self.chunk_left, extension_bytes = parse_chunk_size(self._line())
-        self._count_extra(extension_bytes)
+        line = self._line()
+        found = _CHUNK_SIZE.fullmatch(line)
+        if found is None:
+            raise errors.InvalidResponse
+        self._count_extra(len(line) - 2 - len(found[1]))
+        self.chunk_left = int(found[1], 16)
         # The last chunk completes the body, with or without the trailer: RFC 9112, section 8.
         if not self.chunk_left and self.fp.peek(1):
-            parse_fields(self._counted(self._lines()))
+            self._fields(is_trailer=True)
         return self.chunk_left
-
-    def _counted(self, lines: Iterator[bytes]) -> Iterator[bytes]:
-        for line in lines:
-            self._count_extra(len(line))
-            yield line
 
     def _count_extra(self, size: int) -> None:
         """Count bytes that are neither data nor needed to find it."""
         self._extra_bytes += size
         if self._extra_bytes > MAX_HEADER_BYTES:
             raise errors.InvalidResponse
+
+
+def _members(fields: Fields, name: str) -> list[str]:
+    """Return the members of a list that may be spread over several fields; empty ones too, which no length may be."""
+    values = [value for field, value in fields if field.lower() == name]
+    return [member.strip("\t ").lower() for value in values for member in value.split(",")]
 
 
 MAX_IDLE_S = 55.0
@@ -180,10 +214,10 @@ class _Connection(HTTPConnection):
         request.is_connecting = True
         try:
             super().connect()
-        except TimeoutError:
-            raise self._connect_timeout(request) from None
-        except errors.ConnectTimeout:
-            raise self._connect_timeout(request) from None
+        except (TimeoutError, errors.ConnectTimeout):
+            error = request.timeout()
+            is_of_proxy = self.proxy and not self._is_tunneled and type(error) is errors.ConnectTimeout
+            raise (errors.ProxyTimeout() if is_of_proxy else error) from None
         except ssl.SSLCertVerificationError as error:
             raise certificate_error(error) from None
         except ssl.SSLError:
@@ -193,26 +227,16 @@ class _Connection(HTTPConnection):
         request.expires_at, request.is_connecting = request.deadline, False
         if self.sock is not None:
             self.sock.process, self.sock.last_used = os.getpid(), time.time()
-            if request.trace is not None:
-                request.trace.record_connection(self.sock)
+            request.trace.record_connection(self.sock)
             if self.sock.has_arrived():
                 raise errors.InvalidResponse  # to no request
-
-    def _connect_timeout(self, request: RequestState) -> errors.TransportError:
-        """Return the error for a time-out while connecting: of the proxy, or of the host."""
-        error = request.timeout()
-        return (
-            errors.ProxyTimeout()
-            if self.proxy and not self._is_tunneled and type(error) is errors.ConnectTimeout
-            else error
-        )
 
     def _tunnel(self) -> None:
         """Connect to the host through the proxy: RFC 9110, section 9.3.6.
 
         http.client sends HTTP/1.0 in some versions, reads the response leniently, and has the status in a text only.
         """
-        sock, request = self.sock, current_request.get()
+        sock = self.sock
         if sock is None or not self._tunnel_host:
             raise errors.ProxyError
         host = f"[{self._tunnel_host.strip('[]')}]" if ":" in self._tunnel_host else self._tunnel_host
@@ -221,23 +245,28 @@ class _Connection(HTTPConnection):
         lines = [f"CONNECT {authority} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
         self.send("\r\n".join(lines).encode("latin-1"))
         with FramedResponse(sock, method="CONNECT") as response:
-            status = response.read_head()[0].status
-        if status == http.HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            response.read_head()
+        if response.status == http.HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
             raise errors.ProxyAuthenticationError
-        if request.trace is not None:
-            request.trace.mark("proxy")
-        if not 200 <= status < 300:
+        if not 200 <= response.status < 300:
             raise errors.ProxyRefused
         if sock.has_unread_bytes:
             raise errors.ProxyError
+        current_request.get().trace.mark("proxy")
         self._is_tunneled = True
 
     def _new_conn(self) -> DeadlineSocket:
         """Connect to one of the host's addresses, in their order, none of which may be forbidden."""
         request = current_request.get()
-        addresses = self._resolve(request)
-        if request.trace is not None:
-            request.trace.mark("dns")
+        try:
+            addresses = request.resolver.addresses(self._dns_host, self.port, request.remaining_s())[:_MAX_ADDRESSES]
+        except TimeoutError:
+            raise request.timeout() from None
+        except errors.NameResolutionError:
+            if self.proxy:
+                raise errors.ProxyUnreachable from None
+            raise
+        request.trace.mark("dns")
         for *_, address in addresses:
             self._check_address(address[0])
         error: Exception = errors.ConnectError()
@@ -245,8 +274,7 @@ class _Connection(HTTPConnection):
             reversed(range(len(addresses))), addresses, strict=True
         ):
             sock = DeadlineSocket(family, kind, protocol)
-            if request.trace is not None:
-                request.trace.addresses.append(str(address[0]))
+            request.trace.addresses.append(str(address[0]))
             try:
                 # Half of what is left, so that an address that does not answer leaves time for the next one.
                 remaining = request.remaining_s()
@@ -254,8 +282,7 @@ class _Connection(HTTPConnection):
                 sock.connect(address)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._check_address(sock.getpeername()[0])
-                if request.trace is not None:
-                    request.trace.mark("connect")
+                request.trace.mark("connect")
                 return sock
             except OSError as failure:
                 sock.close()
@@ -265,21 +292,8 @@ class _Connection(HTTPConnection):
                 raise
         if isinstance(error, TimeoutError):
             raise request.timeout()
-        if self.proxy:
-            raise errors.ProxyUnreachable from error
-        raise (
-            errors.ConnectionRefused if isinstance(error, ConnectionRefusedError) else errors.ConnectError
-        ) from error
-
-    def _resolve(self, request: RequestState) -> list[Address]:
-        try:
-            return request.resolver.addresses(self._dns_host, self.port, request.remaining_s())[:_MAX_ADDRESSES]
-        except TimeoutError:
-            raise request.timeout() from None
-        except errors.NameResolutionError:
-            if self.proxy:
-                raise errors.ProxyUnreachable from None
-            raise
+        refused = errors.ConnectionRefused if isinstance(error, ConnectionRefusedError) else errors.ConnectError
+        raise (errors.ProxyUnreachable if self.proxy else refused) from error
 
     def _check_address(self, address: str) -> None:
         request = current_request.get()
@@ -291,8 +305,7 @@ class _Connection(HTTPConnection):
         if self.sock is not None and not self.sock.is_new:
             self._check_address(self.sock.getpeername()[0])
             request.idle_s = time.time() - self.sock.last_used
-            if request.trace is not None:
-                request.trace.record_connection(self.sock)
+            request.trace.record_connection(self.sock)
         super().request(*args, **kwargs)
 
     def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as in urllib3
@@ -309,13 +322,8 @@ class _Connection(HTTPConnection):
         except Exception:  # noqa: BLE001 - the parser of headers raises more than HTTPException
             raise errors.InvalidResponse from None
         request.header_bytes_left = math.inf
-        if request.trace is not None:
-            request.trace.mark("response")
+        request.trace.mark("response")
         return response
-
-
-class _TlsConnection(_Connection, HTTPSConnection):
-    pass
 
 
 class _Pool(HTTPConnectionPool):
@@ -323,7 +331,8 @@ class _Pool(HTTPConnectionPool):
 
 
 class _TlsPool(HTTPSConnectionPool):
-    ConnectionCls = _TlsConnection
+    class ConnectionCls(_Connection, HTTPSConnection):
+        pass
 
 
 POOL_CLASSES = {"http": _Pool, "https": _TlsPool}

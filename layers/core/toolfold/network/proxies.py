@@ -70,36 +70,21 @@ def is_direct(host: str, port: int, no_proxy: str) -> bool:
         host: the host name of a URL, or an IP address.
         port: the port of the URL.
         no_proxy: entries with commas between them: ``*``; a host, which stands for those below it as well, with or
-            without a leading ``.`` or ``*.``; an IP address or a network (``10.0.0.0/8``, ``fd00::/8``). Each may end
-            in ``:port``; IPv6 addresses are then in brackets.
+            without a leading ``.`` or ``*.``, and may end in ``:port``; an IP address or a network (``10.0.0.0/8``).
     """
-    host = host.strip("[]").lower().removesuffix(".")
+    host = host.strip("[]").removesuffix(".")
     address = literal_address(host)
-    for entry in no_proxy.lower().replace(",", " ").split():
-        name, entry_port = _split_port(entry)
-        if entry_port not in ("", str(port)):
-            continue
-        domain = name.removeprefix("*").removeprefix(".").removesuffix(".")
-        is_below = domain != "" and f".{host}".endswith(f".{domain}")
-        if name == "*" or (_contains(name, address) if address else is_below):
-            return True
-    return False
-
-
-def _split_port(entry: str) -> tuple[str, str]:
-    if entry.startswith("[") and "]" in entry:
-        name, _, rest = entry[1:].partition("]")
-        # [fd00::]/8 and [::1]:8080
-        return (name + rest, "") if rest.startswith("/") else (name, rest.removeprefix(":"))
-    if entry.count(":") == 1:
-        name, _, port = entry.partition(":")
-        return name, port
-    return entry, ""
+    entries = no_proxy.replace(",", " ").split()
+    if address is not None:
+        return "*" in entries or any(_contains(entry, address) for entry in entries)
+    names = ",".join(entry.removeprefix("*").removesuffix(".") for entry in entries)
+    listed = urllib.request.proxy_bypass_environment(f"{host}:{port}", {"no": names})  # type: ignore[attr-defined]
+    return "*" in entries or bool(listed)  # the stubs lack the function above
 
 
 def _contains(network: str, address: str) -> bool:
     try:
-        return ip_address(address) in ip_network(network, strict=False)
+        return ip_address(address) in ip_network(network.replace("[", "").replace("]", ""), strict=False)
     except ValueError:
         return False
 

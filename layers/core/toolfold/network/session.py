@@ -15,7 +15,7 @@ import ssl
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import requests
@@ -25,19 +25,14 @@ from urllib3.exceptions import HTTPError
 from toolfold.client_call import trace_context
 from toolfold.network import errors
 from toolfold.network.connection import POOL_CLASSES
-from toolfold.network.proxies import proxy_for
+from toolfold.network.proxies import describe_proxy, proxy_for
 from toolfold.network.resolver import Resolver
 from toolfold.network.sockets import RequestState, ca_bundle, create_tls_context, current_request
 from toolfold.network.ssrf import is_allowed_address, is_loopback_name, literal_address
-
-if TYPE_CHECKING:
-    from toolfold.network.trace import RequestTrace
+from toolfold.network.trace import RequestTrace
 
 CHUNK_BYTES = 16384
 """Decompressed bytes at a time. Between them the caller checks its limits."""
-
-_MAX_ENCODINGS = 2
-"""Of three on top of each other, a kilobyte can keep a processor busy for half a minute without a byte of content."""
 
 _MAX_MEMBERS = 10_000
 """Members of gzip data. Programs that write several begin one every 64 KB; 10,000 of those are 640 MB."""
@@ -45,17 +40,9 @@ _MAX_MEMBERS = 10_000
 _NOT_ENCODED = ("", "identity", "none", "utf-8")
 """Names that some servers send for a body that is as it is."""
 
-_GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
+_GZIP = 16 + zlib.MAX_WBITS
 
 Chunks = Iterator[bytes]
-
-
-def decoders(content_encoding: str) -> list[Callable[[Chunks], Chunks]]:
-    """Return what decodes a body with this ``Content-Encoding``, in the order of decoding."""
-    names = [name for part in content_encoding.lower().split(",") if (name := part.strip()) not in _NOT_ENCODED]
-    if len(names) > _MAX_ENCODINGS or any(name not in _DECODERS for name in names):
-        raise errors.InvalidResponse
-    return [_DECODERS[name] for name in reversed(names)]
 
 
 def _gunzip(data: Chunks) -> Chunks:
@@ -81,31 +68,6 @@ def _gunzip(data: Chunks) -> Chunks:
         raise errors.ConnectionBroken
 
 
-def _inflate(data: Chunks) -> Chunks:
-    """Decompress zlib data or, as some servers send it, the same without its header."""
-    decoder = None
-    first = b""
-    for chunk in data:
-        if not chunk:
-            yield b""
-            continue
-        if decoder is None:
-            first += chunk
-            if len(first) < 2:
-                continue
-            # RFC 1950, section 2.2: the method is 8, and the first two bytes are a multiple of 31.
-            has_header = first[0] & 15 == 8 and (first[0] << 8 | first[1]) % 31 == 0
-            decoder, chunk = zlib.decompressobj(_ZLIB if has_header else _RAW), first  # noqa: PLW2901
-        elif decoder.eof:
-            raise errors.InvalidResponse
-        yield from _decompress(decoder, chunk)
-        if decoder.unused_data:
-            raise errors.InvalidResponse
-        yield b""
-    if first and (decoder is None or not decoder.eof):
-        raise errors.ConnectionBroken
-
-
 def _decompress(decoder: zlib._Decompress, data: bytes) -> Chunks:
     try:
         while data and not decoder.eof:
@@ -116,9 +78,6 @@ def _decompress(decoder: zlib._Decompress, data: bytes) -> Chunks:
             yield more
     except zlib.error:
         raise errors.InvalidResponse from None
-
-
-_DECODERS: dict[str, Callable[[Chunks], Chunks]] = {"gzip": _gunzip, "x-gzip": _gunzip, "deflate": _inflate}
 
 
 _MIN_BOMB_BYTES = 1_000_000
@@ -153,7 +112,7 @@ class HttpClient:
     ``REQUESTS_CA_BUNDLE``, ``CURL_CA_BUNDLE`` or ``SSL_CERT_FILE``, else from certifi. ``.netrc`` is not read.
 
     Attributes:
-        on_request: Called after each attempt with what happened; None: nothing is recorded.
+        on_request: Called after each attempt with what happened.
     """
 
     on_request: Callable[[RequestTrace], None] | None = None
@@ -195,21 +154,26 @@ class HttpClient:
             TransportError: There is no response; see ``toolfold.network.errors``.
         """
         failure: type[errors.TransportError]
+        needs_new_connection = False
         try:
-            sent = {**trace_context(), **headers, "Accept-Encoding": "gzip, deflate"}
+            sent = {**trace_context(), **headers, "Accept-Encoding": "gzip"}
             prepared = requests.Request(method, url, sent, data=body).prepare()
             _check_host(url, str(prepared.url))
         except (requests.RequestException, HTTPError, ValueError, errors.InvalidRequest):
             failure = errors.InvalidRequest
         else:
-            state = RequestState(deadline, connect_timeout_s, is_allowed, self._resolver)
-            result = self._send(prepared, state, max_bytes)
-            if isinstance(result, type) and idempotent and _was_stale(result, state):
-                state = RequestState(deadline, connect_timeout_s, is_allowed, self._resolver, needs_new_connection=True)
+            while True:
+                trace = RequestTrace(method, str(prepared.url))
+                state = RequestState(
+                    deadline, connect_timeout_s, is_allowed, self._resolver, trace, needs_new_connection
+                )
                 result = self._send(prepared, state, max_bytes)
-            if isinstance(result, Response):
-                return result
-            failure = result
+                if isinstance(result, Response):
+                    return result
+                failure = result
+                if needs_new_connection or not (idempotent and _was_stale(failure, state)):
+                    break
+                needs_new_connection = True
         # Raised here, with no other exception as its context: those of requests hold the URL, and with it the key.
         raise failure(_host_of(url))
 
@@ -229,10 +193,6 @@ class HttpClient:
         self, prepared: requests.PreparedRequest, state: RequestState, max_bytes: int
     ) -> Response | type[errors.TransportError]:
         """Return the response, or the class of what failed: the texts of exceptions in here quote the URL."""
-        if self.on_request is not None:
-            from toolfold.network.trace import RequestTrace
-
-            state.trace = RequestTrace(str(prepared.method), str(prepared.url))
         token = current_request.set(state)
         failure: Exception | None = None
         try:
@@ -240,8 +200,7 @@ class HttpClient:
             proxies = {"all": proxy} if proxy else {}
             with self._adapter.send(prepared, stream=True, proxies=proxies) as response:
                 body = _read_body(response.raw, max_bytes, state)
-                if state.trace is not None:
-                    state.trace.status, state.trace.body_bytes = response.status_code, len(body)
+                state.trace.status, state.trace.body_bytes = response.status_code, len(body)
                 return Response(response.status_code, response.headers, body)
         except errors.TransportError as error:
             failure = error
@@ -251,7 +210,8 @@ class HttpClient:
             return errors.ConnectionBroken
         finally:
             current_request.reset(token)
-            if state.trace is not None and self.on_request is not None:
+            if self.on_request is not None:
+                state.trace.proxy = describe_proxy(str(prepared.url))
                 state.trace.end(failure)
                 self.on_request(state.trace)
 
@@ -348,8 +308,12 @@ def _read_body(raw: Any, max_bytes: int, state: RequestState) -> bytes:
     if (raw.length_remaining or 0) > max_bytes:
         raise errors.ResponseTooLarge
     chunks = iter(lambda: raw.read1(CHUNK_BYTES, decode_content=False), b"")
-    for decode in decoders(raw.headers.get("content-encoding", "")):
-        chunks = decode(chunks)
+    encodings = [name.strip() for name in raw.headers.get("content-encoding", "").lower().split(",")]
+    encodings = [name for name in encodings if name not in _NOT_ENCODED]
+    if encodings in (["gzip"], ["x-gzip"]):
+        chunks = _gunzip(chunks)
+    elif encodings:
+        raise errors.InvalidResponse
     # Grows without a second copy at the end, as joining would make one.
     body = io.BytesIO()
     for chunk in chunks:

@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolfold.network import errors
-from toolfold.network.framing import MAX_HEADER_BYTES
 from toolfold.network.resolver import Resolver
+from toolfold.network.trace import RequestTrace
 
-if TYPE_CHECKING:
-    from toolfold.network.trace import RequestTrace
+MAX_HEADER_BYTES = 16384
+"""Bytes of one response's status lines and fields, with interim responses and trailers. As in Node."""
 
 
 @dataclass
@@ -35,20 +35,20 @@ class RequestState:
         is_allowed: Whether a host may have an address. Not called behind a proxy, which resolves names itself.
         expires_at: When the current step must be done: connecting, or all of it.
         idle_s: Seconds that a pooled connection was idle before this request; None for a new one.
-        trace: Records what happens, for ``--verbose``; None: nothing does.
+        trace: Records what happens.
     """
 
     deadline: float
     connect_timeout_s: float
     is_allowed: Callable[[str, str], bool] | None
     resolver: Resolver
+    trace: RequestTrace
     needs_new_connection: bool = False
     expires_at: float = field(init=False)
     header_bytes_left: float = MAX_HEADER_BYTES
     received_bytes: int = 0
     idle_s: float | None = None
     is_connecting: bool = False
-    trace: RequestTrace | None = None
 
     def __post_init__(self) -> None:
         self.expires_at = self.deadline

@@ -32,12 +32,9 @@ class RequestTrace:
     """
 
     def __init__(self, method: str, url: str) -> None:
-        from toolfold.network.proxies import describe_proxy
-
         parts = urlsplit(url)
-        self.method = method
+        self.method, self.proxy = method, ""
         self.origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-        self.proxy = describe_proxy(url)
         self.addresses: list[str] = []
         self.steps: list[tuple[str, float]] = []
         self.tls = ""
