@@ -12,9 +12,10 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from queue import Empty, LifoQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold import client_call
@@ -62,42 +63,34 @@ class BoundStatement:
 
 def bind_parameters(statement: str, params: Sequence[Any] | Mapping[str, Any], dialect: str) -> BoundStatement:
     """Return ``statement`` with its placeholders as ``dialect`` has them, and the values."""
-    found = [match for match in _PARTS.finditer(statement) if match.lastgroup not in (None, "tag")]
-    if isinstance(params, Mapping):
-        return _by_name(statement, params, dialect, found)
     prefix = _PREFIXES[dialect]
-    marks = [match for match in found if match["mark"]]
-    percents = [match for match in found if match["percent"]]
-    numbers = [match for match in found if match["number"]]
-    if numbers:
-        return _replaced(statement, [(match, f"{prefix}{match['number'][1:]}") for match in numbers], params)
-    # In PostgreSQL "?" is an operator of jsonb as well, and "%s" may be a remainder: the numbers decide.
-    if marks and dialect == "sqlite" and len(marks) != len(params):
-        raise DatabaseFailure(
-            FailureKind.STATEMENT, f"the statement has {len(marks)} parameters and params has {len(params)} values"
-        )
-    for group in (marks, percents):
-        if group and len(group) == len(params):
-            changes = [(match, f"{prefix}{position}") for position, match in enumerate(group, 1)]
-            return _replaced(statement, changes, params)
-    names = list(dict.fromkeys(match["name"] for match in found if match["name"]))
-    if names and (len(names) == len(params) or dialect == "sqlite"):
-        return _by_name(statement, dict(zip(names, params, strict=False)), dialect, found)
-    return BoundStatement(statement, params)
-
-
-def _by_name(statement: str, params: Mapping[str, Any], dialect: str, found: Sequence[re.Match[str]]) -> BoundStatement:
-    named = [match for match in found if (match["name"] or match["percent_name"])]
-    if dialect == "postgresql":  # where ":" may be that of a slice
-        named = [match for match in named if (match["name"] or match["percent_name"]) in params]
+    found: defaultdict[str | None, list[re.Match[str]]] = defaultdict(list)
+    for match in _PARTS.finditer(statement):
+        found["named" if match.lastgroup in ("name", "percent_name") else match.lastgroup].append(match)
+    if not isinstance(params, Mapping):
+        if numbers := found["number"]:
+            return _replaced(statement, [(match, f"{prefix}{match[0][1:]}") for match in numbers], params)
+        # In PostgreSQL "?" is an operator of jsonb as well, and "%s" may be a remainder: the numbers decide.
+        if (marks := len(found["mark"])) and dialect == "sqlite" and marks != len(params):
+            raise DatabaseFailure(
+                FailureKind.STATEMENT, f"the statement has {marks} parameters and params has {len(params)} values"
+            )
+        for group in (found["mark"], found["percent"]):
+            if group and len(group) == len(params):
+                changes = [(match, f"{prefix}{position}") for position, match in enumerate(group, 1)]
+                return _replaced(statement, changes, params)
+        names = list(dict.fromkeys(match["name"] for match in found["named"] if match["name"]))
+        if not names or (len(names) != len(params) and dialect != "sqlite"):
+            return BoundStatement(statement, params)
+        params = dict(zip(names, params, strict=False))
     order: dict[str, int] = {}
     changes = []
-    for match in named:
+    for match in found["named"]:
         name = match["name"] or match["percent_name"]
-        if name not in params:
+        if name in params:
+            changes.append((match, f"{prefix}{order.setdefault(name, len(order) + 1)}"))
+        elif dialect != "postgresql":  # where ":" may be that of a slice
             raise DatabaseFailure(FailureKind.STATEMENT, f"params has no value for {name}", match.start())
-        number = order.setdefault(name, len(order) + 1)
-        changes.append((match, f"{_PREFIXES[dialect]}{number}"))
     return _replaced(statement, changes, [params[name] for name in order])
 
 
@@ -148,10 +141,11 @@ class _ConnectionPool:
 
     def __init__(self, connect: Callable[[str, float], Database]) -> None:
         self._connect = connect
-        self._slots = threading.BoundedSemaphore(_MAX_CONNECTIONS)
-        self._lock = threading.Lock()
-        self._idle: list[tuple[Database, str, float]] = []
-        weakref.finalize(self, _close_all, self._idle)
+        # Each slot has a connection, its connection string and when it was used, or None. The last used is the first.
+        self._slots: LifoQueue[tuple[Database, str, float] | None] = LifoQueue()
+        for _ in range(_MAX_CONNECTIONS):
+            self._slots.put(None)
+        weakref.finalize(self, _close_all, self._slots)
 
     def run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
         """Return what ``work`` returns for a connection.
@@ -159,60 +153,37 @@ class _ConnectionPool:
         A connection that the server has closed while it was idle is replaced, and ``work`` is done again: once.
         """
         try:
-            with self._connection(connection_string, deadline) as (database, is_new):
-                return work(database)
-        except DatabaseFailure as failure:
-            if failure.kind is not FailureKind.BROKEN or is_new:
-                raise
-        with self._connection(connection_string, deadline, fresh=True) as (database, _):
-            return work(database)
-
-    @contextmanager
-    def _connection(
-        self, connection_string: str, deadline: float, *, fresh: bool = False
-    ) -> Iterator[tuple[Database, bool]]:
-        """Yield a connection, and whether it was opened for this."""
-        if not self._slots.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise DatabaseFailure(FailureKind.BUSY)
+            slot = self._slots.get(timeout=max(0.0, deadline - time.monotonic()))
+        except Empty:
+            raise DatabaseFailure(FailureKind.BUSY) from None
+        database, kept = slot[0] if slot else None, None
+        if slot and (slot[1] != connection_string or time.monotonic() - slot[2] > _MAX_IDLE_S):
+            slot[0].close()
+            database = None
         try:
-            database = None if fresh else self._take_idle(connection_string)
-            is_new = database is None
-            if database is None:
-                database = self._connect(connection_string, deadline)
-            try:
-                yield database, is_new
-            except DatabaseFailure as failure:
-                if failure.kind in _KEEPS_CONNECTION:
-                    self._put_back(database, connection_string)
-                else:
-                    database.close()
-                raise
-            except BaseException:
+            while True:
+                is_new = database is None
+                database = database or self._connect(connection_string, deadline)
+                try:
+                    result = work(database)
+                    kept = database
+                    return result
+                except DatabaseFailure as failure:
+                    kept = database if failure.kind in _KEEPS_CONNECTION else None
+                    if is_new or failure.kind is not FailureKind.BROKEN:
+                        raise
                 database.close()
-                raise
-            self._put_back(database, connection_string)
+                database = None
         finally:
-            self._slots.release()
-
-    def _take_idle(self, connection_string: str) -> Database | None:
-        """Return the connection that was used last; close those that are too old, or of another connection string."""
-        oldest = time.monotonic() - _MAX_IDLE_S
-        with self._lock:
-            unusable = [one for one in self._idle if one[1] != connection_string or one[2] < oldest]
-            usable = [one for one in self._idle if one not in unusable]
-            found = usable.pop()[0] if usable else None
-            self._idle[:] = usable
-        _close_all(unusable)
-        return found
-
-    def _put_back(self, database: Database, connection_string: str) -> None:
-        with self._lock:
-            self._idle.append((database, connection_string, time.monotonic()))
+            if database is not None and kept is None:
+                database.close()
+            self._slots.put((kept, connection_string, time.monotonic()) if kept else None)
 
 
-def _close_all(idle: Sequence[tuple[Database, str, float]]) -> None:
-    for database, _, _ in idle:
-        database.close()
+def _close_all(slots: LifoQueue[tuple[Database, str, float] | None]) -> None:
+    while not slots.empty():
+        if slot := slots.get():
+            slot[0].close()
 
 
 class DatabaseReader:
