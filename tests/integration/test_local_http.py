@@ -1,4 +1,4 @@
-"""The local HTTP server in front of the Lambda handler."""
+"""The local HTTP server."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from toolfold import __version__
 from toolfold.catalog.store import bundled_path
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
+from toolfold.telemetry import configure
+from toolfold.transports.lambda_handler import LambdaHandler
 from toolfold.transports.local_http.server import LocalServer
 
 JSON = {"content-type": "application/json", "accept": "application/json"}
@@ -141,7 +143,8 @@ def test_answer_is_that_of_the_lambda_handler(
     event = EVENTS[name]
     headers = {**event["headers"], "host": urlsplit(gateway.url).netloc}
     headers.pop("content-length", None)
-    expected = gateway.lambda_handler({**event, "headers": headers})
+    handler = gateway.handler
+    expected = LambdaHandler(handler.app, configure(handler.app.settings))({**event, "headers": headers})
     body = (event.get("body") or "").encode()
     if event.get("isBase64Encoded"):
         body = base64.b64decode(body)

@@ -14,7 +14,7 @@ from tests.support.examples import examples
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from toolfold.protocol.http import MAX_BODY_BYTES
 from toolfold.settings import Settings
-from toolfold.transports.local_http.protocol import MAX_CHUNKS, MAX_HEAD_BYTES, MAX_HEADERS
+from toolfold.transports.local_http.protocol import MAX_HEAD_BYTES
 from toolfold.transports.local_http.server import LocalServer
 
 
@@ -122,14 +122,12 @@ REFUSED: dict[str, tuple[int, bytes]] = {
     "head that is too large": (431, head("X: " + "a" * MAX_HEAD_BYTES) + HIDDEN),
     "head that never ends": (431, b"POST /mcp HTTP/1.1\r\n" + b"X: a\r\n" * 100_000),
     "target that is too long": (431, head(target="/" + "a" * MAX_HEAD_BYTES) + HIDDEN),
-    "too many headers": (431, head(*["X: a"] * MAX_HEADERS) + HIDDEN),
     "chunk size that is no number": (400, head(CHUNKED) + b"-1\r\n" + HIDDEN),
     "chunk size of 100 digits": (400, head(CHUNKED) + b"1" * 100 + b"\r\n" + HIDDEN),
     "chunk that is too large": (413, head(JSON, CHUNKED) + b"fffffffff\r\n" + b" " * (MAX_BODY_BYTES + 1)),
     "chunk size without a line": (431, head(CHUNKED) + b"1;" + b"a" * 70_000),
     "chunk without its end": (400, head(CHUNKED) + b"1\r\nab\r\n0\r\n\r\n" + HIDDEN),
     "bare line feeds in chunks": (400, head(CHUNKED) + b"1\na\n0\n\n" + HIDDEN),
-    "too many chunks": (413, head(JSON, CHUNKED) + b"1\r\n \r\n" * (MAX_CHUNKS + 1)),
     "trailers without end": (431, head(CHUNKED) + b"0\r\n" + b"X: a\r\n" * 20_000),
 }  # fmt: skip
 
@@ -143,7 +141,7 @@ def test_ambiguous_request_is_refused_and_its_connection_closed(url: str, what: 
     status, data = REFUSED[what]
     received = exchange(url, located(data, url))
     assert statuses(received) == [status]
-    assert b"\r\nconnection: close\r\n" in received
+    assert b"\r\nconnection: close\r\n" in received.lower()
 
 
 @pytest.mark.parametrize("what", ["chunk extension", "trailer", "no trailer"])
@@ -164,7 +162,10 @@ def test_every_method_and_path_checks_host_and_origin_first(url: str) -> None:  
         for target in ("/mcp", "/", "/no-such", "/mcp/../x", "//evil.test/mcp", "/%6dcp"):
             for refusal, lines in ((421, ("Host: evil.test",)), (403, (f"Host: {HOST}", "Origin: null"))):
                 request = "\r\n".join([f"{method} {target} HTTP/1.1", *lines, "Content-Length: 9999999", "", ""])
-                received = exchange(url, located(request.encode(), url))
+                with connect(url) as client:
+                    client.sendall(located(request.encode(), url))
+                    client.shutdown(1)
+                    received = read_all(client)
                 assert statuses(received) == [refusal], (method, target)
                 assert b"access-control-allow-origin" not in received
 
@@ -196,14 +197,6 @@ def test_client_that_sends_no_more_is_answered(url: str) -> None:
         client.shutdown(1)
         assert statuses(read_all(client)) == [200]
         assert client.recv(1) == b""
-
-
-@pytest.mark.parametrize("cut", [10, 60, -1])
-def test_request_that_ends_early_is_refused(url: str, cut: int) -> None:
-    with connect(url) as client:
-        client.sendall(post(url)[:cut])
-        client.shutdown(1)
-        assert statuses(read_all(client)) == [400]
 
 
 def test_client_waits_for_100_before_it_sends_a_body(url: str) -> None:

@@ -19,9 +19,8 @@ from tests.support.mcp_requests import message
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
-from toolfold.transports.lambda_handler import LambdaHandler
+from toolfold.transports.lambda_handler import RequestHandler
 from toolfold.transports.local_http import asgi, protocol, server
-from toolfold.transports.local_http.protocol import Phase
 from toolfold.transports.local_http.server import LocalServer
 
 Start = Callable[..., str]
@@ -29,12 +28,13 @@ Start = Callable[..., str]
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Start]:
-    """Start a server with ``timeouts`` by phase and settings; check that it wrote no traceback."""
+    """Start a server with a time for each part of a request, and settings; check that it wrote no traceback."""
     with ExitStack() as servers:
 
-        def started(timeouts: dict[Phase, float] | None = None, **environment: str) -> str:
-            for phase, timeout_s in (timeouts or {}).items():
-                monkeypatch.setitem(protocol._TIMEOUTS_S, phase, timeout_s)
+        def started(timeout_s: float = 10, **environment: str) -> str:
+            monkeypatch.setattr(protocol, "HEAD_TIMEOUT_S", timeout_s)
+            monkeypatch.setattr(protocol, "SEND_TIMEOUT_S", timeout_s)
+            monkeypatch.setattr(asgi, "BODY_TIMEOUT_S", timeout_s)
             return servers.enter_context(LocalServer(Settings.from_environment(environment))).url
 
         yield started
@@ -58,7 +58,7 @@ def stalled(url: str, what: str) -> bytes:
 
 @pytest.mark.parametrize("what", STALLED)
 def test_stalled_request_is_ended_and_delays_no_other(start: Start, what: str) -> None:  # R14
-    url = start({Phase.HEAD: 0.5, Phase.BODY: 0.5})
+    url = start(0.5)
     with ExitStack() as open_connections:
         clients = []
         for _ in range(60):
@@ -74,7 +74,7 @@ def test_stalled_request_is_ended_and_delays_no_other(start: Start, what: str) -
 
 @pytest.mark.parametrize("part", ["head", "body", "chunks"])
 def test_time_limit_holds_for_a_slow_client(start: Start, part: str) -> None:  # R14
-    url = start({Phase.HEAD: 0.5, Phase.BODY: 0.5})
+    url = start(0.5)
     chunked = post(url).replace(b"Content-Length: %d" % len(PING), b"Transfer-Encoding: chunked")
     begin = {"head": b"", "body": post(url)[: -len(PING)], "chunks": chunked[: -len(PING)]}[part]
     drop = b"1\r\n \r\n" if part == "chunks" else b" "
@@ -102,7 +102,7 @@ def test_idle_connection_is_closed(start: Start, monkeypatch: pytest.MonkeyPatch
 
 
 def test_client_that_does_not_read_is_closed(start: Start) -> None:
-    url = start({Phase.SENDING: 0.5})
+    url = start(0.5)
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         parts = urlsplit(url)
@@ -153,15 +153,15 @@ def test_requests_beyond_the_queue_are_told_to_come_back(
 
 def test_handler_that_takes_too_long_is_not_waited_for(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
-    respond = LambdaHandler._respond
+    respond = RequestHandler.respond
 
-    def slow(self: LambdaHandler, event: Any, remaining_s: float | None) -> Any:
+    def slow(self: RequestHandler, request: Any, remaining_s: float | None) -> Any:
         assert remaining_s is not None
         assert 0 < remaining_s <= 0.4
         assert released.wait(20)
-        return respond(self, event, remaining_s)
+        return respond(self, request, remaining_s)
 
-    monkeypatch.setattr(LambdaHandler, "_respond", slow)
+    monkeypatch.setattr(RequestHandler, "respond", slow)
     names = ("TIMEOUT_S", "CONNECT_TIMEOUT_S", "MAX_QUEUE_WAIT_S", "DEADLINE_MARGIN_S")
     url = start(**{f"TOOLFOLD_{name}": "0.1" for name in names})
     assert exchange(url, post(url, PING, "Connection: close")).startswith(b"HTTP/1.1 504 ")
@@ -172,7 +172,7 @@ def test_defect_in_the_handler_is_a_plain_500(start: Start, monkeypatch: pytest.
     def broken(*_: Any) -> Any:
         raise ValueError("https://host/?apikey=SECRET")
 
-    monkeypatch.setattr(LambdaHandler, "_respond", broken)
+    monkeypatch.setattr(RequestHandler, "_respond", broken)
     url = start()
     received = exchange(url, post(url, PING, "Connection: close"))
     assert received.startswith(b"HTTP/1.1 500 ")

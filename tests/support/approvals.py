@@ -267,8 +267,8 @@ def by_local_server(world: World, tool: str, arguments: Mapping[str, Any], besid
     """Send a request to ``toolfold serve``."""
     url = world.local_url()
     assert world._local is not None
-    world._local.lambda_handler.app.reset()
-    share_approvals(world.app, world._local.lambda_handler.app)
+    world._local.handler.app.reset()
+    share_approvals(world.app, world._local.handler.app)
     body = message("tools/call", _params(tool, arguments, beside))
     return _rpc(requests.post(url, json=body, headers={"accept": "application/json"}, timeout=10).json())
 

@@ -35,7 +35,7 @@ def make_router(access: Any = None, folder: Path = FOLDER, app: App | None = Non
 
 
 def page_event(target: str, method: str = "GET", headers: Headers = (), body: str = "") -> dict[str, Any]:
-    """Return the event of a request, as the local server makes it."""
+    """Return the event of a request."""
     path, _, query = target.partition("?")
     joined: dict[str, str] = {}
     for name, value in (("host", HOST), *headers):
@@ -54,5 +54,4 @@ def page_event(target: str, method: str = "GET", headers: Headers = (), body: st
 
 def ask(router: Router, target: str, method: str = "GET", headers: Headers = (), body: str = "") -> Response:
     """Return the response to one request."""
-    event = page_event(target, method, headers, body)
-    return router.respond(event, parse_event(event, allow_key_in_query=False))
+    return router.respond(parse_event(page_event(target, method, headers, body)))

@@ -120,7 +120,7 @@ class World:
 
     def reset(self) -> None:
         """Drop everything that calls leave behind, except connections."""
-        for handler in (self.handler, self.server.lambda_handler):
+        for handler in (self.handler, self.server.handler):
             executor = handler.app.executor
             executor.pipeline.upstreams = CachedUpstreams(executor.resources)
         if self.cache_file and self.cache_file.exists():

@@ -57,7 +57,7 @@ def test_the_address_of_a_client_behind_a_load_balancer_is_the_one_that_it_adds(
         "requestContext": {"elb": {}},
         "headers": {"X-Forwarded-For": "10.9.8.7, 203.0.113.9"},
     }
-    assert parse_event(event, allow_key_in_query=False).source_address == "203.0.113.9"
+    assert parse_event(event).source_address == "203.0.113.9"
 
 
 def test_a_mistake_of_the_caller_is_none() -> None:

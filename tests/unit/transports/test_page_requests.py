@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.lambda_handler import make_handler
 from tests.support.mcp_requests import message
-from toolfold.transports.lambda_handler import is_for_page
+from toolfold.transports.lambda_handler import is_for_page, parse_event
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,15 @@ from toolfold.transports.lambda_handler import is_for_page
     ],
 )
 def test_which_requests_are_for_the_page(event: dict[str, str], path: str, expected: bool) -> None:
-    assert is_for_page(event, "GET", path) == expected
+    assert is_for_page(parse_event({**event, "httpMethod": "GET", "path": path})) == expected
 
 
-def test_mcp_clients_may_post_to_the_root_of_a_function_url() -> None:
-    assert not is_for_page({"routeKey": "$default"}, "POST", "/")
-    assert is_for_page({"routeKey": "$default"}, "HEAD", "/")
-    assert is_for_page({"routeKey": "$default"}, "POST", "/ui/api/tokens")
+@pytest.mark.parametrize(
+    ("method", "path", "expected"), [("POST", "/", False), ("HEAD", "/", True), ("POST", "/ui/api/tokens", True)]
+)
+def test_mcp_clients_may_post_to_the_root_of_a_function_url(method: str, path: str, expected: bool) -> None:
+    event = {"version": "2.0", "routeKey": "$default", "rawPath": path, "requestContext": {"http": {"method": method}}}
+    assert is_for_page(parse_event(event)) == expected
 
 
 def get(path: str, **headers: str) -> dict[str, Any]:

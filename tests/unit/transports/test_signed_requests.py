@@ -110,7 +110,7 @@ def test_the_audit_names_the_caller_by_a_hash_of_the_principal(make: Make, caplo
     principals = [vars(record)["principal"] for record in caplog.records if hasattr(record, "principal")]
     assert [principals.count(one) for one in principals] == [2, 2, 1]
     assert "arn:aws" not in caplog.text + "".join(principals)
-    assert parse_event(event(ARN), allow_key_in_query=False).caller == parse_event(event(ARN), False).caller != ARN
+    assert parse_event(event(ARN)).caller == parse_event(event(ARN)).caller != ARN
 
 
 @pytest.mark.parametrize(

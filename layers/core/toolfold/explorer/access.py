@@ -102,7 +102,7 @@ class LocalAccess:
 
     def _is_allowed(self, request: PageRequest) -> bool:
         """Return whether the request has the cookie, or the token as a program sends it."""
-        sent = ";".join(text.replace(",", ";") for header, text in request.headers if header == "cookie")
+        sent = ";".join(text.replace(",", ";") for header, text in request.source.headers if header == "cookie")
         cookies = (item.partition("=") for item in sent.split(";"))
         if any(
             name.strip() == self._cookie_name and _is_equal(value.strip(), self._cookie) for name, _, value in cookies
@@ -143,10 +143,12 @@ class DeployedAccess:
 
 def check_origin(request: PageRequest, public_host: str = "") -> None:
     """Check that a request comes from the page itself, or from no page."""
-    has_origin = any(name == "origin" for name, _ in request.headers)
-    is_other = has_origin and not is_from_page(request.headers, OriginPolicy(public_host=public_host, page="calls"))
+    has_origin = any(name == "origin" for name, _ in request.source.headers)
+    is_other = has_origin and not is_from_page(
+        request.source.headers, OriginPolicy(public_host=public_host, page="calls")
+    )
     site = (request.header("sec-fetch-site") or "none").lower()
-    is_navigation = request.path == "" and request.method in ("GET", "HEAD")
+    is_navigation = request.path == "" and request.source.method in ("GET", "HEAD")
     is_navigation = is_navigation and request.header("sec-fetch-mode") == "navigate"
     if is_other or (site not in ("same-origin", "none") and not is_navigation):
         step = "Only the page of this server may send it."

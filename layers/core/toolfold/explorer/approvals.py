@@ -23,7 +23,7 @@ _AGAIN = "Reload the list; if the call is still wanted, let the client make it a
 def respond(explorer: Explorer, request: PageRequest) -> Response:
     """Return the waiting calls, or record a decision about one."""
     try:
-        return _decide(explorer, request) if request.method == "POST" else _list(explorer)
+        return _decide(explorer, request) if request.source.method == "POST" else _list(explorer)
     except (ApiProblem, ToolfoldError):
         raise
     except Exception as error:  # noqa: BLE001 - of SQLite and of AWS; their texts may have paths and addresses

@@ -1,7 +1,4 @@
-"""A request of the page, with its parameters and their limits, and the answers: JSON, plain pages and errors.
-
-A request has what those of MCP do not have: a query, and a path below that of a stage.
-"""
+"""A request of the page, with its parameters and their limits, and the answers: JSON, plain pages and errors."""
 
 from __future__ import annotations
 
@@ -90,25 +87,19 @@ class PageRequest(NamedTuple):
     """One request. ``repr`` shows neither query nor headers nor body: they may have a token.
 
     Attributes:
-        method: In capitals.
+        source: The request as the other parts of toolfold read it.
         path: What follows :attr:`base_path` and a slash, undecoded: empty for the page, ``ui/api/start`` for a view.
         base_path: What precedes it, as the stage of an API, without a slash at its end; empty on this machine.
         query: Name → first value of each parameter, decoded.
-        headers: Names in lower case, in the order received.
-        body: The raw bytes.
-        source: The request as the other parts of toolfold read it.
     """
 
-    method: str
+    source: Request
     path: str
     base_path: str
     query: Mapping[str, str]
-    headers: Headers
-    body: bytes
-    source: Request
 
     def __repr__(self) -> str:
-        return f"PageRequest(method={self.method!r}, path={self.path!r})"
+        return f"PageRequest(method={self.source.method!r}, path={self.path!r})"
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header, stripped, or None when it is absent."""
@@ -117,7 +108,7 @@ class PageRequest(NamedTuple):
     def json(self) -> dict[str, Any]:
         """Return the body, a JSON object."""
         try:
-            document = json.loads(self.body)
+            document = json.loads(self.source.body)
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):
@@ -125,34 +116,24 @@ class PageRequest(NamedTuple):
         return document
 
 
-def parse_request(event: Mapping[str, Any], request: Request) -> PageRequest:
-    """Return the request of ``event``, which was parsed into ``request``, for the page."""
-    context = event.get("requestContext")
-    # Payload format 1.0 has the path with its stage in the context of the request only.
-    full = context.get("path") if isinstance(context, Mapping) else None
-    whole = full if isinstance(full, str) and full.endswith(request.path) else request.path
-    base_path, separator, below = whole.partition("/ui/")
+def parse_request(request: Request) -> PageRequest:
+    """Return ``request`` as the page reads it."""
+    base_path, separator, below = f"{request.base_path}{request.path}".partition("/ui/")
     path = f"ui/{below}" if separator else ""
-    return PageRequest(
-        request.method, path, base_path.rstrip("/"), _query(event), request.headers, request.body, request
-    )
+    return PageRequest(request, path, base_path.rstrip("/"), parse_query(request.query))
 
 
-def _query(event: Mapping[str, Any]) -> dict[str, str]:
-    """Return the first value of each parameter. Payload format 1.0 has them decoded."""
-    query: dict[str, str] = {}
-    if event.get("version") == "2.0":
-        try:
-            pairs = parse_qsl(
-                str(event.get("rawQueryString") or ""), keep_blank_values=True, max_num_fields=MAX_PARAMETERS
-            )
-        except ValueError:
-            raise invalid(f"The query has more than {MAX_PARAMETERS} parameters.", "Send fewer.") from None
-    else:
-        pairs = list((event.get("queryStringParameters") or {}).items())
-    for name, value in pairs:
-        query.setdefault(str(name), str(value))
-    return query
+def parse_query(query: str) -> dict[str, str]:
+    """Return the first value of each parameter.
+
+    Raises:
+        ApiProblem: There are too many.
+    """
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+    except ValueError:
+        raise invalid(f"The query has more than {MAX_PARAMETERS} parameters.", "Send fewer.") from None
+    return dict(reversed(pairs))
 
 
 def invalid(message: str, next_step: str) -> ApiProblem:

@@ -15,7 +15,6 @@ import logging
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
 
 from toolfold.app import App
 from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
@@ -59,10 +58,10 @@ class Router:
         self._explorer, self._access = explorer, access
         self._files = files or StaticFiles()
 
-    def respond(self, event: Mapping[str, Any], request: Request) -> Response:
-        """Return the response to ``event``, which was parsed into ``request``. Never raises."""
+    def respond(self, request: Request) -> Response:
+        """Return the response to ``request``. Never raises."""
         try:
-            page_request = parse_request(event, request)
+            page_request = parse_request(request)
             response = self._access.check(page_request) or self._respond(page_request)
         except ApiProblem as problem:
             response = problem_answer(problem)
@@ -80,7 +79,7 @@ class Router:
     def _respond(self, request: PageRequest) -> Response:
         if request.path.startswith(API):
             return self._respond_api(request, request.path.removeprefix(API))
-        if request.method not in _READ:
+        if request.source.method not in _READ:
             raise _wrong_method(_READ)
         if request.path == "":
             return _add_slash(request) or self._files.respond_index(request)
@@ -94,9 +93,9 @@ class Router:
         view = VIEWS.get(name)
         if view is None or (view.is_local_only and not self._explorer.is_local):
             raise ApiProblem(404, "NOT_FOUND", "There is no such resource.", "web/API.md has all.")
-        if request.method not in view.methods:
+        if request.source.method not in view.methods:
             raise _wrong_method(view.methods)
-        if request.method == "POST":
+        if request.source.method == "POST":
             _check_body(request)
         return view.respond(self._explorer, request)
 
@@ -157,7 +156,7 @@ def _check_body(request: PageRequest) -> None:
         raise ApiProblem(
             415, "INVALID_REQUEST", "Content-Type must be application/json.", "Send the body as a JSON object."
         )
-    if len(request.body) > MAX_BODY_BYTES:
+    if len(request.source.body) > MAX_BODY_BYTES:
         raise ApiProblem(413, "INVALID_REQUEST", f"The body is larger than {MAX_BODY_BYTES} bytes.", "Send less.")
 
 

@@ -18,8 +18,7 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING
 
 from toolfold.auth.issuer_keys import IssuerUnreachable, UnusableDocument
 from toolfold.auth.person_check import PersonCheck
@@ -31,7 +30,7 @@ from toolfold.execution.credentials import NO_CREDENTIALS, is_possible_key
 from toolfold.execution.hosted_sign_ins import LIFETIME_S, HostedSignIns, Kind, Step
 from toolfold.execution.sign_in_page import DONE, FAILED, FOREIGN, REFUSED, USED, cookie_in
 from toolfold.execution.user_tokens import authorization_url
-from toolfold.explorer.page import SECURITY_HEADERS, page_answer
+from toolfold.explorer.page import SECURITY_HEADERS, ApiProblem, page_answer, parse_query
 from toolfold.protocol.http import SIGN_IN_PATH, Response, error_response
 from toolfold.sources.http_api.authentication import is_token, signs_in
 
@@ -56,7 +55,6 @@ _ABOUT_KEY = "It is stored encrypted, used for your calls alone, and replaces th
 _SECURITY_HEADERS = tuple(
     (name, value.replace("form-action 'none'", "form-action 'self'")) for name, value in SECURITY_HEADERS
 )
-_MAX_QUERY_CHARS, _MAX_PARAMETERS = 16_000, 20
 
 
 class SignInPages:
@@ -66,24 +64,27 @@ class SignInPages:
         self._app, self._hosted, self._resources = app, hosted, app.executor.resources
         self._persons = PersonCheck(app.settings, lambda: self._resources.http_client)
 
-    def respond(self, event: Mapping[str, Any], request: Request) -> Response:
-        """Return the response to ``event``, which was parsed into ``request``. Never raises."""
+    def respond(self, request: Request) -> Response:
+        """Return the response to ``request``. Never raises."""
         first, _, second = request.path.partition(SIGN_IN_PATH)[2].partition("/")
-        query = _query(event)
+        cookie = cookie_in("; ".join(value for name, value in request.headers if name == "cookie"), COOKIE)
         try:
+            query = parse_query(request.query)
             method = "POST" if second == "key" else "GET"
             if request.method != method:
                 response = error_response(405, f"Browsers send {method} to this page.", ("allow", method))
             elif first == _PERSON and not second:
-                response = self._check_person(query, _cookie(event, request))
+                response = self._check_person(query, cookie)
             elif second == "":
                 response = self._open(first, query)
             elif second == "key":
-                response = self._store_key(first, _form(request), _cookie(event, request))
+                response = self._store_key(first, parse_query(request.body.decode("utf-8", "replace")), cookie)
             elif second == "callback":
-                response = self._end(first, query, _cookie(event, request))
+                response = self._end(first, query, cookie)
             else:
                 response = _page(404, "There is nothing at this address.")
+        except ApiProblem as problem:
+            response = _page(problem.status, problem.message)
         except (UnusableDocument, InvalidToken, IssuerUnreachable, CallError, OSError) as error:
             logger.error("a sign-in has failed: %s", type(error).__name__)
             response = _page(502, FAILED)
@@ -194,32 +195,3 @@ def _set_cookie(value: str) -> tuple[tuple[str, str]]:
 def _page(status: int, text: str, cookie: str | None = None) -> Response:
     response = page_answer(status, "Sign in", text)
     return response if cookie is None else response._replace(headers=(*response.headers, *_set_cookie(cookie)))
-
-
-def _query(event: Mapping[str, Any]) -> dict[str, str]:
-    """Return the first value of each parameter; payload format 1.0 has them decoded."""
-    if event.get("version") == "2.0":
-        return _parsed(str(event.get("rawQueryString") or ""))
-    given = event.get("queryStringParameters")
-    return {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
-
-
-def _form(request: Request) -> dict[str, str]:
-    return _parsed(request.body.decode("utf-8", "replace"))
-
-
-def _parsed(text: str) -> dict[str, str]:
-    try:
-        return dict(reversed(parse_qsl(text[:_MAX_QUERY_CHARS], max_num_fields=_MAX_PARAMETERS)))
-    except ValueError:  # too many
-        return {}
-
-
-def _cookie(event: Mapping[str, Any], request: Request) -> str:
-    """Return the cookie; payload format 2.0 has cookies beside the headers."""
-    given = event.get("cookies")
-    texts = [
-        *(given if isinstance(given, list) else ()),
-        *(value for name, value in request.headers if name == "cookie"),
-    ]
-    return cookie_in("; ".join(map(str, texts))[:_MAX_QUERY_CHARS], COOKIE)

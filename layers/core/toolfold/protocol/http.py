@@ -65,11 +65,13 @@ class Request(NamedTuple):
         method: in capitals.
         headers: names in lower case, in the order received.
         body: the raw bytes.
-        query_api_key: the API key sent as ``?apikey=``, where the settings allow that; else empty. Several are joined
-            with commas.
+        query: the query of the URL, encoded.
+        query_api_key: the API key in it, where the settings allow that; else empty. Several are joined with commas.
         deadline: ``time.monotonic()`` at which the response must be complete; None: no limit.
         used_by_gateway: where the gateway in front took a credential from; see ``execution.credentials``.
         path: the path of the URL; empty: the one of the MCP endpoint.
+        base_path: what stands before it in the URL, where the gateway has removed that.
+        is_root: whether the path is that of a stage or of a domain, which a path may precede.
         scopes: what the access token of the caller allows; None: no tokens are required.
         caller: the id of the :class:`Principal` of that token, or of the principal of AWS that signed the request;
             empty where neither is required.
@@ -82,10 +84,13 @@ class Request(NamedTuple):
     method: str
     headers: Headers
     body: bytes
+    query: str = ""
     query_api_key: str = ""
     deadline: float | None = None
     used_by_gateway: frozenset[str] = frozenset()
     path: str = ""
+    base_path: str = ""
+    is_root: bool = False
     scopes: frozenset[str] | None = None
     caller: str = ""
     source_address: str = ""

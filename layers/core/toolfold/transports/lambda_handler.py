@@ -1,4 +1,4 @@
-"""Answer Lambda events: turn each into an MCP request, and the response into what API Gateway expects.
+"""Answer HTTP requests, and Lambda events: each becomes a request, and the response what API Gateway expects.
 
 ``handlers/gateway/app.py`` makes one :class:`LambdaHandler` while Lambda initialises the environment. A wrong setting
 therefore fails the start, where it is seen, and not a request.
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from toolfold.telemetry import Telemetry
     from toolfold.transports.health import Health
 
-KEY_PARAMETER = "apikey"
-
 _MAX_ADDRESS = 64
 """Characters of an IPv6 address with a zone."""
 
@@ -43,13 +41,8 @@ class UnknownEvent(ValueError):
     """The event has none of the known forms; ``str()`` says what is missing."""
 
 
-def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = None) -> Request:
+def parse_event(event: Any) -> Request:
     """Return the request in ``event``.
-
-    Args:
-        event: The event, as Lambda passes it.
-        allow_key_in_query: Whether to read the API key from the query string.
-        deadline: When the response must be ready, by ``time.monotonic``.
 
     Raises:
         UnknownEvent: The event comes from another service, or is damaged.
@@ -59,16 +52,17 @@ def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = N
     try:
         is_version_2 = event.get("version") == "2.0"
         method = event["requestContext"]["http"]["method"] if is_version_2 else event["httpMethod"]
-        key = _query_key(event, is_version_2) if allow_key_in_query else ""
         path = str(event.get("rawPath" if is_version_2 else "path") or "")
+        route = str(event.get("routeKey") or event.get("resource") or "")
         return Request(
             method.upper(),
             _headers(event),
             _body(event),
-            query_api_key=key,
-            deadline=deadline,
+            query=_query(event, is_version_2),
             used_by_gateway=_used_by_gateway(event),
             path=path,
+            base_path=_base_path(event, path),
+            is_root=route == "/" or route.endswith(" /"),
             caller=_principal(event),
             source_address=_source_address(event, is_version_2),
         )
@@ -78,20 +72,13 @@ def parse_event(event: Any, allow_key_in_query: bool, deadline: float | None = N
         raise UnknownEvent("a field of the event has another type than it should") from None
 
 
-def is_for_page(event: Mapping[str, Any], method: str, path: str) -> bool:
-    """Return whether a request is for the web explorer: the root of a stage or of a domain, or a path below ``/ui/``.
-
-    Args:
-        event: The event of the request.
-        method: Its method.
-        path: Its path, which a stage may precede.
-    """
-    if f"/{ENDPOINT}/" in path:  # a profile may be called "ui"
+def is_for_page(request: Request) -> bool:
+    """Return whether a request is for the web explorer: the root of a stage or of a domain, or below ``/ui/``."""
+    if f"/{ENDPOINT}/" in request.path:  # a profile may be called "ui"
         return False
     # The route shows the root of a stage. A function URL has no routes, and MCP clients may POST to its root.
-    route = str(event.get("routeKey") or event.get("resource") or "")
-    is_root = route == "/" or route.endswith(" /") or (path in ("", "/") and method in ("GET", "HEAD"))
-    return is_root or "/ui/" in path
+    is_root = request.is_root or (request.path in ("", "/") and request.method in ("GET", "HEAD"))
+    return is_root or "/ui/" in request.path
 
 
 def wants_multiple_values(event: Any) -> bool:
@@ -103,13 +90,14 @@ def wants_multiple_values(event: Any) -> bool:
 
 
 def _headers(event: Mapping[str, Any]) -> Headers:
-    """Return all headers; payload format 1.0 lists repeated ones separately, 2.0 joins them with commas."""
+    """Return all headers; payload format 1.0 lists repeated ones separately, 2.0 joins them, and has cookies apart."""
     multi_value = event.get("multiValueHeaders")
     if multi_value:
         if not all(isinstance(values, list) for values in multi_value.values()):
             raise TypeError
         return tuple([(name.lower(), _text(value)) for name, values in multi_value.items() for value in values])
-    return tuple([(name.lower(), _text(value)) for name, value in (event.get("headers") or {}).items()])
+    headers = [(name.lower(), _text(value)) for name, value in (event.get("headers") or {}).items()]
+    return (*headers, *[("cookie", _text(cookie)) for cookie in event.get("cookies") or ()])
 
 
 def _text(value: Any) -> str:
@@ -131,16 +119,22 @@ def _body(event: Mapping[str, Any]) -> bytes:
         raise UnknownEvent("the body is not base64") from None
 
 
-def _query_key(event: Mapping[str, Any], is_version_2: bool) -> str:
-    """Return the key in the query string; several are joined with commas, as API Gateway joins repeated headers."""
+def _query(event: Mapping[str, Any], is_version_2: bool) -> str:
+    """Return the query; payload format 1.0 has its parameters decoded."""
     if is_version_2:
-        from urllib.parse import parse_qs  # imported here: few deployments allow a key in the query string
+        return str(event.get("rawQueryString") or "")
+    parameters = event.get("multiValueQueryStringParameters") or event.get("queryStringParameters")
+    if not parameters:
+        return ""
+    from urllib.parse import urlencode  # the first request of a client has no query
 
-        return ",".join(parse_qs(event.get("rawQueryString") or "").get(KEY_PARAMETER, []))
-    several = (event.get("multiValueQueryStringParameters") or {}).get(KEY_PARAMETER) or ()
-    if len(several) > 1:
-        return ",".join(map(str, several))
-    return str((event.get("queryStringParameters") or {}).get(KEY_PARAMETER) or "")
+    return urlencode(parameters, doseq=True, errors="replace")
+
+
+def _base_path(event: Mapping[str, Any], path: str) -> str:
+    """Return the stage before ``path``, which payload format 1.0 has in the context of the request only."""
+    whole = (event.get("requestContext") or {}).get("path")
+    return whole.removesuffix(path) if isinstance(whole, str) and whole.endswith(path) else ""
 
 
 def _source_address(event: Mapping[str, Any], is_version_2: bool) -> str:
@@ -190,8 +184,8 @@ def _used_by_gateway(event: Mapping[str, Any]) -> frozenset[str]:
 _OK = 200
 
 
-class LambdaHandler:
-    """Answer events with ``app``, and log each request with ``telemetry``.
+class RequestHandler:
+    """Answer HTTP requests with ``app``, and log each with ``telemetry``.
 
     Args:
         app: The objects of this process.
@@ -213,24 +207,19 @@ class LambdaHandler:
         self._page, self._has_page = page, page is not None or app.settings.explorer != "off"
         self._sign_ins: SignInPages | None = None
 
-    def __call__(self, event: Any, remaining_s: float | None = None) -> dict[str, Any]:
-        """Return the response to ``event``, in the form that all payload formats share.
+    def respond(self, request: Request, remaining_s: float | None = None) -> Response:
+        """Return the response to a request.
 
         Args:
-            event: An event of API Gateway, of a function URL or of a load balancer.
-            remaining_s: Seconds until Lambda ends this invocation; None: nothing ends it.
+            request: The request.
+            remaining_s: Seconds in which the response must be ready; None: no limit.
         """
         started = time.perf_counter()
-        response = self._respond(event, remaining_s)
+        if remaining_s is not None:
+            request = request._replace(deadline=time.monotonic() + remaining_s - self.app.settings.deadline_margin_s)
+        response = self._respond(request)
         self.log_request(response, time.perf_counter() - started)
-        encoded: dict[str, Any] = {"statusCode": response.status, "headers": dict(response.headers)}
-        if wants_multiple_values(event):
-            encoded["multiValueHeaders"] = {name: [value] for name, value in response.headers}
-        try:
-            return {**encoded, "body": response.body.decode(), "isBase64Encoded": False}
-        except UnicodeDecodeError:  # a file of the page, compressed
-            body = binascii.b2a_base64(response.body, newline=False).decode()
-            return {**encoded, "body": body, "isBase64Encoded": True}
+        return response
 
     def log_request(self, response: Response, elapsed_s: float) -> None:
         """Log one request. May be called by several threads: nothing is added to the keys of the logger."""
@@ -245,16 +234,12 @@ class LambdaHandler:
         if self.app.call_log is not None and not is_probe:
             self.app.call_log.record_request(fields)
 
-    def _respond(self, event: Any, remaining_s: float | None) -> Response:
+    def _respond(self, request: Request) -> Response:
         settings = self.app.settings
-        deadline = None if remaining_s is None else time.monotonic() + remaining_s - settings.deadline_margin_s
-        try:
-            request = parse_event(event, settings.allow_key_in_query, deadline)
-        except UnknownEvent as error:
-            self._logger.error("event not understood: %s", error)
-            return error_response(
-                400, "This is no event of an API Gateway HTTP API, REST API or function URL, or of a load balancer."
-            )
+        if request.query and settings.allow_key_in_query:
+            from urllib.parse import parse_qs  # few deployments allow a key in the query
+
+            request = request._replace(query_api_key=",".join(parse_qs(request.query).get("apikey", ())))
         if settings.origin_secret_sha256:
             through = _sent_by_firewall(request, settings.origin_secret_sha256)
             if through is None:
@@ -269,21 +254,21 @@ class LambdaHandler:
                 "through mcp-proxy-for-aws.",
             )
         if _is_for_sign_in(request) and settings.oauth_sign_in_client:
-            return self._sign_in_response(event, request)
-        if self._has_page and is_for_page(event, request.method, request.path):
-            return self._page_response(event, request)
+            return self._sign_in_response(request)
+        if self._has_page and is_for_page(request):
+            return self._page_response(request)
         if _is_for_health(request):
             return self._health_response(request.method)
         return self.server.handle_http(request)
 
-    def _page_response(self, event: Any, request: Request) -> Response:
+    def _page_response(self, request: Request) -> Response:
         if self._page is None:
             from toolfold.explorer.router import deployed_router  # no client needs it
 
             self._page = deployed_router(self.app)
-        return self._page.respond(event, request)
+        return self._page.respond(request)
 
-    def _sign_in_response(self, event: Any, request: Request) -> Response:
+    def _sign_in_response(self, request: Request) -> Response:
         hosted = self.app.executor.resources.user_tokens.hosted
         if hosted is None:
             return error_response(404, "Callers of this server do not sign in at sources: TOOLFOLD_TOKEN_SECRET.")
@@ -291,7 +276,7 @@ class LambdaHandler:
             from toolfold.explorer.sign_in_pages import SignInPages  # no client needs it
 
             self._sign_ins = SignInPages(self.app, hosted)
-        return self._sign_ins.respond(event, request)
+        return self._sign_ins.respond(request)
 
     def _health_response(self, method: str) -> Response:
         if self._health is None:
@@ -299,6 +284,34 @@ class LambdaHandler:
 
             self._health = Health(self.app)
         return self._health.respond(method)
+
+
+class LambdaHandler(RequestHandler):
+    """Answer events with the responses to their requests."""
+
+    def __call__(self, event: Any, remaining_s: float | None = None) -> dict[str, Any]:
+        """Return the response to ``event``, in the form that all payload formats share.
+
+        Args:
+            event: An event of API Gateway, of a function URL or of a load balancer.
+            remaining_s: Seconds until Lambda ends this invocation; None: nothing ends it.
+        """
+        try:
+            response = self.respond(parse_event(event), remaining_s)
+        except UnknownEvent as error:
+            self._logger.error("event not understood: %s", error)
+            response = error_response(
+                400, "This is no event of an API Gateway HTTP API, REST API or function URL, or of a load balancer."
+            )
+            self.log_request(response, 0.0)
+        encoded: dict[str, Any] = {"statusCode": response.status, "headers": dict(response.headers)}
+        if wants_multiple_values(event):
+            encoded["multiValueHeaders"] = {name: [value] for name, value in response.headers}
+        try:
+            return {**encoded, "body": response.body.decode(), "isBase64Encoded": False}
+        except UnicodeDecodeError:  # a file of the page, compressed
+            body = binascii.b2a_base64(response.body, newline=False).decode()
+            return {**encoded, "body": body, "isBase64Encoded": True}
 
 
 def _sent_by_firewall(request: Request, hashes: tuple[str, ...]) -> Request | None:

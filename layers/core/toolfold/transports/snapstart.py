@@ -148,7 +148,7 @@ def _aws_services(app: App) -> set[str]:
 def _answer_sample_events(app: App) -> None:
     tool_name = app.catalog_store().summary(0).name
     for event in _sample_events(tool_name):
-        app.server.handle_http(lambda_handler.parse_event(event, allow_key_in_query=False))
+        app.server.handle_http(lambda_handler.parse_event(event))
         if app.authorization is not None:  # which has refused this event, as it has no token
             message = jsonrpc.parse_message(event["body"].encode())
             if message is not None:

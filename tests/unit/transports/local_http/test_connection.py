@@ -19,20 +19,20 @@ CHUNKED = GOOD[: -len(PING)].replace(b"Content-Length: %d" % len(PING), b"Transf
 )
 DAMAGED = [
     GOOD.replace(b"\r\n", b"\n"), GOOD.replace(b"Length: ", b"Length: +"), GOOD.replace(b"POST", b"P\0ST"),
-    GOOD.replace(b"/mcp", b"http://evil.test/mcp"), GOOD.replace(b"Host", b" Host"), GOOD.replace(b"1.1\r", b"3.0\r"),
+    GOOD.replace(b"Host", b" Host"), GOOD.replace(b"Content-Type", b"Content-Length: 5\r\nContent-Type"),
 ]  # fmt: skip
 
 
 def events(parts: list[bytes]) -> list[object]:
-    """Return what is parsed from ``parts``: target and body of each request, or the status of a refusal."""
-    connection, found, body = StrictConnection(lambda headers, path: None), list[object](), b""
+    """Return what is parsed from ``parts``: the body of each request, and None for a refusal."""
+    connection, found, body = StrictConnection(), list[object](), b""
     for part in parts:
         connection.receive_data(part)
         while True:
             try:
                 event = connection.next_event()
             except h11.RemoteProtocolError:
-                return [*found, connection.refusal.status]
+                return [*found, None]
             if event in (h11.NEED_DATA, h11.PAUSED):
                 break
             if isinstance(event, h11.Data):
@@ -55,7 +55,7 @@ def test_parts_of_the_bytes_do_not_matter(requests: list[bytes], cuts: list[int]
     expected: list[object] = []
     for request in requests:
         if request in DAMAGED:
-            expected.append(505 if b"HTTP/3.0" in request else 400)
+            expected.append(None)
             break
         expected.append(PING)
     assert events([part for part in parts if part]) == expected

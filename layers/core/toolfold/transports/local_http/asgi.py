@@ -1,15 +1,8 @@
-"""The Lambda handler as an ASGI application.
-
-A request becomes the event that API Gateway would make of it (payload format 2.0), not a
-:class:`toolfold.protocol.http.Request`: the local server then runs the parser of events, the limits of time and the log
-of the deployed function as well, and answers as it does. The handler blocks, so it runs in threads.
-"""
+"""The handler of requests as an ASGI application. It blocks, so it runs in threads."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import functools
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -17,9 +10,9 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from toolfold.client_call import ClientCall, running
-from toolfold.protocol.http import Response, error_response
-from toolfold.transports.lambda_handler import LambdaHandler
-from toolfold.transports.local_http.protocol import is_stateless
+from toolfold.protocol.http import MAX_BODY_BYTES, Headers, Request, Response, error_response
+from toolfold.transports.lambda_handler import RequestHandler
+from toolfold.transports.local_http.protocol import REFUSED_TIMEOUT_S, is_stateless
 from toolfold.transports.workers import WorkerPool
 
 logger = logging.getLogger("toolfold")
@@ -35,9 +28,16 @@ MAX_QUEUED = 500
 
 RETRY_AFTER_S = 1
 
+BODY_TIMEOUT_S = 20.0
+"""Seconds for the body of a request."""
+
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
+RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
+
+_CLOSE = (b"connection", b"close")
+_BODY = "http.response.body"
 
 
 class AsgiApp:
@@ -46,122 +46,150 @@ class AsgiApp:
     Args:
         current: Returns the handler of a request.
         timeout_s: Seconds in which it must answer, including the time in the queue.
+        check_head: Returns the response that refuses a request before its body is read, or None.
+        refusal_headers: Further headers of these responses.
     """
 
-    def __init__(self, current: Callable[[], LambdaHandler], timeout_s: float) -> None:
+    def __init__(
+        self,
+        current: Callable[[], RequestHandler],
+        timeout_s: float,
+        check_head: Callable[[Request], Response | None],
+        refusal_headers: Headers = (),
+    ) -> None:
         self._current, self._timeout_s = current, timeout_s
+        self._check_head, self._refusal_headers = check_head, refusal_headers
         self._calls = WorkerPool("call", MAX_CALLS, MAX_QUEUED)
         self._others = WorkerPool("request", MAX_OTHERS, MAX_QUEUED)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """Answer one request whose head was accepted by ``protocol``."""
-        body = await _read_body(receive)
-        if body is None:
-            return
-        answer = functools.partial(self._current(), _event(scope, body))
-        context = ClientCall()
-        # Before 2026-07-28 a closed connection does not cancel a request.
-        watcher = (
-            asyncio.ensure_future(_cancel_when_closed(receive, context)) if is_stateless(scope["headers"]) else None
-        )
-        # It may call a tool: without escapes, JSON spells the method in one way only.
-        may_call = b"tools/call" in body or b"\\" in body
-        response = await self._run(answer, self._calls if may_call else self._others, context)
-        if watcher is not None:
-            watcher.cancel()
-        content = response["body"].encode()
-        if response.get("isBase64Encoded"):
-            content = base64.b64decode(content)
-        headers = [(name.encode(), value.encode()) for name, value in response["headers"].items()]
-        if response["statusCode"] not in (204, 304) and "content-length" not in response["headers"]:
-            headers.append((b"content-length", b"%d" % len(content)))
-        if any(name == b"transfer-encoding" for name, _ in scope["headers"]):
-            # The end of a chunked body has more than one form: what follows it is not read as a request.
-            headers.append((b"connection", b"close"))
-        await send({"type": "http.response.start", "status": response["statusCode"], "headers": headers})
-        await send({"type": "http.response.body", "body": content})
+        """Answer one request whose head ``protocol`` has accepted."""
+        request = _request(scope)
+        body = _check_form(scope, request) or self._check_head(request) or await _read_body(request, receive)
+        if isinstance(body, Response):
+            await send(_start(body, self.refuse(body)))
+            await send({"type": _BODY, "body": body.body, "more_body": True})
+            await _discard_body(receive)
+            await send({"type": _BODY})
+        elif body is not None:
+            response = await self._answer(request._replace(body=body), scope, receive)
+            headers = _encoded(response)
+            if request.header("transfer-encoding") is not None:
+                # The end of a chunked body has more than one form: what follows it is not read as a request.
+                headers.append(_CLOSE)
+            await send(_start(response, headers))
+            await send({"type": _BODY, "body": response.body})
 
-    async def _run(
-        self, answer: Callable[[float], dict[str, Any]], pool: WorkerPool, context: ClientCall
-    ) -> dict[str, Any]:
-        """Return the response of ``answer``, a function of the seconds left, or one that says why it is missing."""
+    def refuse(self, response: Response) -> RawHeaders:
+        """Log the response to a request that the handler does not see, and return its headers."""
+        self._current().log_request(response, 0.0)
+        return [*_encoded(response._replace(headers=(*response.headers, *self._refusal_headers))), _CLOSE]
+
+    async def _answer(self, request: Request, scope: Any, receive: Receive) -> Response:
+        """Return the response of the handler, or one that says why it is missing."""
         started = time.monotonic()
+        context, handler = ClientCall(), self._current()
         loop = asyncio.get_running_loop()
-        answered: asyncio.Future[dict[str, Any] | None] = loop.create_future()
+        answered: asyncio.Future[Response] = loop.create_future()
 
         def run() -> None:
             if answered.cancelled():  # it waited too long for a thread
                 return
-            response = None
             try:
                 with running(context):
-                    response = answer(started + self._timeout_s - time.monotonic())
+                    response = handler.respond(request, started + self._timeout_s - time.monotonic())
             except Exception as error:  # noqa: BLE001 - a defect must end one request only
                 logger.error("defect in the handler: %s", type(error).__name__)
+                response = error_response(500, "toolfold failed on this request.")
             with suppress(RuntimeError):  # the loop was closed
                 loop.call_soon_threadsafe(_resolve, answered, response)
 
-        if not pool.submit(run):
-            return self._log_and_encode(
-                error_response(503, "Too many requests are waiting; try again.", ("retry-after", str(RETRY_AFTER_S))), 0
-            )
+        # It may call a tool: without escapes, JSON spells the method in one way only.
+        may_call = b"tools/call" in request.body or b"\\" in request.body
+        if not (self._calls if may_call else self._others).submit(run):
+            busy = error_response(503, "Too many requests are waiting; try again.", ("retry-after", str(RETRY_AFTER_S)))
+            handler.log_request(busy, 0.0)
+            return busy
+        # Before 2026-07-28 a closed connection does not cancel a request.
+        watcher = asyncio.ensure_future(_watch(receive, context)) if is_stateless(scope["headers"]) else None
         try:
-            response = await asyncio.wait_for(answered, self._timeout_s)
+            return await asyncio.wait_for(answered, self._timeout_s)
         except TimeoutError:
             late = error_response(504, f"The request took longer than {self._timeout_s:g} s.")
-            return self._log_and_encode(late, self._timeout_s)
-        return response or _encode(error_response(500, "toolfold failed on this request."))
-
-    def _log_and_encode(self, response: Response, elapsed_s: float) -> dict[str, Any]:
-        self._current().log_request(response, elapsed_s)
-        return _encode(response)
-
-
-def _encode(response: Response) -> dict[str, Any]:
-    return {"statusCode": response.status, "headers": dict(response.headers), "body": response.body.decode()}
+            handler.log_request(late, self._timeout_s)
+            return late
+        finally:
+            if watcher is not None:
+                watcher.cancel()
 
 
-def _resolve(future: asyncio.Future[dict[str, Any] | None], response: dict[str, Any] | None) -> None:
+def _resolve(future: asyncio.Future[Response], response: Response) -> None:
     if not future.done():
         future.set_result(response)
 
 
-async def _cancel_when_closed(receive: Receive, context: ClientCall) -> None:
+async def _watch(receive: Receive, context: ClientCall) -> None:
     """Cancel a call whose client closes the connection, which is how it cancels a request (2026-07-28)."""
     while (await receive())["type"] != "http.disconnect":
         pass
     context.cancel()
 
 
-async def _read_body(receive: Receive) -> bytes | None:
-    """Return the body, or None when the client has disconnected. Its size is limited by ``protocol``."""
-    parts = []
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        parts.append(message["body"])
-        if not message["more_body"]:
-            return b"".join(parts)
-
-
-def _event(scope: Any, body: bytes) -> dict[str, Any]:
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:  # API Gateway joins repeated headers with commas
-        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]},{value}" if name in headers else value
-    try:
-        text, is_base64 = body.decode(), False
-    except UnicodeDecodeError:
-        text, is_base64 = base64.b64encode(body).decode(), True
+def _request(scope: Any) -> Request:
+    headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
     path = scope["raw_path"].decode("latin-1")
-    return {
-        "version": "2.0",
-        "routeKey": "ANY /" if path == "/" else "$default",
-        "rawPath": path,
-        "rawQueryString": scope["query_string"].decode("latin-1"),
-        "headers": headers,
-        "requestContext": {"http": {"method": scope["method"], "path": path, "sourceIp": scope["client"][0]}},
-        "body": text,
-        "isBase64Encoded": is_base64,
-    }
+    return Request(
+        scope["method"],
+        headers,
+        b"",
+        query=scope["query_string"].decode("latin-1"),
+        path=path,
+        is_root=path == "/",
+        source_address=scope["client"][0],
+    )
+
+
+def _check_form(scope: Any, request: Request) -> Response | None:
+    if scope["http_version"] not in ("1.0", "1.1"):
+        return error_response(505, "The HTTP version must be 1.1 or 1.0.")
+    if scope["http_version"] == "1.0" and request.header("transfer-encoding") is not None:
+        return error_response(400, "HTTP/1.0 has no transfer codings.")
+    if not request.path.startswith("/"):
+        return error_response(400, "The target of a request must be a path.")
+    return None
+
+
+async def _read_body(request: Request, receive: Receive) -> bytes | Response | None:
+    """Return the body, or the response to one that is too large or too slow; None when the client has disconnected."""
+    body, length, more_body = bytearray(), int(request.header("content-length") or 0), True
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            while more_body and max(length, len(body)) <= MAX_BODY_BYTES:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                body += message["body"]
+                more_body = message["more_body"]
+    except TimeoutError:
+        return error_response(408, "The request took too long to arrive.")
+    if max(length, len(body)) > MAX_BODY_BYTES:
+        return error_response(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")
+    return bytes(body)
+
+
+async def _discard_body(receive: Receive) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(REFUSED_TIMEOUT_S):
+            while (await receive()).get("more_body"):
+                pass
+
+
+def _start(response: Response, headers: RawHeaders) -> Message:
+    return {"type": "http.response.start", "status": response.status, "headers": headers}
+
+
+def _encoded(response: Response) -> RawHeaders:
+    headers = [(name.encode(), value.encode()) for name, value in response.headers]
+    if response.status not in (204, 304) and not any(name == "content-length" for name, _ in response.headers):
+        headers.append((b"content-length", b"%d" % len(response.body)))
+    return headers

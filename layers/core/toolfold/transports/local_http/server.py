@@ -1,10 +1,8 @@
-"""Serve MCP over HTTP on this machine, through the code of the Lambda handler (the extra ``toolfold[serve]``).
+"""Serve MCP over HTTP on this machine, with the handler of the Lambda function (the extra ``toolfold[serve]``).
 
 uvicorn accepts connections, parses HTTP with h11 and stops gracefully; ``protocol`` is strict, and adds limits.
 Requests under another host name than that of this machine, and from pages of other machines, are refused before
 anything else is looked at, so that no web page can reach the server by DNS rebinding.
-
-The log of the local server, written by a thread of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from queue import Full, Queue
@@ -36,8 +34,8 @@ from toolfold.protocol.http import (
     REGISTER_PATH,
     SIGN_IN_PATH,
     WELL_KNOWN,
-    Headers,
     OriginPolicy,
+    Request,
     Response,
     error_response,
     refuse_caller,
@@ -45,7 +43,7 @@ from toolfold.protocol.http import (
 from toolfold.settings import Settings
 from toolfold.telemetry import CurrentStdout, configure
 from toolfold.text_safety import escape_terminal
-from toolfold.transports.lambda_handler import LambdaHandler
+from toolfold.transports.lambda_handler import RequestHandler
 from toolfold.transports.local_http.asgi import AsgiApp
 from toolfold.transports.local_http.protocol import LimitedProtocol
 from toolfold.transports.reloading import Reloading, SettingsSource
@@ -120,7 +118,7 @@ ACCEPTED_AT_ONCE = 16
 
 
 class LocalServer:
-    """Serve the Lambda handler on a local port, from a thread of its own inside a ``with`` statement.
+    """Serve a handler on a local port, from a thread of its own inside a ``with`` statement.
 
     It logs as on Lambda, but writes no metrics: CloudWatch does not read them here, and Powertools collects them for
     one request at a time.
@@ -160,7 +158,7 @@ class LocalServer:
         self._log = BackgroundStdout()
         telemetry = configure(settings, self._log)
 
-        def make(settings: Settings) -> LambdaHandler:
+        def make(settings: Settings) -> RequestHandler:
             app = build_app(
                 settings,
                 hosts=() if any_host else (*LOOPBACK_HOSTS, name),
@@ -170,27 +168,23 @@ class LocalServer:
                 page="" if page is None else "calls",
             )
             router = None if page is None else page.make_router(app, self.url, own_port)
-            return LambdaHandler(app, telemetry, page=router)
+            return RequestHandler(app, telemetry, page=router)
 
         self._current = Reloading(make, settings, source)
-        policy = self.lambda_handler.server.origin_policy
+        policy = self.handler.server.origin_policy
         further = (WELL_KNOWN, REGISTER_PATH, SIGN_IN_PATH) if settings.oauth_issuer else (CATALOG_PATH,)
         self.page_url = "" if page is None else page.url(self.url)
         # A call ends within the time-outs of the settings; one that takes longer is not waited for.
         timeout_s = (
             settings.connect_timeout_s + settings.timeout_s + settings.max_queue_wait_s + settings.deadline_margin_s
         )
-        protocol = functools.partial(
-            LimitedProtocol,
-            check_head=functools.partial(_check_head, policy, further, page is not None),
-            on_refused=lambda response: self.lambda_handler.log_request(response, 0.0),
-            refusal_headers=() if page is None else page.headers,
-        )
-        self._server = _Server(_configuration(AsgiApp(self._current, timeout_s), protocol, timeout_s))
+        check_head = functools.partial(_check_head, policy, further, page is not None)
+        app = AsgiApp(self._current, timeout_s, check_head, () if page is None else page.headers)
+        self._server = _Server(_configuration(app, timeout_s))
         self._thread: threading.Thread | None = None
 
     @property
-    def lambda_handler(self) -> LambdaHandler:
+    def handler(self) -> RequestHandler:
         """What answers requests now."""
         return self._current()
 
@@ -211,7 +205,7 @@ class LocalServer:
         self._socket.close()
 
 
-def _configuration(app: AsgiApp, protocol: Callable[..., asyncio.Protocol], timeout_s: float) -> Config:
+def _configuration(app: AsgiApp, timeout_s: float) -> Config:
     """Return the configuration of uvicorn, which writes no log and adds nothing to responses."""
     # Its messages quote requests, and those about errors have tracebacks.
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
@@ -219,7 +213,7 @@ def _configuration(app: AsgiApp, protocol: Callable[..., asyncio.Protocol], time
         app,
         interface="asgi3",
         loop="asyncio",
-        http=protocol,  # type: ignore[arg-type]  # uvicorn only calls it
+        http=LimitedProtocol,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -282,10 +276,9 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _check_head(
-    policy: OriginPolicy, further: tuple[str, ...], has_page: bool, headers: Headers, path: str
-) -> Response | None:
+def _check_head(policy: OriginPolicy, further: tuple[str, ...], has_page: bool, request: Request) -> Response | None:
     """Return the response to a request that the handler does not see; ``further`` are beginnings of paths it does."""
+    headers, path = request.headers, request.path
     if SIGN_IN_PATH in further and path.startswith(SIGN_IN_PATH):
         # A form of a page without referrers has the origin null. Its state shows where it comes from.
         headers = tuple(pair for pair in headers if pair[0] != "origin")
