@@ -1,11 +1,8 @@
-"""Folders on this machine whose files toolfold may delete: found safely, marked as its own, locked while they change.
-
-A file belongs to toolfold when it is in a folder with the mark of toolfold, has a name that toolfold gives, is a
-regular file with one link, and belongs to the user of this process. Nothing else is deleted, replaced or written to.
+"""Folders and files of this user on this machine: found safely, and locked while they change.
 
 A path is used when only this user and root can redirect it: each folder on the way, and each symbolic link,
 belongs to one of the two, and others cannot write there. A folder with the sticky bit, such as ``/tmp``, may be on the
-way: others cannot rename what is in it.
+way: others cannot rename what is in it. A folder in which toolfold deletes files has its mark.
 """
 
 from __future__ import annotations
@@ -18,6 +15,7 @@ import time
 from collections.abc import Iterator
 
 from toolfold.errors import ToolfoldError
+from toolfold.files import replace_file
 
 try:
     import fcntl
@@ -65,35 +63,25 @@ def resolve(path: str, *, create: bool = False) -> str:
         return os.path.realpath(absolute)
     # Who owns the root can redirect everything: in a user namespace, as in a container, that is the overflow user.
     owners = {0, os.geteuid(), os.stat(os.sep).st_uid}
-    todo = absolute.split(os.sep)[::-1]
+    names = absolute.strip(os.sep).split(os.sep)
     resolved = os.sep
-    while todo:
-        name = todo.pop()
-        if name in ("", os.curdir):
-            continue
-        if name == os.pardir:
-            resolved = os.path.dirname(resolved)
-            continue
-        found = os.path.join(resolved, name)
-        try:
-            status = os.lstat(found)
-        except FileNotFoundError:
-            if not create:
-                raise
+    for index, name in enumerate(names):
+        resolved = os.path.join(resolved, name)
+        if create and not os.path.lexists(resolved):
             with contextlib.suppress(FileExistsError):  # another process has just made it
-                os.mkdir(found, 0o700)
-            status = os.lstat(found)
+                os.mkdir(resolved, 0o700)
+        status = os.lstat(resolved)
+        if status.st_uid not in owners:
+            raise PathRefused(f"{resolved} belongs to another user")
         if stat.S_ISLNK(status.st_mode):
-            if status.st_uid not in owners:
-                raise PathRefused(f"{found} is a symbolic link of another user")
-            if not os.path.exists(found):  # nor is what a chain of links without an end leads to
-                raise PathRefused(f"{found} is a symbolic link to nothing")
-            target = os.readlink(found)
-            resolved = os.sep if target.startswith(os.sep) else resolved
-            todo += target.split(os.sep)[::-1]
-            continue
-        _check_folder(found, status, owners)
-        resolved = found
+            if not os.path.exists(resolved):  # nor is what a chain of links without an end leads to
+                raise PathRefused(f"{resolved} is a symbolic link to nothing")
+            target = os.path.join(os.path.dirname(resolved), os.readlink(resolved), *names[index + 1 :])
+            return resolve(target, create=create)
+        if not stat.S_ISDIR(status.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not status.st_mode & stat.S_ISVTX and is_writable_by_others(status):
+            raise PathRefused(f"{resolved} can be changed by other users")
     return resolved
 
 
@@ -109,15 +97,6 @@ def absolute_path(path: str) -> str:
     return os.path.abspath(expanded)
 
 
-def _check_folder(path: str, status: os.stat_result, owners: set[int]) -> None:
-    if not stat.S_ISDIR(status.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-    if status.st_uid not in owners:
-        raise PathRefused(f"{path} belongs to another user")
-    if not status.st_mode & stat.S_ISVTX and is_writable_by_others(status):
-        raise PathRefused(f"{path} can be changed by other users")
-
-
 def is_writable_by_others(status: os.stat_result) -> bool:
     """Return whether other users can write; the user's own group counts as the user, as many systems set it up."""
     by_group = status.st_mode & stat.S_IWGRP and status.st_gid != os.getegid()
@@ -130,9 +109,8 @@ def check_owned_file(path: str, status: os.stat_result) -> None:
     Raises:
         PathRefused: it is something else.
     """
-    kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a FIFO"}
     if not stat.S_ISREG(status.st_mode):
-        raise PathRefused(f"{path} is {kinds.get(stat.S_IFMT(status.st_mode), 'a device or a socket')}, not a file")
+        raise PathRefused(f"{path} is a link, a folder or a device, and not a file")
     if os.name != "nt" and status.st_uid != os.geteuid():
         raise PathRefused(f"{path} belongs to another user")
     if status.st_nlink > 1:  # 0: it has just been deleted
@@ -140,81 +118,60 @@ def check_owned_file(path: str, status: os.stat_result) -> None:
 
 
 def own_folder(path: str) -> str:
-    """Return the folder ``path`` as :func:`resolve` does; a missing one is made with the mark.
+    """Return the folder ``path`` as :func:`resolve` does; a missing one is made, with the mark.
 
     Raises:
         PathRefused: another user could redirect the path.
         OSError: the folder cannot be made.
     """
-    if not os.path.lexists(path):
-        above = resolve(os.path.dirname(path), create=True)
-        make_marked_folder(os.path.join(above, os.path.basename(path)))
-    return resolve(path)
+    is_new = not os.path.lexists(path)
+    folder = resolve(path, create=True)
+    if is_new:
+        _mark(folder)
+    return folder
 
 
-def make_marked_folder(path: str) -> None:
-    """Make the folder ``path`` with the mark, unless something is there.
+def _mark(folder: str) -> None:
+    with contextlib.suppress(FileExistsError):  # by another process
+        replace_file(os.path.join(folder, MARK), MARK_CONTENT, overwrite=False, mode=0o600)
 
-    The folder gets its name when it has the mark, so that it never appears without.
 
-    Args:
-        path: its last part is made; the folder above was returned by :func:`resolve`.
-    """
-    if os.path.lexists(path):
-        return
-    parent, name = os.path.split(path)
-    temporary = os.path.join(parent, f".{name}.{os.urandom(8).hex()}")
-    mark = os.path.join(temporary, MARK)
-    os.mkdir(temporary, 0o700)
+def is_marked(folder: str) -> bool:
+    """Return whether a folder has the mark of toolfold; raises OSError where that cannot be read."""
     try:
-        with open(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600), "wb") as file:
-            file.write(MARK_CONTENT)
-        os.rename(temporary, path)
+        with open(os.open(os.path.join(folder, MARK), os.O_RDONLY | NO_FOLLOW), "rb") as file:
+            return file.read(len(MARK_CONTENT) + 1) == MARK_CONTENT
     except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(mark)
-        with contextlib.suppress(OSError):
-            os.rmdir(temporary)
-        # Another process has made it. Every other error is the caller's.
-        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR) and not os.path.isdir(path):
+        if error.errno not in (errno.ENOENT, errno.ELOOP, errno.EISDIR):
             raise
-
-
-def is_marked(path: str, folder: int | None = None) -> bool:
-    """Return whether a folder has the mark of toolfold.
-
-    Args:
-        path: the folder.
-        folder: a descriptor of it; None to open the mark by its path.
-
-    Raises:
-        OSError: the mark cannot be read.
-    """
-    name = MARK if folder is not None else os.path.join(path, MARK)
-    try:
-        status = os.lstat(name, dir_fd=folder)
-        check_owned_file(name, status)
-        with open(os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder), "rb") as file:
-            return status.st_size == len(MARK_CONTENT) and file.read(len(MARK_CONTENT) + 1) == MARK_CONTENT
-    except (FileNotFoundError, NotADirectoryError, PathRefused):
         return False
 
 
 @contextlib.contextmanager
-def open_marked_folder(path: str, timeout_s: float) -> Iterator[int | None]:
+def open_marked_folder(path: str, timeout_s: float, *, create: bool = False) -> Iterator[int | None]:
     """Open and lock a folder with the mark, as :func:`lock_folder` does.
+
+    Args:
+        path: the folder; the one above it was returned by :func:`resolve`.
+        timeout_s: seconds to wait for the lock.
+        create: whether to make the folder, or to mark an empty one.
 
     Raises:
         PathRefused: the folder has no mark, belongs to another user, or others can write in it.
         TimeoutError: another process has the lock.
         OSError: the folder cannot be opened, or the file system has no locks.
     """
+    if create:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, 0o700)
     with lock_folder(path, timeout_s) as folder:
         if folder is not None:
             status = os.fstat(folder)
             if status.st_uid != os.geteuid() or is_writable_by_others(status):
                 raise PathRefused(f"{path} is not a folder of this user alone")
-        if not is_marked(path, folder):
+        if create and not os.listdir(path):
+            _mark(path)
+        if not is_marked(path):
             raise PathRefused(f"{path} was not made by toolfold: it has no {MARK} of it")
         yield folder
 

@@ -35,29 +35,21 @@ def create_shared_store(
     if location in ("", "memory", "off"):
         return None
 
+    timeout_s, cooldown_s = settings.cache_timeout_s, settings.cache_cooldown_s
+    is_table = location.startswith("dynamodb://")
+
     # Imported when needed: one of the two, and neither before the first call.
-    def open_table() -> CacheStore:
-        from toolfold.cache.dynamodb import DynamoDBStore
+    def open_store() -> CacheStore:
+        if is_table:
+            from toolfold.cache.dynamodb import DynamoDBStore
 
-        table = location.removeprefix("dynamodb://")
-        return DynamoDBStore(
-            aws, table, settings.cache_bucket, settings.cache_timeout_s, settings.cache_cooldown_s, clock, on_failure
-        )
-
-    def open_file() -> CacheStore:
+            table = location.removeprefix("dynamodb://")
+            return DynamoDBStore(aws, table, settings.cache_bucket, timeout_s, cooldown_s, clock, on_failure)
         from toolfold.cache.sqlite import SQLiteStore
 
-        return SQLiteStore(location, settings.cache_file_bytes, settings.cache_timeout_s)
+        return SQLiteStore(location, settings.cache_file_bytes, timeout_s)
 
-    is_table = location.startswith("dynamodb://")
-    return FailSafeStore(
-        open_table if is_table else open_file,
-        settings.cache_cooldown_s,
-        clock,
-        repeats_warnings=is_table,
-        name=name,
-        on_failure=on_failure,
-    )
+    return FailSafeStore(open_store, cooldown_s, clock, repeats_warnings=is_table, name=name, on_failure=on_failure)
 
 
 def check_cache_file(settings: Settings) -> None:

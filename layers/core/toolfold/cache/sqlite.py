@@ -1,7 +1,7 @@
 """A store in one SQLite file, shared by all processes of a user and readable by that user only.
 
 A file is toolfold's when its header has ``APPLICATION_ID``, which SQLite stores for this purpose
-(https://sqlite.org/fileformat.html, 1.3.10), or when it has a name of ``OWN_NAMES`` in a folder with the mark of
+(https://sqlite.org/fileformat.html, 1.3.10), or when it has a name of ``_OWN_NAMES`` in a folder with the mark of
 toolfold. Any other file is refused and stays as it is.
 
 A process that uses the file locks its folder together with others, one that replaces it locks the folder alone. So no
@@ -16,7 +16,6 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -29,6 +28,31 @@ logger = logging.getLogger("toolfold")
 
 T = TypeVar("T")
 
+APPLICATION_ID = int.from_bytes(b"tfld", "big")
+LAYOUT = 4
+"""``user_version`` of the file. A file of another layout is replaced."""
+
+_OWN_NAMES = ("responses.sqlite", "approvals.sqlite")
+"""Names that toolfold gives in a folder that it has made."""
+
+_TABLES = """
+CREATE TABLE entries (key TEXT PRIMARY KEY, value BLOB, created_at REAL, expires_at REAL) WITHOUT ROWID;
+CREATE TABLE numbers (key TEXT PRIMARY KEY, value REAL, expires_at REAL) WITHOUT ROWID;
+CREATE INDEX entries_expires_at ON entries (expires_at);
+CREATE INDEX numbers_expires_at ON numbers (expires_at);
+"""
+_PRAGMAS = (
+    "synchronous = OFF",  # a loss of power may damage the file, which is then replaced
+    "secure_delete = OFF",  # on Debian it is on, and writes each deleted page
+    "temp_store = MEMORY",
+    "mmap_size = 0",  # reading a mapped file that gets shorter ends the process
+    "trusted_schema = OFF",
+    "cell_size_check = ON",
+)
+_DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+"""Codes of a file whose content is the fault. SQL is the same for all files: an error of it means other tables."""
+
+_PAGE_BYTES = 4096
 _MIN_FILE_BYTES = 256_000
 """A smaller limit counts as this: the empty tables take a tenth of it."""
 
@@ -47,7 +71,8 @@ _HYSTERESIS = 0.05
 """Part of the limit that eviction frees beyond what it needs, so that not every further value has to evict."""
 
 _LOCK = threading.Lock()
-"""One operation at a time in this process: to open a file ends the locks of other connections of this process to it."""
+"""One operation at a time in this process: closing a file ends the locks of other connections of this process to it
+(https://sqlite.org/howtocorrupt.html, 2.2)."""
 
 
 class Counts(NamedTuple):
@@ -76,10 +101,10 @@ class SQLiteStore:
     def __init__(self, path: str | os.PathLike[str], max_bytes: int, timeout_s: float) -> None:
         self._given, self._path, self._timeout_s = os.fspath(path), "", timeout_s
         self._max_bytes = max(max_bytes, _MIN_FILE_BYTES)
-        self._max_pages = int(self._max_bytes * _ENTRIES) // PAGE_BYTES
+        self._max_pages = int(self._max_bytes * _ENTRIES) // _PAGE_BYTES
         self._connection: sqlite3.Connection | None = None
         self._opened: tuple[int, int] | None = None
-        self._run(lambda _: None)
+        self._execute("SELECT 1 FROM entries LIMIT 1")
 
     def get(self, key: str) -> bytes | None:
         """Return the value last put, or None."""
@@ -101,8 +126,10 @@ class SQLiteStore:
                         " WHERE excluded.created_at >= entries.created_at OR entries.created_at > ?",
                         (key, value, created_at, expires_at, created_at + MAX_CLOCK_SKEW_S),
                     )
-
-            self._shrink(connection)
+            if _number(connection, "PRAGMA page_count") > self._max_bytes * _FILE / _PAGE_BYTES:
+                # An earlier process had a higher limit. By executescript: execute ends after the first page.
+                pages = min(_VACUUMED_PAGES, self._max_bytes // 16 // _PAGE_BYTES)
+                connection.executescript(f"PRAGMA incremental_vacuum({pages})")
 
         self._run(put)
 
@@ -116,10 +143,8 @@ class SQLiteStore:
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.executemany("DELETE FROM numbers WHERE key = ?", [(f"{key}/{name}",) for name in over])
-                before = {}
-                for name, row in rows.items():
-                    found = connection.execute("SELECT value FROM numbers WHERE key = ?", (row,)).fetchone()
-                    before[name] = int(found[0]) if found else 0
+                select = "SELECT coalesce(max(value), 0) FROM numbers WHERE key = ?"
+                before = {name: int(_number(connection, select, row)) for name, row in rows.items()}
                 if all(before[name] < limit for name, limit in limits.items()):
                     connection.executemany(
                         "INSERT INTO numbers VALUES (?, 1, ?) ON CONFLICT (key) DO UPDATE SET value = value + 1",
@@ -143,28 +168,16 @@ class SQLiteStore:
 
     def count(self, now: float) -> Counts:
         """Count what is stored."""
-
-        def count(connection: sqlite3.Connection) -> Counts:
-            [(entries, expired, oldest)] = connection.execute(
-                "SELECT count(*), coalesce(sum(expires_at < ?), 0), min(created_at) FROM entries", (now,)
-            )
-            [(numbers,)] = connection.execute("SELECT count(*) FROM numbers")
-            [(pages,)] = connection.execute("PRAGMA page_count")
-            return Counts(entries, expired, numbers, oldest, pages * PAGE_BYTES)
-
-        return self._run(count)
+        [found] = self._execute(
+            "SELECT count(*), coalesce(sum(expires_at < ?), 0), (SELECT count(*) FROM numbers), min(created_at),"
+            " (SELECT page_count FROM pragma_page_count) * ? FROM entries",
+            now, _PAGE_BYTES,
+        )  # fmt: skip
+        return Counts(*found)
 
     def clear(self) -> None:
         """Delete everything, and give the space back to the disk. Other processes may use the file."""
-
-        def clear(connection: sqlite3.Connection) -> None:
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute("DELETE FROM entries")
-                connection.execute("DELETE FROM numbers")
-            connection.executescript("PRAGMA incremental_vacuum")
-
-        self._run(clear)
+        self._run(lambda file: file.executescript("DELETE FROM entries; DELETE FROM numbers; VACUUM"))
 
     def close(self) -> None:
         """Close the file."""
@@ -172,7 +185,7 @@ class SQLiteStore:
             self._close()
 
     def __del__(self) -> None:
-        with suppress(Exception):  # never opened, or already closed
+        with contextlib.suppress(Exception):  # never opened, or already closed
             self._close()
 
     def _make_space(self, connection: sqlite3.Connection, size: int, now: float) -> bool:
@@ -183,11 +196,11 @@ class SQLiteStore:
                 f" (SELECT key FROM {table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?)",
                 (now, _EXPIRED_AT_ONCE),
             )
-        needed = size // PAGE_BYTES + 8  # with the pages of the tree and of the index
+        needed = size // _PAGE_BYTES + 8  # with the pages of the tree and of the index
         free = self._max_pages - _used_pages(connection)
         if free >= needed:
             return True
-        missing = (needed - free + self._max_pages * _HYSTERESIS) * PAGE_BYTES
+        missing = (needed - free + self._max_pages * _HYSTERESIS) * _PAGE_BYTES
         victims = []
         for key, length in connection.execute(
             "SELECT key, length(value) FROM entries ORDER BY expires_at LIMIT ?", (_EVICTED_AT_ONCE,)
@@ -199,14 +212,6 @@ class SQLiteStore:
         connection.executemany("DELETE FROM entries WHERE key = ?", victims)
         return self._max_pages - _used_pages(connection) >= needed
 
-    def _shrink(self, connection: sqlite3.Connection) -> None:
-        """Give pages back to the disk if the file is too large, because an earlier process had a higher limit."""
-        [(pages,)] = connection.execute("PRAGMA page_count")
-        if pages > self._max_bytes * _FILE / PAGE_BYTES:
-            # By executescript: execute ends after the first of the rows, and there is one for each page.
-            count = min(_VACUUMED_PAGES, self._max_bytes // 16 // PAGE_BYTES)
-            connection.executescript(f"PRAGMA incremental_vacuum({count})")
-
     def _execute(self, statement: str, *values: Any) -> list[Any]:
         return self._run(lambda connection: connection.execute(statement, values).fetchall())
 
@@ -214,48 +219,59 @@ class SQLiteStore:
         """Run ``operation``. If the file does not open, or is damaged, also when used alone, it is replaced."""
         with _LOCK:
             if not os.path.lexists(self._path):
-                self._path = resolve_file(self._given, create=True)
-            folder = os.path.dirname(self._path)
-            with private_folder.lock_folder(folder, self._timeout_s, shared=True):
-                try:
-                    return operation(self._open())
-                except sqlite3.DatabaseError as error:
-                    self._close_damaged(error)
-            with private_folder.lock_folder(folder, self._timeout_s):
-                try:  # another process may have replaced it
-                    return operation(self._open())
-                except sqlite3.DatabaseError as error:
-                    self._close_damaged(error)
-                if recreate(self._path):
-                    logger.warning("Cache file damaged; replaced by an empty one")
-                return operation(self._open())
+                self._path = _resolve_file(self._given, create=True)
+            for is_shared in (True, False):  # alone, another process may have replaced it
+                with private_folder.lock_folder(os.path.dirname(self._path), self._timeout_s, shared=is_shared):
+                    try:
+                        return operation(self._open())
+                    except sqlite3.DatabaseError as error:
+                        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF not in _DAMAGED:
+                            raise  # busy, full, or read-only
+                        self._close()
+                    if not is_shared:
+                        self._recreate()
+                        return operation(self._open())
+            raise AssertionError
 
     def _open(self) -> sqlite3.Connection:
-        """Return the connection to the file that is at the path now: another process may have replaced it."""
-        found = _file_id(self._path)
-        if self._connection is not None and self._opened == found:
+        """Return the connection to the file that is at the path now: another process may have replaced it.
+
+        Raises:
+            PathRefused: it is not toolfold's.
+            sqlite3.DatabaseError: it is missing, damaged, or of another version.
+        """
+        try:
+            status = os.lstat(self._path)
+        except FileNotFoundError:
+            raise sqlite3.DatabaseError("no file") from None
+        if self._connection is not None and self._opened == (status.st_dev, status.st_ino):
             return self._connection
         self._close()
-        self._connection = connection = connect(self._path, self._timeout_s)
-        self._opened = found
-        for pragma in (
-            "synchronous = OFF",  # a loss of power may damage the file, which is then replaced
-            f"max_page_count = {int(self._max_bytes * _FILE) // PAGE_BYTES}",
-            "secure_delete = OFF",  # on Debian it is on, and writes each deleted page
-            "temp_store = MEMORY",
-            "mmap_size = 0",  # reading a mapped file that gets shorter ends the process
-            "trusted_schema = OFF",
-            "cell_size_check = ON",
-        ):
+        # Before SQLite opens the file for writing: it would complete what another application left there.
+        if _layout(self._path) != LAYOUT:
+            raise sqlite3.DatabaseError("another layout")
+        self._connection = connection = sqlite3.connect(
+            f"file:{quote(os.fsencode(self._path))}?mode=rw",  # never makes a file
+            uri=True, timeout=self._timeout_s, isolation_level=None, check_same_thread=False, cached_statements=32,
+        )  # fmt: skip
+        self._opened = status.st_dev, status.st_ino
+        for pragma in (*_PRAGMAS, f"max_page_count = {int(self._max_bytes * _FILE) // _PAGE_BYTES}"):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         return connection
 
-    def _close_damaged(self, error: sqlite3.DatabaseError) -> None:
-        """Close the file if its content is the reason of ``error``; "busy", "full" and "read-only" are raised."""
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if not isinstance(error, DoesNotOpen) and code not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            raise error
-        self._close()
+    def _recreate(self) -> None:
+        """Make an empty file, which gets its name when it is complete. The folder is locked alone."""
+        if os.path.lexists(self._path):
+            _layout(self._path)
+            logger.warning("Cache file damaged; replaced by an empty one")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{self._path}-journal")  # of the file that is replaced
+        with contextlib.closing(sqlite3.connect(":memory:")) as memory:
+            memory.executescript(
+                f"PRAGMA page_size = {_PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL;"
+                f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {LAYOUT}; {_TABLES}"
+            )
+            replace_file(self._path, memory.serialize(), mode=0o600)
 
     def _close(self) -> None:
         connection, self._connection = self._connection, None
@@ -263,62 +279,23 @@ class SQLiteStore:
             connection.close()
 
 
-def _file_id(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.lstat(path)
-    except FileNotFoundError:
-        return None
-    return status.st_dev, status.st_ino
-
-
 def _used_pages(connection: sqlite3.Connection) -> int:
-    [(pages,)] = connection.execute("PRAGMA page_count")
-    [(free,)] = connection.execute("PRAGMA freelist_count")
-    return int(pages - free)
+    return int(_number(connection, "PRAGMA page_count") - _number(connection, "PRAGMA freelist_count"))
 
 
-APPLICATION_ID = int.from_bytes(b"tfld", "big")
-LAYOUT = 4
-"""``user_version`` of the file. A file of another layout is replaced."""
-
-OWN_NAMES = frozenset({"responses.sqlite", "approvals.sqlite"})
-"""Names that toolfold gives in a folder that it has made."""
-
-PAGE_BYTES = 4096
-
-TABLES = """
-CREATE TABLE entries (key TEXT PRIMARY KEY, value BLOB, created_at REAL, expires_at REAL) WITHOUT ROWID;
-CREATE TABLE numbers (key TEXT PRIMARY KEY, value REAL, expires_at REAL) WITHOUT ROWID;
-CREATE INDEX entries_expires_at ON entries (expires_at);
-CREATE INDEX numbers_expires_at ON numbers (expires_at);
-"""
-
-_MAGIC, _HEADER_BYTES = b"SQLite format 3\0", 100
-_JOURNALS = (bytes.fromhex("d9d505f920a163d7"), bytes(8), b"")
-"""How a journal begins: a complete one, and one that a process has just made."""
-
-_BESIDE = ("-journal", "-wal", "-shm")
-"""Ends of the names of the files that SQLite reads, writes and deletes beside a database. Here it makes the first."""
+def _number(connection: sqlite3.Connection, statement: str, *values: Any) -> float:
+    [(number,)] = connection.execute(statement, values)
+    return float(number)
 
 
-class DoesNotOpen(sqlite3.DatabaseError):
-    """There is no file, or not one that this version has made."""
-
-
-def resolve_file(path: str, *, create: bool) -> str:
-    """Return ``path`` without symbolic links in its folder.
-
-    Args:
-        path: of the file; ``~`` stands for the user's home.
-        create: whether to make the folder.
+def _resolve_file(path: str, *, create: bool) -> str:
+    """Return ``path`` without symbolic links in its folder, which is made if ``create``.
 
     Raises:
         PathRefused: others can change files in the folder.
-        OSError: the folder does not exist and cannot be made.
+        OSError: the folder does not exist, or cannot be made.
     """
     parent, name = os.path.split(private_folder.absolute_path(path))
-    if not name or name.endswith(_BESIDE) or path.endswith((os.sep, f"{os.sep}.")):
-        raise PathRefused(f"{path} is not the name of a file for a cache")
     folder = private_folder.own_folder(parent) if create else private_folder.resolve(parent)
     # SQLite opens its files by their names, so the sticky bit is not enough here.
     if os.name != "nt" and private_folder.is_writable_by_others(os.stat(folder)):
@@ -333,109 +310,22 @@ def check_location(path: str) -> None:
         PathRefused: it cannot, regardless of permissions and of space on the disk.
     """
     with contextlib.suppress(OSError):
-        _check_own(resolve_file(path, create=False), "", *_BESIDE)
+        _layout(_resolve_file(path, create=False))
 
 
-def connect(path: str, timeout_s: float) -> sqlite3.Connection:
-    """Open the file. No other connection of this process may be in a transaction: its locks would end here.
-
-    Args:
-        path: what :func:`resolve_file` returned.
-        timeout_s: seconds to wait for another process that writes.
+def _layout(path: str) -> int:
+    """Return the layout of a file of toolfold; 0: it was damaged.
 
     Raises:
-        PathRefused: it, or a file beside it that SQLite would use, is not toolfold's.
-        sqlite3.DatabaseError: it is missing or damaged.
+        PathRefused: it is something else than a file that toolfold has made for this user.
+        FileNotFoundError: it does not exist.
     """
-    # Before SQLite opens the file for writing: it would complete what another application left there.
-    header = _beginning(path) or b""
-    if not _has_own_header(header) or int.from_bytes(header[60:64], "big") != LAYOUT:
-        raise DoesNotOpen("no file of this layout")
-    _check_own(path, *_BESIDE)
-    connection = sqlite3.connect(
-        f"file:{quote(os.fsencode(path))}?mode=rw",  # never makes a file
-        uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False, cached_statements=32,
-    )  # fmt: skip
-    try:
-        tables = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
-        if tables != {statement.strip() for statement in TABLES.split(";") if statement.strip()}:
-            raise DoesNotOpen("other tables")
-        connection.execute("SELECT 1 FROM entries LIMIT 1").fetchall()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def recreate(path: str) -> bool:
-    """Make an empty cache at ``path``. The caller has locked the folder alone.
-
-    The file gets its name when it is complete, so that a process that is killed leaves none that is not toolfold's.
-
-    Returns:
-        Whether it replaces another file.
-
-    Raises:
-        PathRefused: what is there, or beside it, is not toolfold's.
-        OSError: it cannot be written.
-    """
-    _check_own(path, "", *_BESIDE)
-    for ending in _BESIDE:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path + ending)
-    replaces = os.path.lexists(path)
-    replace_file(path, _empty_file(), mode=0o600)
-    return replaces
-
-
-def _check_own(path: str, *endings: str) -> None:
-    """Check those of the files ``path`` + ``endings`` that exist.
-
-    Raises:
-        PathRefused: one of them is not toolfold's.
-    """
+    private_folder.check_owned_file(path, os.lstat(path))
+    with open(os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW), "rb") as file:
+        header = file.read(100)
+    if header.startswith(b"SQLite format 3\0") and int.from_bytes(header[68:72], "big") == APPLICATION_ID:
+        return int.from_bytes(header[60:64], "big")
     folder, name = os.path.split(path)
-    is_marked = name in OWN_NAMES and private_folder.is_marked(folder)
-    for ending in endings:
-        beginning = _beginning(path + ending)
-        if beginning is None or is_marked:
-            continue
-        if ending == "-journal":
-            # Another process that has just made it writes zeros first.
-            is_own = beginning[:8] in _JOURNALS and (beginning[:8] != b"" or os.path.lexists(path))
-        else:
-            is_own = not ending and _has_own_header(beginning)
-        if not is_own:
-            raise PathRefused(f"{path}{ending} was not made by toolfold; delete or move it")
-
-
-def _beginning(path: str) -> bytes | None:
-    """Return the first bytes of the file, or None where it is missing.
-
-    To close it ends the locks that connections of this process have on it (https://sqlite.org/howtocorrupt.html, 2.2).
-
-    Raises:
-        PathRefused: it is something else than a file of this user.
-    """
-    try:
-        private_folder.check_owned_file(path, os.lstat(path))
-        descriptor = os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW)
-    except FileNotFoundError:
-        return None
-    try:
-        return os.read(descriptor, _HEADER_BYTES)
-    finally:
-        os.close(descriptor)
-
-
-def _has_own_header(header: bytes) -> bool:
-    return header.startswith(_MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
-
-
-def _empty_file() -> bytes:
-    with contextlib.closing(sqlite3.connect(":memory:")) as memory:
-        memory.executescript(
-            f"PRAGMA page_size = {PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL;"
-            f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {LAYOUT}; {TABLES}"
-        )
-        return memory.serialize()
+    if name not in _OWN_NAMES or not private_folder.is_marked(folder):
+        raise PathRefused(f"{path} was not made by toolfold; delete or move it")
+    return 0

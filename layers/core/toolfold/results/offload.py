@@ -86,9 +86,7 @@ def delete_answers(location: str, timeout_s: float) -> None:
 @contextlib.contextmanager
 def _locked_files(location: str, timeout_s: float, *, create: bool = False) -> Iterator[_Files]:
     folder = os.path.join(private_folder.resolve(location, create=create), FOLDER)
-    if create:
-        private_folder.make_marked_folder(folder)
-    with private_folder.open_marked_folder(folder, timeout_s) as descriptor:
+    with private_folder.open_marked_folder(folder, timeout_s, create=create) as descriptor:
         yield _Files(folder, descriptor)
 
 
