@@ -30,7 +30,7 @@ from tests.support.approvals import (
 )
 from tests.support.upstream import Upstream
 from toolfold.errors import ApprovalRequired, InsufficientScope
-from toolfold.execution.approval_token import Terms, mint
+from toolfold.execution.approval_store import Terms, mint
 from toolfold.execution.credentials import RequestCredentials
 
 REFUSED = {"APPROVAL_REQUIRED", "APPROVAL_PENDING", "APPROVAL_DENIED", "APPROVAL_UNAVAILABLE", "INVALID_ARGUMENTS"}

@@ -180,8 +180,8 @@ def test_person_approves_or_denies_once(
 def test_approval_written_without_the_secret_is_none(make_world: Callable[..., World], cache: str) -> None:
     world = make_world(CACHE=cache, APPROVE="human")
     token = world.token()
-    store = world.app.executor.resources.approval_gate._resources.run(lambda store: store)
-    from toolfold.execution.approval_token import parse
+    store = world.app.executor.resources.approval_gate._resources
+    from toolfold.execution.approval_store import parse
 
     id_ = getattr(parse(token), "id", "")
     stored = store.get(id_) or b""

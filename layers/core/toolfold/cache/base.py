@@ -63,6 +63,19 @@ class CacheStore(Protocol):
         """
 
 
+class RecordStore(Protocol):
+    """Store records that are written once, and then replaced by one of several callers."""
+
+    def get(self, key: str) -> bytes | None:
+        """Return the record as it was written last, or None."""
+
+    def add(self, key: str, value: bytes, expires_at: float) -> None:
+        """Store a new record; raises where one of this key exists, or there is no space."""
+
+    def replace(self, key: str, expected: bytes, value: bytes) -> bool:
+        """Replace the record if it is ``expected``; return whether it was. Of several callers one gets True."""
+
+
 def increment(store: CacheStore, key: str, expires_at: float) -> int:
     """Add 1 to the counter ``key``, which has no limit, and return its new value."""
     return store.count_within(key, {"n": sys.maxsize}, expires_at)["n"] + 1

@@ -34,6 +34,7 @@ class DynamoDBStore:
             cached: a caller chooses how large an answer is, and may choose one that the bucket takes too long for.
         clock: a monotonic clock.
         on_failure: called after each failure of the bucket with its reason.
+        is_consistent: whether what another process has just written counts, at twice the price of a read.
 
     Every method raises what boto3 raises for the table.
     """
@@ -47,8 +48,10 @@ class DynamoDBStore:
         cooldown_s: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
         on_failure: Callable[[str], None] | None = None,
+        *,
+        is_consistent: bool = False,
     ) -> None:
-        self._aws, self._table, self._timeout_s = aws, table, timeout_s
+        self._table, self._is_consistent = table, is_consistent
         self._s3: FailSafeStore[Any] = FailSafeStore(
             # Created for the first large value; most environments never see one.
             lambda: aws.client("s3", timeout_s=timeout_s),
@@ -63,7 +66,9 @@ class DynamoDBStore:
 
     def get(self, key: str) -> bytes | None:
         """Return the value last put, or None."""
-        item = self._dynamodb.get_item(TableName=self._table, Key=_key(key)).get("Item", {})
+        item = self._dynamodb.get_item(TableName=self._table, Key=_key(key), ConsistentRead=self._is_consistent).get(
+            "Item", {}
+        )
         if "large" in item and self._bucket:
             return self._get_object(item["large"]["S"])
         return bytes(item["v"]["B"]) if "v" in item else None
@@ -94,6 +99,25 @@ class DynamoDBStore:
         except Exception as error:
             if error_code(error) != _CONDITION_FAILED:  # else another process has stored a newer value
                 raise
+
+    def add(self, key: str, value: bytes, expires_at: float) -> None:
+        """Store a new record."""
+        item = {**_key(key), "v": {"B": value}, "expires_at": _number(math.ceil(expires_at))}
+        self._dynamodb.put_item(TableName=self._table, Item=item, ConditionExpression="attribute_not_exists(pk)")
+
+    def replace(self, key: str, expected: bytes, value: bytes) -> bool:
+        """Replace a record if it is ``expected``."""
+        try:
+            self._dynamodb.update_item(
+                TableName=self._table,
+                Key=_key(key),
+                UpdateExpression="SET v = :value",
+                ConditionExpression="v = :expected",
+                ExpressionAttributeValues={":value": {"B": value}, ":expected": {"B": expected}},
+            )
+        except self._dynamodb.exceptions.ConditionalCheckFailedException:
+            return False
+        return True
 
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()

@@ -224,6 +224,20 @@ class MemoryStore:
             while self._common.currsize + self._own.currsize > self._max_bytes:
                 (self._own if 2 * self._own.currsize > self._max_bytes else self._common).popitem()
 
+    def add(self, key: str, value: bytes, expires_at: float) -> None:
+        """Store a new record."""
+        if self.get(key) is not None:
+            raise KeyError(key)
+        self.put(key, value, 0, expires_at)
+
+    def replace(self, key: str, expected: bytes, value: bytes) -> bool:
+        """Replace a record if it is ``expected``."""
+        with self._lock:
+            if self._common.get(key) != expected:
+                return False
+            self._common[key] = value
+            return True
+
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
     ) -> Mapping[str, int]:

@@ -15,6 +15,7 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -42,7 +43,6 @@ CREATE INDEX entries_expires_at ON entries (expires_at);
 CREATE INDEX numbers_expires_at ON numbers (expires_at);
 """
 _PRAGMAS = (
-    "synchronous = OFF",  # a loss of power may damage the file, which is then replaced
     "secure_delete = OFF",  # on Debian it is on, and writes each deleted page
     "temp_store = MEMORY",
     "mmap_size = 0",  # reading a mapped file that gets shorter ends the process
@@ -92,14 +92,18 @@ class SQLiteStore:
         path: the file; it is made, with its folder, where it does not exist.
         max_bytes: limit of the file and its journal together.
         timeout_s: seconds to wait for another process that writes.
+        is_durable: whether a loss of power undoes no write. Otherwise it may damage the file, which is then replaced.
 
     Raises:
         PathRefused: the file is not toolfold's.
         OSError, sqlite3.Error: the file cannot be made, or is busy or full.
     """
 
-    def __init__(self, path: str | os.PathLike[str], max_bytes: int, timeout_s: float) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], max_bytes: int, timeout_s: float, *, is_durable: bool = False
+    ) -> None:
         self._given, self._path, self._timeout_s = os.fspath(path), "", timeout_s
+        self._synchronous = "FULL" if is_durable else "OFF"
         self._max_bytes = max(max_bytes, _MIN_FILE_BYTES)
         self._max_pages = int(self._max_bytes * _ENTRIES) // _PAGE_BYTES
         self._connection: sqlite3.Connection | None = None
@@ -132,6 +136,25 @@ class SQLiteStore:
                 connection.executescript(f"PRAGMA incremental_vacuum({pages})")
 
         self._run(put)
+
+    def add(self, key: str, value: bytes, expires_at: float) -> None:
+        """Store a new record, and delete those that have expired. Nothing else is evicted for it."""
+        now = time.time()
+        self._execute("DELETE FROM entries WHERE expires_at < ?", now)
+        self._execute("INSERT INTO entries VALUES (?, ?, ?, ?)", key, value, now, expires_at)
+
+    def replace(self, key: str, expected: bytes, value: bytes) -> bool:
+        """Replace a record if it is ``expected``."""
+        update = "UPDATE entries SET value = ? WHERE key = ? AND value = ? RETURNING 1"
+        return bool(self._execute(update, value, key, expected))
+
+    def unexpired(self, now: float, most: int) -> list[tuple[str, bytes, float]]:
+        """Return key, value and expiry of at most ``most`` entries, those first that expire soonest."""
+        return self._execute(
+            "SELECT key, value, expires_at FROM entries WHERE expires_at > ? AND typeof(value) = 'blob'"
+            " ORDER BY expires_at LIMIT ?",
+            now, most,
+        )  # fmt: skip
 
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
@@ -255,7 +278,8 @@ class SQLiteStore:
             uri=True, timeout=self._timeout_s, isolation_level=None, check_same_thread=False, cached_statements=32,
         )  # fmt: skip
         self._opened = status.st_dev, status.st_ino
-        for pragma in (*_PRAGMAS, f"max_page_count = {int(self._max_bytes * _FILE) // _PAGE_BYTES}"):
+        pages = int(self._max_bytes * _FILE) // _PAGE_BYTES
+        for pragma in (*_PRAGMAS, f"synchronous = {self._synchronous}", f"max_page_count = {pages}"):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         return connection
 

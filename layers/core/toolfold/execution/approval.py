@@ -29,20 +29,19 @@ from toolfold.errors import (
     ToolfoldError,
 )
 from toolfold.execution.approval_store import (
-    FileApprovals,
-    SecretUnavailable,
-    approval_file,
-    open_approvals,
-    signing_secret,
-    unavailable,
-)
-from toolfold.execution.approval_token import (
+    KEPT_AFTER_S,
     Approval,
     ApprovalRecord,
     ApprovalToken,
+    SecretUnavailable,
     Terms,
+    approval_file,
     mint,
+    open_approvals,
     parse,
+    record_key,
+    signing_secret,
+    unavailable,
 )
 from toolfold.execution.call import canonical_arguments
 from toolfold.execution.credentials import principal_id
@@ -121,7 +120,7 @@ class ApprovalGate:
             token = parse(credentials.approval_token.strip())
             if token is not None and token.is_for(secret, terms):
                 call.approval_id = token.id
-                stored = self._resources.run(lambda store: store.get(token.id))
+                stored = self._resources.get(token.id)
                 problem = self._problem(secret, tool, token, stored, credentials.is_declined)
                 if not problem and stored is not None:
                     call.approval = Approval(token, stored)
@@ -143,7 +142,7 @@ class ApprovalGate:
         if approval is None:
             return
         redeemed = ApprovalRecord("redeemed").encode()
-        if not self._resources.run(lambda store: store.replace(approval.token.id, approval.stored, redeemed)):
+        if not self._resources.replace(approval.token.id, approval.stored, redeemed):
             raise ApprovalRequired(
                 f"The approval of this call of {call.tool.name} was used already; nothing was sent.",
                 messages.CALL_WITHOUT_TOKEN,
@@ -166,7 +165,7 @@ class ApprovalGate:
         if record.state == "redeemed":
             return "was used already"
         if is_declined and record.state != "denied":
-            self._resources.run(lambda store: store.replace(token.id, stored, ApprovalRecord("denied").encode()))
+            self._resources.replace(token.id, stored, ApprovalRecord("denied").encode())
         if is_declined or record.state == "denied":
             raise _denied(tool)
         if self._settings.approve == "agent":
@@ -193,7 +192,7 @@ class ApprovalGate:
         token = mint(secret, terms, os.urandom(8), math.floor(now + self._settings.approval_ttl_s))
         call.approval_id = token.id
         record = ApprovalRecord("requested", terms if is_human else None, reason_of(tool) if is_human else "")
-        self._resources.run(lambda store: store.add(token.id, record.encode(), token.expires_at))
+        self._resources.add(token.id, record.encode(), token.expires_at)
         why = f"The approval token {problem}; {tool.name}" if problem else tool.name
         step = messages.LET_APPROVE if is_human else messages.ASK_USER
         return ApprovalRequired(
@@ -283,7 +282,7 @@ class ApprovalDesk:
 
     def _undecided(self, id_: str, where: str) -> tuple[bytes, ApprovalRecord]:
         """Return the record of an approval, as it is stored and decoded; raise where it is decided, or none."""
-        stored = self._store.get(id_)
+        stored = self._store.get(record_key(id_))
         if stored is None:
             raise CannotDecide(f"No call waits {where}")
         try:
@@ -303,18 +302,20 @@ class ApprovalDesk:
         Raises:
             CannotDecide: the approvals are in DynamoDB, where they are found by their tokens alone.
         """
-        if not isinstance(self._store, FileApprovals):
+        from toolfold.cache.sqlite import SQLiteStore
+
+        if not isinstance(self._store, SQLiteStore):
             raise CannotDecide("Waiting calls in DynamoDB are found by their tokens alone: toolfold approve TOKEN.")
         found = []
-        for id_, stored, expires_at in self._store.unexpired(self._now(), 10 * MAX_LISTED):
+        for key, stored, kept_until in self._store.unexpired(self._now() + KEPT_AFTER_S, 10 * MAX_LISTED):
             try:
                 record = ApprovalRecord.decode(stored)
                 json.loads("null" if record.terms is None else record.terms.arguments)
-                key = bytes.fromhex(id_)
+                id_ = bytes.fromhex(key.removeprefix(record_key("")))
             except ValueError:
                 continue  # damaged: its token is refused as well
             if record.state == "requested" and record.terms is not None:
-                token = mint(self._secret, record.terms, key, int(expires_at))
+                token = mint(self._secret, record.terms, id_, int(kept_until) - KEPT_AFTER_S)
                 found.append(WaitingCall(token, record.terms, record.reason, stored))
         return found[:MAX_LISTED]
 
@@ -342,5 +343,5 @@ class ApprovalDesk:
             record = ApprovalRecord("approved", call.terms, call.reason, proof)
         else:
             record = ApprovalRecord("denied")
-        if not self._store.replace(call.token.id, call.stored, record.encode()):
+        if not self._store.replace(record_key(call.token.id), call.stored, record.encode()):
             raise AlreadyDecided("Another decision about this call was made at the same moment.")

@@ -1,7 +1,12 @@
-"""Where approvals are recorded: in DynamoDB, in a SQLite file beside the cache, or in the memory of this process.
+"""Approvals as they are signed and recorded: in DynamoDB, in a SQLite file beside the cache, or in this process alone.
 
-A call is requested with :meth:`ApprovalStore.add`; approving, denying and redeeming it are conditional writes that
-succeed for one caller. A record that is lost is a call that is refused, never one that is performed.
+A token is what a call is repeated with after it was approved: 40 characters, base64url of a version (1 byte), the id of
+the approval (8), when it expires, in seconds since 1970 (5), and the first 16 bytes of an HMAC-SHA256 (RFC 2104) over
+all of that and the :class:`Terms`. It is short, because a model repeats it, and has no arguments in it. 30 bytes are
+exactly 40 characters: no two texts decode to the same token.
+
+Approving, denying and redeeming a call replace its record, which succeeds for one caller. A record that is lost is a
+call that is refused, never one that is performed.
 
 The secret that signs the tokens comes from the settings, from AWS, or from a file beside that of the approvals, where
 it is generated. :class:`ApprovalResources` has both, for approvals and for tokens that are used once.
@@ -9,23 +14,22 @@ it is generated. :class:`ApprovalResources` has both, for approvals and for toke
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import hmac
+import json
 import logging
-import math
 import os
 import re
-import sqlite3
 import stat
-import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args
 
 from toolfold import messages, private_folder
 from toolfold.aws.clients import error_code
-from toolfold.cache.sqlite import SQLiteStore
+from toolfold.cache.response_cache import MemoryStore
 from toolfold.errors import ApprovalUnavailable
 from toolfold.files import replace_file
 from toolfold.local_defaults import with_local_defaults
@@ -33,32 +37,153 @@ from toolfold.private_folder import PathRefused
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
+    from toolfold.cache.base import RecordStore
     from toolfold.settings import Settings
 
 logger = logging.getLogger("toolfold")
 
 T = TypeVar("T")
 
+_VERSION = 1
+_ID_BYTES, _TIME_BYTES, _MAC_BYTES = 8, 5, 16
+_TEXT = re.compile(r"[A-Za-z0-9_-]{40}", re.ASCII)
+
+
+class Terms(NamedTuple):
+    """What is approved: one call by one caller.
+
+    Attributes:
+        principal: who calls; see ``execution.credentials``.
+        source: the id of the source.
+        endpoint: where the source is reached.
+        tool: the name of the tool.
+        tool_hash: hash of its entry in the catalog: another version of the tool is another call.
+        arguments: what ``execution.call.canonical_arguments`` returns for them.
+    """
+
+    principal: str
+    source: str
+    endpoint: str
+    tool: str
+    tool_hash: str
+    arguments: str
+
+
+class ApprovalToken(NamedTuple):
+    """A token.
+
+    Attributes:
+        id: of the approval, in hexadecimal. It may be logged: nothing can be approved or called with it.
+        expires_at: seconds since 1970.
+        mac: the authentication code.
+    """
+
+    id: str
+    expires_at: int
+    mac: bytes
+
+    def __repr__(self) -> str:
+        return f"ApprovalToken(id={self.id!r}, expires_at={self.expires_at!r})"
+
+    @property
+    def text(self) -> str:
+        """The token as it is given to a caller."""
+        return base64.urlsafe_b64encode(_head(self.id, self.expires_at) + self.mac).decode()
+
+    def is_for(self, secret: bytes, terms: Terms) -> bool:
+        """Return whether the token was made with ``secret`` for the call ``terms``; the time is not checked."""
+        return hmac.compare_digest(self.mac, _mac(secret, self.id, self.expires_at, terms))
+
+    def approval_proof(self, secret: bytes) -> str:
+        """Return the text that proves that the call of this token was approved with ``secret``."""
+        return hmac.new(secret, b"toolfold approved " + self.text.encode(), hashlib.sha256).hexdigest()
+
+
+def mint(secret: bytes, terms: Terms, id_: bytes, expires_at: int) -> ApprovalToken:
+    """Return a new token for the call ``terms``."""
+    return ApprovalToken(id_.hex(), expires_at, _mac(secret, id_.hex(), expires_at, terms))
+
+
+def parse(text: str) -> ApprovalToken | None:
+    """Return the token in ``text``, which may be forged; None for any other text."""
+    if _TEXT.fullmatch(text) is None:
+        return None
+    raw = base64.urlsafe_b64decode(text)
+    if raw[0] != _VERSION:
+        return None
+    id_, time_, mac = raw[1 : 1 + _ID_BYTES], raw[1 + _ID_BYTES : -_MAC_BYTES], raw[-_MAC_BYTES:]
+    return ApprovalToken(id_.hex(), int.from_bytes(time_, "big"), mac)
+
+
+def _head(id_: str, expires_at: int) -> bytes:
+    return bytes([_VERSION]) + bytes.fromhex(id_) + expires_at.to_bytes(_TIME_BYTES, "big")
+
+
+def _mac(secret: bytes, id_: str, expires_at: int, terms: Terms) -> bytes:
+    message = json.dumps(["toolfold approval", _head(id_, expires_at).hex(), *terms]).encode()
+    return hmac.new(secret, message, hashlib.sha256).digest()[:_MAC_BYTES]
+
+
+State = Literal["requested", "approved", "denied", "redeemed"]
+
+
+class ApprovalRecord(NamedTuple):
+    """The state of an approval, and what a person must know to decide.
+
+    Attributes:
+        state: ``requested``; then ``approved`` or ``denied``; ``redeemed`` once the call was sent.
+        terms: the call; None where no person decides, so that arguments are stored only where they are needed.
+        reason: what the catalog says about calls of the tool.
+        proof: for an approved one, that it was approved with the secret.
+    """
+
+    state: State
+    terms: Terms | None = None
+    reason: str = ""
+    proof: str = ""
+
+    def encode(self) -> bytes:
+        """Return the record as it is stored. Equal records have equal bytes."""
+        return json.dumps(self._asdict(), sort_keys=True, separators=(",", ":")).encode()
+
+    @classmethod
+    def decode(cls, stored: bytes) -> ApprovalRecord:
+        """Return the record that was stored.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        try:
+            record = cls(**json.loads(stored))
+            terms = None if record.terms is None else Terms(*record.terms)
+        except TypeError:
+            raise ValueError("damaged") from None
+        texts = (record.reason, record.proof, *(terms or ()))
+        if record.state not in get_args(State) or not all(isinstance(text, str) for text in texts):
+            raise ValueError("damaged")
+        return record._replace(terms=terms)
+
+
+class Approval(NamedTuple):
+    """An approval that was checked and is not redeemed yet, with its record as it is stored."""
+
+    token: ApprovalToken
+    stored: bytes
+
+
 FILE_NAME = "approvals.sqlite"
 """In the folder of the cache file. Not in that file: a full cache evicts what expires first."""
 
 _MAX_BYTES = 8_000_000
-_MAX_RECORDS = 10_000
-_DELETED_AFTER_S = 3600
+KEPT_AFTER_S = 3600
 """Seconds after its expiry for which a record is stored, so that the answer to a late call names the reason."""
 
+_DYNAMODB = "dynamodb://"
 
-class ApprovalStore(Protocol):
-    """Store records by the id of an approval. Every method raises what the store raises."""
 
-    def add(self, id_: str, record: bytes, expires_at: float) -> None:
-        """Store a new record."""
-
-    def get(self, id_: str) -> bytes | None:
-        """Return the record as it was written last, or None."""
-
-    def replace(self, id_: str, expected: bytes, record: bytes) -> bool:
-        """Replace the record if it is ``expected``; return whether it was. Of several callers one gets True."""
+def record_key(id_: str) -> str:
+    """Return the key of the record of an approval."""
+    return f"approval/{id_}"
 
 
 def approval_file(settings: Settings) -> str:
@@ -69,138 +194,37 @@ def approval_file(settings: Settings) -> str:
     return "" if location == "memory" else os.path.join(os.path.dirname(os.path.abspath(location)), FILE_NAME)
 
 
-def is_in_memory(settings: Settings) -> bool:
+def _is_in_memory(settings: Settings) -> bool:
     """Return whether approvals are recorded in this process alone, where no person can approve one."""
     if settings.approve == "human" or settings.cache not in ("", "memory", "off"):
         return False
     return settings.cache == "memory" or not approval_file(settings)
 
 
-def open_approvals(settings: Settings, aws: AwsClients, now: Callable[[], float] = time.time) -> ApprovalStore:
+def open_approvals(settings: Settings, aws: AwsClients) -> RecordStore:
     """Open the store that ``settings.cache`` names, or for ``approve=human`` one that another process can open too.
 
     Raises:
         OSError: there is no such place.
     """
-    if settings.cache.startswith("dynamodb://"):
-        return TableApprovals(aws, settings.cache.removeprefix("dynamodb://"), settings.secret_timeout_s)
-    if is_in_memory(settings):
-        return MemoryApprovals(now)
+    if settings.cache.startswith(_DYNAMODB):
+        from toolfold.cache.dynamodb import DynamoDBStore
+
+        table = settings.cache.removeprefix(_DYNAMODB)
+        return DynamoDBStore(aws, table, "", settings.secret_timeout_s, is_consistent=True)
+    if _is_in_memory(settings):
+        return MemoryStore(_MAX_BYTES)
     path = approval_file(settings)
     if not path:
         raise FileNotFoundError("this user has no home folder")
-    return FileApprovals(path, settings.secret_timeout_s)
+    from toolfold.cache.sqlite import SQLiteStore
 
-
-class MemoryApprovals:
-    """Records in this process: each is approved and redeemed by the process that issued it."""
-
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
-        self._records: dict[str, tuple[bytes, float]] = {}
-        self._lock = threading.Lock()
-
-    def add(self, id_: str, record: bytes, expires_at: float) -> None:
-        """Store a new record."""
-        with self._lock:
-            if len(self._records) >= _MAX_RECORDS:
-                self._records = {key: found for key, found in self._records.items() if found[1] > self._now()}
-            if id_ in self._records or len(self._records) >= _MAX_RECORDS:
-                raise OSError("too many approvals")
-            self._records[id_] = record, expires_at
-
-    def get(self, id_: str) -> bytes | None:
-        """Return a record."""
-        with self._lock:
-            return self._records.get(id_, (None, 0.0))[0]
-
-    def replace(self, id_: str, expected: bytes, record: bytes) -> bool:
-        """Replace a record if it is ``expected``."""
-        with self._lock:
-            found, expires_at = self._records.get(id_, (None, 0.0))
-            if found != expected:
-                return False
-            self._records[id_] = record, expires_at
-            return True
-
-
-class FileApprovals(SQLiteStore):
-    """Records in a SQLite file, shared by the processes of a user. A loss of power does not undo a write."""
-
-    def __init__(self, path: str, timeout_s: float) -> None:
-        super().__init__(path, _MAX_BYTES, timeout_s)
-
-    def add(self, id_: str, record: bytes, expires_at: float) -> None:
-        """Store a new record, and delete those that expired long ago."""
-        now = time.time()
-        self._execute("DELETE FROM entries WHERE expires_at < ?", now - _DELETED_AFTER_S)
-        self._execute("INSERT INTO entries VALUES (?, ?, ?, ?)", id_, record, now, expires_at)
-
-    def replace(self, id_: str, expected: bytes, record: bytes) -> bool:
-        """Replace a record if it is ``expected``."""
-        return bool(
-            self._execute("UPDATE entries SET value = ? WHERE key = ? AND value = ? RETURNING 1", record, id_, expected)
-        )
-
-    def unexpired(self, now: float, most: int) -> list[tuple[str, bytes, float]]:
-        """Return id, record and expiry of at most ``most`` records that have not expired, in any state.
-
-        Those that expire soonest come first.
-        """
-        rows = self._execute(
-            "SELECT key, value, expires_at FROM entries WHERE expires_at > ? AND typeof(value) = 'blob'"
-            " ORDER BY expires_at LIMIT ?",
-            now, most,
-        )  # fmt: skip
-        return [(str(key), bytes(value), float(expires_at)) for key, value, expires_at in rows]
-
-    def _open(self) -> sqlite3.Connection:
-        connection = super()._open()
-        connection.execute("PRAGMA synchronous = FULL").fetchall()
-        return connection
-
-
-class TableApprovals:
-    """Records in the DynamoDB table of the cache, as items ``approval/ID``; attributes as in ``cache.dynamodb``."""
-
-    def __init__(self, aws: AwsClients, table: str, timeout_s: float) -> None:
-        self._table = table
-        self._dynamodb = aws.client("dynamodb", timeout_s=timeout_s)
-
-    def add(self, id_: str, record: bytes, expires_at: float) -> None:
-        """Store a new record."""
-        until = {"N": str(math.ceil(expires_at) + _DELETED_AFTER_S)}
-        item = {**_key(id_), "v": {"B": record}, "expires_at": until}
-        self._dynamodb.put_item(TableName=self._table, Item=item, ConditionExpression="attribute_not_exists(pk)")
-
-    def get(self, id_: str) -> bytes | None:
-        """Return a record. The read is consistent: what another process has just approved or redeemed counts."""
-        found: Any = self._dynamodb.get_item(TableName=self._table, Key=_key(id_), ConsistentRead=True)
-        item = found.get("Item", {})
-        return bytes(item["v"]["B"]) if "v" in item else None
-
-    def replace(self, id_: str, expected: bytes, record: bytes) -> bool:
-        """Replace a record if it is ``expected``."""
-        try:
-            self._dynamodb.update_item(
-                TableName=self._table,
-                Key=_key(id_),
-                UpdateExpression="SET v = :record",
-                ConditionExpression="v = :expected",
-                ExpressionAttributeValues={":record": {"B": record}, ":expected": {"B": expected}},
-            )
-        except self._dynamodb.exceptions.ConditionalCheckFailedException:
-            return False
-        return True
-
-
-def _key(id_: str) -> dict[str, Any]:
-    return {"pk": {"S": f"approval/{id_}"}}
+    return SQLiteStore(path, _MAX_BYTES, settings.secret_timeout_s, is_durable=True)
 
 
 KEY_FILE_NAME = "approvals.secret"
 _MIN_CHARACTERS = 32
-_TEXT = re.compile(rb"[0-9a-f]{64}\n")
+_SECRET = re.compile(rb"[0-9a-f]{64}\n")
 
 
 class SecretUnavailable(Exception):
@@ -226,9 +250,9 @@ def signing_secret(settings: Settings, read_reference: Callable[[str], str], own
             raise SecretUnavailable("TOOLFOLD_APPROVAL_SECRET cannot be read from AWS, or is too short")
     if given:
         return given.encode()
-    if settings.cache.startswith("dynamodb://"):
+    if settings.cache.startswith(_DYNAMODB):
         raise SecretUnavailable("TOOLFOLD_APPROVAL_SECRET is not set")
-    if is_in_memory(settings):
+    if _is_in_memory(settings):
         return own
     return local_secret(settings)
 
@@ -259,7 +283,7 @@ def _read(path: str) -> bytes:
         os.close(descriptor)
     if os.name != "nt" and (status.st_uid != os.geteuid() or status.st_mode & 0o077):
         raise SecretUnavailable(f"other users can read {path}, or it belongs to one: delete it")
-    if _TEXT.fullmatch(content) is None:
+    if _SECRET.fullmatch(content) is None:
         raise SecretUnavailable(f"{path} was not made by toolfold: delete or move it")
     return content.strip()
 
@@ -277,7 +301,7 @@ class ApprovalResources:
         self.settings, self.now = settings, now
         self._aws, self._read_reference = aws, read_reference
         self._own_secret = os.urandom(32)
-        self._opened: ApprovalStore | None = None
+        self._opened: RecordStore | None = None
 
     def secret(self) -> bytes:
         """Return the secret; see :func:`toolfold.execution.approval_store.signing_secret`.
@@ -292,19 +316,26 @@ class ApprovalResources:
         except OSError as error:
             raise unavailable(type(error).__name__) from None
 
-    def run(self, operation: Callable[[ApprovalStore], T]) -> T:
-        """Return the result of ``operation`` on the store.
+    def get(self, id_: str) -> bytes | None:
+        """Return the record of an approval as it is stored, or None; raises ApprovalUnavailable, as all that follow."""
+        return self._run(lambda store: store.get(record_key(id_)))
 
-        Raises:
-            ApprovalUnavailable: it fails, for any reason: then nothing is known about the approval.
-        """
+    def add(self, id_: str, record: bytes, expires_at: float) -> None:
+        """Store the record of a new approval."""
+        self._run(lambda store: store.add(record_key(id_), record, expires_at + KEPT_AFTER_S))
+
+    def replace(self, id_: str, expected: bytes, record: bytes) -> bool:
+        """Replace a record if it is ``expected``; return whether it was. Of several callers one gets True."""
+        return self._run(lambda store: store.replace(record_key(id_), expected, record))
+
+    def _run(self, operation: Callable[[RecordStore], T]) -> T:
         try:
             if self._opened is None:
-                self._opened = open_approvals(self.settings, self._aws, self.now)
+                self._opened = open_approvals(self.settings, self._aws)
             return operation(self._opened)
         except PathRefused as error:
             raise unavailable(str(error)) from None
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - whatever fails, nothing is known about the approval
             if isinstance(error, OSError):
                 self._opened = None  # opened again when it is needed next: a file may have been deleted
             raise unavailable(error_code(error)) from None
@@ -322,7 +353,7 @@ def unavailable(reason: str) -> ApprovalUnavailable:
 TTL_S = 600
 """Seconds for which a token can be used: an agent continues at once."""
 
-_ID_BYTES, _MAC_CHARS = 8, 32
+_MAC_CHARS = 32
 _OPEN, _USED = b"open", b"used"
 
 
@@ -343,7 +374,7 @@ class SingleUse:
         """
         id_, expires_at = os.urandom(_ID_BYTES).hex(), int(self._now() + TTL_S)
         mac = self._mac(id_, expires_at, text)
-        self._resources.run(lambda store: store.add(_token_key(id_), _OPEN, expires_at))
+        self._resources.add(f"continue-{id_}", _OPEN, expires_at)
         return id_, expires_at, mac
 
     def use(self, id_: str, expires_at: int, mac: str, text: str) -> bool:
@@ -354,12 +385,8 @@ class SingleUse:
         """
         if not hmac.compare_digest(mac.encode(), self._mac(id_, expires_at, text).encode()) or expires_at < self._now():
             return False
-        return self._resources.run(lambda store: store.replace(_token_key(id_), _OPEN, _USED))
+        return self._resources.replace(f"continue-{id_}", _OPEN, _USED)
 
     def _mac(self, id_: str, expires_at: int, text: str) -> str:
         message = f"toolfold continue {id_} {expires_at} {text}".encode()
         return hmac.new(self._resources.secret(), message, hashlib.sha256).hexdigest()[:_MAC_CHARS]
-
-
-def _token_key(id_: str) -> str:
-    return f"continue-{id_}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolfold.cache.response_cache import CacheKeys, Entry
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.approval_token import Approval
+    from toolfold.execution.approval_store import Approval
 
 
 @dataclass(frozen=True)
