@@ -335,7 +335,7 @@ class ApprovalResources:
             return operation(self._opened)
         except PathRefused as error:
             raise unavailable(str(error)) from None
-        except Exception as error:  # noqa: BLE001 - whatever fails, nothing is known about the approval
+        except Exception as error:  # noqa: BLE001 - after any failure nothing is known about the approval
             if isinstance(error, OSError):
                 self._opened = None  # opened again when it is needed next: a file may have been deleted
             raise unavailable(error_code(error)) from None
