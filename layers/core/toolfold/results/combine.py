@@ -57,9 +57,7 @@ def combine(varied: Sequence[str], parts: Sequence[LabelledDocument], budget: Wo
     Raises:
         AnswerTooLarge: the budget is used up.
     """
-    stacked = stack_documents(varied, parts, budget)
-    beside = {table.name: table for table in side_by_side(parts, budget).tables if _are_series(parts, table.name)}
-    return replace(stacked, tables=tuple(beside.get(table.name, table) for table in stacked.tables))
+    return beside_by_date(varied, stack_documents(varied, parts, budget), budget)
 
 
 def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:

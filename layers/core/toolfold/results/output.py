@@ -8,7 +8,6 @@ unchanged. Other calls get toolfold's own form: typed tables (``tables``) and th
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,9 +19,9 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
 from toolfold.messages import UNREADABLE
 from toolfold.redaction import NO_REDACTION, Redactor
-from toolfold.results import parsing, preview, render, tables, tokens, values
+from toolfold.results import limits, parsing, preview, render, tables, tokens, values
 from toolfold.results.preview import Limits, Shortener, TooLong
-from toolfold.results.tables import Document
+from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
@@ -253,11 +252,14 @@ def render_raw(
     is_as_sent = selection is None and not redactor.appears_in(body)
     with _nesting_checked():
         if kind == "csv":
-            records = ([*map(redactor.redact_text, record)] for record in parsing.read_records(body, budget))
+            if options.whole and is_as_sent:
+                return RenderedResult({"result": body, **status.as_dict()}, body)
+            budget.reserve(limits.csv_size(body))
+            records = [list(map(redactor.redact_text, record)) for record in parsing.read_records(body, budget)]
             data = body if is_as_sent else render.write_csv(records) + "\n"
             if options.whole:
                 return RenderedResult({"result": data, **status.as_dict()}, data)
-            form = _csv_form(data.replace("\r\n", "\n").strip("\n"), answer, options.max_tokens, budget)
+            form = _csv_form(data.replace("\r\n", "\n").strip("\n"), records, answer, budget)
         else:
             data = parsing.parse_json(body, redactor, budget, values.parse_float)
             if selection is not None:
@@ -331,29 +333,21 @@ def _json_form(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> _For
     return form._replace(is_own=False, examples=examples, nothing=Document(metadata=None))
 
 
-def _csv_form(data: str, answer: Mapping[str, Any], max_tokens: int, budget: WorkBudget) -> _Form:
-    @functools.cache
-    def ends() -> tuple[list[str], int]:
-        return render.csv_ends(data, preview.VALUES_PER_TOKEN * max_tokens, budget)
-
-    def shorten(shortener: Shortener) -> str:
-        (header, *lines), total = ends()
-        return "\n".join([header, *shortener.rows(lines, total)])
+def _csv_form(body: str, records: Sequence[Sequence[str]], answer: Mapping[str, Any], budget: WorkBudget) -> _Form:
+    """Return the form of a CSV text and its records: their cells are texts, and shown as they are."""
+    (header, *rows) = records or [[]]
+    whole = Document((Table("", tuple(header), rows),))
 
     def examples() -> list[str]:
-        beginning = "\n".join(ends()[0][: 1 + preview.EXAMPLE_LIMITS.rows])
+        beginning = render.write_csv(records[: 1 + preview.EXAMPLE_LIMITS.rows])
         return preview.smaller_requests(tables.parse_tables(beginning, "csv", answer, budget))
 
-    return _Form(
-        content=data,
+    return _document_form(whole)._replace(
         suffix="csv",
         is_own=False,
-        to_text=lambda part: render.csv_to_text(part, budget),
-        to_structured=lambda part: part,
-        shorten=shorten,
-        count_units=lambda: ends()[1],
+        to_text=lambda part: body if part is whole and render.is_plain_csv(body) else render.to_text(part),
+        to_structured=lambda part: body if part is whole else render.to_csv(part),
         examples=examples,
-        nothing="",
     )
 
 

@@ -13,15 +13,11 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolfold.budget import WorkBudget
-from toolfold.results import parsing
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_terminal, escape_unsafe, has_unsafe, quoted_name
 
@@ -113,71 +109,21 @@ def table_to_text(table: Table) -> str:
     return write_csv(map(_safe_record, (table.columns, *rows)))
 
 
-def csv_to_text(body: str, budget: WorkBudget) -> str:
-    """Return CSV of an upstream as text: unchanged, unless a cell breaks a line or could be taken for a notice.
-
-    Args:
-        body: CSV with line feeds.
-        budget: what the call may cost.
-
-    Raises:
-        AnswerTooLarge: the deadline has passed.
-    """
-
-    def records() -> Iterator[list[str]]:
-        return filter(None, budget.checked(csv.reader(csv_lines(body))))
-
-    try:
-        # An object in JSON has quotes in its first cell, which are doubled when it is written as CSV.
-        is_plain = not body.startswith("{") and _is_safe(body)
-        if is_plain and ('"' not in body or sum(1 for _ in records()) == sum(line != "\n" for line in csv_lines(body))):
-            return body
-        return write_csv(map(_safe_record, records()))
-    except csv.Error:  # a carriage return outside of quotes
-        return "\n".join(_json_string(line.rstrip("\n")) for line in budget.checked(csv_lines(body)))
+def to_csv(document: Document) -> str:
+    """Return the first table of a document as CSV; empty where it has none."""
+    return write_csv([row for table in document.tables[:1] for row in (table.columns, *table.rows)])
 
 
-def csv_lines(body: str) -> Iterator[str]:
-    """Yield the lines of a text with their line feeds; a list of them would take several times its memory."""
-    start = 0
-    while start < len(body):
-        end = body.find("\n", start) + 1 or len(body)
-        yield body[start:end]
-        start = end
+def is_plain_csv(body: str) -> bool:
+    """Return whether each line of a CSV text is a record, and none could be taken for a notice or an object."""
+    return '"' not in body and not body.startswith("{") and _is_safe(body)
 
 
-def csv_ends(body: str, most: int, budget: WorkBudget) -> tuple[list[str], int]:
-    """Return the lines of the header and of the first and last records of a CSV text, and the number of records.
-
-    Args:
-        body: CSV with line feeds. A line break inside quotes does not end a record.
-        most: how many first, and how many last records are returned.
-        budget: what the call may cost.
-
-    Raises:
-        UpstreamError: it is not CSV.
-        AnswerTooLarge: the deadline has passed.
-    """
-    records: Iterator[Any]
-    if '"' in body:
-        records = parsing.read_records(body, budget)
-    else:
-        records = (line.removesuffix("\n") for line in budget.checked(csv_lines(body)) if line != "\n")
-    first = list(itertools.islice(records, 1 + most))
-    last: deque[Any] = deque(maxlen=most)
-    total = len(first) - 1
-    for total, record in enumerate(records, len(first)):  # noqa: B007 - the last number is the total
-        last.append(record)
-    # Cells with either sign of "\r\n" are quoted.
-    lines = [record if isinstance(record, str) else write_csv([record], "\r\n") for record in (*first, *last)]
-    return lines, total
-
-
-def write_csv(records: Iterable[Sequence[Any]], end: str = "\n") -> str:
-    """Return records as CSV, each with ``end`` after it but the last."""
+def write_csv(records: Iterable[Sequence[Any]]) -> str:
+    """Return records as CSV, each with a line feed after it but the last."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator=end).writerows(records)
-    return buffer.getvalue().rstrip(end)
+    csv.writer(buffer, lineterminator="\n").writerows(records)
+    return buffer.getvalue().rstrip("\n")
 
 
 def _is_safe(text: str) -> bool:
