@@ -73,42 +73,10 @@ def test_the_page_and_its_files_are_in_the_layer(runtime: LambdaRuntime) -> None
         assert runtime.invoke(event(f"/{name}", accept_encoding="identity", if_none_match=etag))["statusCode"] == 304
 
 
-@pytest.mark.parametrize(
-    "path", ["/ui/api/start", "/ui/api/catalog", "/ui/api/search?q=oil+price", "/ui/api/tool?name=GLOBAL_QUOTE"]
-)
-def test_every_resource_works_without_the_packages_of_extras(runtime: LambdaRuntime, path: str) -> None:
-    answer = runtime.invoke(event(path))
-    assert answer["statusCode"] == 200, answer["body"]
-    assert json.loads(content(answer))
-
-
 def test_tokens_are_counted(runtime: LambdaRuntime) -> None:
     body = json.dumps({"texts": ["one two three"]})
     answer = runtime.invoke(event("/ui/api/tokens", "POST", body, content_type="application/json"))
     assert answer["statusCode"] == 200, answer["body"]
-
-
-@pytest.mark.parametrize("path", ["/ui/api/watch", "/ui/api/approvals", "/ui/../app.py", "/ui/%2e%2e/app.py"])
-def test_what_is_not_deployed_is_404(runtime: LambdaRuntime, path: str) -> None:
-    assert runtime.invoke(event(path))["statusCode"] == 404
-
-
-@pytest.mark.parametrize(("name", "status"), [("TOOL_LIST", 200), ("TOOL_GET", 200), ("TOOL_CALL", 403)])
-def test_a_page_that_reads_calls_nothing(runtime: LambdaRuntime, name: str, status: int) -> None:
-    message = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": name, "arguments": {} if name == "TOOL_LIST" else {"tool_name": "WTI"}},
-    }
-    headers = {"content_type": "application/json", "accept": "application/json", "origin": f"https://{HOST}"}
-    assert runtime.invoke(event("/mcp", "POST", json.dumps(message), **headers))["statusCode"] == status
-
-
-def test_off_it_does_not_exist(built: BuiltFunction) -> None:
-    with built.runtime({"TOOLFOLD_CATALOG": ""}) as runtime:
-        assert runtime.invoke(event("/"))["statusCode"] == 405
-        assert runtime.invoke(event("/ui/api/start"))["statusCode"] == 405
 
 
 def test_with_an_issuer_the_page_is_public_and_what_it_reads_needs_a_token(built: BuiltFunction) -> None:

@@ -135,7 +135,6 @@ class HostileCall(NamedTuple):
     call: HonestCall
     fresh: bool
     before: int
-    pause_s: float
 
 
 HOSTILE_CALLS = st.builds(
@@ -145,7 +144,6 @@ HOSTILE_CALLS = st.builds(
     st.sampled_from(HONEST_CALLS),
     st.booleans(),
     st.integers(0, 2 * len(HONEST_CALLS)),
-    st.sampled_from([0.0, 1.0, 40.0]),
 )
 
 

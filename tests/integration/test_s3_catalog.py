@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any
 
 import boto3
@@ -36,10 +35,6 @@ def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 def changed() -> bytes:
     """Another valid catalog."""
     return CONTENT.replace(b" tools. Next:", b" tools. Then:", 1)  # in the listing, which is in the head
-
-
-def pointer_to(sha256: str) -> bytes:
-    return json.dumps({"sha256": sha256, "bytes": 2, "head": {"bytes": 1, "sha256": sha256}}).encode()
 
 
 def test_a_published_catalog_is_read_back(s3: Any) -> None:

@@ -9,7 +9,6 @@ which records what it sends and can make it fail; the clients of this class reac
 
 from __future__ import annotations
 
-import ast
 import json
 import urllib.request
 from collections.abc import Mapping
@@ -51,7 +50,6 @@ class Deployment:
 
     Args:
         keys: Source ID → key of the deployment, for a secret that the stack names as its ``SourceKeys``.
-        kms_key: Whether the secret and the stack have a KMS key of their own.
         parameters: Other parameters of the template.
 
     Attributes:
@@ -62,8 +60,8 @@ class Deployment:
         environment: The variables of the function.
     """
 
-    def __init__(self, keys: Mapping[str, str] | None = None, *, kms_key: bool = False, **parameters: str) -> None:
-        self._keys, self._kms_key, self.parameters = keys, kms_key, dict(parameters)
+    def __init__(self, keys: Mapping[str, str] | None = None, **parameters: str) -> None:
+        self._keys, self.parameters = keys, dict(parameters)
         self._exit = ExitStack()
 
     def __enter__(self) -> Self:
@@ -119,26 +117,14 @@ class Deployment:
         self.environment: dict[str, str] = function["Environment"]["Variables"]
 
     def _create_secret(self) -> None:
-        own = {}
-        if self._kms_key:
-            own["KmsKeyId"] = self.parameters["KmsKeyArn"] = self.client("kms").create_key()["KeyMetadata"]["Arn"]
         if self._keys is not None:
-            secret = self.client("secretsmanager").create_secret(
-                Name="keys", SecretString=json.dumps(self._keys), **own
-            )
+            client = self.client("secretsmanager")
+            secret = client.create_secret(Name="keys", SecretString=json.dumps(self._keys))
             self.parameters["SourceKeys"] = secret["ARN"]
 
     def rotate_keys(self, keys: Mapping[str, str]) -> None:
         """Replace the keys of the deployment."""
         self.client("secretsmanager").put_secret_value(SecretId="keys", SecretString=json.dumps(keys))
-
-    def statements(self) -> list[dict[str, Any]]:
-        """Return the statements of the role of the function, as IAM has them."""
-        iam, role = self.client("iam"), self.resources["GatewayRole"]
-        names = iam.list_role_policies(RoleName=role)["PolicyNames"]
-        policies = [iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] for name in names]
-        # moto has them as Python writes them.
-        return [one for policy in policies for one in ast.literal_eval(policy)["Statement"] if one]
 
     def reset(self) -> None:
         """Delete everything in moto."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -25,29 +25,16 @@ class Fault:
     change: Callable[[bytes], bytes] | None = None
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """A request, with the names of its headers in lower case, and the status of the response to it."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    body: bytes
-    status: int
-
-
 class FaultyProxy(LocalServer):
     """Proxy before ``target`` (``http://host:port``).
 
-    ``requests`` has a line for each request: method, path and, for AWS, the operation. ``exchanges`` has what was sent
-    and answered, without requests that a fault left unanswered. ``faults`` maps a text to the fault of the requests
-    whose line contains it; the first match is used.
+    ``requests`` has a line for each request: method, path and, for AWS, the operation. ``faults`` maps a text to the
+    fault of the requests whose line contains it; the first match is used.
     """
 
     def __init__(self, target: str) -> None:
         super().__init__(_Handler)
         self.requests: list[str] = []
-        self.exchanges: list[Exchange] = []
         self.faults: dict[str, Fault] = {}
         self.target = urlsplit(target).netloc
         self.closing = threading.Event()
@@ -70,7 +57,6 @@ class _Handler(Handler):
         if fault.delay_s and proxy.closing.wait(fault.delay_s):
             return
         if fault.status:
-            self._record(body, fault.status)
             self.reply(fault.status, {"content-type": "application/xml"}, fault.body)
             return
         connection = http.client.HTTPConnection(proxy.target, timeout=10)
@@ -81,12 +67,7 @@ class _Handler(Handler):
         if fault.change is not None:
             content = fault.change(content)
         headers = {name: value for name, value in response.getheaders() if name.lower() not in _OWN}
-        self._record(body, response.status)
         self.reply(response.status, headers, content)
-
-    def _record(self, body: bytes, status: int) -> None:
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.exchanges.append(Exchange(self.command, self.path, headers, body, status))
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _answer
 

@@ -30,8 +30,6 @@ from toolfold.build.source_folders import list_sources
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 
-READS = {"readOnlyHint": True}
-
 
 @dataclass(frozen=True)
 class LambdaSources:
@@ -83,7 +81,6 @@ def serve(folder: Path) -> Iterator[LambdaSources]:
             "clock": {**remote, "transport": "stdio", "command": PROGRAM[0], "args": list(PROGRAM[1:])},
             "shop": {"kind": "sql", "dialect": "postgresql", "tables": {"exclude": ["secrets"]}},
             "stock": {"kind": "sql", "dialect": "sqlite", "tables": {"exclude": ["secrets"]}},
-            "owner": {"kind": "sql", "dialect": "postgresql"},
         }
         variables = {
             "ALPHA_VANTAGE_API_KEY": "LAMBDASOURCES123",
@@ -91,7 +88,6 @@ def serve(folder: Path) -> Iterator[LambdaSources]:
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
             "TOOLFOLD_SOURCE_SHOP_KEY": database.url("reader", "shop"),
             "TOOLFOLD_SOURCE_STOCK_KEY": f"sqlite:{create_sqlite(folder / 'stock.db')}",
-            "TOOLFOLD_SOURCE_OWNER_KEY": database.url("reader", "shop"),
             "TOOLFOLD_ALLOWED_HOSTS": ",".join(url.split("/")[2] for url in (weather, harbour.url)),
             "TOOLFOLD_ALLOWED_COMMANDS": sys.executable,
         }
@@ -109,8 +105,6 @@ def serve(folder: Path) -> Iterator[LambdaSources]:
         (sources / "alpha_vantage").symlink_to(Path("catalog/alpha_vantage").resolve())
         catalog = folder / "catalog.json"
         catalog.write_text(compile_folder(sources), encoding="utf-8")
-        # A role that may write, found only when it is used.
-        variables["TOOLFOLD_SOURCE_OWNER_KEY"] = database.url("postgres", "shop")
         yield LambdaSources(sources, {**variables, "TOOLFOLD_CATALOG": str(catalog)}, database, harbour)
 
 
