@@ -212,6 +212,19 @@ NEIGHBOURS = [
              sum(CLOSES[index:index + 3]) / 3 if index < 10 else None for index in range(12)])),
 ]  # fmt: skip
 
+UPS = csv("date,v,w", "2026-01-04,6,5", "2026-01-03,4,5", "2026-01-02,3,2", "2026-01-01,2,5")
+
+LOOKALIKES = [
+    Case("count of a condition", UPS, "count(v > w)", "sum(v > w): 2", says=("true or false",)),
+    Case("share of a condition", UPS, "count(v > w) / count(*)", "sum(v > w) / count(*): 0.5"),
+    Case("a function of all rows beside one of two", UPS, "max(v) - min(v) over 2; last 1",
+         "date,max(v) over 2 - min(v) over 2: 2026-01-04,2", says=("of all rows",)),
+    Case("parentheses keep both", UPS, "max(v) - (min(v) over 2) as d; last 1", "date,d: 2026-01-04,2"),
+    Case("a change over rows", UPS, "change(v) over 2; last 1", "date,change(v, 2): 2026-01-04,3"),
+    Case("a function behind its groups", UPS, "weekday; max(v)",
+         "weekday,max(v): Sunday,6 / Saturday,4 / Friday,3 / Thursday,2", says=("max(v) by weekday",)),
+]  # fmt: skip
+
 NEWEST_AND_PLACE = [
     *(Case(f"{guess}, newest first", DAILY, guess, "= " + " ".join(sorted(days(size), reverse=True)))
       for guess, size in (("tail(5)", 5), ("tail 2", 2), ("[-1]", 1), ("[-2:]", 2))),
@@ -407,4 +420,4 @@ PARTS = [
     Case("SQL over all calls", PAIR, "SELECT count(*) AS n FROM data", "n: 6", partition=("symbol",)),
 ]  # fmt: skip
 
-CASES = [*ORDER_OF_STEPS, *NEIGHBOURS, *NEWEST_AND_PLACE, *NUMBERS, *DATES, *NAMES, *PARTS]
+CASES = [*ORDER_OF_STEPS, *NEIGHBOURS, *LOOKALIKES, *NEWEST_AND_PLACE, *NUMBERS, *DATES, *NAMES, *PARTS]

@@ -42,6 +42,8 @@ _SHOWN_PARTS = {
 """Unit of groups → what its groups are called, as SQL of a date in ISO 8601."""
 _NEIGHBOURS = frozenset(("change", "pct_change", "lag"))
 _AS = re.compile(r"\s+as\s+(?:\w+|\"[^\"]*\")\s*$", re.I)
+_ALONE = re.compile(r"(\b\w+\([^()]*\))(?!\s*over\b)", re.I)
+"""A function without ``over``."""
 _ORDERED = re.compile(r"\border\s+by\b[^()]*(?:\([^()]*\)[^()]*)*$", re.I)
 """``ORDER BY`` of a whole statement, outside parentheses."""
 _ROWS_WITH_A_DATE = 20
@@ -193,6 +195,8 @@ class Query:
     def _columns(self, trees: Sequence[exp.Expr]) -> None:
         if len(trees) > _MAX_COLUMNS:
             raise self._invalid(f"it has {len(trees)} columns; {_MAX_COLUMNS} are the most")
+        for tree in trees:
+            self._require_one_window(tree)
         chosen: list[Column] = []
         for tree in trees:
             chosen += self.names.columns if isinstance(tree, exp.Star) else [self._computed_column(tree)]
@@ -239,13 +243,25 @@ class Query:
         functions = [node for node in tree.walk() if is_aggregate(node)]
         if not functions:
             return False
-        inner = {id(column) for function in functions for column in function.find_all(exp.Column)}
-        outside = [column for column in tree.find_all(exp.Column) if id(column) not in inner]
         is_windowed = any(
             (isinstance(node, exp.Window) or function_of(node) in _NEIGHBOURS) and not _is_inside_aggregate(node)
             for node in tree.walk()
         )
-        return not outside and not is_windowed
+        return not _columns_beside(tree) and not is_windowed
+
+    def _require_one_window(self, tree: exp.Expr) -> None:
+        """Refuse ``max(x) - min(x) over 30``, whose first function may be of all rows or of 30, and change over 5."""
+        for one in tree.find_all(exp.Window):
+            if function_of(one.this) in _NEIGHBOURS and (count := _count_of(one)):
+                form = re.sub(r"(\w+)\(([^()]*)\)\s+over\s+\d+", rf"\1(\2, {count})", self.step.text)
+                raise self._invalid(f"{_text(one.this)} compares two rows", f"Write {form}.", [form])
+        windows = [one for one in tree.find_all(exp.Window) if not isinstance(one.parent, exp.Paren | exp.Alias)]
+        beside = [one for one in tree.walk() if is_aggregate(one)]
+        if windows and beside and all(column.find_ancestor(exp.Window) for column in _columns_beside(tree)):
+            count = _count_of(windows[0])
+            problem = f"{_text(beside[0])} is of all rows, and {_text(windows[0].this)} of {count or 'some'}"
+            forms = [_ALONE.sub(rf"\1 over {count}", self.step.text)] if count else []
+            raise self._invalid(problem, "Write over behind each, or set what has it in parentheses.", forms)
 
     def _group(self, clause: Clause) -> None:
         if self.groups is not None:
@@ -542,7 +558,9 @@ class Query:
             forms = []
             if step := self.names.dropped.get(normalize(name)):
                 at = self.before.index(step)
-                forms = ["; ".join([*self.before[:at], self.step.text, *self.before[at:]])]
+                if any(is_aggregate(one) for tree in self._parsed(self.step.clause.text) for one in tree.walk()):
+                    forms = ["; ".join([*self.before[:at], f"{self.step.text} by {step}", *self.before[at + 1 :]])]
+                forms += ["; ".join([*self.before[:at], self.step.text, *self.before[at:]])]
             known = known_names(self.rows.table, [one.name for one in self.names.columns])
             raise self.names.unknown(name, known, offset=self.step.offset, forms=forms)
         return column
@@ -595,7 +613,7 @@ class Query:
         spec = node.args.get("spec")
         if node.args.get("order") is not None or node.args.get("partition_by") or spec is None:
             return node
-        count = int(spec.args["start"].name) + 1
+        count = _count_of(node)
         function = node.this
         argument = argument_of(function)
         rows = f"({self._by_time} ROWS BETWEEN {count - 1} PRECEDING AND CURRENT ROW)"
@@ -711,6 +729,18 @@ def _is_inside_aggregate(node: exp.Expr) -> bool:
     return False
 
 
+def _columns_beside(tree: exp.Expr) -> list[exp.Column]:
+    """Return the columns of an expression that are outside its functions of all rows."""
+    inner = {id(column) for one in tree.walk() if is_aggregate(one) for column in one.find_all(exp.Column)}
+    return [column for column in tree.find_all(exp.Column) if id(column) not in inner]
+
+
+def _count_of(window: exp.Window) -> int:
+    """Return the rows of ``over 20``; 0 for other windows."""
+    spec = window.args.get("spec")
+    return 0 if spec is None or not str(spec.args["start"]).isdecimal() else int(spec.args["start"].name) + 1
+
+
 def _normal(tree: exp.Expr) -> exp.Expr:
     """Return a tree with the functions of SQLite and of ``select``."""
     tree = dialect.to_sqlite(tree)
@@ -722,6 +752,12 @@ def _normal(tree: exp.Expr) -> exp.Expr:
         if function_of(one) in _NEIGHBOURS and not one.expressions:
             name = function_of(one)
             raise invalid(f"{name} needs a column", f"Write {name}(x), with the name of a column.")
+        if isinstance(one, exp.Count) and one.this is not None and is_condition(one.this):
+            raise invalid(
+                f"{_text(one)} counts each row in which the condition has a value, true or false",
+                "Write sum, or the condition as a step before count.",
+                replaces=[(r"\bcount\((?!\*)", "sum(")],
+            )
     return tree
 
 

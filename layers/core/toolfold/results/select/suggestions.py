@@ -39,7 +39,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"!\s*\(", "not ("),
     (r"\b(?:is )?(?:at least|no less than)\b", ">="),
     (r"\b(?:is )?(?:at most|no more than)\b", "<="),
-    (r"\b(?:is )?(?:(?:greater|more|larger|higher) than\b|(?:above|over)(?= *[\d$]))", ">"),
+    (r"(?<!\) )\b(?:is )?(?:(?:greater|more|larger|higher) than\b|(?:above|over)(?= *[\d$]))", ">"),
     (r"\b(?:is )?(?:(?:less|lower|smaller|fewer) than\b|(?:below|under)(?= *[\d$]))", "<"),
     (r"\b(?:equals|is equal to)\b", "="),
     (r"\b(max|min)imum\(", r"\1("),
