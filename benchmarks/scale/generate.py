@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 
 from toolfold.build import search_index, writer
-from toolfold.catalog.layout import FORMAT
+from toolfold.catalog.entries import FORMAT
 from toolfold.catalog.store import bundled_path
 
 _WORDS = yaml.safe_load(Path(__file__).with_name("vocabulary.yaml").read_text(encoding="utf-8"))

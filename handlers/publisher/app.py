@@ -42,7 +42,7 @@ def make_publisher(account: str) -> UnattendedPublisher:
     return UnattendedPublisher(
         SOURCES,
         bucket,
-        AllowList.from_settings(settings),
+        AllowList(settings),
         refresh=functools.partial(refresh_sources, process_settings=settings, is_attended=False),
         on_run=lambda run: telemetry.record_publication(run.outcome, run.age_s),
     )

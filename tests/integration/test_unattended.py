@@ -20,6 +20,7 @@ from toolfold.build.unattended import Run, UnattendedPublisher
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import S3Store
 from toolfold.errors import BucketUnavailable, CatalogDamaged, CatalogRejected
+from toolfold.settings import Settings
 
 A, B = small_catalog("A"), small_catalog("B")
 BUCKET, LOCATION, STACK = "unattended", "s3://unattended/catalog", "arn:aws:cloudformation:x:1:stack/toolfold/1"
@@ -61,7 +62,9 @@ class Unattended:
         folder = write_sources(self._folder / title, title)
         bucket = CatalogBucket(LOCATION, options.pop("client", self._client))
         given = {"on_run": self.runs.append, "sleep": self.pauses.append, "now": lambda: self.now} | options
-        return UnattendedPublisher(folder, bucket, AllowList({}, (), (ALLOWED_HOST,)), **given)
+        return UnattendedPublisher(
+            folder, bucket, AllowList(Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": ALLOWED_HOST})), **given
+        )
 
 
 @pytest.fixture

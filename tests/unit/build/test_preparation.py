@@ -10,13 +10,17 @@ from tests.support.catalogs import ALLOWED_HOST, small_catalog, write_sources
 from toolfold.build.preparation import prepare_catalog, refreshed
 from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import CatalogRejected
+from toolfold.settings import Settings
 
-ALLOW_LIST = AllowList({}, (), (ALLOWED_HOST,))
+ALLOW_LIST = AllowList(Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": ALLOWED_HOST}))
 
 
 @pytest.mark.slow
 def test_the_catalog_of_the_repository_is_prepared_to_the_byte() -> None:
-    assert prepare_catalog(Path("catalog"), AllowList({})) == Path("catalog/catalog.json").read_bytes()
+    assert (
+        prepare_catalog(Path("catalog"), AllowList(Settings.from_environment({})))
+        == Path("catalog/catalog.json").read_bytes()
+    )
 
 
 def test_sources_without_findings_are_compiled(tmp_path: Path) -> None:
@@ -48,7 +52,7 @@ def test_an_empty_folder_is_rejected(tmp_path: Path) -> None:
 
 def test_a_host_that_the_gateway_refuses_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(CatalogRejected, match=r"source 'tides' names a host, 'tides.test'") as caught:
-        prepare_catalog(write_sources(tmp_path), AllowList({}))
+        prepare_catalog(write_sources(tmp_path), AllowList(Settings.from_environment({})))
     assert "TOOLFOLD_ALLOWED_HOSTS=tides.test" in caught.value.suggestion
 
 

@@ -12,6 +12,7 @@ from tests.unit.catalog.test_alpha_vantage_catalog import CATEGORIES, FOLDER
 from toolfold.build import search_index, yaml_loader
 from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
+from toolfold.catalog.query import correct
 from toolfold.catalog.search import MEASURED_TOOLS, SearchResult, closest_names, search
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.catalog.tokenizer import stem, stems, words
@@ -41,6 +42,26 @@ def test_stop_words_are_removed() -> None:
 
 def test_accents_and_apostrophes_are_ignored() -> None:
     assert stems("Société's") == stems("societe")
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("volatilty", "volatility"),
+        ("histroy", "history"),
+        ("balnce", "balance"),
+        ("unemploymnet", "unemployment"),
+        ("stok", "stock"),
+        ("divvident", "dividend"),
+        *((word, word) for word in ("x", "abc", "qzxjvkqz", "12345", "a1b2c3", "x" * 10_000)),
+    ],
+)
+def test_a_typo_is_corrected_and_a_word_unlike_any_other_is_unchanged(written: str, expected: str) -> None:
+    assert correct(CATALOG, written) == expected
+
+
+def test_most_limits_the_edits() -> None:
+    assert correct(CATALOG, "divvident", most=1) == "divvident"
 
 
 @given(st.text())

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from toolfold.build import search_index
-from toolfold.catalog import english
+from toolfold.catalog.fit import english_words
 from toolfold.catalog.search import score
 from toolfold.catalog.semantic import FIRST, MAX_GAP, MAX_WEIGHT, add_semantic_scores, decode
 from toolfold.catalog.tokenizer import STOP_WORDS, stem, words
@@ -142,7 +142,7 @@ def _words_of(texts: Iterable[str]) -> dict[str, str]:
     """Return term → the most frequent word with that stem, of the words of English and of those in ``texts``."""
     own = sorted({word for text in texts for word in words(text)})
     terms: dict[str, str] = {}
-    for word in (*english.all_words(), *own):
+    for word in (*english_words(), *own):
         if len(word) >= _MIN_LETTERS and word.isalpha() and word not in STOP_WORDS:
             terms.setdefault(stem(word), word)
     return terms

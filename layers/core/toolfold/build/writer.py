@@ -18,8 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from toolfold.catalog.entries import CONFIRM, name_key
-from toolfold.catalog.layout import FORMAT
+from toolfold.catalog.entries import CONFIRM, FORMAT, name_key
 from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_key
 from toolfold.errors import ToolfoldError
 from toolfold.files import replace_file

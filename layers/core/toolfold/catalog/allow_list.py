@@ -16,7 +16,7 @@ other. An entry ``ID=NAME`` in a setting binds a variable or a host to one sourc
 
 # Without `from __future__ import annotations`: NamedTuple compiles each annotation that is a string.
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import NamedTuple
 
 from toolfold.catalog.entries import Source
@@ -55,38 +55,12 @@ class Refusal(NamedTuple):
 
 
 class AllowList:
-    """What the sources of a catalog may name.
+    """What the sources of a catalog may name by the settings, in which entries are ``NAME`` or ``ID=NAME``."""
 
-    Args:
-        source_urls: Source → URL that the operator set for it. Nothing is sent to the URL in the catalog then.
-        key_variables: Names of environment variables, each ``NAME`` or ``ID=NAME``.
-        allowed_hosts: Hosts, each ``HOST`` or ``ID=HOST``.
-        keyed_sources: Sources for which the operator set ``TOOLFOLD_SOURCE_<ID>_KEY``.
-        allowed_commands: First words of commands, each ``WORDS`` or ``ID=WORDS``.
-    """
-
-    def __init__(
-        self,
-        source_urls: Mapping[str, str],
-        key_variables: Collection[str] = (),
-        allowed_hosts: Collection[str] = (),
-        keyed_sources: Collection[str] = (),
-        allowed_commands: Collection[str] = (),
-    ) -> None:
-        self._source_urls, self._keyed_sources = source_urls, keyed_sources
-        self._allowed_commands = frozenset(allowed_commands)
-        self._key_variables, self._allowed_hosts = frozenset(key_variables), frozenset(allowed_hosts)
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "AllowList":
-        """Return the allow-list that ``settings`` make."""
-        return cls(
-            settings.source_urls,
-            settings.key_variables,
-            settings.allowed_hosts,
-            settings.keyed_sources,
-            settings.allowed_commands,
-        )
+    def __init__(self, settings: Settings) -> None:
+        self._source_urls, self._keyed_sources = settings.source_urls, settings.keyed_sources
+        self._allowed_commands = settings.allowed_commands
+        self._key_variables, self._allowed_hosts = settings.key_variables, settings.allowed_hosts
 
     def check_all(self, sources: Collection[Source]) -> None:
         """Check each of ``sources``, and that the operator's variables for a source are about one of them.
@@ -97,9 +71,7 @@ class AllowList:
             CatalogUnavailable: A source names what is not allowed, or a variable names no source.
         """
         for source in sources:
-            refusal = self._refusal_of(source)
-            if refusal is not None:
-                raise _refused(refusal)
+            self._check_names(source)
             if command_of(source):
                 self._warn_of_command(source)
         if not (self._source_urls or self._keyed_sources):
@@ -129,19 +101,33 @@ class AllowList:
             CatalogUnavailable: It does. The log says what, and which setting allows it.
             UpstreamError: It is a program that may not be started here.
         """
-        refusal = self._refusal_of(source)
-        if refusal is not None:
-            raise _refused(refusal)
+        self._check_names(source)
         if command_of(source):
             self._check_command(source)
 
     def first_refusal(self, sources: Collection[Source]) -> Refusal | None:
         """Return the first thing that a source names and that is not allowed, or None."""
-        for source in sources:
-            refusal = self._refusal_of(source) or self._refusal_of_command(source)
-            if refusal is not None:
-                return refusal
-        return None
+        refusals = (self._refusal_of(source) or self._refusal_of_command(source) for source in sources)
+        return next(filter(None, refusals), None)
+
+    def _check_names(self, source: Source) -> None:
+        refusal = self._refusal_of(source)
+        if refusal is None:
+            return
+        from toolfold.messages import ALLOW, SEE_LOG  # for errors only
+
+        if not refusal.name:
+            logger.error("catalog refused: the base_url of source %s is not a usable https URL", refusal.source_id)
+            raise CatalogUnavailable(
+                "The tool catalog has a source whose URL is not allowed.", SEE_LOG.filled(what="which")
+            )
+        logger.error(
+            "catalog refused: source %s names %s that is not allowed here, %s; to allow it, add %s to %s", *refusal
+        )
+        raise CatalogUnavailable(
+            f"The tool catalog names {refusal.what} that is not allowed here.",
+            ALLOW.filled(setting=refusal.setting, allowed="a catalog may name"),
+        )
 
     def _refusal_of(self, source: Source) -> Refusal | None:
         """Return which variable or host a source names that is not allowed. One that is a program has no host."""
@@ -210,21 +196,16 @@ class AllowList:
 
     def _is_variable_allowed(self, source_id: str, name: str) -> bool:
         known = BUILT_IN_SOURCES.get(source_id)
-        return (
-            name == own_variable(source_id)
-            or (known is not None and name == known.variable)
-            or name in self._key_variables
-            or f"{source_id}={name}" in self._key_variables
-        )
+        names = (own_variable(source_id), known.variable if known else "")
+        return name in names or not {name, f"{source_id}={name}"}.isdisjoint(self._key_variables)
 
     def _is_host_allowed(self, source_id: str, url: str) -> bool:
         host, known = host_of(url), BUILT_IN_SOURCES.get(source_id)
-        if not host:
-            return False
-        if known is not None:
-            # Its key belongs to its own host: an entry for every source does not extend it.
-            return host == known.host or f"{source_id}={host}" in self._allowed_hosts
-        return host in self._allowed_hosts or f"{source_id}={host}" in self._allowed_hosts
+        # The key of a built-in source belongs to its own host: an entry for every source does not extend it.
+        entries = {f"{source_id}={host}", "" if known else host}
+        return host != "" and (
+            (known is not None and host == known.host) or not entries.isdisjoint(self._allowed_hosts)
+        )
 
 
 def command_of(source: Source) -> list[str]:
@@ -248,20 +229,3 @@ def _refusal(source_id: str, what: str, name: str, setting: str) -> Refusal:
     # The names come from the catalog: ascii() keeps their line breaks out of the log.
     entry = f"{source_id}={name}" if source_id in BUILT_IN_SOURCES else name
     return Refusal(ascii(source_id[:64]), what, ascii(name[:100]) if name else "", ascii(entry[:164])[1:-1], setting)
-
-
-def _refused(refusal: Refusal) -> CatalogUnavailable:
-    from toolfold.messages import ALLOW, SEE_LOG  # for errors only
-
-    if not refusal.name:
-        logger.error("catalog refused: the base_url of source %s is not a usable https URL", refusal.source_id)
-        return CatalogUnavailable(
-            "The tool catalog has a source whose URL is not allowed.", SEE_LOG.filled(what="which")
-        )
-    logger.error(
-        "catalog refused: source %s names %s that is not allowed here, %s; to allow it, add %s to %s", *refusal
-    )
-    return CatalogUnavailable(
-        f"The tool catalog names {refusal.what} that is not allowed here.",
-        ALLOW.filled(setting=refusal.setting, allowed="a catalog may name"),
-    )

@@ -1,4 +1,4 @@
-"""What a catalog has: sources, categories and tools, and the words for them.
+"""What a catalog has: sources, categories and tools, the words for them, and how the compiled layout writes them.
 
 Annotations are evaluated here: a named tuple compiles each annotation that is a text, and the first response waits.
 """
@@ -6,6 +6,11 @@ Annotations are evaluated here: a named tuple compiles each annotation that is a
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
+
+from toolfold.catalog.text_checks import MAX_SUMMARY, text_problem
+
+FORMAT = 4
+"""Version of the compiled layout. A reader refuses any other."""
 
 Effect = Literal["read", "write", "destructive"]
 """What a call changes at the source: nothing, data that can be restored, or data that cannot."""
@@ -170,3 +175,88 @@ def summary_suffix(access: str, effect: str, confirm: str = "") -> str:
 def name_key(name: str) -> str:
     """Return the key of a tool in the sections: in upper case, with ``_`` for ``-`` and ``.``, without outer spaces."""
     return name.strip().upper().replace("-", "_").replace(".", "_")
+
+
+SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synonyms"}
+"""Required sections.
+
+- ``tools``: name → fields of :class:`Tool`
+- ``names``: name → position
+- ``lines``: position → ``[name, summary, category, access]``, the effect where it is not ``read``, and
+  :data:`CONFIRM`, after the effect, for a tool with ``confirm``
+- ``members``: field and value → positions, as runs
+- ``index``: term → postings
+- ``spellings``: first letter and length → words
+- ``synonyms``: word → terms
+
+Optional is ``semantic``: word → postings of the tools near it in meaning, which ``catalog.semantic`` decodes.
+
+Sections of a catalog with skills (``catalog.skills``):
+
+- ``skills``: URI of a SKILL.md → name of its tool
+- ``files``: SHA-256 → ``{"text"}``, or ``{"blob"}`` in Base64
+
+Optional are ``profiles``, ``definitions`` and ``exposed`` as well: see ``catalog.profiles``.
+"""
+
+_ACCESS = ("free", "premium", "mixed")
+_MAX_LABEL, _MAX_NAME = 200, 64
+_TOOL_NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_LISTS = frozenset({"tags", "formats", "see_also", "relations"})
+
+_MAX_SYNONYMS = 100
+"""Terms of one word: several times what any vocabulary has. Each takes a look-up."""
+
+
+def is_summary(value: Any) -> bool:
+    """Return whether ``value`` is the line of a tool: the fields of :class:`ToolSummary`."""
+    # The effect is left out of the line of a tool that only reads.
+    if not (is_texts(value) and 4 <= len(value) <= 6):
+        return False
+    if not (value[4:5] == [] or value[4] in EFFECTS) or value[5:] not in ([], [CONFIRM]):
+        return False
+    name, summary, category, access = value[:4]
+    return (
+        0 < len(name) <= _MAX_NAME
+        and _TOOL_NAME.issuperset(name)
+        and access in _ACCESS
+        and len(summary) <= MAX_SUMMARY
+        and len(category) <= _MAX_LABEL
+        and not (text_problem(summary) or text_problem(category))
+    )
+
+
+def is_text(value: Any) -> bool:
+    """Return whether ``value`` is a text."""
+    return isinstance(value, str)
+
+
+def is_content(value: Any) -> bool:
+    """Return whether ``value`` is the content of a file: ``{"text"}`` or ``{"blob"}``."""
+    return isinstance(value, dict) and len(value) == 1 and any(is_text(value.get(key)) for key in ("text", "blob"))
+
+
+def is_texts(value: Any) -> bool:
+    """Return whether ``value`` is a list of texts."""
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def is_synonyms(value: Any) -> bool:
+    """Return whether ``value`` has the terms of a word."""
+    return is_texts(value) and len(value) <= _MAX_SYNONYMS
+
+
+def parse_tool(entry: Mapping[str, Any]) -> Tool:
+    """Return the tool of an entry that the contract of catalogs allows."""
+    fields: dict[str, Any] = {
+        key: tuple(value) if key in _LISTS else value for key, value in entry.items() if key in Tool._fields
+    }
+    return Tool(**fields)
+
+
+def parse_source(id_: str, entry: Mapping[str, Any]) -> Source:
+    """Return the source of an entry of the head."""
+    fields = {key: value for key, value in entry.items() if key in Source._fields}
+    fields["faults"], fields["unknown_notice"] = tuple(entry["faults"]), tuple(entry["unknown_notice"])
+    fields["auth"] = None if entry["auth"] is None else Auth(**entry["auth"])
+    return Source(id=id_, **fields)

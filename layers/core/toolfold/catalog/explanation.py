@@ -18,9 +18,10 @@ from toolfold.catalog.search import (
     CERTAIN_NAME_BONUS,
     NAME_BONUS,
     PART_WEIGHT,
+    Scored,
     SearchResult,
-    SearchTrace,
-    search,
+    rank,
+    score_whole,
     term_weights,
 )
 from toolfold.catalog.tokenizer import stem, words
@@ -103,22 +104,16 @@ class Explanation(NamedTuple):
 class _Context:
     """What the parts of all hits of one search are computed from."""
 
-    def __init__(self, trace: SearchTrace, terms: Sequence[QueryTerm], rarities: Mapping[str, float]) -> None:
-        self.trace, self.terms, self.rarities = trace, terms, rarities
-        self.parts = [(text, scores, max(scores.values(), default=1.0)) for text, scores in trace.parts]
-        self._found: set[int] | None = None
-
-    def is_found_by_terms(self, position: int) -> bool:
-        """Return whether a term has found the tool; frequent terms add nothing to one that its name alone has found."""
-        if position not in self.trace.parsed.named:
-            return True
-        if self._found is None:
-            self._found = set()
-            for weight_of in sorted(self.trace.weights_of_query(), key=len):
-                if len(self._found) >= self.trace.max_tools:
-                    break
-                self._found.update(weight_of)
-        return position in self._found
+    def __init__(self, scored: Scored, terms: Sequence[QueryTerm], rarities: Mapping[str, float]) -> None:
+        self.scored, self.terms, self.rarities = scored, terms, rarities
+        self.parts = [(text, scores, max(scores.values(), default=1.0)) for text, scores in scored.parts]
+        # Frequent terms add nothing to a tool that its name alone has found.
+        found: set[int] = set()
+        for weight_of in sorted((scored.weights[term.term] for term in terms), key=len) if scored.parsed.named else ():
+            if len(found) >= scored.max_tools:
+                break
+            found.update(weight_of)
+        self.by_name_alone = scored.parsed.named.keys() - found
 
 
 class Explainer:
@@ -134,11 +129,7 @@ class Explainer:
         self._counts: OrderedDict[int, Mapping[str, Mapping[str, float]]] = OrderedDict()
 
     def prepare(self) -> None:
-        """Compute what the first explanation needs, and import what the first search needs.
-
-        Raises:
-            CatalogUnavailable: A part of the catalog cannot be read.
-        """
+        """Compute what the first explanation needs, and import what the first search needs."""
         self.search("a", 1)
         if self._mean_lengths is None:
             self._mean_lengths = self._measure()
@@ -149,40 +140,37 @@ class Explainer:
         """Search as ``catalog.search`` does, and explain the first ``limit`` hits.
 
         Args:
-            query: Words in any language that the vocabulary covers.
+            query: As for the search.
             limit: How many hits are explained.
             candidates: Positions of the tools that may be returned; None: all.
             divided: How many of the first hits have the parts of their terms divided by field; those of others have the
                 field :data:`ANY_FIELD`. None: all. Texts of a tool take half a millisecond.
-
-        Raises:
-            CatalogUnavailable: A part of the catalog cannot be read.
         """
-        trace = SearchTrace()
-        result = search(self.catalog, query, candidates, trace, is_whole=True)
-        terms = tuple(self._query_terms(trace))
+        scored = score_whole(self.catalog, query, candidates)
+        result = rank(self.catalog, scored, candidates, is_whole=True)
+        terms = tuple(self._query_terms(scored))
         first = result.hits[:limit]
         divided = limit if divided is None else divided
         self.catalog.prefetch_summaries([hit.position for hit in first])
-        context = _Context(trace, terms, {term.term: self._rarity(term.term) for term in terms} if divided else {})
+        context = _Context(scored, terms, {term.term: self._rarity(term.term) for term in terms} if divided else {})
         hits = tuple(
-            ExplainedHit(position, score, tuple(sorted(self._parts(context, position, rank < divided), key=_by_score)))
-            for rank, (position, score) in enumerate(first)
+            ExplainedHit(
+                position,
+                score,
+                tuple(sorted(self._parts(context, position, at < divided), key=lambda part: -part.score)),
+            )
+            for at, (position, score) in enumerate(first)
         )
         return Explanation(result, terms, hits)
 
-    def _query_terms(self, trace: SearchTrace) -> Iterator[QueryTerm]:
-        sources = {term.term: term.source_word for term in reversed(trace.parsed.terms)}
+    def _query_terms(self, scored: Scored) -> Iterator[QueryTerm]:
+        sources = {term.term: term.source_word for term in reversed(scored.parsed.terms)}
         known: dict[str, bool] = {}
-        for term, weight in term_weights(trace.parsed).items():
+        for term, weight in term_weights(scored.parsed).items():
             word = sources[term]
             if word not in known:
-                known[word] = self._is_known(word)
+                known[word] = self.catalog.synonyms(word) is not None or bool(self.catalog.postings(stem(word)))
             yield QueryTerm(term, weight, word, not known[word] and not term.startswith("@"))
-
-    def _is_known(self, word: str) -> bool:
-        catalog = self.catalog
-        return catalog.synonyms(word) is not None or bool(catalog.postings(stem(word)))
 
     def _rarity(self, term: str) -> float:
         """Return the factor by which the compiler multiplied the weights of a term (``build.search_index``)."""
@@ -192,27 +180,27 @@ class Explainer:
 
     def _parts(self, context: _Context, position: int, is_divided: bool) -> Iterator[Part]:
         """Yield the parts of the score of the tool at ``position``."""
-        trace = context.trace
-        found = [(term, trace.weights[term.term].get(position, 0)) for term in context.terms]
-        if any(weight for _, weight in found) and context.is_found_by_terms(position):
+        scored = context.scored
+        found = [(term, scored.weights[term.term].get(position, 0)) for term in context.terms]
+        if any(weight for _, weight in found) and position not in context.by_name_alone:
             for term, weight in found:
                 if weight and is_divided:
                     for field, share in self._shares(context, term.term, position, weight):
                         yield Part(term.term, term.word, field, term.weight * weight * share)
                 elif weight:
                     yield Part(term.term, term.word, ANY_FIELD, term.weight * weight)
-        if position in trace.parsed.named:
+        if position in scored.parsed.named:
             name = self.catalog.summary(position).name
-            yield Part(name, name, NAMED, CERTAIN_NAME_BONUS if trace.parsed.named[position] else NAME_BONUS)
+            yield Part(name, name, NAMED, CERTAIN_NAME_BONUS if scored.parsed.named[position] else NAME_BONUS)
         text, share = max(
             ((text, scores.get(position, 0.0) / most) for text, scores, most in context.parts),
             key=lambda pair: pair[1],
             default=("", 0.0),
         )
         if share > 0:
-            yield Part(text, text, PART_OF_REQUEST, PART_WEIGHT * trace.best * share)
-        if trace.without_meaning is not None:
-            added = trace.scores.get(position, 0.0) - trace.without_meaning.get(position, 0.0)
+            yield Part(text, text, PART_OF_REQUEST, PART_WEIGHT * scored.best * share)
+        if scored.without_meaning is not None:
+            added = scored.scores.get(position, 0.0) - scored.without_meaning.get(position, 0.0)
             if added:
                 yield Part("", "", MEANING, added)
 
@@ -277,7 +265,3 @@ class Explainer:
         return described_fields(
             tool, parameters, [text for one in categories for text in (one.title, one.description)], names
         )
-
-
-def _by_score(part: Part) -> float:
-    return -part.score

@@ -1,19 +1,20 @@
 """Decide whether the tools of a source fit a query at all.
 
 Scores of a search only order tools. How well the best tool of a source fits is measured by the words of the query, each
-weighted by how much it says in English (``catalog.english``): those that the tool has, against those that the whole
+weighted by how much it says in English: those that the tool has, against those that the whole
 source lacks. Two thresholds, which the compiler finds for each source (``build.calibration``), divide the measure in
 :class:`Fit`.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolfold.catalog import english
 from toolfold.catalog.query import OUTSIDE, is_kind
 from toolfold.catalog.tokenizer import stem
 
@@ -76,24 +77,24 @@ def measure(
         if " " not in term.source_word:
             terms.setdefault(term.source_word, []).append(term.term)
     matched, having = [0.0] * len(best), [0] * len(best)
-    unknown = {word for word in parsed.unknown if english.is_english(word)}
+    unknown = {word for word in parsed.unknown if is_english(word)}
     outside: set[str] = set()
     for word, found in terms.items():
         if any(term.startswith(OUTSIDE) for term in found):
             outside.add(word)  # of which other tools of the source may know
             continue
         if not any(position in positions for term in found for position in weights[term]):
-            unknown.update([word] if english.is_english(word) else [])
+            unknown.update([word] if is_english(word) else [])
             continue
         share = _KIND if all(map(is_kind, found)) else 1.0
         if stem(word) not in found and catalog.synonyms(word) is None:
             share *= _CORRECTED
-            unknown.update([word] if english.is_english(word) else [])
+            unknown.update([word] if is_english(word) else [])
         for at, tool in enumerate(best):
             if any(tool in weights[term] for term in found):
-                matched[at] += share * english.weight(word)
+                matched[at] += share * word_weight(word)
                 having[at] += 1
-    lacking = sum(map(english.weight, unknown)) + _OUTSIDE * sum(map(english.weight, outside))
+    lacking = sum(map(word_weight, unknown)) + _OUTSIDE * sum(map(word_weight, outside))
     most = max(matched, default=0.0)
     value = _MATCHED * math.log1p(most) - _UNKNOWN * math.log1p(lacking)
     least = Fit.NOTHING
@@ -101,3 +102,35 @@ def measure(
         is_name = all(is_kind(term) for found in terms.values() for term in found)
         least = Fit.SURE if is_name or len(terms) > 1 else Fit.WEAK
     return Measure(value + (0.0 if parsed.is_ascii else _OTHER_LANGUAGE), least)
+
+
+_ENGLISH = Path(__file__).with_name("english.txt")
+"""Words in the order of how common they are: the whole words of the vocabulary of BERT (Devlin and others, 2019;
+Apache-2.0), whose order is that of their frequency in English books and Wikipedia. With fewer words, 8,000 for example,
+too many requests for something else look like names."""
+
+_COMMON, _OFFSET = 100, 20
+"""Rank up to which a word says next to nothing, and what is added to a rank: the first words differ little."""
+
+_LEAST = 0.4
+
+
+@functools.cache
+def _ranks() -> dict[str, int]:
+    return {word: rank for rank, word in enumerate(_ENGLISH.read_text(encoding="ascii").split())}
+
+
+def is_english(word: str) -> bool:
+    """Return whether ``word``, in lower case, is an English word; names of people and places are among them."""
+    return word in _ranks()
+
+
+def english_words() -> Iterable[str]:
+    """Return the English words, the most common ones first."""
+    return _ranks()
+
+
+def word_weight(word: str) -> float:
+    """Return 0.4 for the most common words of English to 5.4 for the rarest and for words that are not English."""
+    ranks = _ranks()
+    return max(_LEAST, math.log(ranks.get(word, len(ranks)) + _OFFSET) - math.log(_COMMON))

@@ -9,14 +9,18 @@ import logging
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolfold.catalog.entries import Category, Source, Tool, ToolSummary, name_key
-from toolfold.catalog.layout import (
+from toolfold.catalog.entries import (
     FORMAT,
     SECTIONS,
+    Category,
+    Source,
+    Tool,
+    ToolSummary,
     is_content,
     is_summary,
     is_synonyms,
     is_text,
+    name_key,
     parse_source,
     parse_tool,
 )

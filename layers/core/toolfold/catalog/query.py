@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolfold.catalog import spelling
 from toolfold.catalog.tokenizer import STOP_WORDS, normalize, stem, words
 
 if TYPE_CHECKING:
@@ -38,6 +37,9 @@ _LONGEST_COMPOUND = 40
 
 _MIN_COVERAGE = 0.8
 """Minimum share of a compound that known words must cover. Scripts without spaces have no such minimum."""
+
+_MAX_CORRECTED = 40
+"""Letters of the longest word that is corrected."""
 
 _TOKEN = re.compile(r"\w+")
 _JOINED = re.compile(r"[\w.-]+")
@@ -83,22 +85,14 @@ Words = dict[tuple[str, bool], list[Term] | None]
 
 
 def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) -> ParsedQuery:
-    """Parse the query ``text``.
-
-    Args:
-        catalog: The catalog that is searched.
-        text: Words in any language that the vocabulary covers.
-        words_before: The words of other parsed texts, to which those of this one are added.
-
-    Raises:
-        CatalogUnavailable: A part of the catalog cannot be read.
-    """
+    """Parse the query ``text``; ``words_before`` are those of other parsed texts, and get those of this one."""
     parsed = ParsedQuery(is_ascii=text.isascii())
     known = {} if words_before is None else words_before
     all_capitals = text.isupper()
     term = word = ""
     tokens = _TOKEN.findall(normalize(text))[:MAX_WORDS]
-    _prefetch(catalog, tokens)
+    single = [one.lower() for token in tokens for one in _WORD.findall(token)]
+    catalog.prefetch(names=map(str.upper, tokens), synonyms=single, index=map(stem, single))
     for at, token in enumerate(tokens):
         _add_name(catalog, parsed, token, all_capitals)
         for original in _WORD.findall(token):
@@ -118,7 +112,8 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
                 word = before
                 continue
             if before:
-                parsed.terms.extend(_phrase(catalog, before, word))
+                phrase = f"{before} {word}"
+                parsed.terms.extend(Term(other, _RELATED, phrase) for other in catalog.synonyms(phrase) or ())
             if found is None:
                 kinds = catalog.synonyms(UNKNOWN_NAME) or () if is_name else ()
                 found = [Term(kind, _NAME_LIKE, word) for kind in kinds]
@@ -137,18 +132,6 @@ def split_query(text: str) -> list[str]:
     """
     parts = _PART_END.split(text[:_MAX_SPLIT_CHARS])
     return [part for part in parts if len(words(part)) >= _MIN_PART_WORDS][:_MAX_PARTS]
-
-
-def _prefetch(catalog: Catalog, tokens: list[str]) -> None:
-    """Read the blocks in which the words are looked up, in parallel, if the catalog is not in memory."""
-    words = [word.lower() for token in tokens for word in _WORD.findall(token)]
-    catalog.prefetch(names=map(str.upper, tokens), synonyms=words, index=map(stem, words))
-
-
-def _phrase(catalog: Catalog, before: str, word: str) -> list[Term]:
-    """Return the terms for two adjacent words."""
-    phrase = f"{before} {word}"
-    return [Term(term, _RELATED, phrase) for term in catalog.synonyms(phrase) or ()]
 
 
 def _add_name(catalog: Catalog, parsed: ParsedQuery, token: str, all_capitals: bool) -> None:
@@ -180,7 +163,7 @@ def _terms(catalog: Catalog, word: str, is_name: bool) -> list[Term] | None:
     """Return the terms of ``word``: empty for an ignored word, None for an unknown word."""
     found = _known_terms(catalog, word, word, 1.0)
     if found is None and (not is_name or len(word) > 5):
-        other = spelling.correct(catalog, word, most=1 if is_name else 2)
+        other = correct(catalog, word, most=1 if is_name else 2)
         found = None if other == word else _known_terms(catalog, other, word, _CORRECTED)
     if found is None:
         parts = list(_compound_parts(catalog, word))
@@ -222,3 +205,34 @@ def _compound_parts(catalog: Catalog, word: str) -> Iterator[str]:
             at += 1
     if not has_spaces or sum(map(len, parts)) >= _MIN_COVERAGE * len(word):
         yield from parts
+
+
+def correct(catalog: Catalog, word: str, most: int = 2) -> str:
+    """Return the known word that ``word`` may mean, or ``word``.
+
+    The known word is one edit away, from six letters on up to ``most``, and has the same first letter, which is rarely
+    the wrong one. Among equals the longest is returned: letters are left out more often than added. Numbers are not
+    corrected.
+    """
+    if not 4 <= len(word) <= _MAX_CORRECTED or not word.isalpha():
+        return word
+    max_edits = 1 if len(word) < 6 else most
+    best, least = word, max_edits + 1
+    for length in range(len(word) + max_edits, len(word) - max_edits - 1, -1):
+        for other in catalog.spelled(word[0], length):
+            edits = distance(word, other, least - 1)
+            if edits < least:
+                best, least = other, edits
+            if not least:  # a catalog that spells a word that it has no entry for
+                return best
+    return best
+
+
+def distance(word: str, other: str, most: int | None = None) -> int:
+    """Return how many letters are added, dropped, changed or swapped with the next between ``word`` and ``other``.
+
+    Above ``most`` any number above it is returned. This is the optimal string alignment distance.
+    """
+    from rapidfuzz.distance import OSA  # only misspelt words need it
+
+    return int(OSA.distance(word, other, score_cutoff=most))

@@ -7,7 +7,7 @@ fit the query at all is decided for each source alone (``catalog.fit``), so that
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence, Sized
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.entries import name_key
 from toolfold.catalog.fit import Fit, measure
-from toolfold.catalog.query import OUTSIDE, ParsedQuery, Words, is_kind, parse_query, split_query
-from toolfold.catalog.spelling import distance
+from toolfold.catalog.query import OUTSIDE, ParsedQuery, Words, distance, is_kind, parse_query, split_query
 from toolfold.catalog.tokenizer import in_words
 
 if TYPE_CHECKING:
@@ -91,121 +90,112 @@ class SearchResult:
     fit: Fit = Fit.NOTHING
 
 
-class Scored(NamedTuple):
-    """The scores of a search by words: the query, the weights of its terms, and position → score."""
+@dataclass
+class Scored:
+    """The scores of a search, and what they are made of.
+
+    Attributes:
+        parsed: The terms of the query.
+        weights: Term → position → weight, of the terms of the query and of its parts.
+        scores: Position → score.
+        max_tools: As for :func:`score`.
+        best: The best score before the parts were added.
+        parts: Each part of a query with several, and position → its score for the part.
+        without_meaning: Position → score before words near in meaning were added; None: none were.
+    """
 
     parsed: ParsedQuery
     weights: Weights
     scores: dict[int, float]
+    max_tools: int
+    best: float
+    parts: Sequence[tuple[str, dict[int, float]]] = ()
+    without_meaning: dict[int, float] | None = None
 
-
-class SearchTrace:
-    """What a search has computed on its way to the scores, for ``catalog.explanation``.
-
-    Attributes:
-        parsed: The terms of the query.
-        weights: Term → position → weight, of these terms.
-        max_tools: As for :func:`_scores`.
-        best: The best score before the parts were added.
-        parts: Each part of a query with several, and position → its score for the part.
-        without_meaning: Position → score before words near in meaning were added; None: none were.
-        scores: Position → score.
-    """
-
-    def __init__(self) -> None:
-        self.parsed = ParsedQuery()
-        self.weights: Weights = {}
-        self.max_tools = 0
-        self.best = 0.0
-        self.parts: list[tuple[str, dict[int, float]]] = []
-        self.without_meaning: dict[int, float] | None = None
-        self.scores: dict[int, float] = {}
-
-    def weights_of_query(self) -> list[dict[int, int]]:
-        """Return the weights of each term of the whole query."""
-        return [self.weights[term] for term in term_weights(self.parsed)]
+    def fit(self, hits: Sequence[Hit]) -> Fit:
+        """Return how well ``hits`` fit by the score of the first."""
+        # A company or a currency, which many tools take, is no reason to doubt.
+        weight = sum(term.weight for term in self.parsed.terms if not is_kind(term.term))
+        has_known_words = bool(self.scores if self.without_meaning is None else self.without_meaning)
+        least = min(_SURE_SCORE, _SURE_SCORE_PER_TERM * weight)
+        return Fit.SURE if has_known_words and hits and hits[0].score >= least else Fit.WEAK
 
 
 def search(
-    catalog: Catalog,
-    query: str,
-    candidates: Container[int] | None = None,
-    trace: SearchTrace | None = None,
-    *,
-    is_whole: bool = False,
+    catalog: Catalog, query: str, candidates: Container[int] | None = None, *, is_whole: bool = False
 ) -> SearchResult:
-    """Return the tools that match ``query``.
+    """Return the tools that match ``query``; see :func:`rank`."""
+    return rank(catalog, score_whole(catalog, query, candidates), candidates, is_whole=is_whole)
 
-    Args:
-        catalog: The catalog to search.
-        query: Words in any language that the vocabulary covers.
-        candidates: Positions of the tools that may be returned; None: all.
-        trace: Gets what the scores are made of; None: that is not needed.
-        is_whole: Return all tools of a source that only fits weakly, not only the first :data:`MEASURED_TOOLS`.
 
-    Raises:
-        CatalogUnavailable: A part of the catalog cannot be read.
-    """
-    scored = score(catalog, query, _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog), trace)
-    scores = scored.scores
-    has_known_words = bool(scores)
+def score_whole(catalog: Catalog, query: str, candidates: Container[int] | None = None) -> Scored:
+    """Return the scores of the tools by the words of ``query`` and by what they mean."""
+    scored = score(catalog, query, _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog))
     if catalog.has_semantic_postings:
         from toolfold.catalog.semantic import add_semantic_scores  # few catalogs have them
 
-        if trace is not None:
-            trace.without_meaning = dict(scores)
-        add_semantic_scores(catalog, scores, query)
-    found = [pair for pair in scores.items() if candidates is None or pair[0] in candidates]
+        scored.without_meaning = dict(scored.scores)
+        add_semantic_scores(catalog, scored.scores, query)
+    return scored
+
+
+def rank(
+    catalog: Catalog, scored: Scored, candidates: Container[int] | None = None, *, is_whole: bool = False
+) -> SearchResult:
+    """Return the tools with scores, those that fit best first.
+
+    Args:
+        catalog: The catalog that was searched.
+        scored: The scores.
+        candidates: Positions of the tools that may be returned; None: all.
+        is_whole: Return all tools of a source that only fits weakly, not only the first :data:`MEASURED_TOOLS`.
+    """
+    found = [pair for pair in scored.scores.items() if candidates is None or pair[0] in candidates]
     found.sort()  # by position, which decides between equal scores
     found.sort(key=itemgetter(1), reverse=True)
-    most = None if is_whole else MEASURED_TOOLS
-    hits, fit = _fitting(catalog, scored, list(map(_make_hit, found)), most, has_known_words=has_known_words)
+    hits, fit = _fitting(catalog, scored, list(map(_make_hit, found)), None if is_whole else MEASURED_TOOLS)
     if not hits:
         return SearchResult((), 0)
     best = hits[0].score
     return SearchResult(tuple(hits), sum(hit.score >= _TIE_RATIO * best for hit in hits[:_MAX_TIES]), fit)
 
 
-def score(catalog: Catalog, query: str, max_tools: int, trace: SearchTrace | None = None) -> Scored:
-    """Return the scores of the tools by the words of ``query``.
+def score(catalog: Catalog, query: str, max_tools: int) -> Scored:
+    """Return the scores of the tools by the words of ``query``, in any language that the vocabulary covers.
 
-    Args:
-        catalog: The catalog to search.
-        query: As for :func:`search`.
-        max_tools: As for :func:`_scores`.
-        trace: As for :func:`search`.
-
-    Raises:
-        CatalogUnavailable: A part of the catalog cannot be read.
+    After ``max_tools`` tools are found, a more frequent term only adds to their scores: in a large catalog most of the
+    time is spent on terms that thousands of tools have.
     """
     known: Words = {}
     weights: Weights = {}
     parsed = parse_query(catalog, query, known)
-    scores = _scores(catalog, parsed, max_tools, weights)
-    if trace is not None:
-        trace.parsed, trace.weights, trace.max_tools, trace.scores = parsed, weights, max_tools, scores
-        trace.best = max(scores.values(), default=0.0)
+    scores = _scores(catalog, parsed, weights, max_tools)
+    scored = Scored(parsed, weights, scores, max_tools, max(scores.values(), default=0.0))
     parts = split_query(query)
     if len(parts) > 1:
         parsed_parts = [parse_query(catalog, part, known) for part in parts]
-        scores_of_parts = [_scores_among(catalog, part, scores, weights) for part in parsed_parts]
-        _add_best_part(scores, scores_of_parts)
-        if trace is not None:
-            trace.parts = list(zip(parts, scores_of_parts, strict=True))
-    return Scored(parsed, weights, scores)
+        # Among the tools that the whole query has found: a third of the time for queries of 60 words, and the same
+        # results on the tuning parts of the public sets.
+        scored.parts = [
+            (text, _scores(catalog, part, weights, among=scores))
+            for text, part in zip(parts, parsed_parts, strict=True)
+        ]
+        _add_best_part(scored)
+    return scored
 
 
-def _fitting(
-    catalog: Catalog, scored: Scored, hits: list[Hit], most_weak: int | None, *, has_known_words: bool
-) -> tuple[list[Hit], Fit]:
+def _fitting(catalog: Catalog, scored: Scored, hits: list[Hit], most_weak: int | None) -> tuple[list[Hit], Fit]:
     """Return the hits of the sources that fit, those that surely fit first, and how well the first one fits.
 
     Of a source with thresholds that only fits weakly, ``most_weak`` are returned; None: all.
     """
     sources = {source.id: source.fit for source in catalog.sources}
     if not any(sources.values()):
-        return hits, _fit_by_score(scored.parsed, hits, has_known_words=has_known_words)
-    members = catalog.memoize("positions by source", lambda: _members(catalog))
+        return hits, scored.fit(hits)
+    members = catalog.memoize(
+        "positions by source",
+        lambda: {id_: frozenset(positions) for id_, positions in catalog.positions_of("source").items()},
+    )
     found: defaultdict[Fit, list[Hit]] = defaultdict(list)
     terms = {term.term for term in scored.parsed.terms if term.term.startswith(OUTSIDE)}
     outside = {position for term in terms for position in catalog.postings(term)[::2]}
@@ -215,7 +205,7 @@ def _fitting(
             continue
         thresholds = sources[id_]
         if not thresholds:
-            fit = _fit_by_score(scored.parsed, own, has_known_words=has_known_words)
+            fit = scored.fit(own)
         elif not scored.parsed.named.keys().isdisjoint(positions):
             fit = Fit.SURE
         else:
@@ -223,7 +213,7 @@ def _fitting(
             measured = measure(catalog, scored.parsed, scored.weights, best, positions)
             fit = measured.fit(**thresholds)
             if fit is Fit.WEAK and measured.least:  # one word, which says enough where few tools have it
-                fit = _fit_by_score(scored.parsed, own, has_known_words=has_known_words)
+                fit = scored.fit(own)
         if own[0].position in outside:
             fit = min(fit, Fit.WEAK)
         found[fit] += own if fit is Fit.SURE or not thresholds else own[:most_weak]
@@ -233,66 +223,37 @@ def _fitting(
     return ranked, Fit.SURE if found[Fit.SURE] else Fit.WEAK if ranked else Fit.NOTHING
 
 
-def _members(catalog: Catalog) -> dict[str, frozenset[int]]:
-    """Return id → positions of the tools of each source."""
-    return {id_: frozenset(positions) for id_, positions in catalog.positions_of("source").items()}
+def _scores(
+    catalog: Catalog,
+    parsed: ParsedQuery,
+    weights: Weights,
+    max_tools: int = 0,
+    among: Mapping[int, float] | None = None,
+) -> dict[int, float]:
+    """Return position → score, of the positions ``among`` alone where they are given.
 
-
-def _fit_by_score(parsed: ParsedQuery, hits: Sequence[Hit], *, has_known_words: bool) -> Fit:
-    # A company or a currency, which many tools take, is no reason to doubt.
-    weight = sum(term.weight for term in parsed.terms if not is_kind(term.term))
-    is_sure = has_known_words and hits and hits[0].score >= min(_SURE_SCORE, _SURE_SCORE_PER_TERM * weight)
-    return Fit.SURE if is_sure else Fit.WEAK
-
-
-def _scores(catalog: Catalog, parsed: ParsedQuery, max_tools: int, weights: Weights | None = None) -> dict[int, float]:
-    """Return position → score, and add the weights of the terms to ``weights``.
-
-    Terms are added from rare to frequent. After ``max_tools`` tools are found, a more frequent term only adds to their
-    scores: in a large catalog most of the time is spent on terms that thousands of tools have.
+    Terms are added from rare to frequent. Their weights are taken from ``weights``, which gets those that it lacks.
     """
+    of_terms = term_weights(parsed)
+    missing = [term for term in of_terms if term not in weights]
+    catalog.prefetch(index=missing)
+    for term in missing:
+        postings = catalog.postings(term)
+        weights[term] = dict(zip(postings[::2], postings[1::2], strict=True))
+    pairs = [(weights[term], weight) for term, weight in of_terms.items()]
+    if among is None:
+        pairs.sort(key=lambda pair: len(pair[0]))
     scores: defaultdict[int, float] = defaultdict(float)
-    for weight_of, term_weight in sorted(_weights(catalog, parsed, {} if weights is None else weights), key=_by_length):
-        if len(scores) < max_tools:
+    for weight_of, term_weight in pairs:
+        if among is None and len(scores) < max_tools:
             for position, weight in weight_of.items():
                 scores[position] += term_weight * weight
         else:
-            for position in scores.keys() & weight_of.keys():
+            for position in (scores if among is None else among).keys() & weight_of.keys():
                 scores[position] += term_weight * weight_of[position]
     for position, is_certain in parsed.named.items():
         scores[position] += CERTAIN_NAME_BONUS if is_certain else NAME_BONUS
     return scores
-
-
-def _scores_among(
-    catalog: Catalog, parsed: ParsedQuery, positions: Mapping[int, float], weights: Weights
-) -> dict[int, float]:
-    """Return the scores of ``positions`` alone, as :func:`_scores`: those that the whole query of a part has found.
-
-    A third of the time for queries of 60 words, and the same results on the tuning parts of the public sets.
-    """
-    scores: defaultdict[int, float] = defaultdict(float)
-    for weight_of, term_weight in _weights(catalog, parsed, weights):
-        for position in positions.keys() & weight_of.keys():
-            scores[position] += term_weight * weight_of[position]
-    for position, is_certain in parsed.named.items():
-        scores[position] += CERTAIN_NAME_BONUS if is_certain else NAME_BONUS
-    return scores
-
-
-def _weights(catalog: Catalog, parsed: ParsedQuery, known: Weights) -> list[tuple[dict[int, int], float]]:
-    """Return the weights of each term and the weight of the term in the query; ``known`` gets what it lacks."""
-    weights = term_weights(parsed)
-    missing = [term for term in weights if term not in known]
-    catalog.prefetch(index=missing)
-    for term in missing:
-        postings = catalog.postings(term)
-        known[term] = dict(zip(postings[::2], postings[1::2], strict=True))
-    return [(known[term], weight) for term, weight in weights.items()]
-
-
-def _by_length(pair: tuple[Sized, float]) -> int:
-    return len(pair[0])
 
 
 def term_weights(parsed: ParsedQuery) -> dict[str, float]:
@@ -304,18 +265,15 @@ def term_weights(parsed: ParsedQuery) -> dict[str, float]:
     return {term: 2 * sum(weights) / (len(weights) + 1) for term, weights in found.items()}
 
 
-def _add_best_part(scores: dict[int, float], parts: list[dict[int, float]]) -> None:
-    """Add the scores of the parts of a query to ``scores`` of the whole: a request may need a tool for each part."""
-    best = max(scores.values(), default=0.0)
+def _add_best_part(scored: Scored) -> None:
+    """Add the scores of the parts of a query to those of the whole: a request may need a tool for each part."""
     added: dict[int, float] = {}
-    for part in parts:
+    for _, part in scored.parts:
         most = max(part.values(), default=0.0)
-        for position, score in part.items():
-            share = score / most
-            if share > added.get(position, 0.0):
-                added[position] = share
+        for position, of_part in part.items():
+            added[position] = max(added.get(position, 0.0), of_part / most)
     for position, share in added.items():
-        scores[position] = scores.get(position, 0.0) + PART_WEIGHT * best * share
+        scored.scores[position] = scored.scores.get(position, 0.0) + PART_WEIGHT * scored.best * share
 
 
 def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:

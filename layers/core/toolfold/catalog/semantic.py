@@ -74,9 +74,6 @@ def add_semantic_scores(catalog: Postings, scores: dict[int, float], query: str)
 
     The added scores, as a vector over all tools, have ``catalog.semantic_share`` of the length of ``scores``. That is
     the sum of both in standard deviations, but for the means, and a tool without semantic postings loses nothing.
-
-    Raises:
-        CatalogUnavailable: A part of the catalog cannot be read.
     """
     found = _semantic_scores(catalog, query)
     best = max(found.values(), default=0.0)

@@ -73,7 +73,7 @@ def open_store(settings: Settings, aws: AwsClients | None = None) -> FileStore |
     Raises:
         SettingsError: The location is neither a path nor ``s3://bucket/prefix``.
     """
-    location, allow_list = settings.catalog, AllowList.from_settings(settings)
+    location, allow_list = settings.catalog, AllowList(settings)
     if location.startswith("s3://"):
         embedded = FileStore(_bundled(), allow_list)
         return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, aws, allow_list, embedded)

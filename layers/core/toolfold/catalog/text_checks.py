@@ -7,42 +7,22 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 MAX_TEXT = 20_000
 """Characters of a text that a model reads: several times the longest description of a large OpenAPI document."""
 
 MAX_SUMMARY = 500
 
-_ACCESS = ("free", "premium", "mixed")
-_MAX_LABEL, _MAX_NAME = 200, 64
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _DEFAULT_PORTS = {"https": "443", "http": "80"}
 _MAX_PORT_DIGITS = 5
 _HOST_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-")
-_TOOL_NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _IPV6 = frozenset("abcdef0123456789:")
 _REFUSED = frozenset(" @#\\")
 """A user name in a URL is not shown as one by every program, and some parsers take a backslash for a slash."""
 
 _WEB_SCHEMES = ("http", "ftp", "file", "ws")
 """Schemes of URLs that are not encrypted, or that read this machine."""
-
-
-def is_tool_name(name: Any) -> bool:
-    """Return whether ``name`` can be the name of a tool."""
-    return isinstance(name, str) and 0 < len(name) <= _MAX_NAME and _TOOL_NAME.issuperset(name)
-
-
-def is_line(name: str, summary: str, category: str, access: str) -> bool:
-    """Return whether a line of a listing can have these values."""
-    return (
-        is_tool_name(name)
-        and access in _ACCESS
-        and len(summary) <= MAX_SUMMARY
-        and len(category) <= _MAX_LABEL
-        and not (text_problem(summary) or text_problem(category))
-    )
 
 
 def text_problem(text: str) -> str:

@@ -50,9 +50,7 @@ def _read_content(options: Options) -> bytes:
     if options.folder is not None:
         settings = Settings.from_environment()
         refresh = functools.partial(refresh_sources, process_settings=settings, progress=tell)
-        content = prepare_catalog(
-            options.folder, AllowList.from_settings(settings), refresh if options.refresh else None
-        )
+        content = prepare_catalog(options.folder, AllowList(settings), refresh if options.refresh else None)
         tell(f"Compiled {options.folder}: no findings.")
         return content
     if options.refresh:

@@ -50,5 +50,5 @@ def _open(source_id: str) -> tuple[UserTokens, Source, str]:
         step = did_you_mean(source_id, sources).strip() or "Its auth needs oauth2 with grant: authorization_code."
         raise ToolfoldError(f"The catalog has no source {source_id} at which a user signs in. {step}")
     source, resources = sources[source_id], app.executor.resources
-    AllowList.from_settings(settings).check(source)
+    AllowList(settings).check(source)
     return resources.user_tokens, source, resolve_api_key(source, NO_CREDENTIALS, resources.secret_provider)

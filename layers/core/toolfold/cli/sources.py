@@ -256,7 +256,7 @@ def _make_app(path: Path, source_id: str) -> App:
         source_urls={name: url for name, url in settings.source_urls.items() if name == source_id},
         keyed_sources=tuple(name for name in settings.keyed_sources if name == source_id),
     )
-    refusal = AllowList.from_settings(settings).first_refusal(parse_catalog(path.read_bytes()).sources)
+    refusal = AllowList(settings).first_refusal(parse_catalog(path.read_bytes()).sources)
     if refusal is not None:
         raise ToolfoldError(
             f"{source_id} names {refusal.what} that is not allowed here, {refusal.name}. "

@@ -82,7 +82,7 @@ def check_allowed_here(catalog: Catalog) -> None:
     """Check that a gateway with the settings of this environment would serve ``catalog``."""
     from toolfold.build.preparation import check_allowed  # needs the extra build, and reading a bucket does not
 
-    check_allowed(catalog, AllowList.from_settings(Settings.from_environment()))
+    check_allowed(catalog, AllowList(Settings.from_environment()))
 
 
 def short(sha256: str) -> str:

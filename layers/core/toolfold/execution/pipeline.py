@@ -97,7 +97,7 @@ class Pipeline:
     def __init__(self, resources: CallResources, middleware: Sequence[Middleware] = ()) -> None:
         self.resources, self._settings, self._middleware = resources, resources.settings, middleware
         self.upstreams = CachedUpstreams(resources)
-        self._allow_list = AllowList.from_settings(resources.settings)
+        self._allow_list = AllowList(resources.settings)
         self._steps: tuple[Callable[[CallContext], None], ...] = (
             self._authorize,
             self._validate,

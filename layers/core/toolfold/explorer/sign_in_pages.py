@@ -169,7 +169,7 @@ class SignInPages:
         source = next((one for one in self._app.catalog_store().sources if one.id == source_id), None)
         if source is None or source.auth is None or not (signs_in(source) or source.auth.caller_key):
             raise UnusableDocument(source_id)  # the catalog has changed since
-        AllowList.from_settings(self._app.settings).check(source)
+        AllowList(self._app.settings).check(source)
         return source
 
     def _client(self, source: Source) -> str:

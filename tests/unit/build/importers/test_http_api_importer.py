@@ -16,6 +16,7 @@ from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError
+from toolfold.settings import Settings
 
 TEN_LINES = """
     kind: http_api
@@ -94,7 +95,7 @@ def test_a_short_tool_has_warnings_and_can_be_published(tmp_path: Path) -> None:
     findings = lint.check(write(tmp_path, TEN_LINES))
     assert {finding.rule for finding in findings} == {"too-short", "example-queries"}
     assert all(finding.is_warning and ": warning: " in str(finding) for finding in findings)
-    allowed = AllowList({}, allowed_hosts=["api.weather.test"])
+    allowed = AllowList(Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": "api.weather.test"}))
     assert b"weather__forecast" in prepare_catalog(tmp_path, allowed)
 
 

@@ -27,7 +27,7 @@ def source(base_url: str = "", **connection: Any) -> Source:
 
 
 def allow_list(entries: str) -> AllowList:
-    return AllowList.from_settings(Settings.from_environment({"TOOLFOLD_ALLOWED_COMMANDS": entries}))
+    return AllowList(Settings.from_environment({"TOOLFOLD_ALLOWED_COMMANDS": entries}))
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def ask(
     Raises:
         SourceError: The server cannot be reached, or its answer cannot be used.
     """
-    refusal = AllowList.from_settings(process_settings).first_refusal([source])
+    refusal = AllowList(process_settings).first_refusal([source])
     if refusal is not None:
         allow = f"To allow it, set {refusal.setting}='{refusal.entry}'."
         raise failure(source.id, f"{refusal.what} is not allowed here: {refusal.name}. {allow}")
