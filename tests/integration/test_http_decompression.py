@@ -57,9 +57,7 @@ class Server:
     def get(self, body: bytes, encoding: str, max_bytes: int = LIMIT, within_s: float = 10.0) -> bytes:
         self.body, self.encoding = body, encoding
         limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + within_s}
-        return self.client.request(
-            "GET", self._upstream.url, headers={}, idempotent=True, max_bytes=max_bytes, **limits
-        ).body
+        return self.client.request("GET", self._upstream.url, headers={}, max_bytes=max_bytes, **limits).body
 
 
 @pytest.fixture(scope="module")

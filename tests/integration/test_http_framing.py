@@ -49,7 +49,7 @@ def get(server: ByteServer) -> Get:
         started = time.monotonic()
         limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": started + WITHIN_S, "max_bytes": LIMIT}
         try:
-            return client.request(method, server.url, headers={}, idempotent=False, **limits)
+            return client.request(method, server.url, headers={}, **limits)
         finally:
             assert time.monotonic() - started < WITHIN_S + LATE_S
             client.close()

@@ -34,7 +34,7 @@ def get(url: str) -> Response:
     limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
     client = HttpClient()
     try:
-        return client.request("GET", url, headers={}, idempotent=True, **limits)
+        return client.request("GET", url, headers={}, **limits)
     finally:
         client.close()
 

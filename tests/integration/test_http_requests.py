@@ -149,16 +149,16 @@ class TestSeveralAddresses:
         self.found(monkeypatch, ("93.184.216.34", 80), ("127.0.0.1", 80), ("93.184.216.35", 80))
         limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
         with pytest.raises(ForbiddenAddress, match=r"^api\.example: address not allowed$"):
-            HttpClient().request("GET", "http://api.example/", headers={}, idempotent=True, **limits)
+            HttpClient().request("GET", "http://api.example/", headers={}, **limits)
         assert connected == []
 
     def test_a_pooled_connection_is_checked_for_each_request(self) -> None:
         client = HttpClient()
         limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
         with RawServer() as server:
-            client.request("GET", server.url, headers={}, idempotent=True, **limits)
+            client.request("GET", server.url, headers={}, **limits)
             with pytest.raises(ForbiddenAddress):
-                client.request("GET", server.url, headers={}, idempotent=True, is_allowed=lambda *_: False, **limits)
+                client.request("GET", server.url, headers={}, is_allowed=lambda *_: False, **limits)
         assert len(server.requests) == 1
 
     @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ class TestLargeRequest:
         limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + within_s, "max_bytes": 999}
         client = HttpClient()
         try:
-            return client.request("POST", url, headers={}, body=b"x" * 30_000_000, idempotent=False, **limits).status
+            return client.request("POST", url, headers={}, body=b"x" * 30_000_000, **limits).status
         finally:
             client.close()
 

@@ -175,7 +175,7 @@ def test_a_certificate_must_name_the_host(
     url = serve(OK, chain=path).replace("localhost", host)
 
     def get() -> bytes:
-        return HttpClient().request("GET", url, headers={}, idempotent=True, is_allowed=None, **limits).body
+        return HttpClient().request("GET", url, headers={}, is_allowed=None, **limits).body
 
     if is_trusted:
         assert get() == CSV.encode()

@@ -21,7 +21,7 @@ KEY = "CANARYKEY0123456"
 def test_no_exception_holds_the_url(url: str) -> None:
     limits: dict[str, Any] = {"connect_timeout_s": 2, "deadline": time.monotonic() + 2, "max_bytes": 99}
     with pytest.raises(errors.TransportError) as caught:
-        HttpClient().request("GET", f"{url}?apikey={KEY}", headers={}, idempotent=True, **limits)
+        HttpClient().request("GET", f"{url}?apikey={KEY}", headers={}, **limits)
     error = caught.value
     assert (error.__cause__, error.__context__) == (None, None)
     assert KEY not in "".join(traceback.format_exception(error)) + repr(vars(error))

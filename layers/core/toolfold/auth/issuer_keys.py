@@ -111,7 +111,6 @@ class IssuerDocuments:
                 deadline=deadline,
                 connect_timeout_s=TIMEOUT_S / 2,
                 max_bytes=MAX_BYTES,
-                idempotent=body is None,
                 is_allowed=is_allowed,
             )
         except TransportError as error:

@@ -224,7 +224,6 @@ def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> 
             deadline=started + _ANSWER_S,
             connect_timeout_s=_CONNECT_S,
             max_bytes=_MAX_BYTES,
-            idempotent=True,
             is_allowed=address_check(settings.private_hosts, source.id, url),
         )
     except TransportError as error:

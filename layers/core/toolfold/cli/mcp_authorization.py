@@ -85,7 +85,6 @@ def _resource(url: str, http_client: HttpClient) -> Mapping[str, Any]:
         deadline=new_deadline(),
         connect_timeout_s=TIMEOUT_S,
         max_bytes=MAX_BYTES,
-        idempotent=False,
     )
     named = _METADATA.search(refused.headers.get("www-authenticate", ""))
     places = [f"{_origin(url)}{_WELL_KNOWN}{urlsplit(url).path.rstrip('/')}", f"{_origin(url)}{_WELL_KNOWN}"]

@@ -178,7 +178,6 @@ class HttpChannel:
                 deadline=time.monotonic() + self._timeout_s,
                 connect_timeout_s=self._timeout_s,
                 max_bytes=MAX_RESPONSE_BYTES,
-                idempotent=False,
                 is_allowed=None,
             )
         except (errors.ConnectTimeout, errors.DeadlineBeforeConnection, errors.ReadTimeout):

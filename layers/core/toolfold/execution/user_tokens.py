@@ -333,7 +333,7 @@ class UserTokens:
 
     def _send(self, source: Source, request: HttpRequest, deadline: float | None = None) -> Response:
         exchange = exchange_for(source, self._context, "")
-        return exchange(request, deadline or time.monotonic() + self._settings.timeout_s, False)
+        return exchange(request, deadline or time.monotonic() + self._settings.timeout_s)
 
     def _store(self, source: Source, owner: str = "") -> TokenFolder | TokenTable:
         if self.hosted is not None and owner:

@@ -204,7 +204,6 @@ class _Connection(HTTPConnection):
             and not sock.has_unread_bytes
             and sock.process == os.getpid()
             and 0 <= time.time() - sock.last_used < MAX_IDLE_S
-            and not current_request.get().needs_new_connection
         )
 
     def connect(self) -> None:
@@ -304,13 +303,12 @@ class _Connection(HTTPConnection):
         request = current_request.get()
         if self.sock is not None and not self.sock.is_new:
             self._check_address(self.sock.getpeername()[0])
-            request.idle_s = time.time() - self.sock.last_used
             request.trace.record_connection(self.sock)
         super().request(*args, **kwargs)
 
     def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as in urllib3
         request = current_request.get()
-        request.received_bytes, request.header_bytes_left = 0, MAX_HEADER_BYTES
+        request.header_bytes_left = MAX_HEADER_BYTES
         try:
             response = super().getresponse()
         except errors.TransportError:

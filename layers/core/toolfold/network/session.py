@@ -84,9 +84,6 @@ _MIN_BOMB_BYTES = 1_000_000
 
 _MAX_POOLED_CONNECTIONS = 16
 
-_MIN_IDLE_S = 1.0
-"""Servers do not close a connection as idle so soon after a response: if it breaks, the request broke it."""
-
 _LOGGERS_OF_URLS = ("urllib3.connection", "urllib3.connectionpool", "urllib3.poolmanager", "urllib3.util.retry")
 
 
@@ -133,10 +130,9 @@ class HttpClient:
         deadline: float,
         connect_timeout_s: float,
         max_bytes: int,
-        idempotent: bool,
         is_allowed: Callable[[str, str], bool] | None = is_allowed_address,
     ) -> Response:
-        """Send a request and return its complete response. Redirects are not followed, cookies not kept.
+        """Send a request once and return its complete response. Redirects are not followed, cookies not kept.
 
         Args:
             method: The HTTP method.
@@ -146,34 +142,25 @@ class HttpClient:
             deadline: When the response must be complete, by ``time.monotonic``.
             connect_timeout_s: Seconds for a new connection, including proxy and TLS.
             max_bytes: The largest body, as sent and decompressed.
-            idempotent: Whether the request may be sent again, once and on a new connection, after an idle connection
-                was closed by the server without a byte of a response.
             is_allowed: Whether a host may have an IP address; called before anything is sent to it.
 
         Raises:
             TransportError: There is no response; see ``toolfold.network.errors``.
         """
-        failure: type[errors.TransportError]
-        needs_new_connection = False
+        failure: type[errors.TransportError] = errors.InvalidRequest
         try:
             sent = {**trace_context(), **headers, "Accept-Encoding": "gzip"}
             prepared = requests.Request(method, url, sent, data=body).prepare()
             _check_host(url, str(prepared.url))
         except (requests.RequestException, HTTPError, ValueError, errors.InvalidRequest):
-            failure = errors.InvalidRequest
+            pass
         else:
-            while True:
-                trace = RequestTrace(method, str(prepared.url))
-                state = RequestState(
-                    deadline, connect_timeout_s, is_allowed, self._resolver, trace, needs_new_connection
-                )
-                result = self._send(prepared, state, max_bytes)
-                if isinstance(result, Response):
-                    return result
-                failure = result
-                if needs_new_connection or not (idempotent and _was_stale(failure, state)):
-                    break
-                needs_new_connection = True
+            trace = RequestTrace(method, str(prepared.url))
+            state = RequestState(deadline, connect_timeout_s, is_allowed, self._resolver, trace)
+            result = self._send(prepared, state, max_bytes)
+            if isinstance(result, Response):
+                return result
+            failure = result
         # Raised here, with no other exception as its context: those of requests hold the URL, and with it the key.
         raise failure(_host_of(url))
 
@@ -292,16 +279,6 @@ def _check_host(url: str, sent_url: str) -> None:
             raise errors.InvalidRequest
     elif is_loopback_name(sent) or literal_address(sent):
         raise errors.InvalidRequest
-
-
-def _was_stale(failure: type[errors.TransportError], state: RequestState) -> bool:
-    return (
-        issubclass(failure, errors.ConnectionBroken)
-        and not issubclass(failure, errors.InvalidResponse)
-        and not state.received_bytes
-        and state.idle_s is not None
-        and state.idle_s >= _MIN_IDLE_S
-    )
 
 
 def _read_body(raw: Any, max_bytes: int, state: RequestState) -> bytes:

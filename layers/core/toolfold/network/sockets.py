@@ -34,7 +34,6 @@ class RequestState:
     Attributes:
         is_allowed: Whether a host may have an address. Not called behind a proxy, which resolves names itself.
         expires_at: When the current step must be done: connecting, or all of it.
-        idle_s: Seconds that a pooled connection was idle before this request; None for a new one.
         trace: Records what happens.
     """
 
@@ -43,11 +42,8 @@ class RequestState:
     is_allowed: Callable[[str, str], bool] | None
     resolver: Resolver
     trace: RequestTrace
-    needs_new_connection: bool = False
     expires_at: float = field(init=False)
     header_bytes_left: float = MAX_HEADER_BYTES
-    received_bytes: int = 0
-    idle_s: float | None = None
     is_connecting: bool = False
 
     def __post_init__(self) -> None:
@@ -104,7 +100,6 @@ class DeadlineSocket(socket.socket):
                 raise errors.ConnectionReset from None
         if not count and request.header_bytes_left < math.inf:
             raise errors.ConnectionBroken  # http.client would take the end of the stream for the end of the headers
-        request.received_bytes += count
         request.header_bytes_left -= count
         self.last_used = time.time()
         return count

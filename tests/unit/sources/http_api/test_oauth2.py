@@ -39,7 +39,7 @@ class Endpoint:
         self.responses, self.fields, self.now = list(responses), fields, 1000.0
         self.provider = TokenProvider(source(), self.send, lambda: self.now)
 
-    def send(self, request: HttpRequest, deadline: float, idempotent: bool) -> Response:
+    def send(self, request: HttpRequest, deadline: float) -> Response:
         self.requests.append(request)
         if self.responses:
             response = self.responses.pop(0)
@@ -152,13 +152,13 @@ def test_threads_that_wait_for_one_request_share_its_outcome(fails: bool) -> Non
     endpoint, waiting, outcomes = Endpoint(), threading.Barrier(6), list[str]()
     send = endpoint.send
 
-    def slow(request: HttpRequest, deadline: float, idempotent: bool) -> Response:
+    def slow(request: HttpRequest, deadline: float) -> Response:
         waiting.wait(5)
         deadline_of_others.wait(0.05)
         if fails:
             endpoint.requests.append(request)
             raise UpstreamError("down", "-")
-        return send(request, deadline, idempotent)
+        return send(request, deadline)
 
     def job() -> None:
         if not started.acquire(blocking=False):

@@ -58,7 +58,7 @@ class HttpApiAdapter(SourceAdapter):
         """Send one call and read the whole response, before ``deadline`` and within the settings' size."""
         check_scheme(self.endpoint)
         request = self.build_request(tool, arguments, credentials)
-        response = self._exchange(request, deadline, tool.effect == "read")
+        response = self._exchange(request, deadline)
         # Bytes that are not UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole response,
         # and the replacement shows.
         text = response.body.decode("utf-8", errors="replace")

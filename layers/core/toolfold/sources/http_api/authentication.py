@@ -215,7 +215,7 @@ class TokenProvider:
     def _request(self, key: str, deadline: float) -> tuple[str, float]:
         """Return a new token, and when it is not used any more."""
         sent_at = self._monotonic()
-        response = self._exchange(token_request(self._oauth2, key), deadline, False)
+        response = self._exchange(token_request(self._oauth2, key), deadline)
         data = read_tokens(self._source, response)
         return data["access_token"], sent_at + used_for_s(data)
 

@@ -122,7 +122,7 @@ class BoundApiAdapter(HttpApiAdapter):
     def _send(self, bound: BoundRequest, key: str, deadline: float, is_read: bool) -> Response:
         sent = credentials_to_send(self.source.auth, key)
         request = self._request(bound, sent)
-        response = self._exchange(request, deadline, is_read)
+        response = self._exchange(request, deadline)
         for _ in range(MAX_REDIRECTS):
             target = _redirect_target(request, response) if is_read and bound.method in ("GET", "HEAD") else ""
             if not target:
@@ -130,7 +130,7 @@ class BoundApiAdapter(HttpApiAdapter):
             names = {pair.partition("=")[0] for pair in urlsplit(target).query.split("&")}
             lacking = [pair for pair in sent.query if pair.partition("=")[0] not in names]  # of the credentials
             request = HttpRequest(bound.method, join_url(target, "", lacking), request.headers)
-            response = self._exchange(request, deadline, True)
+            response = self._exchange(request, deadline)
         return response
 
 

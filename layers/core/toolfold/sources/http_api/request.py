@@ -55,9 +55,8 @@ def join_url(base_url: str, path: str, query: Sequence[str]) -> str:
     return parts._replace(path=whole, query=joined, fragment="").geturl()
 
 
-Exchange = Callable[[HttpRequest, float, bool], "Response"]
-"""Sends a request before a deadline and returns the response; the last argument: whether it may be sent again after an
-idle connection was closed. Redirects are not followed."""
+Exchange = Callable[[HttpRequest, float], "Response"]
+"""Sends a request once, before a deadline, and returns the response. Redirects are not followed."""
 
 
 def exchange_for(source: Source, context: AdapterContext, smaller_response_hint: str) -> Exchange:
@@ -70,7 +69,7 @@ def exchange_for(source: Source, context: AdapterContext, smaller_response_hint:
         settings.max_response_bytes, source.connection.get("max_response_bytes") or settings.max_response_bytes
     )
 
-    def exchange(request: HttpRequest, deadline: float, idempotent: bool) -> Response:
+    def exchange(request: HttpRequest, deadline: float) -> Response:
         if time.monotonic() >= deadline:
             raise upstream_timeout(source)
         try:
@@ -82,7 +81,6 @@ def exchange_for(source: Source, context: AdapterContext, smaller_response_hint:
                 deadline=deadline,
                 connect_timeout_s=settings.connect_timeout_s,
                 max_bytes=max_bytes,
-                idempotent=idempotent,
                 is_allowed=address_check(settings.private_hosts, source.id, request.url),
             )
         except TransportError as error:

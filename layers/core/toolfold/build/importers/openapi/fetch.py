@@ -52,7 +52,6 @@ def fetch_document(url: str, source_id: str, process_settings: Settings, where: 
                     deadline=deadline,
                     connect_timeout_s=process_settings.connect_timeout_s,
                     max_bytes=MAX_BYTES,
-                    idempotent=True,
                     is_allowed=address_check(process_settings.private_hosts, source_id, url),
                 )
             except TransportError as error:
