@@ -28,8 +28,9 @@ from toolfold.build.schema.sources import FoundBy, FreeInstead, Tool, UseInstead
 from toolfold.build.source_folders import load_sources
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
-from toolfold.catalog.index_fields import described_fields, source_names
+from toolfold.catalog.index_fields import source_names
 from toolfold.catalog.skills import SKILL_FILE
+from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names
@@ -100,7 +101,15 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
     source = entry.source.entry
     called = source_names(str(source["title"]), entry.source.settings.id, str(source.get("base_url", "")))
     return {
-        **described_fields(tool, parameters, [category.title, category.description], called),
+        "name": [in_words(tool.name)],
+        "source": [in_words(name) for name in called],
+        "title": [tool.title],
+        "summary": [tool.summary],
+        "description": [tool.description],
+        "parameter_names": [in_words(name) for name in parameters],
+        "parameter_descriptions": list(parameters.values()),
+        "tags": list(tool.tags),
+        "category": [category.title, category.description],
         "example_queries": tool.example_queries,
         "aliases": tool.aliases,
         "redirected_queries": redirected,

@@ -1,7 +1,6 @@
 """The fields of a tool that the search index is made of, and how much a term in each of them counts.
 
-The compiler adds the counts up to one weight (``build.search_index``); ``catalog.explanation`` divides a weight by
-field again. Standard library only.
+The compiler adds the counts up to one weight (``build.search_index``). Standard library only.
 """
 
 from __future__ import annotations
@@ -9,12 +8,10 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from toolfold.catalog.tokenizer import in_words, stems, words
-
-__all__ = ["FIELDS", "SATURATION", "SCALE", "Field", "described_fields", "source_names", "term_counts"]
 
 _BY_LENGTH = 0.8
 """b of BM25F, near its usual 0.75: a word of a long description says less than one of a short one."""
@@ -62,21 +59,6 @@ _OF_ANY_HOST = frozenset(("ac", "api", "apis", "co", "com", "gov", "net", "org",
 """Labels that do not say whose a host is."""
 
 
-class DescribedTool(Protocol):
-    """A tool, as it is written or as it is compiled."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def summary(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def tags(self) -> Sequence[str]: ...
-
-
 def source_names(title: str, source_id: str, base_url: str) -> list[str]:
     """Return the names by which a request may call a source: its title, its id and whose host it is.
 
@@ -97,30 +79,6 @@ def source_names(title: str, source_id: str, base_url: str) -> list[str]:
             names.append(name)
             known.update(found, ["".join(found)])
     return names
-
-
-def described_fields(
-    tool: DescribedTool, parameters: Mapping[str, str], category: Sequence[str], source: Sequence[str]
-) -> dict[str, list[str]]:
-    """Return field → texts, of the fields whose texts a model can read as well.
-
-    Args:
-        tool: The tool.
-        parameters: Its parameters → their descriptions.
-        category: The texts of its category.
-        source: The names of its source.
-    """
-    return {
-        "name": [in_words(tool.name)],
-        "source": [in_words(name) for name in source],
-        "title": [tool.title],
-        "summary": [tool.summary],
-        "description": [tool.description],
-        "parameter_names": [in_words(name) for name in parameters],
-        "parameter_descriptions": list(parameters.values()),
-        "tags": list(tool.tags),
-        "category": list(category),
-    }
 
 
 def term_counts(

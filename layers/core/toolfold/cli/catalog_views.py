@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from toolfold.catalog.entries import ToolSummary, summary_suffix
-from toolfold.catalog.explanation import ANY_FIELD, ExplainedHit, Explainer
+from toolfold.catalog.explanation import WORDS, ExplainedHit, explain
 from toolfold.catalog.fit import Fit
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, fail
@@ -42,7 +42,7 @@ def search_tools(options: Options) -> int:
     catalog = tools.catalog()
     request = list_request.parse_list_request(catalog, arguments)
     limit = request.limit or DEFAULT_LIMIT
-    explained = Explainer(catalog).search(request.query, limit, request.filters.positions(catalog), divided=0)
+    explained = explain(catalog, request.query, limit, request.filters.positions(catalog))
     found, hits = explained.result, explained.hits
     summaries = [catalog.summary(hit.position) for hit in hits]
     reasons = [_reasons(hit) if options.explain else [] for hit in hits]
@@ -81,7 +81,7 @@ def _reasons(hit: ExplainedHit) -> list[str]:
     """Return the words of the query that matched a tool, what they were corrected to, and their parts of the score."""
     reasons = []
     for part in hit.parts:
-        kind = "" if part.field == ANY_FIELD else f"({part.field.replace('_', ' ')}) "
+        kind = "" if part.field == WORDS else f"({part.field.replace('_', ' ')}) "
         corrected = "" if part.word == part.term else f" → {part.term}"
         reasons.append(f"{kind}{part.word}{corrected} {part.score:.0f}")
     return reasons

@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolfold.catalog.explanation import Explainer
+from toolfold.catalog.explanation import explain
 from toolfold.errors import CallError
 from toolfold.execution.api_keys import SecretProvider
 from toolfold.local_defaults import with_local_defaults
@@ -64,17 +64,12 @@ class Explorer:
         """Return what the path without a profile exposes of the current catalog."""
         return self.app.server.tools.catalog()
 
-    def explainer(self) -> Explainer:
-        """Return what explains searches in the current catalog."""
-        catalog = self.catalog()
-        return catalog.memoize("explainer", lambda: Explainer(catalog))
-
     def warm_up(self) -> None:
         """Prepare the first search, in a thread of its own: it takes a hundred times as long as others."""
 
         def prepare() -> None:
             with contextlib.suppress(CallError):  # a request of the page reports it
-                self.explainer().prepare()
+                explain(self.catalog(), "a", 1)
 
         threading.Thread(target=prepare, name="explorer", daemon=True).start()
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from toolfold.catalog.entries import Tool
+from toolfold.catalog.explanation import explain
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names
 from toolfold.explorer.explorer import Explorer, paid_sources
@@ -156,9 +157,6 @@ def _describe_catalog(catalog: Catalog) -> dict[str, Any]:
 MAX_QUERY_CHARS = 2000
 MAX_FILTER_CHARS = 200
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
-_MAX_DIVIDED = 50
-"""Tools whose scores are explained by field: few enough for 60 ms with 10,000 tools."""
-
 _DIGITS = 4
 """Of a number in an answer, which is short as text; the sum of a hundred of them differs by less than 0.01."""
 
@@ -168,10 +166,9 @@ def respond_search(explorer: Explorer, request: PageRequest) -> Response:
     query = read_text(request, "q", MAX_QUERY_CHARS)
     limit = read_integer(request, "limit", DEFAULT_LIMIT, MAX_LIMIT, 1)
     filters = {field: read_text(request, field, MAX_FILTER_CHARS) for field in ("source", "category")}
-    explainer = explorer.explainer()
-    catalog = explainer.catalog
+    catalog = explorer.catalog()
     started = time.perf_counter()
-    explained = explainer.search(query, limit, _candidates(catalog, filters), divided=_MAX_DIVIDED)
+    explained = explain(catalog, query, limit, _candidates(catalog, filters))
     hits: list[dict[str, Any]] = [
         {
             "name": catalog.summary(hit.position).name,

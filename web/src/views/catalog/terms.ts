@@ -4,7 +4,7 @@ import type { Catalog, Search } from "../../api-types";
 import { findTool } from "../../catalog-data";
 
 const FIELDS: Record<string, string> = {
-  search_phrases: "phrases written for the search",
+  words: "words of the tool",
   its_name: "its name is in the request",
   part_of_request: "a part of the request",
   meaning: "near in meaning",
