@@ -37,8 +37,7 @@ from toolfold.settings import Settings
 from toolfold.sources.sql.database_reader import DatabaseReader, open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
-from toolfold.sources.sql.schema import DatabaseSchema, TableFilter
-from toolfold.sources.sql.source_settings import SqlSettings
+from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, TableFilter
 
 pytestmark = pytest.mark.slow
 

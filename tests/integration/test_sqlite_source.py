@@ -26,7 +26,7 @@ from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.sql.adapter import SqlAdapter
 from toolfold.sources.sql.database_reader import DatabaseReader
-from toolfold.sources.sql.source_settings import SqlSettings
+from toolfold.sources.sql.schema import SqlSettings
 
 VARIABLE = "TOOLFOLD_SOURCE_SHOP_KEY"
 

@@ -202,12 +202,13 @@ def test_an_error_does_not_change() -> None:
     assert type(other) is NoData
 
 
+DATABASE_FAILURES = [kind for kind in database_errors.FailureKind if kind not in database_errors.OF_STATEMENT]
 TRANSPORT_TEXTS = {kind: transport_errors.templates(kind) for kind in transport_errors.PROBLEMS}
 TEXTS = {
     **{name: found for name, found in vars(messages).items() if isinstance(found, Text)},
     **{f"{kind.__name__} problem": Text(texts[0]) for kind, texts in TRANSPORT_TEXTS.items()},
     **{f"{kind.__name__} next step": Text(*texts[1:]) for kind, texts in TRANSPORT_TEXTS.items()},
-    **{f"database {kind.value}": failed.next_step for kind, failed in database_errors._CONNECTION.items()},
+    **{f"database {kind.name}": kind.value.next_step for kind in DATABASE_FAILURES},
 }  # fmt: skip
 
 
@@ -219,7 +220,7 @@ def test_texts_speak_to_a_person(name: str) -> None:  # N6
     assert "{" not in step or '{"tool_name"' not in step
 
 
-@pytest.mark.parametrize("kind", database_errors._CONNECTION)
+@pytest.mark.parametrize("kind", DATABASE_FAILURES)
 def test_errors_of_a_database_have_all_their_fields(kind: database_errors.FailureKind) -> None:
     for dialect in ("sqlite", "postgresql"):
         error = database_errors.to_call_error(

@@ -301,7 +301,7 @@ class SecretProvider:
         if not key:
             raise _UnusableSecret("the secret is empty")
         if key[0] in "{[" and _is_json(key):
-            from toolfold.sources.sql.source_settings import is_database_secret
+            from toolfold.sources.sql.schema import is_database_secret
 
             if not is_database_secret(json.loads(key)):
                 raise _UnusableSecret("the field is not a text" if field else _WANTED_FIELD)
@@ -347,7 +347,7 @@ def _field_of(stored: Any, field: str) -> str:
     if isinstance(found, str):
         return found
     if isinstance(found, dict):
-        from toolfold.sources.sql.source_settings import is_database_secret
+        from toolfold.sources.sql.schema import is_database_secret
 
         if is_database_secret(found):
             return json.dumps(found)

@@ -12,31 +12,9 @@ from toolfold.build.schema.sources import Auth as AuthModel
 from toolfold.catalog.contract import check_head
 from toolfold.catalog.entries import Auth
 from toolfold.redaction import Redactor
-from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send, secrets_of, taken_names
+from toolfold.sources.http_api.authentication import credentials_to_send, secrets_of
 
 KEY = "k&y=1/2+3"
-
-
-@pytest.mark.parametrize(
-    ("auth", "sent", "taken"),
-    [
-        ({"query_key": "api key"}, SentCredentials(query=("api%20key=k%26y%3D1%2F2%2B3",)), ("query", "api key")),
-        ({"header": "X-Api-Key"}, SentCredentials(headers={"X-Api-Key": KEY}), ("header", "x-api-key")),
-        ({"header": "Authorization", "prefix": "Token"}, SentCredentials(headers={"Authorization": f"Token {KEY}"}),
-         ("header", "authorization")),
-        ({"cookie": "session"}, SentCredentials(cookies=("session=k&y=1/2+3",)), ("cookie", "session")),
-        ({"bearer": True}, SentCredentials(headers={"Authorization": f"Bearer {KEY}"}), ("header", "authorization")),
-        ({"oauth2": {"token_url": "https://a.example/token"}},
-         SentCredentials(headers={"Authorization": f"Bearer {KEY}"}), ("header", "authorization")),
-        ({}, SentCredentials(), ("header", "authorization")),
-    ],
-)  # fmt: skip
-def test_the_key_is_sent_in_one_place(auth: dict[str, Any], sent: SentCredentials, taken: tuple[str, str]) -> None:
-    given = Auth("TOOLFOLD_SOURCE_X_KEY", **auth)
-    assert credentials_to_send(given, KEY) == sent
-    assert credentials_to_send(given, "") == credentials_to_send(None, KEY) == SentCredentials()
-    assert taken in taken_names(given)
-    assert KEY not in repr(sent)
 
 
 @pytest.mark.parametrize("key", ["user:pass:word", "user", ":secret"])
@@ -95,19 +73,11 @@ def head_with(auth: dict[str, Any]) -> dict[str, Any]:
     "auth",
     [
         {"header": "A\r\nX-Evil: 1"},
-        {"header": "Á"},
         {"header": 1},
         {"header": "A", "prefix": "B\nC"},
-        {"cookie": "a; b"},
-        {"bearer": "yes"},
         {"bearer": True, "basic": True},
         {"oauth2": {"token_url": "https://a.example/token"}, "bearer": True},
-        {"oauth2": "https://a.example/token"},
-        {"oauth2": {"token_url": "http://a.example/token"}},
         {"oauth2": {"token_url": "file:///etc/passwd"}},
-        {"oauth2": {"token_url": "https://a.example/token", "scopes": "a"}},
-        {"oauth2": {"token_url": "https://a.example/token", "audience": 1}},
-        {"oauth2": {"token_url": "https://a.example/token", "client_authentication": "none"}},
         {"oauth2": {"token_url": "https://a.example/token", "extra": 1}},
         {"secret": "x"},
     ],

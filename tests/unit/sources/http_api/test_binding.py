@@ -13,8 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from toolfold.sources.http_api.binding import bind
-from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
+from toolfold.sources.http_api.binding import BindingError, bind, check_binding, check_header
 from toolfold.sources.http_api.styles import InvalidArgument, check_template
 
 PETS = {"path": "/pets/{petId}"}

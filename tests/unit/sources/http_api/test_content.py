@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolfold.sources.http_api.body import decode_content, json_lines
+from toolfold.sources.http_api.body import decode_content
 from toolfold.sources.http_api.bound_parser import MAX_CHARS, said_by
 from toolfold.text_safety import has_unsafe
 
@@ -47,12 +47,6 @@ def test_a_body_is_decoded_as_its_type_says(body: bytes, content_type: str, medi
 def test_no_body_is_an_error(body: bytes, content_type: str) -> None:
     found = decode_content(body, content_type)
     assert found.is_text or not found.text
-
-
-def test_lines_of_json_are_an_array() -> None:
-    assert json.loads(json_lines('{"a": 1}\r\n\n\x1e{"a": "x"}\n')) == [{"a": 1}, {"a": "x"}]
-    with pytest.raises(json.JSONDecodeError):
-        json_lines('{"a": 1}\nnot json')
 
 
 @pytest.mark.parametrize(

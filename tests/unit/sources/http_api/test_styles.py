@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from toolfold.sources.http_api.styles import named_values, path_value, scalar_text
 
@@ -71,18 +68,3 @@ def test_scalars_are_written_as_in_json() -> None:
     assert [scalar_text(value) for value in (True, False, None, 5, 2.5, "é x", [1], {})] == [
         "true", "false", "null", "5", "2.5", "é x", "[1]", "{}"
     ]  # fmt: skip
-
-
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-
-
-@pytest.mark.hypothesis
-@settings(max_examples=40)
-@given(st.dictionaries(TEXTS.filter(bool), TEXTS | st.lists(TEXTS, max_size=3), max_size=4))
-def test_every_server_reads_the_values_that_were_written(values: dict[str, Any]) -> None:
-    written = "&".join(pair for name, value in values.items() for pair in named_values(name, value, "form", True))
-    expected = [
-        (name, item) for name, value in values.items() for item in (value if isinstance(value, list) else [value])
-    ]
-    assert written.isascii()
-    assert parse_qsl(written, keep_blank_values=True, strict_parsing=bool(written)) == expected

@@ -37,32 +37,6 @@ def test_each_has_a_sentence_and_a_next_step_without_placeholders(
     assert isinstance(error, NotSent) is issubclass(kind, errors.NotSent)
 
 
-def test_errors_before_the_request_was_sent_are_a_class_of_their_own(catalog: Catalog) -> None:
-    def is_not_sent(kind: type[errors.TransportError]) -> bool:
-        return isinstance(to_call_error(kind("api.example"), catalog.source("alpha_vantage"), 1), NotSent)
-
-    assert {kind for kind in CLASSES if is_not_sent(kind)} == {
-        errors.ConnectError,
-        errors.NameResolutionError,
-        errors.LookupsExhausted,
-        errors.ConnectionRefused,
-        errors.ConnectTimeout,
-        errors.TlsError,
-        errors.CertificateError,
-        errors.SelfSignedCertificate,
-        errors.CertificateExpired,
-        errors.CertificateHostMismatch,
-        errors.ProxyError,
-        errors.ProxyTimeout,
-        errors.ProxyUnreachable,
-        errors.ProxyRefused,
-        errors.ForbiddenAddress,
-        errors.CertificateBundleError,
-        errors.UnsupportedProxy,
-        errors.ProxyAuthenticationError,
-    }
-
-
 @pytest.mark.parametrize(
     ("kind", "code"), [(errors.ResponseTooLarge, AnswerTooLarge), (errors.DecompressionBomb, UpstreamError)]
 )

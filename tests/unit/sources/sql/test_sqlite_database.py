@@ -20,8 +20,7 @@ from tests.support.sql_databases import create_sqlite
 from toolfold.sources.sql.database_reader import DatabaseReader
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.guard import check_statement
-from toolfold.sources.sql.schema import Rows, TableFilter
-from toolfold.sources.sql.source_settings import SqlSettings
+from toolfold.sources.sql.schema import Rows, SqlSettings, TableFilter
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, open_read_only, sqlite_path
 
 TABLES = TableFilter(exclude=("secrets",))

@@ -28,7 +28,7 @@ from toolfold.build.schema.sources import Fault
 from toolfold.build.validation_errors import parse
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import did_you_mean
-from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
+from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
 from toolfold.sources.http_api.body import FORM, JSON, MULTIPART
 from toolfold.sources.http_api.styles import check_template, placeholders
 

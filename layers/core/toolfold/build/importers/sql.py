@@ -32,11 +32,19 @@ from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
-from toolfold.sources.sql import source_settings
 from toolfold.sources.sql.adapter import DEFAULT_LIMIT
 from toolfold.sources.sql.database_reader import open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
-from toolfold.sources.sql.schema import DatabaseSchema, Table
+from toolfold.sources.sql.schema import (
+    DEFAULT_MAX_BYTES,
+    DEFAULT_STATEMENT_TIMEOUT_S,
+    MAX_BYTES,
+    MAX_ROWS,
+    MAX_STATEMENT_TIMEOUT_S,
+    DatabaseSchema,
+    SqlSettings,
+    Table,
+)
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -110,11 +118,9 @@ class SqlSourceSettings(ImporterSettings):
     schemas: list[Pattern] = Field(default=["public"], min_length=1, max_length=10)
     """Of PostgreSQL. The order is that in which a table without a schema is searched."""
     tables: TablePatterns = Field(default_factory=TablePatterns)
-    statement_timeout_s: float = Field(
-        default=source_settings.DEFAULT_STATEMENT_TIMEOUT_S, gt=0, le=source_settings.MAX_STATEMENT_TIMEOUT_S
-    )
-    max_rows: int = Field(default=source_settings.MAX_ROWS, ge=1, le=source_settings.MAX_ROWS)
-    max_bytes: int = Field(default=source_settings.DEFAULT_MAX_BYTES, ge=1000, le=source_settings.MAX_BYTES)
+    statement_timeout_s: float = Field(default=DEFAULT_STATEMENT_TIMEOUT_S, gt=0, le=MAX_STATEMENT_TIMEOUT_S)
+    max_rows: int = Field(default=MAX_ROWS, ge=1, le=MAX_ROWS)
+    max_bytes: int = Field(default=DEFAULT_MAX_BYTES, ge=1000, le=MAX_BYTES)
     freshness_s: int = Field(default=1, ge=1)
     """Seconds for which the same query is answered from the cache. Data of a database may change at any time."""
     no_data: str = "Check the names with list_tables, and the conditions of the query."
@@ -134,7 +140,7 @@ class SqlSourceSettings(ImporterSettings):
         return self
 
     def connection(self) -> dict[str, Any]:
-        """Return what the adapter reads; see :class:`toolfold.sources.sql.source_settings.SqlSettings`."""
+        """Return what the adapter reads; see :class:`toolfold.sources.sql.schema.SqlSettings`."""
         limits = self.model_dump(include={"statement_timeout_s", "max_rows", "max_bytes"})
         return {"dialect": self.dialect, "schemas": self.schemas, **self.tables.model_dump(), **limits}
 
@@ -220,7 +226,7 @@ class SqlImporter(Importer[SqlSourceSettings]):
 
 
 def _read_schema(folder: Path, source: Source, max_bytes: int, connection_string: str) -> DatabaseSchema:
-    settings = source_settings.SqlSettings.from_source(source)
+    settings = SqlSettings.from_source(source)
     deadline = time.monotonic() + _TIMEOUT_S
     try:
         database = open_database(settings, connection_string, max_bytes, deadline)

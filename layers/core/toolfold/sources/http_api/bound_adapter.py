@@ -20,8 +20,7 @@ from toolfold.sources.http_api.authentication import (
     secrets_of,
     taken_names,
 )
-from toolfold.sources.http_api.binding import BoundRequest, bind
-from toolfold.sources.http_api.binding_checks import BindingError, check_binding, check_header
+from toolfold.sources.http_api.binding import BindingError, BoundRequest, bind, check_binding, check_header
 from toolfold.sources.http_api.body import decode_content
 from toolfold.sources.http_api.bound_parser import BoundParser, next_link
 from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, join_url

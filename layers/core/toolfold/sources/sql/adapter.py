@@ -14,8 +14,7 @@ from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import CachePolicy, SourceAdapter
 from toolfold.sources.sql.database_reader import DatabaseReader
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
-from toolfold.sources.sql.schema import DatabaseSchema
-from toolfold.sources.sql.source_settings import SqlSettings
+from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold import client_call
 from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind
-from toolfold.sources.sql.schema import DatabaseSchema, Rows, Table
-from toolfold.sources.sql.source_settings import SqlSettings
+from toolfold.sources.sql.schema import DatabaseSchema, Rows, SqlSettings, Table
 
 if TYPE_CHECKING:
     from toolfold.sources.sql.postgresql_database import PostgresqlDatabase

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from enum import Enum, auto
+from enum import Enum
 from typing import NamedTuple
 
 from toolfold import errors
@@ -29,30 +29,105 @@ _MAX_COMPARED = 5_000
 _SHORTER = "Add a WHERE, aggregate in SQL (count, sum, GROUP BY), or lower limit."
 
 
-class FailureKind(Enum):
-    """Why a database did not answer."""
+class _Failed(NamedTuple):
+    error: type[errors.CallError]
+    problem: str
+    next_step: Text
 
-    CONNECTION_STRING = auto()
-    DRIVER_MISSING = auto()
-    NO_DATABASE = auto()
-    NOT_A_DATABASE = auto()
-    NOT_READABLE = auto()
-    NOT_CONNECTED = auto()
-    LOGIN = auto()
-    ROLE = auto()
-    BROKEN = auto()
-    BUSY = auto()
-    CANCELLED = auto()
-    TIMEOUT = auto()
-    TOO_LARGE = auto()
-    NOT_ALLOWED = auto()
-    NO_PRIVILEGE = auto()
-    SYNTAX = auto()
-    NO_TABLE = auto()
-    NO_COLUMN = auto()
-    NO_FUNCTION = auto()
-    STATEMENT = auto()
-    DATABASE = auto()
+
+class _Refused(NamedTuple):
+    """What is wrong with a statement, with and without a detail, and the next step."""
+
+    problem: str
+    unknown: str
+    next_step: str
+
+
+def _operator_must(do: str) -> Text:
+    return Text(f"Tell the operator to {do}", f"To end this, {do}")
+
+
+def _retry_else(problem: str, do: str = "Try again in a moment") -> Text:
+    return Text(f"{do}; if it keeps failing, tell the user that {problem}", f"{do}; if it keeps failing, {problem}")
+
+
+class FailureKind(Enum):
+    """Why a database did not answer, and what is said of it; of problems with a name their functions say it."""
+
+    CONNECTION_STRING = _Failed(
+        ConnectionNotPossible,
+        "The connection string set for {title} is not valid for {dialect}.",
+        Text(
+            "Tell the operator: it is {form}, in the variable that auth.environment names.",
+            "It is {form}, in the variable that auth.environment names.",
+        ),
+    )
+    DRIVER_MISSING = _Failed(
+        ConnectionNotPossible,
+        "{title} cannot be read: a package for SQL databases is not installed here.",
+        _operator_must("{how_to_add}"),
+    )
+    NO_DATABASE = _Failed(
+        ConnectionNotPossible,
+        "The database of {title} does not exist.",
+        _operator_must("check the name in the connection string."),
+    )
+    NOT_A_DATABASE = _Failed(
+        ConnectionNotPossible,
+        "The file set for {title} is not an SQLite database, or it is encrypted or damaged.",
+        _operator_must("check the path in the connection string."),
+    )
+    NOT_READABLE = _Failed(
+        ConnectionNotPossible,
+        "The file set for {title} cannot be read.",
+        _operator_must("check its permissions, and those of its folder."),
+    )
+    NOT_CONNECTED = _Failed(
+        NotConnected, "{title} cannot be reached.", _retry_else("the database is down or unreachable.")
+    )
+    LOGIN = _Failed(
+        errors.AuthRejected,
+        "{title} does not accept the role or the password that is set up here.",
+        _operator_must("check the connection string."),
+    )
+    ROLE = _Failed(
+        ConnectionNotPossible,
+        "The role set up for {title} may do more than read, so it is not used.",
+        SEE_LOG.filled(what="which GRANT or REVOKE makes a right role"),
+    )
+    BROKEN = _Failed(ConnectionFailed, "The connection to {title} was closed.", _retry_else("the database is down."))
+    BUSY = _Failed(
+        ConnectionFailed,
+        "{title} is locked, or has too many connections, at the moment.",
+        Text("Try again in a moment; if it keeps failing, tell the user.", "Try again in a moment."),
+    )
+    CANCELLED = _Failed(
+        errors.CallCancelled, "The client cancelled this call.", Text("Call again if the answer is needed.")
+    )
+    TIMEOUT = _Failed(
+        errors.UpstreamTimeout, "{title} did not answer in the time of one statement, which was ended.", Text(_SHORTER)
+    )
+    TOO_LARGE = _Failed(
+        errors.AnswerTooLarge,
+        "The rows are larger than one answer of {title} may be ({max_bytes:,} bytes).",
+        Text("Name the columns that are needed, shorten long texts (substr(text, 1, 500)), or lower limit."),
+    )
+    DATABASE = _Failed(
+        errors.UpstreamError,
+        "{title} failed to run the statement.",
+        _retry_else("the database has a problem.", "Simplify the statement"),
+    )
+    SYNTAX = _Refused("it cannot be read: {}", "it cannot be read", "Correct it there and call again.")
+    NOT_ALLOWED = _Refused(
+        "{}",
+        "only one SELECT that reads the tables of this source can be run",
+        "Write one SELECT; the database cannot be changed.",
+    )
+    STATEMENT = _Refused("{}", "it cannot be run", "Correct the statement and call again.")
+    NO_PRIVILEGE = "no privilege"
+    NO_TABLE = "no table"
+    NO_COLUMN = "no column"
+    NO_FUNCTION = "no function"
 
 
 class DatabaseFailure(Exception):
@@ -67,89 +142,6 @@ class DatabaseFailure(Exception):
     def __init__(self, kind: FailureKind, detail: str = "", offset: int | None = None) -> None:
         super().__init__(kind.name)
         self.kind, self.detail, self.offset = kind, detail, offset
-
-
-class _Failed(NamedTuple):
-    error: type[errors.CallError]
-    problem: str
-    next_step: Text
-
-
-def _operator_must(do: str) -> Text:
-    return Text(f"Tell the operator to {do}", f"To end this, {do}")
-
-
-def _retry_else(problem: str, do: str = "Try again in a moment") -> Text:
-    return Text(f"{do}; if it keeps failing, tell the user that {problem}", f"{do}; if it keeps failing, {problem}")
-
-
-_CONNECTION: dict[FailureKind, _Failed] = {
-    FailureKind.CONNECTION_STRING: _Failed(
-        ConnectionNotPossible,
-        "The connection string set for {title} is not valid for {dialect}.",
-        Text(
-            "Tell the operator: it is {form}, in the variable that auth.environment names.",
-            "It is {form}, in the variable that auth.environment names.",
-        ),
-    ),
-    FailureKind.DRIVER_MISSING: _Failed(
-        ConnectionNotPossible,
-        "{title} cannot be read: a package for SQL databases is not installed here.",
-        _operator_must("{how_to_add}"),
-    ),
-    FailureKind.NO_DATABASE: _Failed(
-        ConnectionNotPossible,
-        "The database of {title} does not exist.",
-        _operator_must("check the name in the connection string."),
-    ),
-    FailureKind.NOT_A_DATABASE: _Failed(
-        ConnectionNotPossible,
-        "The file set for {title} is not an SQLite database, or it is encrypted or damaged.",
-        _operator_must("check the path in the connection string."),
-    ),
-    FailureKind.NOT_READABLE: _Failed(
-        ConnectionNotPossible,
-        "The file set for {title} cannot be read.",
-        _operator_must("check its permissions, and those of its folder."),
-    ),
-    FailureKind.NOT_CONNECTED: _Failed(
-        NotConnected, "{title} cannot be reached.", _retry_else("the database is down or unreachable.")
-    ),
-    FailureKind.LOGIN: _Failed(
-        errors.AuthRejected,
-        "{title} does not accept the role or the password that is set up here.",
-        _operator_must("check the connection string."),
-    ),
-    FailureKind.ROLE: _Failed(
-        ConnectionNotPossible,
-        "The role set up for {title} may do more than read, so it is not used.",
-        SEE_LOG.filled(what="which GRANT or REVOKE makes a right role"),
-    ),
-    FailureKind.BROKEN: _Failed(
-        ConnectionFailed, "The connection to {title} was closed.", _retry_else("the database is down.")
-    ),
-    FailureKind.BUSY: _Failed(
-        ConnectionFailed,
-        "{title} is locked, or has too many connections, at the moment.",
-        Text("Try again in a moment; if it keeps failing, tell the user.", "Try again in a moment."),
-    ),
-    FailureKind.CANCELLED: _Failed(
-        errors.CallCancelled, "The client cancelled this call.", Text("Call again if the answer is needed.")
-    ),
-    FailureKind.TIMEOUT: _Failed(
-        errors.UpstreamTimeout, "{title} did not answer in the time of one statement, which was ended.", Text(_SHORTER)
-    ),
-    FailureKind.TOO_LARGE: _Failed(
-        errors.AnswerTooLarge,
-        "The rows are larger than one answer of {title} may be ({max_bytes:,} bytes).",
-        Text("Name the columns that are needed, shorten long texts (substr(text, 1, 500)), or lower limit."),
-    ),
-    FailureKind.DATABASE: _Failed(
-        errors.UpstreamError,
-        "{title} failed to run the statement.",
-        _retry_else("the database has a problem.", "Simplify the statement"),
-    ),
-}
 
 
 _NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
@@ -173,13 +165,13 @@ def to_call_error(
         schema: the tables of the source, for suggestions; None where they are not known.
     """
     schema = schema or DatabaseSchema()
-    if failure.kind in _STATEMENT:
-        problem, unknown, step = _STATEMENT[failure.kind]
-        problem = problem.format(failure.detail) if failure.detail else unknown
-        return _invalid_sql(failure, statement, problem, step)
-    if (build := _NAMED.get(failure.kind)) is not None:
-        return build(failure, statement, schema)
-    kind, problem, next_step = _CONNECTION[failure.kind]
+    said = failure.kind.value
+    if isinstance(said, _Refused):
+        problem = said.problem.format(failure.detail) if failure.detail else said.unknown
+        return _invalid_sql(failure, statement, problem, said.next_step)
+    if not isinstance(said, _Failed):
+        return _NAMED[failure.kind](failure, statement, schema)
+    kind, problem, next_step = said
     fields = {"title": title, "dialect": _NAMES[dialect], "form": _FORMS[dialect], "max_bytes": max_bytes}
     if failure.kind is FailureKind.DRIVER_MISSING:
         fields["how_to_add"] = how_to_add("sql")
@@ -265,17 +257,6 @@ def _no_function(failure: DatabaseFailure, statement: str, schema: DatabaseSchem
     return _invalid_sql(failure, statement, f"the function {quoted_name(failure.detail)} is not available", step)
 
 
-_STATEMENT: dict[FailureKind, tuple[str, str, str]] = {
-    FailureKind.SYNTAX: ("it cannot be read: {}", "it cannot be read", "Correct it there and call again."),
-    FailureKind.NOT_ALLOWED: (
-        "{}",
-        "only one SELECT that reads the tables of this source can be run",
-        "Write one SELECT; the database cannot be changed.",
-    ),
-    FailureKind.STATEMENT: ("{}", "it cannot be run", "Correct the statement and call again."),
-}
-"""What is wrong with a statement, with and without a detail, and the next step."""
-
 _NAMED: dict[FailureKind, Callable[[DatabaseFailure, str, DatabaseSchema], errors.CallError]] = {
     FailureKind.NO_PRIVILEGE: _no_privilege,
     FailureKind.NO_TABLE: _no_table,
@@ -284,5 +265,5 @@ _NAMED: dict[FailureKind, Callable[[DatabaseFailure, str, DatabaseSchema], error
 }
 """Problems with a name, whose errors say which one may be meant."""
 
-OF_STATEMENT = frozenset({*_STATEMENT, *_NAMED})
+OF_STATEMENT = frozenset(kind for kind in FailureKind if not isinstance(kind.value, _Failed))
 """Failures whose reason is the statement."""

@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.postgresql_role import probe_role, read_schema
-from toolfold.sources.sql.schema import DatabaseSchema, Rows, TableFilter, unique_names
-from toolfold.sources.sql.source_settings import connection_values
+from toolfold.sources.sql.schema import DatabaseSchema, Rows, TableFilter, connection_values, unique_names
 
 if TYPE_CHECKING:
     from psycopg import Connection

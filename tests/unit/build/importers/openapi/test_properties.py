@@ -19,8 +19,7 @@ from toolfold.build.importers.openapi.arguments import argument_name
 from toolfold.build.importers.openapi.schema_parts import one_paragraph, shorten, without_instructions
 from toolfold.catalog.schema_checks import check_schema
 from toolfold.catalog.text_checks import text_problem
-from toolfold.sources.http_api.binding import bind
-from toolfold.sources.http_api.binding_checks import check_binding
+from toolfold.sources.http_api.binding import bind, check_binding
 
 PET = {
     "type": "object",

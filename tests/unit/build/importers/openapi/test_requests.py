@@ -9,8 +9,7 @@ import pytest
 
 from tests.support.openapi_documents import OK, body, document, operation, read
 from toolfold.build.example_arguments import example_arguments
-from toolfold.sources.http_api.binding import bind
-from toolfold.sources.http_api.binding_checks import check_binding
+from toolfold.sources.http_api.binding import bind, check_binding
 
 STRING, LIST, OBJECT = {"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}
 

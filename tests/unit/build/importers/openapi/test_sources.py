@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.openapi_documents import OK, body, document, operation, read
-from toolfold.sources.http_api.binding import bind
-from toolfold.sources.http_api.binding_checks import check_binding
+from toolfold.sources.http_api.binding import bind, check_binding
 
 WHERE = {"url": "https://{where}.test", "variables": {"where": {"default": "eu"}}}
 

@@ -13,7 +13,7 @@ from toolfold.build.importers.openapi.schema_parts import Schema, without_null
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.yaml_loader import Location
 from toolfold.fuzzy import spell_comparisons
-from toolfold.sources.http_api.binding_checks import RESERVED_HEADERS, TOKEN
+from toolfold.sources.http_api.binding import RESERVED_HEADERS, TOKEN
 from toolfold.sources.http_api.styles import STYLES
 
 MAX_ARGUMENTS = 300

@@ -51,7 +51,7 @@ from toolfold.build.schema.sources import Auth
 from toolfold.build.yaml_loader import Document, Location
 from toolfold.errors import SourceError
 from toolfold.fuzzy import did_you_mean
-from toolfold.sources.http_api.binding_checks import check_header
+from toolfold.sources.http_api.binding import check_header
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings

@@ -28,7 +28,7 @@ from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.yaml_loader import Location
 from toolfold.results.values import clean_names
-from toolfold.sources.http_api.binding_checks import BindingError, check_binding
+from toolfold.sources.http_api.binding import BindingError, check_binding
 
 MAX_COLUMNS = 40
 """Names of columns that are listed: about 200 tokens. GitHub's repository has 90."""
