@@ -23,21 +23,20 @@ FOLDER = Path(__file__).parent / "static"
 
 INDEX = "index.html"
 
-_TYPES: Mapping[str, str] = {
+_TEXTS: Mapping[str, str] = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".ico": "image/x-icon",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
-    ".png": "image/png",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
     ".webmanifest": "application/manifest+json",
-    ".woff2": "font/woff2",
 }
-"""End of a name → media type. Files with other ends are not served."""
+"""End of a name → media type of what is sent compressed."""
 
-_COMPRESSED = frozenset({".css", ".html", ".ico", ".js", ".json", ".svg", ".txt", ".webmanifest"})
+_TYPES: Mapping[str, str] = {**_TEXTS, ".png": "image/png", ".woff2": "font/woff2"}
+"""The same for all that is served."""
 
 _HASHED = re.compile(r"-[A-Z2-7]{8}\.[a-z0-9]+")
 """The end of a name that has a hash of the content, as esbuild writes it: ``app-3F7QX2LA.js``."""
@@ -52,34 +51,26 @@ class StaticFile(NamedTuple):
     headers: Headers
     content: bytes
     compressed: bytes | None
-    etag: str
 
 
 class StaticFiles:
-    """Serve the files of ``folder``.
-
-    Args:
-        folder: Where the build writes them. It may be missing.
-    """
+    """Serve the files of ``folder``, which may be missing."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
         self._built_at = -1
-        self._names: frozenset[str] = frozenset()
+        self._paths: dict[str, Path] = {}
         self._files: dict[str, StaticFile] = {}
 
     def respond(self, name: str, request: PageRequest) -> Response | None:
         """Return the file ``name``, or None where there is no such file."""
         self._list()
-        if name not in self._names:
-            return None
-        found = self._files.get(name)
-        if found is None:
+        if name in self._paths and name not in self._files:
             try:
-                found = self._files[name] = _read(self._folder, name)
+                self._files[name] = _read(self._paths[name])
             except OSError:  # deleted by a build
                 return None
-        return encoded(request, found.headers, found.etag, found.content, found.compressed)
+        return encoded(request, *self._files[name]) if name in self._paths else None
 
     def respond_index(self, request: PageRequest) -> Response:
         """Return the page, or one that says how to build it."""
@@ -97,45 +88,40 @@ class StaticFiles:
         except OSError:
             built_at = 0
         if built_at != self._built_at:
-            self._built_at = built_at
-            self._names, self._files = frozenset(_names(self._folder) if built_at else ()), {}
+            self._built_at, self._files = built_at, {}
+            self._paths = _paths(self._folder) if built_at else {}
 
 
-def _names(folder: Path) -> list[str]:
-    """Return the names of the files below ``folder`` that may be served, with slashes."""
-    found = []
-    for parent, folders, names in os.walk(folder, followlinks=False):
+def _paths(folder: Path) -> dict[str, Path]:
+    """Return name → path of the files below ``folder`` that may be served."""
+    found = {}
+    for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not os.path.islink(os.path.join(parent, name))]
-        for name in names:
-            path = os.path.join(parent, name)
-            if os.path.splitext(name)[1] in _TYPES and stat.S_ISREG(os.lstat(path).st_mode):
-                found.append(os.path.relpath(path, folder).replace(os.sep, "/"))
+        paths = [Path(parent, name) for name in names]
+        found |= {
+            path.relative_to(folder).as_posix(): path
+            for path in paths
+            if path.suffix in _TYPES and stat.S_ISREG(path.lstat().st_mode)
+        }
     return found
 
 
-def _read(folder: Path, name: str) -> StaticFile:
-    end = os.path.splitext(name)[1]
-    content = (folder / name).read_bytes()
-    compressed = None
-    if end in _COMPRESSED:
-        packed = folder / f"{name}.gz"
-        is_packed = packed.is_file() and not packed.is_symlink()
-        compressed = packed.read_bytes() if is_packed else gzip.compress(content, 9, mtime=0)
-    stored = _IMMUTABLE if _HASHED.search(name) else _CHECKED
-    etag = hashlib.sha256(content).hexdigest()[:20]
-    return StaticFile((("content-type", _TYPES[end]), stored), content, compressed, etag)
+def _read(path: Path) -> StaticFile:
+    content, stored = path.read_bytes(), _IMMUTABLE if _HASHED.search(path.name) else _CHECKED
+    compressed = gzip.compress(content, 9, mtime=0) if path.suffix in _TEXTS else None
+    return StaticFile((("content-type", _TYPES[path.suffix]), stored), content, compressed)
 
 
-def encoded(request: PageRequest, headers: Headers, etag: str, content: bytes, compressed: bytes | None) -> Response:
+def encoded(request: PageRequest, headers: Headers, content: bytes, compressed: bytes | None) -> Response:
     """Return a response with one of two forms of a content, or 304 where the browser has it."""
-    is_compressed = compressed is not None and accepts_gzip(request.header("accept-encoding") or "")
-    tag = f'"{etag}-gz"' if is_compressed else f'"{etag}"'
+    body, form = content, ""
+    if compressed is not None and accepts_gzip(request.header("accept-encoding") or ""):
+        body, form = compressed, "-gz"
+    tag = f'"{hashlib.sha256(content).hexdigest()[:20]}{form}"'
     headers = (*headers, ("etag", tag), ("vary", "accept-encoding"))
     if request.source.has_etag(tag):
         return Response(HTTPStatus.NOT_MODIFIED, headers, b"", LOG_FIELDS)
-    if is_compressed:
-        return Response(200, (*headers, ("content-encoding", "gzip")), compressed or b"", LOG_FIELDS)
-    return Response(200, headers, content, LOG_FIELDS)
+    return Response(200, (*headers, ("content-encoding", "gzip")) if form else headers, body, LOG_FIELDS)
 
 
 def accepts_gzip(accept_encoding: str) -> bool:

@@ -5,6 +5,7 @@ It contains nothing that a caller may not know, so that it needs no authorizatio
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -18,16 +19,9 @@ from toolfold.version import __version__
 if TYPE_CHECKING:
     from toolfold.app import App
 
-RPC = "health"
-"""What the log of a request has as its method."""
-
 
 class Health:
-    """Answer ``GET /health``.
-
-    Args:
-        app: The objects of this process.
-    """
+    """Answer ``GET /health``."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -55,26 +49,23 @@ class Health:
             catalog = self._app.catalog_store()
         except CatalogUnavailable as error:
             failed = {"status": "unavailable", **state, "problem": error.message}
-            return _encode(503, failed, {"rpc": RPC, "error": error.code})
+            return _encode(503, failed, {"rpc": "health", "error": error.code})
         circuits = self._app.executor.circuit_states()
         sources = {source.id: {"circuit_breaker": circuits.get(source.id, "closed")} for source in catalog.sources}
         is_closed = all(circuits.get(id_, "closed") == "closed" for id_ in sources)
         published_at = self._app.published_at()
         at = {} if published_at is None else {"published_at": datetime.fromtimestamp(published_at, UTC).isoformat()}
         described = {"sha256": catalog.sha256 or self._file_hash(), "tools": len(catalog), **at}
-        state = {**state, "catalog": described, "sources": sources}
-        return _encode(200, {"status": "ok" if is_closed else "degraded", **state}, {"rpc": RPC})
+        status = "ok" if is_closed else "degraded"
+        return _encode(200, {"status": status, **state, "catalog": described, "sources": sources}, {"rpc": "health"})
 
     def _file_hash(self) -> str:
         """Return the SHA-256 of a catalog file, by which it is published, or an empty string."""
         if self._hash_of_file is None:
-            import hashlib
-
             store = self._app.catalog_store
+            path = store.path if isinstance(store, FileStore) else bundled_path()
             try:
-                with open(
-                    open_regular_file(store.path if isinstance(store, FileStore) else bundled_path()), "rb"
-                ) as file:
+                with open(open_regular_file(path), "rb") as file:
                     self._hash_of_file = hashlib.file_digest(file, "sha256").hexdigest()
             except (OSError, ValueError):
                 self._hash_of_file = ""

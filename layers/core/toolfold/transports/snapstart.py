@@ -22,11 +22,11 @@ import logging
 import os
 import random
 import ssl
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from toolfold.aws.clients import error_code
-from toolfold.protocol import jsonrpc
+from toolfold.protocol.jsonrpc import Message
 from toolfold.transports import lambda_handler
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def warm_up(app: App) -> None:
     _run_all(
         lambda: _import_libraries(app),
         lambda: app.executor.warm_up(app.catalog_store()),
-        lambda: _answer_sample_events(app),
+        lambda: _answer_sample_requests(app),
     )
 
 
@@ -131,28 +131,36 @@ def _import_libraries(app: App) -> None:
 
 def _aws_services(app: App) -> set[str]:
     """Return the names, as boto3 has them, of the services that the settings make ``TOOL_CALL`` use."""
-    settings = app.settings
-    services = set()
-    if settings.cache.startswith("dynamodb://"):
-        services.add("dynamodb")
-    if settings.offload.startswith("s3://") or settings.cache_bucket:
-        services.add("s3")
-    for value in os.environ.values():
-        if value.startswith("ssm:") or (value.startswith("arn:") and ":ssm:" in value):
-            services.add("ssm")
-        elif value.startswith("arn:") and ":secretsmanager:" in value:
-            services.add("secretsmanager")
-    return services
+    settings, values = app.settings, os.environ.values()
+    arns = [value for value in values if value.startswith("arn:")]
+    is_used = {
+        "dynamodb": settings.cache.startswith("dynamodb://"),
+        "s3": settings.offload.startswith("s3://") or bool(settings.cache_bucket),
+        "ssm": any(value.startswith("ssm:") for value in values) or any(":ssm:" in arn for arn in arns),
+        "secretsmanager": any(":secretsmanager:" in arn for arn in arns),
+    }
+    return {name for name, used in is_used.items() if used}
 
 
-def _answer_sample_events(app: App) -> None:
-    tool_name = app.catalog_store().summary(0).name
-    for event in _sample_events(tool_name):
+def _answer_sample_requests(app: App) -> None:
+    """Answer requests that need no API key: those of a client that looks for a tool."""
+    tool = app.catalog_store().summary(0).name
+    calls: list[tuple[str, dict[str, object]]] = [
+        ("TOOL_LIST", {}),
+        ("TOOL_LIST", {"query": tool.replace("_", " ")}),
+        ("TOOL_GET", {"tool_name": tool}),
+    ]
+    sent = [("initialize", {}), ("tools/list", {}), *(("tools/call", {"name": n, "arguments": a}) for n, a in calls)]
+    for method, params in sent:
+        event = {
+            "version": "2.0",
+            "requestContext": {"http": {"method": "POST"}},
+            "headers": {"content-type": "application/json", "accept": "application/json, text/event-stream"},
+            "body": json.dumps({"jsonrpc": "2.0", "id": 0, "method": method, "params": params}),
+        }
         app.server.handle_http(lambda_handler.parse_event(event))
         if app.authorization is not None:  # which has refused this event, as it has no token
-            message = jsonrpc.parse_message(event["body"].encode())
-            if message is not None:
-                app.server.handle_message(message)
+            app.server.handle_message(Message(method, params, 0))
 
 
 def _run_all(*steps: Callable[[], object]) -> None:
@@ -162,21 +170,3 @@ def _run_all(*steps: Callable[[], object]) -> None:
             step()
         except Exception as error:  # noqa: BLE001 - the first request meets the same error, and can report it
             logger.warning("Preparing this environment for requests failed: %s", error_code(error))
-
-
-def _sample_events(tool_name: str) -> Iterator[dict[str, Any]]:
-    """Yield events that need no API key: those of a client that looks for the tool ``tool_name``."""
-    yield _event("initialize", {})
-    yield _event("tools/list", {})
-    yield _event("tools/call", {"name": "TOOL_LIST", "arguments": {}})
-    yield _event("tools/call", {"name": "TOOL_LIST", "arguments": {"query": tool_name.replace("_", " ")}})
-    yield _event("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": tool_name}})
-
-
-def _event(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "version": "2.0",
-        "requestContext": {"http": {"method": "POST"}},
-        "headers": {"content-type": "application/json", "accept": "application/json, text/event-stream"},
-        "body": json.dumps({"jsonrpc": "2.0", "id": 0, "method": method, "params": params}),
-    }

@@ -14,6 +14,7 @@ From the specification, 2026-07-28: a server of both eras answers each request b
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -26,7 +27,6 @@ from toolfold.protocol.jsonrpc import JsonRpcError, Message
 from toolfold.protocol.versions import INTERNAL_ERROR, META_SUBSCRIPTION, META_VERSION, PARSE_ERROR, STATELESS
 
 if TYPE_CHECKING:
-    from toolfold.client_call import ClientCall, SendProgress
     from toolfold.protocol.mcp import Server
     from toolfold.transports.workers import WorkerPool
 
@@ -50,14 +50,17 @@ MAX_LOGGED_LINES = 100
 
 
 class _Call:
-    """A call that was received, and whether it was cancelled since."""
+    """A call that was received; ``id`` has its type beside it: 1 and "1" are two ids, and so are 1 and true."""
 
-    __slots__ = ("context", "is_cancelled", "message", "size")
+    __slots__ = ("context", "id", "message", "size")
 
-    def __init__(self, message: Message, size: int) -> None:
-        self.message, self.size = message, size
-        self.is_cancelled = False
-        self.context: ClientCall | None = None
+    def __init__(self, message: Message, id_: jsonrpc.Id, size: int, send_progress: Callable[..., None]) -> None:
+        from toolfold.client_call import ClientCall  # not needed by the first answers
+
+        self.message, self.id, self.size = message, (type(id_), id_), size
+        token = _meta_of(message).get("progressToken")
+        is_requested = isinstance(token, str | int) and not isinstance(token, bool)
+        self.context = ClientCall(functools.partial(send_progress, self, token) if is_requested else None)
 
 
 class StdioSession:
@@ -95,10 +98,8 @@ class StdioSession:
         threading.Thread(target=self._read_messages, args=(incoming,), name="stdin", daemon=True).start()
         writer = threading.Thread(target=self._write_answers, args=(outgoing,), name="stdout", daemon=True)
         writer.start()
-        if isinstance(self._ended.get(), str):
-            self._drain(monotonic() + self._drain_timeout_s)
-        else:
-            self._drain(None)
+        is_stopped = isinstance(self._ended.get(), str)
+        self._drain(monotonic() + self._drain_timeout_s if is_stopped else None)
         self._answers.put(None)
         writer.join(0 if self._unsent_bytes else self._drain_timeout_s)
         if self._error is not None:
@@ -191,7 +192,7 @@ class StdioSession:
         if message.id is None:
             self._handle_notification(message)
         elif message.method in ("tools/call", "resources/read"):
-            self._queue_call(_Call(message, len(line)))
+            self._queue_call(_Call(message, message.id, len(line), self._send_progress))
         elif message.method == "subscriptions/listen" and _meta_of(message).get(META_VERSION) in STATELESS:
             self._subscribe(message.id, message.params.get("notifications"))
         else:
@@ -229,18 +230,15 @@ class StdioSession:
         with self._lock:
             cancelled = self._pending.pop((type(id_), id_), {}).values()
             self._subscriptions = [one for one in self._subscriptions if (type(one), one) != (type(id_), id_)]
-            for call in cancelled:
-                call.is_cancelled = True
             self._has_finished.notify()
         for call in cancelled:
-            if call.context is not None:
-                call.context.cancel()
+            call.context.cancel()
 
     # The workers
 
     def _queue_call(self, call: _Call) -> None:
         with self._lock:
-            self._pending.setdefault(_key(call), {})[id(call)] = call
+            self._pending.setdefault(call.id, {})[id(call)] = call
             self._queued_calls += 1
             self._queued_bytes += call.size
         if self._pool is None:
@@ -256,47 +254,30 @@ class StdioSession:
             self._queued_calls -= 1
             self._queued_bytes -= call.size
             self._has_room.notify_all()
-        answer = self._answer_call(call)
+        if call.context.is_cancelled:
+            return
+        from toolfold.client_call import running
+
+        with running(call.context):
+            answer = self._answer(call.message)
         with self._lock:
-            if call.is_cancelled:
+            calls = self._pending.get(call.id, {})
+            if calls.pop(id(call), None) is None:  # cancelled
                 return
-            calls = self._pending[_key(call)]
-            del calls[id(call)]
             if not calls:
-                del self._pending[_key(call)]
+                del self._pending[call.id]
             self._unsent_bytes += len(answer)
         self._answers.put(answer)
 
-    def _answer_call(self, call: _Call) -> bytes:
-        """Return the answer to a call, which can be cancelled and may report its progress while it runs."""
-        from toolfold.client_call import ClientCall, running  # not needed by the first answers
-
-        context = ClientCall(self._progress_sender(call))
+    def _send_progress(self, call: _Call, token: str | int, progress: float, total: float | None, message: str) -> None:
+        found = {"progressToken": token, "progress": progress, "total": total, "message": message}
+        params = {name: value for name, value in found.items() if value not in (None, "")}
+        notification = jsonrpc.encode_notification("notifications/progress", params)
         with self._lock:
-            call.context = context
-            if call.is_cancelled:
-                return b""
-        with running(context):
-            return self._answer(call.message)
-
-    def _progress_sender(self, call: _Call) -> SendProgress | None:
-        """Return what sends the progress of a call to the client; None where the client has not requested it."""
-        token = _meta_of(call.message).get("progressToken")
-        if not isinstance(token, str | int) or isinstance(token, bool):
-            return None
-
-        def send(progress: float, total: float | None, message: str) -> None:
-            found = {"progressToken": token, "progress": progress, "total": total, "message": message}
-            params = {name: value for name, value in found.items() if value not in (None, "")}
-            notification = jsonrpc.encode_notification("notifications/progress", params)
-            with self._lock:
-                # Not after the answer, and not while the client does not read.
-                if self._is_full() or id(call) not in self._pending.get(_key(call), {}):
-                    return
+            # Not after the answer, and not while the client does not read.
+            if not self._is_full() and id(call) in self._pending.get(call.id, {}):
                 self._unsent_bytes += len(notification)
                 self._answers.put(notification)
-
-        return send
 
     def _answer(self, request: Message) -> bytes:
         try:
@@ -311,13 +292,6 @@ class StdioSession:
 def _meta_of(message: Message) -> dict[str, Any]:
     meta = message.params.get("_meta")
     return meta if isinstance(meta, dict) else {}
-
-
-def _key(call: _Call) -> tuple[type, jsonrpc.Id]:
-    """Return the id with its type: 1 and "1" are two ids, and so are 1 and true."""
-    id_ = call.message.id
-    assert id_ is not None  # noqa: S101 - a call is a request
-    return type(id_), id_
 
 
 def _write(outgoing: BinaryIO, data: bytes) -> None:
