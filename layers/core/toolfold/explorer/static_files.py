@@ -94,7 +94,7 @@ class StaticFiles:
 
 def _paths(folder: Path) -> dict[str, Path]:
     """Return name → path of the files below ``folder`` that may be served."""
-    found = {}
+    found: dict[str, Path] = {}
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not os.path.islink(os.path.join(parent, name))]
         paths = [Path(parent, name) for name in names]
