@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.authorization_server import CognitoServer, Grant
 from tests.support.oauth_gateway import RESOURCE, Gateway
-from toolfold.auth import resource_server
+from toolfold.auth import issuer_keys
 from toolfold.errors import SettingsError
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
@@ -153,10 +153,10 @@ def test_metadata_stay_available_while_cognito_is_down(
     assert (response["statusCode"], response["headers"]["retry-after"]) == (503, "10")
     assert shim.failures == ["ISSUER_UNAVAILABLE"]
     assert register(shim, {"redirect_uris": [REDIRECT_URI]})[0] == 201
-    monkeypatch.setattr(resource_server, "RETRY_S", 0.0)
+    monkeypatch.setattr(issuer_keys, "RETRY_S", 0.0)
     pool.is_down = False
     assert shim.get(METADATA)["statusCode"] == 200
-    monkeypatch.setattr(resource_server, "MAX_AGE_S", 0.0)
+    monkeypatch.setattr(issuer_keys, "MAX_AGE_S", 0.0)
     pool.is_down = True
     assert shim.get(METADATA)["statusCode"] == 200
 

@@ -6,8 +6,8 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from toolfold.errors import IssuerUnavailable
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from joserfc.jwk import Key
 
     from toolfold.network.session import HttpClient
+
+T = TypeVar("T")
 
 TIMEOUT_S = 5.0
 """Seconds in which all documents of one reading must arrive: a request waits for them."""
@@ -32,21 +34,13 @@ class UnusableDocument(Exception):
 
 
 class IssuerDocuments:
-    """Read documents of ``issuer``.
-
-    Args:
-        issuer: The issuer's URL, as its tokens have it in ``iss``.
-        get_http_client: Returns the HTTP client.
-    """
+    """Read documents of ``issuer``, the URL that its tokens have in ``iss``."""
 
     def __init__(self, issuer: str, get_http_client: Callable[[], HttpClient]) -> None:
         self.issuer, self.http_client = issuer, get_http_client
 
     def metadata(self, deadline: float) -> Mapping[str, Any]:
-        """Return the metadata: of OpenID Connect Discovery 1.0, else of RFC 8414.
-
-        Args:
-            deadline: When they must be complete, by ``time.monotonic``.
+        """Return the metadata: of OpenID Connect Discovery 1.0, else of RFC 8414. ``deadline`` is monotonic.
 
         Raises:
             UnusableDocument: They cannot be read, or are those of another issuer.
@@ -66,7 +60,7 @@ class IssuerDocuments:
             raise UnusableDocument("its metadata do not name an issuer")
         if found != self.issuer:
             # RFC 8414, section 3.3: compared as they are. A slash at the end is the most common difference.
-            raise UnusableDocument(f"its metadata name the issuer {_shown(found)}, not {_shown(self.issuer)}")
+            raise UnusableDocument(f"its metadata name the issuer {found[:200]!a}, not {self.issuer[:200]!a}")
         return dict(metadata)
 
     def json(
@@ -80,7 +74,7 @@ class IssuerDocuments:
 
         Args:
             url: Its URL.
-            deadline: As for :meth:`metadata`.
+            deadline: When it must be complete, by ``time.monotonic``.
             form: What is sent with POST.
             document: What is sent with POST, as JSON. Without both, nothing is sent, with GET.
 
@@ -128,24 +122,20 @@ def new_deadline() -> float:
     return time.monotonic() + TIMEOUT_S
 
 
-def _shown(url: str) -> str:
-    return ascii(url[:200])
-
-
 logger = logging.getLogger("toolfold")
 
 MAX_AGE_S = 3600.0
-"""Seconds after which the keys are read again."""
+"""Seconds after which what is cached is read again."""
 
 MAX_STALE_S = 86_400.0
-"""Seconds for which keys are used that cannot be read again. An issuer that is down must not lock every caller out, but
+"""Seconds for which it is used where it cannot be read again: an issuer that is down must not lock every caller out, but
 an attacker who blocks the way to it must not keep a withdrawn key in use for ever."""
 
 MIN_INTERVAL_S = 60.0
 """Seconds between two readings: a token that names an unknown key must not make this process flood the issuer."""
 
 RETRY_S = 10.0
-"""Seconds after a reading has failed, where no keys are cached: callers wait for it."""
+"""Seconds after a reading has failed, where nothing is cached: callers wait for it."""
 
 MIN_RSA_BITS = 2048
 """RFC 7518, section 3.3."""
@@ -157,42 +147,79 @@ _KEY_TYPES = ("RSA", "EC", "OKP")  # never "oct": a secret must not be published
 
 
 class IssuerUnreachable(Exception):
-    """The issuer's keys cannot be read, and none are cached.
-
-    Args:
-        retry_after_s: Seconds until they are read again.
-    """
+    """What an issuer publishes cannot be read, and is not cached; it is read again in ``retry_after_s`` seconds."""
 
     def __init__(self, retry_after_s: float) -> None:
         super().__init__()
         self.retry_after_s = retry_after_s
 
+    def response(self) -> Response:
+        """Return the response to a request that needs it."""
+        refusal = error_response(
+            503, "The issuer of access tokens cannot be reached.", ("retry-after", str(round(self.retry_after_s)))
+        )
+        return refusal._replace(log_fields={**refusal.log_fields, "error": IssuerUnavailable.code})
 
-def unavailable(retry_after_s: float) -> Response:
-    """Return the response to a request that needs the issuer while it cannot be reached."""
-    refusal = error_response(
-        503, "The issuer of access tokens cannot be reached.", ("retry-after", str(round(retry_after_s)))
-    )
-    return refusal._replace(log_fields={**refusal.log_fields, "error": IssuerUnavailable.code})
 
-
-class IssuerKeys:
-    """Read the keys at the first token, every hour, and when a token names an unknown one.
+class Cached(Generic[T]):
+    """What is read from an issuer when it is first needed, and again every hour. Safe to use from many threads.
 
     Args:
-        documents: Reads documents of the issuer.
-        monotonic: The clock.
+        documents: Reads its documents.
+        parse: Returns what is cached from its metadata; the deadline of further documents is monotonic.
     """
 
-    def __init__(self, documents: IssuerDocuments, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._documents, self._monotonic = documents, monotonic
+    def __init__(self, documents: IssuerDocuments, parse: Callable[[Mapping[str, Any], float], T]) -> None:
+        self._documents, self._parse = documents, parse
         self._lock = threading.Lock()
         self.reset()
 
     def reset(self) -> None:
-        """Drop the keys."""
-        self._keys: Sequence[Key] | None = None
+        """Drop it."""
+        self._value: T | None = None
         self._read_at = self._tried_at = float("-inf")
+
+    def get(self, *, renew: bool = False) -> T:
+        """Return it; ``renew``: what is cached was tried.
+
+        Raises:
+            IssuerUnreachable: It is not cached, and cannot be read.
+        """
+        if self._value is not None and not renew and self._age_s() < MAX_AGE_S:
+            return self._value
+        # What is cached is used while another thread reads.
+        if self._lock.acquire(blocking=renew or self._value is None or self._age_s() >= MAX_STALE_S):
+            try:
+                self._read_if_due()
+            finally:
+                self._lock.release()
+        if self._value is None or self._age_s() >= MAX_STALE_S:
+            raise IssuerUnreachable(max(1.0, RETRY_S - (time.monotonic() - self._tried_at)))
+        return self._value
+
+    def _age_s(self) -> float:
+        return time.monotonic() - self._read_at
+
+    def _read_if_due(self) -> None:
+        if time.monotonic() - self._tried_at < (RETRY_S if self._value is None else MIN_INTERVAL_S):
+            return
+        deadline = new_deadline()
+        try:
+            self._value = self._parse(self._documents.metadata(deadline), deadline)
+            self._read_at = time.monotonic()
+        except UnusableDocument as error:
+            logger.error("the issuer cannot be read: %s: %s", self._documents.issuer, error)
+        finally:
+            self._tried_at = time.monotonic()
+
+
+class IssuerKeys:
+    """The keys of an issuer, read at the first token, every hour, and when a token names an unknown one."""
+
+    def __init__(self, documents: IssuerDocuments) -> None:
+        self._documents = documents
+        self._keys = Cached(documents, self._read)
+        self.reset = self._keys.reset
 
     def find(self, key_type: str, key_id: str | None, *, renew: bool = False) -> list[Key]:
         """Return the keys that may have signed a token.
@@ -205,45 +232,13 @@ class IssuerKeys:
         Raises:
             IssuerUnreachable: None are cached, and they cannot be read.
         """
-        found = _select(self._keys, key_type, key_id)
-        is_known = bool(found) and not renew
-        if is_known and self._age_s() < MAX_AGE_S:
-            return found
-        # A token of a known key does not wait for a reading that another one has begun.
-        if self._lock.acquire(blocking=not is_known or self._age_s() >= MAX_STALE_S):
-            try:
-                self._read_if_due()
-            finally:
-                self._lock.release()
-        if self._keys is None or self._age_s() >= MAX_STALE_S:
-            raise IssuerUnreachable(max(1.0, RETRY_S - (self._monotonic() - self._tried_at)))
-        return _select(self._keys, key_type, key_id)
+        found = _select(self._keys.get(renew=renew), key_type, key_id)
+        return found or _select(self._keys.get(renew=True), key_type, key_id)
 
-    def _age_s(self) -> float:
-        return self._monotonic() - self._read_at
-
-    def _read_if_due(self) -> None:
-        interval_s = RETRY_S if self._keys is None else MIN_INTERVAL_S
-        if self._monotonic() - self._tried_at < interval_s:
-            return
-        try:
-            keys = self._read()
-        except UnusableDocument as error:
-            logger.error("keys of the issuer cannot be read: %s", error)
-        else:
-            self._keys, self._read_at = keys, self._monotonic()
-        finally:
-            self._tried_at = self._monotonic()
-
-    def _read(self) -> list[Key]:
-        deadline = new_deadline()
-        try:
-            published = self._documents.json(self._documents.metadata(deadline).get("jwks_uri"), deadline)
-        except UnusableDocument as error:
-            raise UnusableDocument(f"{self._documents.issuer}: {error}") from None
-        keys = usable_keys(published)
+    def _read(self, metadata: Mapping[str, Any], deadline: float) -> list[Key]:
+        keys = usable_keys(self._documents.json(metadata.get("jwks_uri"), deadline))
         if not keys:
-            raise UnusableDocument(f"{self._documents.issuer}: it publishes no key that can verify a signature")
+            raise UnusableDocument("it publishes no key that can verify a signature")
         return keys
 
 
@@ -273,5 +268,5 @@ def _import_key(given: Any) -> Key | None:
     return key if size >= MIN_RSA_BITS else None
 
 
-def _select(keys: Sequence[Key] | None, key_type: str, key_id: str | None) -> list[Key]:
-    return [key for key in keys or () if key.key_type == key_type and key_id in (None, key.kid)]
+def _select(keys: list[Key], key_type: str, key_id: str | None) -> list[Key]:
+    return [key for key in keys if key.key_type == key_type and key_id in (None, key.kid)]

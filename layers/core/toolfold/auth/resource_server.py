@@ -8,21 +8,11 @@ the well-known path as well.
 from __future__ import annotations
 
 import json
-import logging
-import threading
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from toolfold.auth.issuer_keys import (
-    IssuerDocuments,
-    IssuerKeys,
-    IssuerUnreachable,
-    UnusableDocument,
-    new_deadline,
-    unavailable,
-)
+from toolfold.auth.issuer_keys import Cached, IssuerDocuments, IssuerKeys, IssuerUnreachable, UnusableDocument
 from toolfold.auth.token_verifier import InvalidToken, TokenRules, TokenVerifier
 from toolfold.protocol.http import REGISTER_PATH, Headers, Principal, Request, Response, error_response
 from toolfold.protocol.public_documents import json_document
@@ -72,8 +62,9 @@ class ResourceServer:
         self._keys, self._verifier, self._shim = keys, verifier, shim
         self._scopes, self._scope_prefix = scopes, scope_prefix
         parts = urlsplit(public_url)
-        self._metadata_url = f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{parts.path.rstrip('/')}"
-        self._metadata_paths = (WELL_KNOWN, WELL_KNOWN + parts.path.rstrip("/"))
+        path = parts.path.rstrip("/")
+        self._metadata_url = f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{path}"
+        self._metadata_paths = (WELL_KNOWN, WELL_KNOWN + path)
         self._metadata = {
             "resource": public_url,
             "authorization_servers": [issuer],
@@ -109,7 +100,7 @@ class ResourceServer:
         except InvalidToken as error:
             return self._challenge(401, "invalid_token", str(error))
         except IssuerUnreachable as error:
-            return unavailable(error.retry_after_s)
+            return error.response()
 
     def forbid(self, scope: str, caller: Principal) -> Response:
         """Return the response to a valid token that lacks ``scope``, one or several (RFC 6750, section 3.1).
@@ -160,15 +151,7 @@ def create_resource_server(settings: Settings, get_http_client: Callable[[], Htt
     )
 
 
-logger = logging.getLogger("toolfold")
-
 METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
-
-MAX_AGE_S = 3600.0
-"""Seconds after which the endpoints of Cognito are read again."""
-
-RETRY_S = 10.0
-"""Seconds between two readings that fail."""
 
 MAX_BODY_BYTES = 64 << 10
 
@@ -192,7 +175,6 @@ class CognitoShim:
         client_id: The public client of the user pool.
         redirect_uris: Where that client may send users, as the user pool has them.
         scopes: The scopes that clients request.
-        monotonic: The clock.
     """
 
     paths = (*METADATA_PATHS, REGISTER_PATH)
@@ -204,25 +186,19 @@ class CognitoShim:
         client_id: str,
         redirect_uris: tuple[str, ...],
         scopes: tuple[str, ...],
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._issuer, self._documents, self._monotonic = issuer, documents, monotonic
+        self._issuer, self._endpoints = issuer, Cached(documents, _endpoints)
         self._client_id, self._redirect_uris, self._scopes = client_id, redirect_uris, scopes
-        self._lock = threading.Lock()
-        self.reset()
-
-    def reset(self) -> None:
-        """Drop the endpoints of Cognito."""
-        self._endpoints: Mapping[str, str] | None = None
-        self._read_at = self._tried_at = float("-inf")
+        self.reset = self._endpoints.reset
 
     def respond(self, request: Request) -> Response:
         """Return the response to a request for one of :attr:`paths`."""
         if request.path.rstrip("/") == REGISTER_PATH:
             return self._register(request)
-        endpoints = self._read_endpoints()
-        if endpoints is None:
-            return unavailable(RETRY_S)
+        try:
+            endpoints = self._endpoints.get()
+        except IssuerUnreachable as error:
+            return error.response()
         return json_document(
             request,
             {
@@ -237,19 +213,6 @@ class CognitoShim:
                 "code_challenge_methods_supported": ["S256"],
             },
         )
-
-    def _read_endpoints(self) -> Mapping[str, str] | None:
-        """Return the endpoints of the user pool, the last known ones while it cannot be reached, or None."""
-        with self._lock:
-            now = self._monotonic()
-            if now - self._read_at >= MAX_AGE_S and now - self._tried_at >= RETRY_S:
-                self._tried_at = now
-                try:
-                    metadata = self._documents.metadata(new_deadline())
-                    self._endpoints, self._read_at = _endpoints(metadata), now
-                except UnusableDocument as error:
-                    logger.error("endpoints of the issuer cannot be read: %s: %s", self._documents.issuer, error)
-            return self._endpoints
 
     def _register(self, request: Request) -> Response:
         if request.method == "OPTIONS":
@@ -281,7 +244,7 @@ class CognitoShim:
         return _registration_response(201, client)
 
 
-def _endpoints(metadata: Mapping[str, Any]) -> dict[str, str]:
+def _endpoints(metadata: Mapping[str, Any], _deadline: float) -> dict[str, str]:
     """Return the endpoints that clients need.
 
     Raises:
