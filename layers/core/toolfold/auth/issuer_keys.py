@@ -128,8 +128,8 @@ MAX_AGE_S = 3600.0
 """Seconds after which what is cached is read again."""
 
 MAX_STALE_S = 86_400.0
-"""Seconds for which it is used where it cannot be read again: an issuer that is down must not lock every caller out, but
-an attacker who blocks the way to it must not keep a withdrawn key in use for ever."""
+"""Seconds for which it is used where it cannot be read again: an issuer that is down must not lock every caller out,
+but an attacker who blocks the way to it must not keep a withdrawn key in use for ever."""
 
 MIN_INTERVAL_S = 60.0
 """Seconds between two readings: a token that names an unknown key must not make this process flood the issuer."""
