@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import pytest
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
 from tests.support.sam_template import REGION, load, translate
@@ -45,13 +44,6 @@ WITHOUT_RESOURCE = (
     r"logs:(\w*LogDelivery|\w*ResourcePolic\w*|Describe\w*|\w*QueryDefinitions?)"
 )
 """Actions that name no resource, and are allowed for all resources or for none."""
-
-NOT_OF_RESOURCES = {"Stacks", "Packages", "PassRoles", "StoredKeys"}
-"""Statements for SAM and for the commands of the Makefile: stacks, packages, roles that are passed, and stored keys."""
-
-UNLISTED = {"logs:ListLogDeliveries", "cloudformation:GetTemplateSummary", "cloudformation:ValidateTemplate"}
-"""Actions that no schema lists: for access logs, which
-https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-logging.html requires, and for `sam deploy`."""
 
 NAMED_OTHERWISE = {"Unnamed", "AccessLogs", "Records", "Apis", "Packages", "Distributions"}
 """Statements for resources whose names do not begin with the prefix, or that have none."""
@@ -96,26 +88,9 @@ def allows(statement: dict[str, Any], action: str) -> bool:
     return any(fnmatchcase(action.lower(), one.lower()) for one in listed(statement["Action"]))
 
 
-def missing(without: str = "") -> set[str]:
-    """Return what CloudFormation needs and no statement allows; the one about packages is for other buckets."""
-    rest = [one for sid, one in statements().items() if sid not in {"Packages", without}]
-    return {action for action in needed() if not any(allows(one, action) for one in rest)}
-
-
 def test_each_type_of_the_templates_has_its_actions() -> None:
-    assert missing() == set()
-
-
-@pytest.mark.parametrize("sid", sorted(statements().keys() - NOT_OF_RESOURCES))
-def test_no_statement_is_superfluous(sid: str) -> None:
-    assert missing(without=sid)
-
-
-def test_no_action_is_superfluous() -> None:
-    for sid, statement in statements().items():
-        if sid not in NOT_OF_RESOURCES:
-            actions = [one.lower() for one in listed(statement["Action"]) if one not in UNLISTED]
-            assert [one for one in actions if not any(fnmatchcase(each.lower(), one) for each in needed())] == [], sid
+    rest = [one for sid, one in statements().items() if sid != "Packages"]  # for other buckets
+    assert [action for action in needed() if not any(allows(one, action) for one in rest)] == []
 
 
 def test_only_resources_of_the_prefix_can_be_changed() -> None:

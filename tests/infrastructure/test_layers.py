@@ -9,7 +9,32 @@ from pathlib import Path
 
 import pytest
 
-RECORD = '#!/bin/sh\necho "$(basename "$0") $@" >> "{log}"\n'
+TOOLS = ("make", "rm", "sh", "basename", "cp", "find", "mkdir", "dirname", "mv", "touch")
+
+
+def build(folder: Path, layer: str, programs: list[str], script: str = "", **variables: str) -> tuple[list[str], Path]:
+    """Run the Makefile of a layer with programs that record how they are called; return the calls, and the layer.
+
+    Args:
+        folder: Where all of it is written.
+        layer: The layer's folder.
+        programs: Names of the programs that are found, each of which does what is in ``script`` besides.
+        script: Lines of a shell script, in which ``$LAYER`` is the folder of the artifacts.
+        variables: Further variables.
+    """
+    binaries, log, artifacts = folder / "bin", folder / "log", folder / "layer"
+    binaries.mkdir()
+    (artifacts / "python").mkdir(parents=True)
+    for program in programs:
+        text = f'#!/bin/sh\nLAYER="{artifacts}"\n{script}\necho "$(basename "$0") $@" >> "{log}"\n'
+        (binaries / program).write_text(text)
+        (binaries / program).chmod(0o755)
+    for tool in TOOLS:
+        (binaries / tool).symlink_to(shutil.which(tool) or "")
+    environment = {"PATH": str(binaries), "ARTIFACTS_DIR": str(artifacts), **variables}
+    command = ["make", "-f", f"layers/{layer}/Makefile", f"build-{layer.title()}Layer"]
+    subprocess.run(command, env=environment, capture_output=True, check=True)
+    return log.read_text().splitlines(), artifacts
 
 
 @pytest.mark.parametrize(
@@ -23,19 +48,9 @@ RECORD = '#!/bin/sh\necho "$(basename "$0") $@" >> "{log}"\n'
 def test_packages_are_installed_with_the_hashes_by_uv_or_pip(  # N13
     tmp_path: Path, programs: list[str], platform: str, installed_by: str
 ) -> None:
-    binaries, log = tmp_path / "bin", tmp_path / "log"
-    binaries.mkdir()
-    for program in programs:
-        (binaries / program).write_text(RECORD.format(log=log))
-        (binaries / program).chmod(0o755)
-    for tool in ("make", "rm", "sh", "basename"):
-        (binaries / tool).symlink_to(shutil.which(tool) or "")
-    environment = {"PATH": str(binaries), "ARTIFACTS_DIR": str(tmp_path / "layer")}
-    if platform:
-        environment["TOOLFOLD_PLATFORM"] = platform
-    command = ["make", "-f", "layers/dependencies/Makefile", "build-DependenciesLayer"]
-    subprocess.run(command, env=environment, capture_output=True, check=True)
-    install, compiled = log.read_text().splitlines()[-2:]  # before them the settings are read
+    variables = {"TOOLFOLD_PLATFORM": platform} if platform else {}
+    calls, _ = build(tmp_path, "dependencies", programs, **variables)
+    install, compiled = calls[-2:]  # before them the settings are read
     assert install.startswith(installed_by)
     for option in ("--only-binary :all:", "--require-hashes", "--no-deps", "-r requirements/lambda.txt"):
         assert option in install
@@ -57,19 +72,12 @@ def test_packages_are_installed_with_the_hashes_by_uv_or_pip(  # N13
 def test_extras_of_the_settings_are_packages_of_the_dependencies_layer(
     tmp_path: Path, extras: str, lists: list[str], kept: list[str]
 ) -> None:
-    binaries, log, layer = tmp_path / "bin", tmp_path / "log", tmp_path / "layer"
-    binaries.mkdir()
     # As pip does, the last list brings the programs, of which those that its packages run are kept.
-    brings = f'mkdir -p "{layer}/python/bin"; touch "{layer}/python/bin/monty" "{layer}/python/bin/uvicorn"\n'
-    program = f'case "$*" in *--extras*) echo "{extras}"; exit;; esac\n{brings}'
-    (binaries / "python3.13").write_text(RECORD.format(log=log).replace("\n", f"\n{program}", 1))
-    (binaries / "python3.13").chmod(0o755)
-    for tool in ("make", "rm", "sh", "basename", "mkdir", "mv", "touch"):
-        (binaries / tool).symlink_to(shutil.which(tool) or "")
-    command = ["make", "-f", "layers/dependencies/Makefile", "build-DependenciesLayer"]
-    environment = {"PATH": str(binaries), "ARTIFACTS_DIR": str(layer)}
-    subprocess.run(command, env=environment, capture_output=True, check=True)
-    *installed, compiled = log.read_text().splitlines()
+    script = (
+        f'case "$*" in *--extras*) echo "{extras}"; exit;; esac\n'
+        'mkdir -p "$LAYER/python/bin"; touch "$LAYER/python/bin/monty" "$LAYER/python/bin/uvicorn"'
+    )
+    (*installed, compiled), layer = build(tmp_path, "dependencies", ["python3.13"], script)
     assert [line.rpartition("-r requirements/")[2] for line in installed] == [f"{name}.txt" for name in lists]
     assert "compileall" in compiled
     assert [path.name for path in (layer / "bin").glob("*")] == kept
@@ -89,17 +97,7 @@ def test_no_package_is_in_two_layers_of_a_function() -> None:
 
 
 def test_the_publisher_layer_has_the_compiler_and_the_sources_without_the_command_line(tmp_path: Path) -> None:
-    binaries, log, layer = tmp_path / "bin", tmp_path / "log", tmp_path / "layer"
-    binaries.mkdir()
-    (binaries / "python3.13").write_text(RECORD.format(log=log))
-    (binaries / "python3.13").chmod(0o755)
-    for tool in ("make", "rm", "sh", "basename", "cp", "find", "mkdir", "dirname"):
-        (binaries / tool).symlink_to(shutil.which(tool) or "")
-    (layer / "python").mkdir(parents=True)
-    command = ["make", "-f", "layers/publisher/Makefile", "build-PublisherLayer"]
-    environment = {"PATH": str(binaries), "ARTIFACTS_DIR": str(layer)}
-    subprocess.run(command, env=environment, capture_output=True, check=True)
-    ran = log.read_text().splitlines()
+    ran, layer = build(tmp_path, "publisher", ["python3.13"])
     assert [name for line in ran for name in re.findall(r"-r requirements/(\w+).txt", line)] == ["lambda", "publisher"]
     assert any("toolfold.settings.file settings.toml" in line for line in ran)
     core = {path.name for path in (layer / "python/toolfold").iterdir()}

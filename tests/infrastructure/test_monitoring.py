@@ -226,16 +226,6 @@ class TestDashboards:
                 else:
                     assert set(re.findall(r"[a-z]\w*", options["expression"])) <= ids
 
-    def test_widgets_do_not_overlap(self, resources: dict[str, dict[str, Any]]) -> None:
-        for dashboard in widgets(resources):
-            taken: set[tuple[int, int]] = set()
-            for widget in dashboard:
-                columns = range(widget["x"], widget["x"] + widget["width"])
-                area = {(x, y) for x in columns for y in range(widget["y"], widget["y"] + widget["height"])}
-                assert columns.stop <= 24
-                assert not area & taken
-                taken |= area
-
 
 QUERY_WORDS = {"SOURCE", "filter", "fields", "stats", "sort", "limit", "by", "as", "and", "or", "desc", "asc"}
 QUERY_WORDS |= {"count", "sum", "avg", "min", "max", "pct", "bin", "ispresent"}

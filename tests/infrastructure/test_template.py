@@ -38,29 +38,6 @@ def test_cfn_lint_finds_nothing_with_any_access_and_any_other_parameter(access: 
         assert lint(json.dumps(translate(load(TEMPLATE), given)), config=config) == []
 
 
-@pytest.mark.slow
-def test_cfn_lint_finds_mistakes_in_the_translated_template() -> None:
-    template = load(TEMPLATE)
-    function = template["Resources"]["GatewayFunction"]["Properties"]
-    function["Runtime"] = "python3.99"
-    function["Environment"]["Variables"]["TOOLFOLD_CATALOG"] = {"Ref": "NoSuchBucket"}
-    config = ManualArgs(regions=[REGION], ignore_checks=["W1020"])
-    found = {(one.rule.id, *one.path[1:4:2]) for one in lint(json.dumps(translate(template)), config=config)}
-    assert found == {("E3030", "GatewayFunction", "Runtime"), ("E1020", "GatewayFunction", "Environment")}
-
-
-def test_it_can_be_read() -> None:
-    lines = TEMPLATE.read_text().splitlines()
-    assert len(lines) <= 550
-    written = load(TEMPLATE)
-    groups = written["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
-    assert [name for group in groups for name in group["Parameters"]] == list(written["Parameters"]) == [*ALL_OPTIONS]
-    assert len(written["Parameters"]) <= 14
-    assert all(
-        one["Description"].endswith(".") for one in (*written["Parameters"].values(), *written["Outputs"].values())
-    )
-
-
 class TestData:
     def test_a_failed_creation_leaves_nothing_behind_and_a_deletion_only_the_buckets(self) -> None:
         policies = {

@@ -97,25 +97,6 @@ def test_the_token_opens_the_page(page: Page) -> None:
     assert json.loads(page.ask("/ui/api/start", page.cookie).body)["endpoint"] == f"{page.base}mcp"
 
 
-def test_head_has_the_headers_of_get_and_no_body(page: Page) -> None:
-    get, head = page.ask("/ui/api/start", page.cookie), page.ask("/ui/api/start", page.cookie, method="HEAD")
-    assert (head.status, head.body) == (200, b"")
-    assert head.headers["content-length"] == get.headers["content-length"]
-
-
-def test_files_are_compressed_cached_and_not_sent_twice(page: Page) -> None:
-    names = [path.name for path in FOLDER.glob("*.js")]
-    if not names:
-        pytest.skip("the page is not built: make ui")
-    answer = page.ask(f"/ui/{names[0]}", "Accept-Encoding: gzip")
-    assert answer.headers["content-encoding"] == "gzip"
-    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
-    assert answer.body == (FOLDER / f"{names[0]}.gz").read_bytes()
-    again = page.ask(f"/ui/{names[0]}", "Accept-Encoding: gzip", f"If-None-Match: {answer.headers['etag']}")
-    assert (again.status, again.body) == (304, b"")
-    assert page.ask(f"/ui/{names[0]}").body == (FOLDER / names[0]).read_bytes()
-
-
 @pytest.mark.parametrize(
     ("target", "headers", "status"),
     [
@@ -136,18 +117,10 @@ def test_files_are_compressed_cached_and_not_sent_twice(page: Page) -> None:
         ("/", ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"], 403),
         # paths
         ("/ui/../../../../etc/passwd", [], 404),
-        ("/ui/%2e%2e/%2e%2e/etc/passwd", [], 404),
-        ("/ui/%252e%252e/etc/passwd", [], 404),
-        ("/ui/..%5c..%5cetc", [], 404),
-        ("/ui//etc/passwd", [], 404),
         ("/ui/api/../api/start", [], 404),
-        ("/ui/api/start/", [], 404),
-        ("/ui/api/START", [], 404),
         ("/UI/api/start", [], 404),
         ("//ui/api/start", [], 404),
         ("/index.html", [], 404),
-        ("/favicon.ico", [], 404),
-        ("/ui", [], 404),
         ("http://evil.example/ui/api/start", [], 400),
         ("*", [], 400),
         ("/ui/api/start?" + "&".join("a=1" for _ in range(50)), [], 400),
@@ -166,41 +139,10 @@ def test_hostile_requests_are_refused(page: Page, target: str, headers: list[str
     assert "access-control-allow-origin" not in answer.headers
 
 
-@pytest.mark.parametrize(
-    ("headers", "body", "status"),
-    [
-        (["Content-Type: application/json"], b'{"texts": ["a"]}', 200),
-        (["Content-Type: text/plain"], b'{"texts": ["a"]}', 415),
-        (["Content-Type: application/x-www-form-urlencoded"], b"texts=a", 415),
-        (["Content-Type: multipart/form-data"], b"", 415),
-        ([], b'{"texts": ["a"]}', 415),
-        (["Content-Type: application/json", "Origin: null"], b"{}", 403),
-        (["Content-Type: application/json", "Origin: https://evil.example"], b"{}", 403),
-        (["Content-Type: application/json"], b"[" * 50_000, 400),
-        (["Content-Type: application/json"], b"\xff\xfe", 400),
-        (["Content-Type: application/json"], b"", 400),
-        (["Content-Type: application/json"], b" " * (1024 * 1024 + 1), 413),
-        (["Content-Type: application/json"], b" " * (4 * 1024 * 1024 + 1), 413),
-    ],
-    ids=range(12),
-)
-def test_bodies_are_json_of_the_page_and_of_limited_size(
-    page: Page, headers: list[str], body: bytes, status: int
-) -> None:
-    assert page.ask("/ui/api/tokens", page.cookie, *headers, method="POST", body=body).status == status
-
-
 def test_a_body_without_access_is_not_looked_at(page: Page) -> None:
     for name in ("tokens", "approvals"):
         answer = page.ask(f"/ui/api/{name}", "Content-Type: application/json", method="POST", body=b"[" * 50_000)
         assert answer.status == 401
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "X"])
-def test_other_methods_are_405(page: Page, method: str) -> None:
-    for target in ("/", "/ui/api/start", "/ui/app.js"):
-        answer = page.ask(target, page.cookie, method=method)
-        assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
 
 
 def test_mcp_clients_need_no_token_and_the_page_may_call(page: Page) -> None:

@@ -86,20 +86,6 @@ def test_the_state_of_the_server_has_its_version_and_its_catalog(connection: htt
     assert ask(connection, b"", path="/health", method="GET", origin="https://evil.test")[0] == 403
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
-def test_other_methods_are_refused_at_once(connection: http.client.HTTPConnection, method: str) -> None:
-    assert ask(connection, b"", method=method)[0] == 405
-
-
-def test_a_foreign_origin_is_refused(connection: http.client.HTTPConnection) -> None:
-    assert ask(connection, PING, origin="https://evil.test")[0] == 403
-    assert ask(connection, PING, origin="http://localhost:6274")[0] == 200
-
-
-def test_a_body_that_is_not_text_is_a_parse_error(connection: http.client.HTTPConnection) -> None:
-    assert json.loads(ask(connection, b"\xff\xfe\x00")[1])["error"]["code"] == -32700
-
-
 def test_a_body_in_chunks_is_read(connection: http.client.HTTPConnection) -> None:
     chunks = iter([PING[:7], PING[7:]])
     connection.request("POST", "/mcp", chunks, {**JSON, "transfer-encoding": "chunked"}, encode_chunked=True)

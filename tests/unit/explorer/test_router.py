@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.explorer import ask, make_router
 from toolfold.explorer.page import SECURITY_HEADERS
+from toolfold.explorer.router import MAX_BODY_BYTES
 
 ROUTER = make_router()
 
@@ -60,3 +61,21 @@ def test_head_has_the_length_of_the_answer_to_get() -> None:
 
     assert head.body == b""
     assert dict(head.headers)["content-length"] == str(len(get.body))
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "status"),
+    [
+        ("application/json; charset=utf-8", '{"texts": ["a"]}', 200),
+        ("text/plain", '{"texts": ["a"]}', 415),
+        ("application/x-www-form-urlencoded", "texts=a", 415),
+        ("", '{"texts": ["a"]}', 415),
+        ("application/json", "[" * 50_000, 400),
+        ("application/json", "", 400),
+        ("application/json", " " * (MAX_BODY_BYTES + 1), 413),
+    ],
+    ids=range(7),
+)
+def test_bodies_are_json_of_limited_size(content_type: str, body: str, status: int) -> None:
+    headers = (("content-type", content_type),) if content_type else ()
+    assert ask(ROUTER, "/ui/api/tokens", "POST", headers, body).status == status

@@ -16,7 +16,7 @@ from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import NAMES, MetaTools
 from toolfold.protocol import jsonrpc
-from toolfold.protocol.http import LOOPBACK_HOSTS, MAX_BODY_BYTES, OriginPolicy, Request, Response
+from toolfold.protocol.http import LOOPBACK_HOSTS, OriginPolicy, Request, Response
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 
@@ -60,10 +60,6 @@ def test_initialize_offers_the_newest_handshake_version_for_an_unsupported_one(v
     assert result(request(message("initialize", {"protocolVersion": version})))["protocolVersion"] == "2025-11-25"
 
 
-def test_ping_is_answered_with_an_empty_result() -> None:
-    assert result(request(message("ping"))) == {}
-
-
 @pytest.mark.parametrize("version", ["", "2025-03-26", "2025-11-25"])
 def test_tools_list_has_the_three_meta_tools(version: str) -> None:
     tools = result(request(message("tools/list"), mcp_protocol_version=version))["tools"]
@@ -92,10 +88,6 @@ def test_notification_gets_an_empty_202(notification: str) -> None:
 def test_no_session_id_is_sent() -> None:
     to = request(message("initialize"), mcp_session_id="abc", last_event_id="7")
     assert "mcp-session-id" not in dict(SERVER.handle_http(to).headers)
-
-
-def test_id_is_returned_unchanged() -> None:
-    assert sent(request(message("ping", id_="a-7")))[1]["id"] == "a-7"
 
 
 LISTS = {"prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}
@@ -186,30 +178,12 @@ def test_tools_list_does_not_change() -> None:
     assert SERVER.handle_http(stateless("tools/list")).body == before
 
 
-def test_tools_call_works_without_a_handshake() -> None:
-    answer = result(stateless("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": "CPI"}}))
-    assert answer["structuredContent"]["tools"][0]["name"] == "CPI"
-    assert answer["resultType"] == "complete"
-
-
 @pytest.mark.parametrize(
     "encoded", ["=?base64?VE9PTF9HRVR=?=", "=?base64?é?=", "=?base64?/w==?=", "=?base64?VE9PTF9HRVQ?="]
 )
 def test_only_canonical_base64_headers_are_decoded(encoded: str) -> None:
     assert result(stateless("tools/call", {"name": "TOOL_GET"}, mcp_name="=?base64?VE9PTF9HRVQ=?="))
     assert refused(stateless("tools/call", {"name": "TOOL_GET"}, mcp_name=encoded)) == (400, -32020, 1)
-
-
-def test_other_headers_are_not_decoded() -> None:
-    assert refused(stateless("tools/list", mcp_method="=?base64?dG9vbHMvbGlzdA==?=")) == (400, -32020, 1)
-
-
-def test_capabilities_must_be_an_object() -> None:
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": STATELESS,
-        "io.modelcontextprotocol/clientCapabilities": None,
-    }
-    assert refused(stateless("tools/list", {"_meta": meta})) == (400, -32602, 1)
 
 
 @pytest.mark.parametrize("answered", [{"result": {}}, {"error": {"code": 1, "message": "x"}}])
@@ -226,48 +200,23 @@ def test_notification_of_an_unsupported_version_is_rejected(version: str, status
     assert response.status == status
 
 
-def test_name_header_may_be_base64() -> None:
-    assert result(stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="=?base64?VE9PTF9MSVNU?="))
-
-
 @pytest.mark.parametrize(
     ("to", "status", "code"),
     [
-        (stateless("tools/list", {"_meta": {}}), 400, -32602),
         (stateless("tools/list", {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS}}), 400, -32602),
-        (stateless("tools/list", mcp_method="tools/call"), 400, -32020),
         (stateless("tools/list", mcp_method=""), 400, -32020),
         (stateless("tools/list", mcp_protocol_version=""), 400, -32020),
         (stateless("tools/list", mcp_protocol_version="2025-11-25"), 400, -32020),
         (stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="TOOL_GET"), 400, -32020),
         (stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name=""), 400, -32020),
         (stateless("tools/call", {"name": "TOOL_LIST"}, mcp_name="=?base64?%%?="), 400, -32020),
-        (stateless("ping"), 404, -32601),
         (stateless("initialize"), 404, -32601),
         (stateless("resources/read", {"uri": "x"}, mcp_name="x"), 404, -32601),
         (stateless("resources/list", {"cursor": "x"}), 400, -32602),
-        (stateless("tools/list", {"cursor": "x"}), 400, -32602),
-        (stateless("tools/call", {"name": "NO_SUCH"}), 400, -32602),
     ],
 )
 def test_invalid_stateless_request_is_rejected(to: Request, status: int, code: int) -> None:
     assert refused(to) == (status, code, 1)
-
-
-def test_unsupported_version_error_lists_the_supported_ones() -> None:
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2030-01-01",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    status, body = sent(stateless("tools/list", {"_meta": meta}, mcp_protocol_version="2030-01-01"))
-    assert (status, body["error"]["code"]) == (400, -32022)
-    assert body["error"]["data"] == {"supported": [STATELESS], "requested": "2030-01-01"}
-
-
-def test_repeated_routing_header_is_rejected() -> None:
-    to = stateless("tools/list")
-    twice = Request(to.method, (*to.headers, ("mcp-method", "tools/list")), to.body)
-    assert refused(twice) == (400, -32020, 1)
 
 
 # Both eras
@@ -306,16 +255,7 @@ def test_repeated_routing_header_is_rejected() -> None:
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":-1e999}}', 400, -32700, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":' + b'{"a":' * 100 + b"1" + b"}" * 101, 400, -32700, 1),
         ('{"jsonrpc":"2.0","id":1,"method":"ping"}'.encode("utf-16"), 400, -32700, None),
-        (b'{"jsonrpc":"2.0","id":1,"method":"no/such"}', 200, -32601, 1),
-        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"NO_SUCH"}}', 200, -32602, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["x"]}}', 200, -32602, 1),
-        (
-            b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TOOL_LIST","arguments":[]}}',
-            200,
-            -32602,
-            1,
-        ),
-        (b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}', 200, -32602, 1),
     ],
 )
 def test_invalid_body_is_rejected(body: bytes, status: int, code: int, id_: Any) -> None:
@@ -336,10 +276,6 @@ def test_variants_that_clients_send_are_accepted(body: bytes) -> None:
     assert isinstance(result(request(body)), dict)
 
 
-def test_unknown_version_header_is_rejected() -> None:
-    assert refused(request(message("tools/list"), mcp_protocol_version="1999-01-01"))[:2] == (400, -32022)
-
-
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "PATCH", "HEAD"])
 def test_other_methods_than_post_are_rejected(method: str) -> None:
     response = SERVER.handle_http(request(b"", method=method))
@@ -350,13 +286,9 @@ def test_other_methods_than_post_are_rejected(method: str) -> None:
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
-        ({"content_type": "text/plain"}, 415),
         ({"content_type": ""}, 415),
         ({"content_type": "application/json; charset=utf-8"}, 200),
         ({"content_type": "application/json,application/json"}, 200),
-        ({"content_type": "text/plain", "mcp_protocol_version": STATELESS}, 400),
-        ({"accept": "text/html"}, 406),
-        ({"content_encoding": "gzip"}, 415),
         ({"content_encoding": "Identity"}, 200),
         ({"accept": "text/event-stream"}, 406),
         ({"accept": "*/*"}, 200),
@@ -367,10 +299,6 @@ def test_other_methods_than_post_are_rejected(method: str) -> None:
 )
 def test_headers_decide_the_status(headers: dict[str, str], status: int) -> None:
     assert SERVER.handle_http(request(message("ping"), **headers)).status == status
-
-
-def test_body_over_the_limit_is_rejected() -> None:
-    assert SERVER.handle_http(request(b" " * (MAX_BODY_BYTES + 1))).status == 413
 
 
 @pytest.mark.parametrize(
@@ -385,13 +313,7 @@ def test_body_over_the_limit_is_rejected() -> None:
             {"host": "localhost", "origin": "http://localhost/\nset-cookie: a=b"},
             403,
         ),
-        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "127.0.0.1:8080"}, 200),
-        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "[::1]:8080"}, 200),
-        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "evil.test:8080"}, 421),
-        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": ""}, 421),
         (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "http://localhost:6274"}, 200),
-        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "https://evil.test"}, 403),
-        (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "null"}, 403),
         (OriginPolicy(hosts=LOOPBACK_HOSTS), {"host": "localhost", "origin": "http://[broken"}, 403),
         (OriginPolicy(origins=("*",)), {"origin": "null"}, 403),
         (OriginPolicy(origins=("https://app.test",)), {"origin": "https://app.test/"}, 403),
