@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -119,26 +118,6 @@ def test_calls_of_another_process_appear_from_its_log(page: Page, folder: Path, 
     [call] = found["calls"]
     assert (call["tool"], call["source"], call["code"]) == ("GLOBAL_QUOTE", "alpha_vantage", "OK")
     assert found["log"] == {"file": str(path), "lines": 1, "problem": "", "is_complete": True}
-
-
-def test_a_running_call_is_seen_from_another_connection(page: Page) -> None:
-    import threading
-
-    started = time.monotonic()
-    with MockApi(latency_s=0.5) as slow, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
-        server, other = serve({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": slow.url, "TOOLFOLD_CACHE": "off"})
-        call = threading.Thread(
-            target=other.call, args=("TOOL_CALL",), kwargs={"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
-        )
-        call.start()
-        running: list[Any] = []
-        while not running and time.monotonic() - started < 20:
-            running = other.api("watch")["running"]
-        call.join()
-        assert [one["tool"] for one in running] == ["GLOBAL_QUOTE"]
-        assert other.api("watch")["running"] == []
-        server.__exit__()
 
 
 def test_a_call_is_approved_on_the_page_and_then_performed(folder: Path) -> None:
