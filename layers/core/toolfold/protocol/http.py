@@ -1,13 +1,15 @@
-"""HTTP requests and responses without sockets, and the checks that come before a body is parsed."""
+"""HTTP requests and responses without sockets: the checks before a body is parsed, and of its headers against it."""
 
 # Without `from __future__ import annotations`: NamedTuple compiles each annotation that is a string.
+import binascii
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from toolfold.execution.credentials import RequestCredentials, read_credentials
-from toolfold.protocol.jsonrpc import Message
+from toolfold.protocol import versions
+from toolfold.protocol.jsonrpc import JsonRpcError, Message
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -54,6 +56,7 @@ _ALLOWED_HEADERS = (
 )
 _HEADER_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _MAX_NAMED_KEYS = 20
+_BASE64_START, _BASE64_END = "=?base64?", "?="
 _NAMED_KEYS = ("x-api-key-", "x-source-")
 """Starts of the headers with a key for one source: ``execution.credentials.NAMED_PREFIXES``."""
 
@@ -126,7 +129,6 @@ class Exchange(NamedTuple):
 
     Attributes:
         request: the HTTP request; one without headers for a message that came in another way.
-        message: what it says.
         stateless: whether it is of a stateless version.
         log_fields: what the log says of it; methods add to it.
     """
@@ -335,3 +337,82 @@ def _accepts_json(accept: str | None) -> bool:
         return True
     media_types = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
     return not media_types.isdisjoint({"application/json", "application/*", "*/*"})
+
+
+def meta_of(message: Message) -> Mapping[str, Any]:
+    """Return the metadata of a message."""
+    meta = message.params.get("_meta")
+    return meta if isinstance(meta, dict) else {}
+
+
+def check_headers(exchange: Exchange) -> None:
+    """Check version and routing headers against the body, in the order of the specification.
+
+    Raises:
+        JsonRpcError: with the code of the first check that fails.
+    """
+    request, message = exchange.request, exchange.message
+    version = request.header("mcp-protocol-version")
+    if not exchange.stateless:
+        # initialize negotiates the version; a header sent with it is a guess.
+        if version is not None and version not in versions.HANDSHAKE and message.method != "initialize":
+            raise unsupported_version(version)
+        return
+    for name in versions.ROUTING_HEADERS:
+        if sum(key == name for key, _ in request.headers) > 1:
+            raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} was sent more than once.")
+    meta = meta_of(message)
+    _check_meta_is_complete(meta)
+    expected = [
+        ("mcp-protocol-version", version, meta[versions.META_VERSION]),
+        ("mcp-method", request.header("mcp-method"), message.method),
+    ]
+    parameter = versions.NAME_PARAMETER.get(message.method)
+    if parameter is not None and message.params.get(parameter) is not None:
+        expected.append(("mcp-name", _decode_header(request.header("mcp-name")), message.params[parameter]))
+    for name, header, value in expected:
+        if header is None or header != value:
+            raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} is missing or differs from the body.")
+    _check_version_is_served(meta)
+
+
+def check_envelope(exchange: Exchange) -> None:
+    """Check what a message of a stateless version says of itself, without headers to compare it with."""
+    if exchange.stateless:
+        _check_meta_is_complete(meta_of(exchange.message))
+        _check_version_is_served(meta_of(exchange.message))
+
+
+def _check_meta_is_complete(meta: Mapping[str, Any]) -> None:
+    missing = [key for key in (versions.META_VERSION, versions.META_CAPABILITIES) if key not in meta]
+    if missing:
+        raise JsonRpcError(versions.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
+
+
+def _check_version_is_served(meta: Mapping[str, Any]) -> None:
+    version = meta[versions.META_VERSION]
+    if not isinstance(version, str):
+        raise JsonRpcError(versions.INVALID_PARAMS, f"{versions.META_VERSION} must be a string.")
+    if version not in versions.STATELESS:
+        raise unsupported_version(version)
+    if not isinstance(meta[versions.META_CAPABILITIES], dict):
+        raise JsonRpcError(versions.INVALID_PARAMS, f"{versions.META_CAPABILITIES} must be an object.")
+
+
+def unsupported_version(version: str) -> JsonRpcError:
+    """Return the error for a version that is not served."""
+    data = {"supported": list(versions.STATELESS), "requested": version}
+    return JsonRpcError(versions.UNSUPPORTED_VERSION, "This protocol version is not supported.", data)
+
+
+def _decode_header(value: str | None) -> str | None:
+    """Decode ``=?base64?…?=``; return other values as they are, and None for one that is absent or malformed."""
+    if value is None or not (value.startswith(_BASE64_START) and value.endswith(_BASE64_END)):
+        return value
+    encoded = value[len(_BASE64_START) : -len(_BASE64_END)]
+    try:
+        decoded = binascii.a2b_base64(encoded, strict_mode=True)
+        # Only the canonical encoding: two headers that differ must not name the same tool.
+        return decoded.decode() if binascii.b2a_base64(decoded, newline=False).decode() == encoded else None
+    except ValueError:  # not base64, not ASCII, not UTF-8
+        return None

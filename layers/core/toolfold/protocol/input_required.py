@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from toolfold.errors import AuthorizationRequired
 from toolfold.execution.call_resources import TASK_TTL_S
 from toolfold.meta_tools.continuation import caller_id
 from toolfold.protocol import versions
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from toolfold.execution.call_resources import TaskStore
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.meta_tools.result import Result
-    from toolfold.protocol.http import Request
+    from toolfold.protocol.http import Exchange, Request
     from toolfold.protocol.jsonrpc import Message
 
 
@@ -37,15 +38,20 @@ _MAX_STATE_CHARS = 200
 """Several times the length of a token."""
 
 
-def from_result(message: Message, result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the result that has the question, or ``result`` itself for a client that shows no forms.
+def from_result(exchange: Exchange, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the result that has the question, or ``result`` itself for a client that cannot put it to its user.
 
     Args:
-        message: the request, of a stateless version.
-        result: of a call that ended in APPROVAL_REQUIRED.
+        exchange: the request.
+        result: of a call that ended in APPROVAL_REQUIRED or AUTHORIZATION_REQUIRED.
+
+    Raises:
+        JsonRpcError: with the link to sign in, for a client of a version that opens with ``initialize``.
     """
-    error = result["structuredContent"]["error"]
-    if not versions.elicits(message.params, "form") or "approval_token" not in error:
+    error, message = result["structuredContent"]["error"], exchange.message
+    if error["code"] == AuthorizationRequired.code:
+        return _sign_in(exchange, error) or result
+    if not exchange.stateless or not versions.elicits(message.params, "form") or "approval_token" not in error:
         return result
     question = {
         "mode": "form",
@@ -63,27 +69,16 @@ def from_result(message: Message, result: Mapping[str, Any]) -> Mapping[str, Any
     }
 
 
-def sign_in(message: Message, result: Mapping[str, Any], *, stateless: bool) -> Mapping[str, Any]:
-    """Return the result with the link, or ``result`` itself for a client that opens none, or has just opened it.
-
-    Args:
-        message: the request.
-        result: of a call that ended in AUTHORIZATION_REQUIRED.
-        stateless: whether the version is; otherwise the client has declared that it opens links.
-
-    Raises:
-        JsonRpcError: with the link, for a client of a version that opens with ``initialize``.
-    """
-    error = result["structuredContent"]["error"]
-    url = error.get("authorization_url")
-    if url is None:
-        return result
+def _sign_in(exchange: Exchange, error: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the result with the link; None for a client that opens none, or has just opened it."""
+    url, message = error.get("authorization_url"), exchange.message
     question = {"mode": "url", "message": error["message"], "url": url}
-    if not stateless:
+    if url is not None and not exchange.stateless and exchange.request.opens_urls:
         link = {**question, "elicitationId": url.rpartition("ticket=")[2][:16]}
         raise JsonRpcError(versions.URL_ELICITATION_REQUIRED, error["message"], {"elicitations": [link]})
-    if not versions.elicits(message.params, "url") or _action(message, _SIGN_IN):
-        return result
+    is_shown = exchange.stateless and versions.elicits(message.params, "url") and not _action(message, _SIGN_IN)
+    if url is None or not is_shown:
+        return None
     return {
         "resultType": "input_required",
         "inputRequests": {_SIGN_IN: {"method": "elicitation/create", "params": question}},
@@ -136,15 +131,7 @@ _POLL_MS = 1000
 def create_task(
     store: TaskStore, request: Request, name: str, arguments: Mapping[str, Any], result: Result
 ) -> dict[str, Any] | None:
-    """Return the task of a call whose ``result`` is not complete; None where it cannot be kept.
-
-    Args:
-        store: keeps it.
-        request: with the credentials of the caller.
-        name: of the tool, as the client called it.
-        arguments: of the call.
-        result: of its first part.
-    """
+    """Return the task of a call whose ``result`` is not complete; None where it cannot be kept."""
     call = {"name": name, "arguments": arguments, **_owner(request)}
     added = store.add({**call, "status": "working", "answered": result.answered})
     return None if added is None else {"resultType": "task", **_shown(*added)}
@@ -157,12 +144,6 @@ def answer_task(
     perform: Callable[[str, Mapping[str, Any]], Result],
 ) -> tuple[dict[str, Any], Result | None]:
     """Return the result of ``tasks/get``, ``tasks/update`` or ``tasks/cancel``, and that of the call if it is complete.
-
-    Args:
-        store: has the tasks.
-        request: with the credentials of the caller.
-        message: one of the three methods.
-        perform: makes a call: its name and arguments.
 
     Raises:
         JsonRpcError: the client has not declared the extension, or has no such task.

@@ -6,7 +6,6 @@ get one more (``protocol.apps``). It keeps no session: every request is answered
 
 from __future__ import annotations
 
-import binascii
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -59,7 +58,6 @@ _READING = frozenset({"tools:read"})
 # What may be logged of a client's words: short, and without characters that could forge a log line.
 _LOGGABLE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/")
 _MAX_LOGGED = 64
-_BASE64_START, _BASE64_END = "=?base64?", "?="
 
 
 class Server:
@@ -132,7 +130,10 @@ class Server:
         """Return the response to a request whose method and headers are in order."""
         reads_only = self.origin_policy.page == "read-only" and http.is_from_page(request.headers, self.origin_policy)
         if self._authorization is None:
-            return self._handle_reading(request, stateless) if reads_only else self._handle_body(request, stateless)
+            try:
+                return self._handle_body(request._replace(scopes=_READING) if reads_only else request, stateless)
+            except InsufficientScope:
+                return http.error_response(403, "This page calls no tools: TOOLFOLD_EXPLORER is read-only.")
         caller = self._authorization.authenticate(request)
         if isinstance(caller, http.Response):
             return caller
@@ -143,13 +144,6 @@ class Server:
             response = self._authorization.forbid(error.details["scope"], caller)
         return response._replace(log_fields={**response.log_fields, "caller": caller.id})
 
-    def _handle_reading(self, request: http.Request, stateless: bool) -> http.Response:
-        """Return the response to a page that may look at the catalog, and call nothing."""
-        try:
-            return self._handle_body(request._replace(scopes=_READING), stateless)
-        except InsufficientScope:
-            return http.error_response(403, "This page calls no tools: TOOLFOLD_EXPLORER is read-only.")
-
     def handle_message(self, message: Message) -> bytes:
         """Return the answer to a message that came without HTTP, or ``b""`` for a notification.
 
@@ -159,19 +153,13 @@ class Server:
         if message.id is None:
             return b""
         started = time.perf_counter()
-        stateless = versions.META_VERSION in _meta(message) and message.method != "initialize"
+        stateless = versions.META_VERSION in http.meta_of(message) and message.method != "initialize"
         if message.method == "initialize":  # all that comes without HTTP is of one client
             self._without_http = self._without_http._replace(
                 shows_apps=_declares_apps(message), opens_urls=versions.elicits(message.params, "url")
             )
         exchange = Exchange(self._without_http, message, stateless, {"rpc": _loggable_method(message)})
-        try:
-            if stateless:
-                _check_meta_is_complete(_meta(message))
-                _check_version_is_served(_meta(message))
-            answer = jsonrpc.encode_result(message.id, self._result(exchange))
-        except (JsonRpcError, ProfileNotFound, CatalogUnavailable) as found:
-            answer = jsonrpc.encode_error(_rejection(found, exchange))
+        answer, _ = self._answer(exchange, http.check_envelope)
         if self._on_message is not None:
             self._on_message({**exchange.log_fields, "ms": round((time.perf_counter() - started) * 1000, 2)})
         return answer
@@ -208,18 +196,29 @@ class Server:
             return http.json_response(400, jsonrpc.encode_error(error), {"rejected": str(error.code)})
         if request.header(http.SESSION) == http.SESSION_WITH_APPS:
             request = request._replace(shows_apps=True)
-        stateless = stateless or versions.META_VERSION in _meta(message)
+        stateless = stateless or versions.META_VERSION in http.meta_of(message)
         exchange = Exchange(request, message, stateless, {"rpc": _loggable_method(message)})
         begun = message.method == "initialize" and _declares_apps(message)
-        headers = ((http.SESSION, http.SESSION_WITH_APPS),) if begun else ()
+        body, code = self._answer(exchange, http.check_headers)
+        statuses = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
+        headers = ((http.SESSION, http.SESSION_WITH_APPS),) if begun and not code else ()
+        return http.json_response(statuses.get(code, 200), body, exchange.log_fields, headers)
+
+    def _answer(self, exchange: Exchange, check: Callable[[Exchange], None]) -> tuple[bytes, int]:
+        """Return the answer to a message that passes ``check``, and the code of its error, or 0."""
+        id_ = exchange.message.id
+        assert id_ is not None  # noqa: S101 - notifications have no answer
         try:
-            _check_headers(exchange)
-            body = jsonrpc.encode_result(message.id, self._result(exchange))
-        except (JsonRpcError, ProfileNotFound, CatalogUnavailable) as found:
-            problem = _rejection(found, exchange)
-            status = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
-            return http.json_response(status.get(problem.code, 200), jsonrpc.encode_error(problem), exchange.log_fields)
-        return http.json_response(200, body, exchange.log_fields, headers)
+            check(exchange)
+            return jsonrpc.encode_result(id_, self._result(exchange)), 0
+        except JsonRpcError as found:
+            error = found
+        except (ProfileNotFound, CatalogUnavailable) as found:
+            code = versions.INVALID_PARAMS if isinstance(found, ProfileNotFound) else versions.INTERNAL_ERROR
+            error = JsonRpcError(code, f"{found.message} {found.suggestion}")
+        error.id = id_
+        exchange.log_fields["rejected"] = str(error.code)
+        return jsonrpc.encode_error(error), error.code
 
     def _result(self, exchange: Exchange) -> Mapping[str, Any]:
         result: Mapping[str, Any]
@@ -243,19 +242,14 @@ class Server:
             from toolfold.protocol import apps  # for clients that show it
 
             result = apps.add_to(message, result)
-        is_opened = exchange.stateless or request.opens_urls
-        if is_opened and exchange.log_fields.get("error") == AuthorizationRequired.code:
+        if exchange.log_fields.get("error") in (AuthorizationRequired.code, ApprovalRequired.code):
             from toolfold.protocol import input_required  # few calls need it
 
-            result = input_required.sign_in(message, result, stateless=exchange.stateless)
-        if exchange.stateless:
-            if exchange.log_fields.get("error") == ApprovalRequired.code:
-                from toolfold.protocol import input_required  # few calls need it
-
-                result = input_required.from_result(message, result)
-            info = _server_info() if message.method == "server/discover" else SERVER_INFO
-            return {"resultType": "complete", **result, "_meta": {versions.META_SERVER: info}}
-        return result
+            result = input_required.from_result(exchange, result)
+        if not exchange.stateless:
+            return result
+        info = _server_info() if message.method == "server/discover" else SERVER_INFO
+        return {"resultType": "complete", **result, "_meta": {versions.META_SERVER: info}}
 
     def _initialize(self, exchange: Exchange) -> dict[str, Any]:
         requested = exchange.message.params.get("protocolVersion")
@@ -346,7 +340,7 @@ class Server:
         from toolfold.client_call import due, traced  # not for the first response
 
         reads_only = is_repeated or call.name == "TOOL_CALL"
-        meta = _meta(message)
+        meta = http.meta_of(message)
         get = meta.get if "traceparent" in meta else request.header  # both are of the message, or of the headers
         with due(request.deadline), traced(get("traceparent"), get("tracestate")) as trace_id:
             if trace_id:
@@ -405,17 +399,6 @@ def is_plain(catalog: Catalog, settings: Settings) -> bool:
     return modes <= {"", "progressive"} and "default" not in catalog.profile_names
 
 
-def _rejection(found: JsonRpcError | ProfileNotFound | CatalogUnavailable, exchange: Exchange) -> JsonRpcError:
-    """Return the error of a message, also where its profile cannot be found, and note it for the log."""
-    error = found
-    if not isinstance(error, JsonRpcError):
-        code = versions.INVALID_PARAMS if isinstance(error, ProfileNotFound) else versions.INTERNAL_ERROR
-        error = JsonRpcError(code, f"{error.message} {error.suggestion}")
-    error.id = exchange.message.id
-    exchange.log_fields["rejected"] = str(error.code)
-    return error
-
-
 def _accept(request: http.Request, message: Message | None) -> http.Response:
     """Return the 202 for a notification, or for a response (None).
 
@@ -427,7 +410,7 @@ def _accept(request: http.Request, message: Message | None) -> http.Response:
     if message is None and not handshake:
         raise JsonRpcError(versions.INVALID_REQUEST, "A response was sent, but this server sends no requests.")
     if version is not None and not handshake and version not in versions.STATELESS:
-        raise _unsupported_version(version)
+        raise http.unsupported_version(version)
     return http.Response(202, log_fields={"rpc": "response" if message is None else _loggable_method(message)})
 
 
@@ -445,73 +428,3 @@ def _declares_apps(message: Message) -> bool:
     declared = versions.declared(message.params, versions.APPS)
     types = declared.get("mimeTypes") if isinstance(declared, dict) else None
     return isinstance(types, list) and versions.APP_TYPE in types
-
-
-def _meta(message: Message) -> Mapping[str, Any]:
-    meta = message.params.get("_meta")
-    return meta if isinstance(meta, dict) else {}
-
-
-def _check_headers(exchange: Exchange) -> None:
-    """Check version and routing headers against the body, in the order of the specification.
-
-    Raises:
-        JsonRpcError: with the code of the first check that fails.
-    """
-    request, message = exchange.request, exchange.message
-    version = request.header("mcp-protocol-version")
-    if not exchange.stateless:
-        # initialize negotiates the version; a header sent with it is a guess.
-        if version is not None and version not in versions.HANDSHAKE and message.method != "initialize":
-            raise _unsupported_version(version)
-        return
-    for name in versions.ROUTING_HEADERS:
-        if sum(key == name for key, _ in request.headers) > 1:
-            raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} was sent more than once.")
-    meta = _meta(message)
-    _check_meta_is_complete(meta)
-    expected = [
-        ("mcp-protocol-version", version, meta[versions.META_VERSION]),
-        ("mcp-method", request.header("mcp-method"), message.method),
-    ]
-    parameter = versions.NAME_PARAMETER.get(message.method)
-    if parameter is not None and message.params.get(parameter) is not None:
-        expected.append(("mcp-name", _decode_header(request.header("mcp-name")), message.params[parameter]))
-    for name, header, value in expected:
-        if header is None or header != value:
-            raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} is missing or differs from the body.")
-    _check_version_is_served(meta)
-
-
-def _check_meta_is_complete(meta: Mapping[str, Any]) -> None:
-    missing = [key for key in (versions.META_VERSION, versions.META_CAPABILITIES) if key not in meta]
-    if missing:
-        raise JsonRpcError(versions.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
-
-
-def _check_version_is_served(meta: Mapping[str, Any]) -> None:
-    version = meta[versions.META_VERSION]
-    if not isinstance(version, str):
-        raise JsonRpcError(versions.INVALID_PARAMS, f"{versions.META_VERSION} must be a string.")
-    if version not in versions.STATELESS:
-        raise _unsupported_version(version)
-    if not isinstance(meta[versions.META_CAPABILITIES], dict):
-        raise JsonRpcError(versions.INVALID_PARAMS, f"{versions.META_CAPABILITIES} must be an object.")
-
-
-def _unsupported_version(version: str) -> JsonRpcError:
-    data = {"supported": list(versions.STATELESS), "requested": version}
-    return JsonRpcError(versions.UNSUPPORTED_VERSION, "This protocol version is not supported.", data)
-
-
-def _decode_header(value: str | None) -> str | None:
-    """Decode ``=?base64?…?=``; return other values as they are, and None for one that is absent or malformed."""
-    if value is None or not (value.startswith(_BASE64_START) and value.endswith(_BASE64_END)):
-        return value
-    encoded = value[len(_BASE64_START) : -len(_BASE64_END)]
-    try:
-        decoded = binascii.a2b_base64(encoded, strict_mode=True)
-        # Only the canonical encoding: two headers that differ must not name the same tool.
-        return decoded.decode() if binascii.b2a_base64(decoded, newline=False).decode() == encoded else None
-    except ValueError:  # not base64, not ASCII, not UTF-8
-        return None

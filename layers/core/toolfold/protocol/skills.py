@@ -9,8 +9,6 @@ returned is the file itself, byte for byte, because the client compares it with 
 
 from __future__ import annotations
 
-import binascii
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +48,11 @@ def answer(tools: MetaTools, exchange: Exchange) -> dict[str, Any]:
         problem = f"There is no resource {uri[:200]}; resources/list has the URIs."
         raise JsonRpcError(versions.RESOURCE_NOT_FOUND[exchange.stateless], problem, {"uri": uri[:2000]})
     _check_call(tools, skill, file, credentials, exchange)
-    return {"contents": [{"uri": uri, "mimeType": file.media_type, **_content(catalog, file)}]}
+    content = catalog.file(file.sha256)
+    if content is None:
+        problem = "The catalog lacks this file; the log of its publication says more."
+        raise JsonRpcError(versions.INTERNAL_ERROR, problem)
+    return {"contents": [{"uri": uri, "mimeType": file.media_type, **content}]}
 
 
 def _list_skills(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,15 +113,6 @@ def _check_call(
         raise JsonRpcError(versions.INTERNAL_ERROR, f"{error['code']}: {error['message']}", data)
 
 
-def _content(catalog: Catalog, file: SkillFile) -> Mapping[str, str]:
-    content = catalog.file(file.sha256)
-    if content is None:
-        raise JsonRpcError(
-            versions.INTERNAL_ERROR, "The catalog lacks this file; the log of its publication says more."
-        )
-    return content
-
-
 def _uri(params: Mapping[str, Any]) -> str:
     uri = params.get("uri")
     if not isinstance(uri, str) or not uri:
@@ -153,30 +146,17 @@ def _page(catalog: Catalog, params: Mapping[str, Any]) -> tuple[list[Skill], dic
 
     The cursor is the URI of the last skill of the page, so that it stays valid when the catalog changes.
     """
+    cursor = params.get("cursor")
+    if cursor is not None and not (isinstance(cursor, str) and cursor.startswith("skill://")):
+        raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: start again without one.")
     page: list[Skill] = []
     files = 0
-    for skill in skills.all_skills(catalog, _decode(params.get("cursor"))):
+    for skill in skills.all_skills(catalog, cursor or ""):
         files += len(skill.files)
         if page and files > PAGE_FILES:
-            return page, {"nextCursor": _encode(page[-1].uri)}
+            return page, {"nextCursor": page[-1].uri}
         page.append(skill)
     return page, {}
-
-
-def _encode(uri: str) -> str:
-    return urlsafe_b64encode(uri.encode()).decode().rstrip("=")
-
-
-def _decode(cursor: Any) -> str:
-    if cursor is None:
-        return ""
-    try:
-        uri = urlsafe_b64decode(f"{cursor}{'=' * (-len(cursor) % 4)}").decode() if isinstance(cursor, str) else ""
-    except (binascii.Error, ValueError):
-        uri = ""
-    if not uri.startswith("skill://") or _encode(uri) != cursor:
-        raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: start again without one.")
-    return uri
 
 
 _LISTS: Mapping[str, Callable[[Catalog, Mapping[str, Any]], dict[str, Any]]] = {

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import h11
 from uvicorn.config import Config
@@ -22,9 +22,6 @@ from uvicorn.server import ServerState
 
 from toolfold.protocol.http import Response, error_response
 from toolfold.protocol.versions import STATELESS
-
-if TYPE_CHECKING:
-    from toolfold.transports.local_http.asgi import AsgiApp
 
 MAX_HEAD_BYTES = 16 * 1024
 """Largest request line with headers. API Gateway allows 10 KB."""
@@ -196,7 +193,8 @@ class LimitedProtocol(H11Protocol):
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.close()
             return
-        headers = cast("AsgiApp", self.app).refuse(response)
+        app: Any = self.app  # an AsgiApp, which imports this module
+        headers = app.refuse(response)
         for event in (
             h11.Response(status_code=response.status, headers=headers),
             h11.Data(data=response.body),
