@@ -5,9 +5,11 @@ Links are followed by a program in place of a person: the issuer approves at onc
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -85,10 +87,17 @@ class World:
         assert error["authorization_url"] in error["suggestion"]
         return str(error["authorization_url"])
 
-    def files(self) -> list[Path]:
-        """Return the files with the tokens; the one with the key is the first."""
-        found = [path for path in (self.folder / "home/data").rglob("*") if path.is_file()]
-        return sorted(found, key=lambda path: path.name != "key")
+    def key_file(self) -> Path:
+        (path,) = (self.folder / "home/data").rglob("key")
+        return path
+
+    def records(self, content: bytes | None = None) -> dict[str, bytes]:
+        """Return the records that are stored, by their names; ``content`` replaces all of them first."""
+        with contextlib.closing(sqlite3.connect(self.key_file().with_name("sign-ins.sqlite"))) as file, file:
+            if content is not None:
+                file.execute("UPDATE entries SET value = ?", (content,))
+            rows = file.execute("SELECT key, value FROM entries WHERE value != x''").fetchall()
+        return {key.removeprefix("user-token/"): value for key, value in rows}
 
     def sign_in(self) -> Browser:
         """Sign in, as a person does in a browser."""
@@ -132,9 +141,11 @@ def test_a_user_signs_in_once_and_calls_are_made_with_the_token_of_that_user(wor
     assert not world.call(app=world.start()).is_error  # another process of the user
     (authorized,) = [form for kind, form in world.issuer.events if kind == "authorize"]
     assert (authorized["code_challenge_method"], authorized["scope"]) == ("S256", "notes")
-    tokens = world.files()
-    assert {stat.S_IMODE(path.stat().st_mode) for path in tokens} == {0o600}
-    assert len(tokens) == 2  # the key and the record
+    files = world.key_file().parent.iterdir()
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in files} == dict.fromkeys(
+        ("key", "sign-ins.sqlite", "CACHEDIR.TAG"), 0o600
+    )
+    assert len(world.records()) == 1
 
 
 def test_a_ticket_and_a_state_work_once_and_in_one_browser(world: World) -> None:
@@ -191,7 +202,7 @@ def test_a_revoked_token_is_deleted_and_the_user_asked_again(world: World) -> No
     assert world.call().structured["cached"]  # of the same token
     assert world.call("add").structured["error"]["code"] == "AUTH_REJECTED"
     assert world.link(tool="add")
-    assert len(world.files()) == 1  # the key
+    assert not world.records()
     world.sign_in()
     assert not world.call().structured["cached"]  # answers belong to a token
 
@@ -278,8 +289,8 @@ RECORDS: list[Any] = [
 @pytest.mark.parametrize("record", RECORDS)
 def test_a_record_with_other_fields_is_no_sign_in(world: World, record: Any) -> None:
     world.sign_in()
-    key, path = world.files()
-    path.write_bytes(sealed(path.name, record, key.read_bytes()))
+    (name,) = world.records()
+    world.records(sealed(name, record, world.key_file().read_bytes()))
     assert world.link()
     world.sign_in()
     assert not world.call().is_error
@@ -287,10 +298,12 @@ def test_a_record_with_other_fields_is_no_sign_in(world: World, record: Any) -> 
 
 @pytest.mark.parametrize("content", [b"", b"a.b.c.d.e", b"\xff.\xfe", b"[" * 99_000, None])
 @pytest.mark.parametrize("is_key", [False, True])
-def test_a_damaged_file_is_no_sign_in(world: World, content: bytes | None, is_key: bool) -> None:
+def test_a_damaged_record_or_key_is_no_sign_in(world: World, content: bytes | None, is_key: bool) -> None:
     world.sign_in()
-    path = world.files()[0 if is_key else 1]
-    path.write_bytes(path.read_bytes()[:-4] + b"AAAA" if content is None else content)
+    path, (record,) = world.key_file(), world.records().values()
+    found = path.read_bytes() if is_key else record
+    content = found[:-4] + b"AAAA" if content is None else content
+    path.write_bytes(content) if is_key else world.records(content)
     assert world.link()
     world.sign_in()
     assert not world.call().is_error
@@ -298,8 +311,7 @@ def test_a_damaged_file_is_no_sign_in(world: World, content: bytes | None, is_ke
 
 def test_a_record_of_another_name_is_no_sign_in(world: World) -> None:
     world.sign_in()
-    key, path = world.files()
-    path.write_bytes(sealed("other", GOOD, key.read_bytes()))
+    world.records(sealed("other", GOOD, world.key_file().read_bytes()))
     assert world.link()
 
 

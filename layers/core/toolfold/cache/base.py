@@ -72,8 +72,11 @@ class RecordStore(Protocol):
     def add(self, key: str, value: bytes, expires_at: float) -> None:
         """Store a new record; raises where one of this key exists, or there is no space."""
 
-    def replace(self, key: str, expected: bytes, value: bytes) -> bool:
+    def replace(self, key: str, expected: bytes, value: bytes, expires_at: float | None = None) -> bool:
         """Replace the record if it is ``expected``; return whether it was. Of several callers one gets True."""
+
+    def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
+        """Take a slot, as :class:`CacheStore` does."""
 
 
 def increment(store: CacheStore, key: str, expires_at: float) -> int:

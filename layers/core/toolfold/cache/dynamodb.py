@@ -105,15 +105,16 @@ class DynamoDBStore:
         item = {**_key(key), "v": {"B": value}, "expires_at": _number(math.ceil(expires_at))}
         self._dynamodb.put_item(TableName=self._table, Item=item, ConditionExpression="attribute_not_exists(pk)")
 
-    def replace(self, key: str, expected: bytes, value: bytes) -> bool:
+    def replace(self, key: str, expected: bytes, value: bytes, expires_at: float | None = None) -> bool:
         """Replace a record if it is ``expected``."""
+        until = {} if expires_at is None else {":until": _number(math.ceil(expires_at))}
         try:
             self._dynamodb.update_item(
                 TableName=self._table,
                 Key=_key(key),
-                UpdateExpression="SET v = :value",
+                UpdateExpression="SET v = :value" + (", expires_at = :until" if until else ""),
                 ConditionExpression="v = :expected",
-                ExpressionAttributeValues={":value": {"B": value}, ":expected": {"B": expected}},
+                ExpressionAttributeValues={":value": {"B": value}, ":expected": {"B": expected}, **until},
             )
         except self._dynamodb.exceptions.ConditionalCheckFailedException:
             return False

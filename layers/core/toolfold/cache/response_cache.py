@@ -230,7 +230,7 @@ class MemoryStore:
             raise KeyError(key)
         self.put(key, value, 0, expires_at)
 
-    def replace(self, key: str, expected: bytes, value: bytes) -> bool:
+    def replace(self, key: str, expected: bytes, value: bytes, expires_at: float | None = None) -> bool:
         """Replace a record if it is ``expected``."""
         with self._lock:
             if self._common.get(key) != expected:

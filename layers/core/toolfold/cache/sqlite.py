@@ -33,7 +33,7 @@ APPLICATION_ID = int.from_bytes(b"tfld", "big")
 LAYOUT = 4
 """``user_version`` of the file. A file of another layout is replaced."""
 
-_OWN_NAMES = ("responses.sqlite", "approvals.sqlite")
+_OWN_NAMES = ("responses.sqlite", "approvals.sqlite", "sign-ins.sqlite")
 """Names that toolfold gives in a folder that it has made."""
 
 _TABLES = """
@@ -143,10 +143,10 @@ class SQLiteStore:
         self._execute("DELETE FROM entries WHERE expires_at < ?", now)
         self._execute("INSERT INTO entries VALUES (?, ?, ?, ?)", key, value, now, expires_at)
 
-    def replace(self, key: str, expected: bytes, value: bytes) -> bool:
+    def replace(self, key: str, expected: bytes, value: bytes, expires_at: float | None = None) -> bool:
         """Replace a record if it is ``expected``."""
-        update = "UPDATE entries SET value = ? WHERE key = ? AND value = ? RETURNING 1"
-        return bool(self._execute(update, value, key, expected))
+        update = "UPDATE entries SET value = ?, expires_at = coalesce(?, expires_at) WHERE key = ? AND value = ?"
+        return bool(self._execute(f"{update} RETURNING 1", value, expires_at, key, expected))
 
     def unexpired(self, now: float, most: int) -> list[tuple[str, bytes, float]]:
         """Return key, value and expiry of at most ``most`` entries, those first that expire soonest."""

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from toolfold.aws.clients import AwsClients
-from toolfold.execution.token_records import decrypt_record, encrypt_record
-from toolfold.execution.token_table import TokenTable
+from toolfold.cache.dynamodb import DynamoDBStore
+from toolfold.execution.token_store import TokenStore, decrypt_record, encrypt_record
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -82,8 +82,10 @@ class HostedSignIns:
     ) -> None:
         self._secret, self._read_reference, self._now = settings.token_secret, read_reference, now
         self.url = f"{settings.public_url.removesuffix('/').removesuffix('/mcp')}/ui/sign-in/"
-        table = settings.cache.removeprefix(_TABLE)
-        self.tokens = TokenTable(aws, table, settings.secret_timeout_s, lambda: self._key("tokens"), now)
+        table, timeout_s = settings.cache.removeprefix(_TABLE), settings.secret_timeout_s
+        self.tokens = TokenStore(
+            lambda: DynamoDBStore(aws, table, "", timeout_s, is_consistent=True), lambda: self._key("tokens"), now
+        )
 
     @staticmethod
     def is_set_up(settings: Settings) -> bool:

@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallContext
     from toolfold.execution.hosted_sign_ins import HostedSignIns
     from toolfold.execution.sign_in_page import Attempt, SignInPage
-    from toolfold.execution.token_folder import TokenFolder
-    from toolfold.execution.token_records import Tokens
-    from toolfold.execution.token_table import TokenTable
+    from toolfold.execution.token_store import Tokens, TokenStore
     from toolfold.network.session import HttpClient, Response
     from toolfold.settings import Settings
     from toolfold.wording import Text
@@ -92,7 +90,7 @@ class UserTokens:
     ) -> None:
         self._settings, self._context, self._now = settings, AdapterContext(settings, get_http_client), now
         self._is_shared, self._path, self.hosted = is_shared, folder, hosted
-        self._opened: TokenFolder | None = None
+        self._opened: TokenStore | None = None
         self._pages: dict[str, SignInPage] = {}
         self._lock = threading.Lock()
 
@@ -161,7 +159,7 @@ class UserTokens:
 
     def store_key(self, source: Source, owner: str, key: str) -> None:
         """Store the key of a caller in place of the one before; raises OSError where that is not possible."""
-        from toolfold.execution.token_records import Tokens  # needs the extra oauth
+        from toolfold.execution.token_store import Tokens  # needs the extra oauth
 
         store, name = self._store(source, owner), self._name(source, "", owner)
         with store.locked(name, self._settings.timeout_s):
@@ -322,7 +320,7 @@ class UserTokens:
 
     def _request_tokens(self, source: Source, client: str, form: Mapping[str, str], deadline: float) -> Tokens:
         """Return what is stored of the answer of the token endpoint."""
-        from toolfold.execution.token_records import Tokens  # needs the extra oauth
+        from toolfold.execution.token_store import Tokens  # needs the extra oauth
 
         sent_at = self._now()
         data = read_tokens(source, self._send(source, token_request(_oauth2(source), client, form), deadline))
@@ -335,11 +333,11 @@ class UserTokens:
         exchange = exchange_for(source, self._context, "")
         return exchange(request, deadline or time.monotonic() + self._settings.timeout_s)
 
-    def _store(self, source: Source, owner: str = "") -> TokenFolder | TokenTable:
+    def _store(self, source: Source, owner: str = "") -> TokenStore:
         if self.hosted is not None and owner:
             return self.hosted.tokens
         try:
-            from toolfold.execution.token_folder import TokenFolder  # needs the extra oauth
+            from toolfold.execution.token_store import local_tokens  # needs the extra oauth
         except ModuleNotFoundError:
             raise AuthorizationRequired(
                 f"{source.title} needs its user to sign in, for which the extra oauth of toolfold is missing here.",
@@ -353,7 +351,8 @@ class UserTokens:
                         f"{source.title} needs its user to sign in, and this user has no folder to keep a token in.",
                         TELL_OPERATOR,
                     )
-                self._opened = TokenFolder(self._path or os.path.join(path, FOLDER))
+                path = self._path or os.path.join(path, FOLDER)
+                self._opened = local_tokens(path, self._settings.secret_timeout_s, self._now)
             return self._opened
 
     def _name(self, source: Source, client: str, owner: str = "") -> str:

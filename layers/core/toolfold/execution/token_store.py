@@ -1,0 +1,188 @@
+"""What is stored of the sign-ins of users: in a SQLite file of the user, or in the DynamoDB table of the cache.
+
+Each record is encrypted: a JSON Web Encryption (RFC 7516) by AES-256-GCM, bound to its name. The file has its key
+beside it, so that a copy of it, or of a log or cache, contains no token; who can read the whole folder as this user can
+read the tokens. The key for the table is made of a secret that the table does not have. A record that is lost is a user
+who signs in again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from joserfc import jwe
+from joserfc.errors import JoseError
+from joserfc.jwk import OctKey
+
+from toolfold.aws.clients import error_code
+from toolfold.files import replace_file
+from toolfold.private_folder import NO_FOLLOW, PathRefused, check_owned_file, own_folder
+from toolfold.sources.http_api.authentication import is_token
+
+if TYPE_CHECKING:
+    from toolfold.cache.base import RecordStore
+
+T = TypeVar("T")
+
+_DAY_S = 86_400
+_KEPT_S = 90 * _DAY_S
+"""Seconds after which a record that was not written again is deleted: as long as many refresh tokens work unused."""
+
+_LOCK_MARGIN_S = 5.0
+"""Seconds for which a lock outlives what it was taken for: a process that has ended keeps it no longer."""
+
+_POLL_S = 0.1
+_KEY_BYTES, _KEY_FILE = 32, "key"
+_MAX_FILE_BYTES = 8_000_000
+_ALGORITHMS = ("dir", "A256GCM")
+
+
+class Tokens(NamedTuple):
+    """The tokens of a user at a source. ``repr`` hides them.
+
+    Attributes:
+        access_token: what calls are made with.
+        expires_at: when it is used no more, in seconds since 1970.
+        refresh_token: gets the next one; empty where the source gave none.
+        code: the authorization code that they were issued for. It works no more, and must not appear in an answer.
+    """
+
+    access_token: str
+    expires_at: float
+    refresh_token: str = ""
+    code: str = ""
+
+    def __repr__(self) -> str:
+        return f"Tokens(expires_at={self.expires_at!r})"
+
+
+class TokenStore:
+    """Records by name. Safe to use from many threads and processes.
+
+    Args:
+        open_store: opens the store, when it is needed first.
+        get_key: returns the key of the encryption.
+        now: seconds since 1970.
+        kept_s: seconds for which a record is stored that is not written again.
+
+    Each method raises OSError or PathRefused where the store or the key cannot be used.
+    """
+
+    def __init__(
+        self,
+        open_store: Callable[[], RecordStore],
+        get_key: Callable[[], bytes],
+        now: Callable[[], float],
+        kept_s: float = _KEPT_S,
+    ) -> None:
+        self._open_store, self._get_key, self._now, self._kept_s = open_store, get_key, now, kept_s
+        self._store: RecordStore | None = None
+
+    def read(self, name: str) -> Tokens | None:
+        """Return a record; None where it is absent, damaged, or encrypted with another key."""
+        text = self._run(lambda store: store.get(_row(name)))
+        record = (decrypt_record(name, text, self._get_key()) if text else None) or {}
+        access: Any = record.get("access_token")
+        expires_at: Any = record.get("expires_at")
+        others = [record.get("refresh_token", ""), record.get("code", "")]
+        is_number = type(expires_at) in (int, float) and math.isfinite(expires_at)
+        if not is_token(access) or not is_number or not all(one == "" or is_token(one) for one in others):
+            return None
+        return Tokens(access, expires_at, *others)
+
+    def write(self, name: str, tokens: Tokens) -> None:
+        """Store a record, within :meth:`locked`."""
+        self._put(name, encrypt_record(name, tokens._asdict(), self._get_key()).encode(), self._now() + self._kept_s)
+
+    def delete(self, name: str) -> None:
+        """Delete a record, within :meth:`locked`."""
+        self._put(name, b"", self._now())
+
+    @contextlib.contextmanager
+    def locked(self, name: str, timeout_s: float) -> Iterator[None]:
+        """Keep others from changing a record.
+
+        Raises:
+            TimeoutError: another one has the lock.
+        """
+        lock, end = f"{name}/lock", time.monotonic() + timeout_s
+        while not self.use_once(lock, until := self._now() + max(0.0, timeout_s) + _LOCK_MARGIN_S):
+            if time.monotonic() + _POLL_S >= end:
+                raise TimeoutError
+            time.sleep(_POLL_S)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # it ends in any case
+                self._run(lambda store: store.acquire_slot(_row(lock), until, self._now()))
+
+    def use_once(self, name: str, until: float) -> bool:
+        """Return whether this is the first use of ``name`` until a time, in seconds since 1970."""
+        return not self._run(lambda store: store.acquire_slot(_row(name), self._now(), until))
+
+    def _put(self, name: str, content: bytes, expires_at: float) -> None:
+        stored = self._run(lambda store: store.get(_row(name)))
+        if stored is not None:
+            self._run(lambda store: store.replace(_row(name), stored, content, expires_at))
+        elif content:
+            self._run(lambda store: store.add(_row(name), content, expires_at))
+
+    def _run(self, operation: Callable[[RecordStore], T]) -> T:
+        try:
+            if self._store is None:
+                self._store = self._open_store()
+            return operation(self._store)
+        except (OSError, PathRefused):
+            raise
+        except Exception as error:  # noqa: BLE001 - of SQLite and of AWS; the text may have a name
+            raise OSError(f"the store of tokens: {error_code(error)}") from None
+
+
+def local_tokens(path: str, timeout_s: float, now: Callable[[], float]) -> TokenStore:
+    """Return the store of the user of this machine: a folder, which is made when it is needed first."""
+
+    def open_file() -> RecordStore:
+        from toolfold.cache.sqlite import SQLiteStore
+
+        return SQLiteStore(os.path.join(path, "sign-ins.sqlite"), _MAX_FILE_BYTES, timeout_s, is_durable=True)
+
+    return TokenStore(open_file, lambda: _local_key(path), now, 3650 * _DAY_S)
+
+
+def _local_key(path: str) -> bytes:
+    """Return the key of a folder. One is made for the first record, and in place of a damaged one."""
+    file = os.path.join(own_folder(path), _KEY_FILE)
+    for _ in range(2):
+        with contextlib.suppress(FileNotFoundError), open(os.open(file, os.O_RDONLY | NO_FOLLOW), "rb") as opened:
+            check_owned_file(file, os.fstat(opened.fileno()))
+            key = opened.read(_KEY_BYTES + 1)
+            if len(key) == _KEY_BYTES:
+                return key
+        replace_file(file, os.urandom(_KEY_BYTES), mode=0o600)
+    raise OSError("the key of tokens changes")
+
+
+def _row(name: str) -> str:
+    return f"user-token/{name}"
+
+
+def encrypt_record(name: str, record: Mapping[str, Any], key: bytes) -> str:
+    """Return a record, a JSON object, encrypted with a key of 32 bytes and bound to ``name``."""
+    header = {"alg": "dir", "enc": "A256GCM", "kid": name}
+    return jwe.encrypt_compact(header, json.dumps(record), OctKey.import_key(key), algorithms=_ALGORITHMS)
+
+
+def decrypt_record(name: str, text: str | bytes, key: bytes) -> Mapping[str, Any] | None:
+    """Return a record; None where it is damaged, of another name, or encrypted with another key."""
+    try:
+        token = jwe.decrypt_compact(text, OctKey.import_key(key), algorithms=_ALGORITHMS)
+        record = json.loads(token.plaintext or b"")
+    except (JoseError, ValueError, RecursionError):
+        return None
+    return record if token.headers().get("kid") == name and isinstance(record, dict) else None
