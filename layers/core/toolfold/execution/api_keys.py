@@ -38,17 +38,13 @@ def resolve_api_key(
     """Return the API key that is sent to ``source``: the caller's where the source takes it, else the deployment's.
 
     Args:
-        source: the source that is called. One without ``auth`` gets no key; only one with ``auth.caller_key`` gets a
-            key that came with the request.
+        source: one without ``auth`` gets no key; only one with ``auth.caller_key`` gets that of a request.
         credentials: the keys that came with the request.
         secrets: reads keys from AWS.
         environment: environment variables (default: the process's).
         is_only_one: whether no other source of the catalog takes callers' keys. Otherwise a key must name its source.
         uses_own: whether calls without a key may use that of the deployment.
         need: of the tool: ``none`` where it is called without a key, ``optional`` where the key may be missing.
-
-    Returns:
-        The key; empty for a source or a tool that needs none.
 
     Raises:
         AuthRequired: the source needs a key and has no key, AWS does not return it, or it is not clear which key of the
@@ -88,12 +84,8 @@ def _operator_key(source: Source, auth: Auth, own: str, secrets: SecretProvider)
         )
     if own and not own.startswith(_REFERENCE_PREFIXES):
         return own
-    is_database = source.kind == "sql"
-    found = (
-        secrets.get_secret(own, is_database=is_database)
-        if own
-        else secrets.source_key(source.id, is_database=is_database)
-    )
+    read, name = (secrets.get_secret, own) if own else (secrets.source_key, source.id)
+    found = read(name, is_database=source.kind == "sql")
     if found is None or not is_possible_key(found) or (own and not found):
         instead = f"; or send a key in {header_for(source.id)}" if auth.caller_key else ""
         raise AuthRequired(
@@ -128,8 +120,7 @@ def _callers_key(source: Source, credentials: RequestCredentials, is_only_one: b
 def known_operator_key(source: Source, secrets: SecretProvider, environment: Mapping[str, str] | None = None) -> str:
     """Return the deployment's key for ``source``, to keep it out of answers; AWS is not called for it.
 
-    Returns:
-        The key; empty where it is not set, or was never sent: not read from AWS yet, or not a possible key.
+    It is empty where it is not set, or was never sent: not read from AWS yet, or not a possible key.
     """
     if source.auth is None:
         return ""
@@ -185,6 +176,8 @@ class SecretProvider:
     ``ssm:/PATH``, ``arn:aws:ssm:…:parameter/PATH``    a parameter, decrypted if it is a SecureString; #FIELD as above
     =================================================  ===========================================================
 
+    When AWS cannot be reached, or the secret contains no key any more, the key that was read last is better than none.
+
     Args:
         aws: creates the clients.
         ttl_s: seconds for which a key is used before it is read again.
@@ -208,17 +201,9 @@ class SecretProvider:
         self._last_call_at = 0.0
 
     def get_secret(self, reference: str, *, is_database: bool = False) -> str:
-        """Return the key that ``reference`` names.
+        """Return the key that ``reference`` names; empty when it cannot be read and never was.
 
-        When AWS cannot be reached, or the secret contains no key any more, the key that was read last is better than
-        none.
-
-        Args:
-            reference: to the secret.
-            is_database: whether it may be the JSON of a secret of RDS, which no other source receives.
-
-        Returns:
-            The key; empty when it cannot be read and never was.
+        ``is_database``: whether it may be the JSON of a secret of RDS, which no other source receives.
         """
         try:
             self._refresh(reference, "API key")
@@ -229,22 +214,13 @@ class SecretProvider:
     def source_key(self, source_id: str, *, is_database: bool = False) -> str | None:
         """Return the key that ``TOOLFOLD_SOURCE_KEYS`` has for one source.
 
-        As with a single key, the one that was read last is used while AWS does not answer. A key that was removed from
-        the object is not.
-
-        Args:
-            source_id: the source.
-            is_database: see :meth:`get_secret`.
-
         Returns:
-            The key; empty where this source has none, None where it cannot be read and never was.
+            The key; empty where this source has none, or no longer, None where it cannot be read and never was.
         """
         if not self.source_keys:
             return ""
-        reference, subject = (
-            f"{self.source_keys}#{source_id}",
-            f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS",
-        )
+        reference = f"{self.source_keys}#{source_id}"
+        subject = f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS"
         try:
             self._refresh(reference, subject)
         except _NoField:
@@ -268,18 +244,18 @@ class SecretProvider:
         now = time.time()
         clock_set_back, self._last_call_at = now < self._last_call_at, now
         try:
-            self._last_good[reference] = self._key_in(reference, force_fetch=clock_set_back)
+            self._last_good[reference] = self._read_key(reference, force_fetch=clock_set_back)
         except _NoField:
             raise
         except _UnusableSecret as error:
             self._report(subject, str(error))
         except Exception as error:  # noqa: BLE001 - anything can be wrong with a reference and what it names
-            # Powertools wraps what boto3 raised. Never the text: it may hold the reference, and that of JSON the key.
+            # Powertools wraps what boto3 raised. Never the text: it may hold the reference.
             self._report(subject, error_code(error.__context__ or error))
 
     def _checked(self, key: str, subject: str, is_database: bool) -> str:
         """Return ``key``; empty where it is the JSON of a database, and the source is not one."""
-        if is_database or not key.startswith("{") or not _is_json(key):
+        if is_database or not key.startswith("{") or _parsed(key) is None:
             return key
         self._report(subject, _WANTED_FIELD)
         return ""
@@ -289,44 +265,34 @@ class SecretProvider:
         if self._on_failure is not None:
             self._on_failure(KEY_UNREADABLE)
 
-    def _key_in(self, reference: str, *, force_fetch: bool) -> str:
-        """Return the key that AWS has now for ``reference``.
-
-        Raises:
-            _UnusableSecret: the secret contains something that cannot be a key.
-            Exception: AWS refuses, or ``reference`` is malformed.
-        """
-        field = reference.partition("#")[2]
-        key = self._read(reference, force_fetch=force_fetch).strip()
-        if not key:
+    def _read_key(self, reference: str, *, force_fetch: bool) -> str:
+        """Return the key that AWS has now for ``reference``; raises what is wrong with one of the two."""
+        name, _, field = reference.partition("#")
+        parts = name.split(":", 5)  # arn:partition:service:region:account:…
+        region = parts[3] if parts[0] == "arn" else ""
+        is_parameter = "ssm" in (parts[0], parts[2] if parts[0] == "arn" else "")
+        provider = self._provider("ssm" if is_parameter else "secretsmanager", region)
+        options = {"decrypt": True} if is_parameter else {}
+        value = provider.get(
+            name.removeprefix("ssm:"), max_age=math.ceil(self._ttl_s), force_fetch=force_fetch, **options
+        )
+        text = (value.decode() if isinstance(value, bytes) else str(value)).strip()
+        if field:
+            text = _field_of(_parsed(text), field).strip()
+        if not text:
             raise _UnusableSecret("the secret is empty")
-        if key[0] in "{[" and _is_json(key):
+        found = _parsed(text)
+        if found is not None:
             from toolfold.sources.sql.schema import is_database_secret
 
-            if not is_database_secret(json.loads(key)):
+            if not is_database_secret(found):
                 raise _UnusableSecret("the field is not a text" if field else _WANTED_FIELD)
-            key = json.dumps(json.loads(key))  # one line of ASCII
-        if reference.startswith(f"{self.source_keys}#") and key.startswith(("arn:", "ssm:")):
+            text = json.dumps(found)  # one line of ASCII
+        if reference.startswith(f"{self.source_keys}#") and text.startswith(("arn:", "ssm:")):
             raise _UnusableSecret("the field is a reference, not a key")
-        if not (key.isascii() and key.isprintable()):
+        if not (text.isascii() and text.isprintable()):
             raise _UnusableSecret("the secret is not printable ASCII")
-        return key
-
-    def _read(self, reference: str, *, force_fetch: bool) -> str:
-        name, _, field = reference.partition("#")
-        # arn:partition:service:region:account:…
-        parts = name.split(":", 5)
-        region = parts[3] if parts[0] == "arn" else ""
-        options = {"max_age": math.ceil(self._ttl_s), "force_fetch": force_fetch}
-        if parts[0] == "ssm" or parts[2] == "ssm":
-            provider, name = self._provider("ssm", region), name.removeprefix("ssm:")
-            options["decrypt"] = True
-        else:
-            provider = self._provider("secretsmanager", region)
-        if field:
-            return _field_of(provider.get(name, transform="json", **options), field)
-        value = provider.get(name, **options)
-        return value.decode() if isinstance(value, bytes) else str(value)
+        return text
 
     def _provider(self, service: str, region: str) -> Any:
         if (service, region) not in self._providers:
@@ -344,21 +310,14 @@ def _field_of(stored: Any, field: str) -> str:
     if field not in stored:
         raise _NoField("the secret has no field of the name after #")
     found = stored[field]
-    if isinstance(found, str):
-        return found
-    if isinstance(found, dict):
-        from toolfold.sources.sql.schema import is_database_secret
-
-        if is_database_secret(found):
-            return json.dumps(found)
-    if found is None or isinstance(found, bool | dict | list):
+    if found is None or isinstance(found, bool):
         raise _UnusableSecret("the field is not a text")
-    return json.dumps(found)
+    return found if isinstance(found, str) else json.dumps(found)
 
 
-def _is_json(text: str) -> bool:
+def _parsed(text: str) -> Any:
+    """Return the object or list that ``text`` is as JSON; None for any other text."""
     try:
-        json.loads(text)
+        return json.loads(text) if text[:1] in ("{", "[") else None
     except (ValueError, RecursionError):
-        return False
-    return True
+        return None

@@ -68,8 +68,6 @@ class KeyState:
         resets_at: when the refusal should be over.
         refusal: what is wrong and the next step, as the upstream's refusal says, by ``wording.to_data``; and the limit.
         spaced_until: until then there are ``interval_s`` seconds between two calls.
-        interval_s: see ``spaced_until``.
-        updated_at: when all of this was learned.
     """
 
     blocked_until: float = 0.0
@@ -84,15 +82,9 @@ _UNKNOWN = KeyState()
 
 
 class RateLimiter:
-    """Count, delay and refuse the calls to one source.
+    """Count, delay and refuse the calls to one source, in ``memory`` and in what all processes share.
 
-    Args:
-        source_title: the source's name, for errors.
-        quota_resets_at: takes a time and returns when the daily quota that holds then is reset.
-        settings: limits that the operator set.
-        memory: counters and slots of this process.
-        shared: the same of all processes, or None.
-        clock: the clocks.
+    ``quota_resets_at`` takes a time and returns when the daily quota that holds then is reset.
     """
 
     def __init__(
@@ -112,14 +104,7 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def acquire(self, key_id: str, deadline: float) -> float:
-        """Wait until one request with this key may be sent, and count it.
-
-        Args:
-            key_id: the hash of the key and of the address that it is sent to.
-            deadline: by the monotonic clock; no call waits beyond it.
-
-        Returns:
-            The seconds waited.
+        """Wait until one request with this key may be sent, count it, and return the seconds waited.
 
         Raises:
             RateLimited: the request cannot succeed, or its turn is too far away.
@@ -141,11 +126,7 @@ class RateLimiter:
         return waited_s
 
     def record_refusal(self, key_id: str, error: RateLimited) -> RateLimited:
-        """Record what a refusal of the upstream says about the key.
-
-        Returns:
-            The error to report: ``error``, with the usage and the time of the reset where they are known.
-        """
+        """Record what a refusal of the upstream says about the key; return the error to report."""
         now = self._clock.now()
         wait_s = float(error.details.get("retry_after_s", 60))
         limit = error.details.get("limit")
@@ -169,11 +150,7 @@ class RateLimiter:
         return count if day == self._quota_resets_at(self._clock.now()) else 0
 
     def quota_used_percent(self, key_id: str) -> float | None:
-        """Return how much of its calls of the day this key has used, as far as this process knows.
-
-        Returns:
-            From 0 to 100; None where neither the operator nor a refusal of the upstream has named a limit.
-        """
+        """Return how much of its calls of the day this key has used; None where no limit is known."""
         with self._lock:
             state = self._states.get(key_id, _UNKNOWN)
         stated = _PER_DAY.match(state.refusal[2] or "")
@@ -316,11 +293,7 @@ class ClientLimits:
         self._lock = threading.Lock()
 
     def admit(self, caller: str, *, is_cached: bool) -> None:
-        """Count a call, or refuse it.
-
-        Args:
-            caller: who calls, as :func:`caller_id` returns it.
-            is_cached: whether the answer is there, and nothing needs to be sent.
+        """Count a call of :func:`caller_id`, or refuse it; ``is_cached``: nothing needs to be sent for it.
 
         Raises:
             ClientLimit: the caller has made as many calls as it may; says when it may go on.
