@@ -20,7 +20,7 @@ from toolfold.dates import Bound, Period, Reading, impossible_date, parse_date, 
 from toolfold.execution import argument_values
 from toolfold.execution.argument_values import Proposal
 from toolfold.execution.validation import ArgumentValidator, SchemaError
-from toolfold.execution.validation_problems import Problem, ResolvedArguments, describe_expected, quote
+from toolfold.execution.validation_problems import UNKNOWN, Problem, ResolvedArguments, describe_expected, quote
 from toolfold.fuzzy import normalize
 from toolfold.messages import CALL, CALL_FIRST, NOTHING_SENT
 from toolfold.wording import CallText, Text
@@ -44,7 +44,6 @@ _NOTHING = frozenset({"None", "none", "null", "Null", "undefined", "NaN"})
 """What programs print for no value. In capitals each of them can be a ticker, as NAN is."""
 
 _A_DAY_OR_MORE = ("daily", "weekly", "monthly", "DAILY", "WEEKLY", "MONTHLY")
-_NOT_READ = "is not a parameter of this tool"
 
 
 def next_call(tool_name: str, arguments: Mapping[str, Any], select: str = "") -> Text | None:
@@ -287,7 +286,7 @@ class ArgumentReader(ArgumentValidator):
 
     def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> tuple[list[Problem], Text | None]:
         """Name the ``select`` that serves arguments which ask for a period, a number of rows, or columns."""
-        unknown = [problem["parameter"] for problem in problems if problem["problem"] == _NOT_READ]
+        unknown = [problem["parameter"] for problem in problems if problem["problem"] == UNKNOWN]
         wanted = {name: given[name] for name in unknown if name in given}
         hint = period_select(wanted, _today())
         if not hint:

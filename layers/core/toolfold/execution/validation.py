@@ -11,6 +11,7 @@ backtracking one with a limit. Nesting is bounded, because the library recurses 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_coercion import Coercion
 from toolfold.execution.validation_problems import (
     MAX_UNKNOWN,
+    MISSING,
+    UNKNOWN,
     Problem,
     ResolvedArguments,
     Translator,
@@ -65,10 +68,6 @@ class ArgumentValidator:
         schema: the tool's ``parameters``.
         call: the tool's ``call``: ``lists`` describes lists that are sent as one string, ``blank_allowed`` names the
             parameters for which blank text is a value.
-
-    Attributes:
-        schema: see above.
-        properties: name → schema of each parameter.
 
     Raises:
         SchemaError: the schema cannot be used.
@@ -158,7 +157,7 @@ class ArgumentValidator:
         return "" if found is None or self.accepts(name, other) else f"{quote(text)} {found.problem}"
 
     def _errors(self, arguments: dict[str, Any]) -> list[ValidationError]:
-        if _count_values(arguments, _MANY_VALUES) < _MANY_VALUES:
+        if sum(map(len, _levels(arguments))) < _MANY_VALUES:
             return list(islice(self._validator.iter_errors(arguments), _MAX_ERRORS))
         try:
             self._validator.validate(arguments)
@@ -177,19 +176,16 @@ class ArgumentValidator:
         ]
         for error in errors:
             found += translator.problems(error)
-        order = {name: place for place, name in enumerate(self.properties)}
-        # What is missing comes after what is wrong.
-        groups = ("is not a parameter of this tool", "", "is missing")
+        order = {name: index for index, name in enumerate(self.properties)}
         first: dict[str, Problem] = {}
         for problem in found:
             first.setdefault(problem["parameter"], problem)
-        return sorted(
-            first.values(),
-            key=lambda problem: (
-                groups.index(problem["problem"]) if problem["problem"] in groups else 1,
-                order.get(problem["parameter"].partition(".")[0].partition("[")[0], len(order)),
-            ),
-        )[: MAX_UNKNOWN + _MAX_ERRORS]
+
+        def place(problem: Problem) -> tuple[int, int]:
+            group = {UNKNOWN: 0, MISSING: 2}.get(problem["problem"], 1)  # what is missing comes after what is wrong
+            return group, order.get(re.split(r"[.\[]", problem["parameter"])[0], len(order))
+
+        return sorted(first.values(), key=place)[: MAX_UNKNOWN + _MAX_ERRORS]
 
     def unsafe(self, arguments: Mapping[str, Any]) -> Problem | None:
         """Return the problem of a value that must not reach the library, or None."""
@@ -276,16 +272,6 @@ def _levels(value: Any) -> Iterator[list[Any]]:
             outer.values() if isinstance(outer, dict) else outer for outer in level if isinstance(outer, dict | list)
         ]
         level = [inner for values in nested for inner in values]
-
-
-def _count_values(value: Any, most: int) -> int:
-    """Return how many values there are in ``value``; any number from ``most`` on where there are more."""
-    count = 0
-    for level in _levels(value):
-        count += len(level)
-        if count >= most:
-            break
-    return count
 
 
 def _is_unicode(value: Any) -> bool:

@@ -50,14 +50,14 @@ MAX_UNKNOWN = 20
 _MAX_OPTIONS, _MAX_PATTERN = 50, 100
 """Allowed values that are listed, and characters of a pattern that are shown."""
 
+UNKNOWN, MISSING = "is not a parameter of this tool", "is missing"
+"""Problems by which an argument is known as one that the tool does not have, or that it needs."""
+
 _ROOT = "arguments"
 """The parameter named in a problem of all arguments together."""
 
 _PHRASES = {"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
 _PHRASES |= {"array": "an array", "object": "an object", "null": "null"}
-
-_PLURALS = {"string": "strings", "integer": "integers", "number": "numbers", "boolean": "booleans"}
-_PLURALS |= {"array": "arrays", "object": "objects"}
 
 _NAMES = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "an array", dict: "an object"}
 
@@ -127,7 +127,7 @@ def describe_expected(schema: Any, root: Any = None) -> str:
 
 def _array_words(root: Any, rule: Mapping[str, Any]) -> str:
     items = json_schema.type_words(root, rule.get("items"))
-    plural = " or ".join(_PLURALS.get(name, name) for name in items)
+    plural = _plural(items)
     least, most = rule.get("minItems"), rule.get("maxItems")
     if least is not None and most is not None:
         return f"array of {least} to {most} {plural or 'items'}"
@@ -135,10 +135,8 @@ def _array_words(root: Any, rule: Mapping[str, Any]) -> str:
     return f"array of {bound}{plural or 'items'}" if bound or plural else "array"
 
 
-def unknown_argument(name: str, properties: Mapping[str, Any]) -> Problem:
-    """Return the problem of an argument that the tool does not have."""
-    hint = did_you_mean(name, properties).strip() or "takes " + (", ".join(properties) or "no arguments")
-    return {"parameter": name[:QUOTED_CHARACTERS], "problem": "is not a parameter of this tool", "expected": hint}
+def _plural(types: Sequence[str]) -> str:
+    return " or ".join(name if name == "null" else f"{name}s" for name in types)
 
 
 def type_problem(phrase: str, value: Any) -> str:
@@ -158,10 +156,12 @@ class Translator:
         """Yield the problems that ``error`` stands for."""
         path, kind = list(error.instance_path), _kind(error)
         if not path and (unknown := self._unknown(error)):
-            yield from (unknown_argument(name, self._properties) for name in unknown[:MAX_UNKNOWN])
+            takes = "takes " + (", ".join(self._properties) or "no arguments")
+            for name in unknown[:MAX_UNKNOWN]:
+                hint = did_you_mean(name, self._properties).strip() or takes
+                yield {"parameter": name[:QUOTED_CHARACTERS], "problem": UNKNOWN, "expected": hint}
         elif kind.name == "required":
-            missing = [*path, kind.property]
-            yield self._problem(missing, "is missing")
+            yield self._problem([*path, kind.property], MISSING)
         elif kind.name == "falseSchema":
             yield {**self._problem(path, self._text(error)), "expected": "no value"}
         elif kind.name in ("anyOf", "oneOf"):
@@ -170,11 +170,9 @@ class Translator:
             yield self._problem(path, self._text(error))
 
     def _problem(self, path: Sequence[str | int], text: str) -> Problem:
-        expected = describe_expected(self._rule(path), self._root) if path else describe_expected(self._root)
         # An item is identified by its value or its index, a nested value by its path.
-        if len(path) == 2 and isinstance(path[1], int):
-            path = path[:1]
-            expected = describe_expected(self._rule(path), self._root)
+        path = path[:1] if len(path) == 2 and isinstance(path[1], int) else path
+        expected = describe_expected(self._rule(path), self._root)
         return {"parameter": _label(path), "problem": text, "expected": expected}
 
     def _text(self, error: ValidationError) -> str:
@@ -192,31 +190,21 @@ class Translator:
             return f"does not fit the schema ({kind.name[:QUOTED_CHARACTERS]})"
 
     def _phrase(self, path: Sequence[str | int], given: Sequence[str]) -> str:
-        rule = self._rule(path) if path else self._root
+        rule = self._rule(path)
         types = json_schema.type_words(self._root, rule) or list(given)
         if types == ["array"]:
             items = json_schema.type_words(self._root, json_schema.keyword(self._root, rule, "items"))
-            return " ".join(
-                ["an array", *(["of", " or ".join(_PLURALS.get(name, name) for name in items)] * bool(items))]
-            )
+            return f"an array of {_plural(items)}" if items else "an array"
         return " or ".join(_PHRASES.get(name, name) for name in types)
 
     def _unknown(self, error: ValidationError) -> list[str]:
-        kind = _kind(error)
-        if (
-            kind.name == "additionalProperties"
-            and json_schema.keyword(self._root, self._root, "patternProperties") is None
-        ):
-            # Of very many the library names the first.
+        kind, no_others = _kind(error), ("additionalProperties", "unevaluatedProperties")
+        names_all = kind.name == "falseSchema" and error.schema_path[-1:] in [[keyword] for keyword in no_others]
+        if kind.name == "additionalProperties":  # of very many the library names the first
+            names_all = json_schema.keyword(self._root, self._root, "patternProperties") is None
+        if names_all:
             return [name for name in self._arguments if name not in self._properties]
-        if kind.name in ("additionalProperties", "unevaluatedProperties"):
-            return list(kind.unexpected)
-        if kind.name == "falseSchema" and error.schema_path[-1:] in (
-            ["additionalProperties"],
-            ["unevaluatedProperties"],
-        ):
-            return [name for name in self._arguments if name not in self._properties]
-        return []
+        return list(kind.unexpected) if kind.name in no_others else []
 
     def _alternatives(self, error: ValidationError) -> Iterator[Problem]:
         """Yield what is wrong with a value that fits no alternative, or more than one."""
@@ -229,7 +217,7 @@ class Translator:
             choices = dict.fromkeys(" and ".join(_kind(one).property for one in branch) for branch in failed)
             first = _kind(failed[0][0]).property
             others = " or ".join(choice for choice in choices if choice != first)
-            yield self._problem([*path, first], f"is missing, or {others} instead" if others else "is missing")
+            yield self._problem([*path, first], f"{MISSING}, or {others} instead" if others else MISSING)
         elif all(branch[0].kind.name == "type" and branch[0].instance_path == path for branch in failed):
             given = [name for branch in failed for name in _kind(branch[0]).types]
             yield self._problem(path, type_problem(self._phrase(path, list(dict.fromkeys(given))), self._value(path)))
@@ -248,7 +236,7 @@ class Translator:
         return found
 
     def _rule(self, path: Sequence[str | int]) -> Any:
-        """Return the schema of the value at ``path``, as far as it can be followed; else ``{}``."""
+        """Return the schema of the value at ``path``; ``{}`` where it cannot be followed so far."""
         rule: Any = self._root
         for key in path:
             if isinstance(key, str):
