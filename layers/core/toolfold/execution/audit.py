@@ -1,10 +1,8 @@
 """What is written of calls in files: the audit log, and the call log of a user. No arguments, no API keys.
 
-The audit log has one line for each call of a tool, also for one that was refused.
-
-On Lambda and in ``toolfold serve`` its fields are in the log line of the call, which is then written at every
-TOOLFOLD_LOG_LEVEL. TOOLFOLD_AUDIT_FILE names a file instead. Lines are appended to it, and nothing else is ever done
-with it.
+The audit log has one line for each call of a tool, also for one that was refused. On Lambda and in ``toolfold serve``
+its fields are in the log line of the call, which is then written at every TOOLFOLD_LOG_LEVEL. TOOLFOLD_AUDIT_FILE names
+a file instead, to which lines are appended; nothing else is ever done with it.
 
 A file that does not begin as one of toolfold's is refused, and stays as it is.
 """
@@ -31,24 +29,28 @@ from toolfold.execution.credentials import principal_id
 from toolfold.private_folder import NO_FOLLOW, PathRefused
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
     from toolfold.execution.call import CallContext, CallLog
     from toolfold.settings import Settings
 
 logger = logging.getLogger("toolfold")
 
 HEADER = b'{"kind": "audit-log", "made_by": "toolfold", "format": 1}\n'
-"""The first line of the file, by which it is known as one that toolfold may append to."""
+"""The first line of an audit file, by which it is known as one that toolfold may append to."""
 
 _REPORTED_EVERY_S = 60.0
 """Seconds between two reports of the same fault: a full disk concerns each line."""
+
+MAX_BYTES = 20_000_000
+"""Size at which a call log is renamed to ``NAME.1``, which replaces the one before: some 60,000 calls."""
+
+_HASH_DIGITS = 32
 
 
 class _Cut(OSError):
     """A part of a line was written."""
 
 
-class _OwnFile(NamedTuple):
+class _LogFile(NamedTuple):
     """A file of this user to which several processes append lines, opened for each line: it may be renamed any time.
 
     Attributes:
@@ -70,16 +72,17 @@ class _OwnFile(NamedTuple):
             PathRefused: it is another file.
             OSError: it cannot be opened or written.
         """
-        found = self.find()
+        found, flags = self.find(), os.O_RDWR | os.O_APPEND | NO_FOLLOW
+        is_new = True
         try:
-            descriptor = self.open(found, os.O_RDWR | os.O_APPEND)
-        except FileNotFoundError:
-            try:
-                descriptor = os.open(found, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600)
+            descriptor = os.open(found, flags | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            is_new, descriptor = False, os.open(found, flags)
+        try:
+            if is_new:
                 line = self.header + line
-            except FileExistsError:  # another process has just made it
-                descriptor = self.open(found, os.O_RDWR | os.O_APPEND)
-        try:
+            else:
+                self.check(found, descriptor)
             if os.write(descriptor, line) != len(line):
                 raise _Cut(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return os.fstat(descriptor).st_size
@@ -93,71 +96,23 @@ class _OwnFile(NamedTuple):
             raise PathRefused(f"{self.path} is not the name of a file")
         return os.path.join(private_folder.resolve(parent), name)
 
-    def open(self, found: str, flags: int) -> int:
-        """Open the file at ``found``. It is read before it is opened for writing.
-
-        Raises:
-            PathRefused: it is another file.
-            OSError: it cannot be opened.
-        """
-        private_folder.check_owned_file(found, os.lstat(found))
-        reading = os.open(found, os.O_RDONLY | NO_FOLLOW)
-        try:
-            status = os.fstat(reading)
-            if os.read(reading, max(map(len, self.beginnings))) not in self.beginnings:
-                raise PathRefused(f"{found} was not made by toolfold: it does not begin as a log of this kind does")
-            if self.is_secret and os.name != "nt" and status.st_mode & 0o077:
-                raise PathRefused(f"other users can read {found}")
-            if not flags & os.O_RDWR:
-                return os.dup(reading)
-            descriptor = os.open(found, flags | NO_FOLLOW)
-            opened = os.fstat(descriptor)
-            if (opened.st_dev, opened.st_ino) != (status.st_dev, status.st_ino):
-                os.close(descriptor)
-                raise PathRefused(f"{found} was replaced at this moment")
-            return descriptor
-        finally:
-            os.close(reading)
+    def check(self, found: str, descriptor: int) -> None:
+        """Check that the file, which is open, is one that toolfold made; raises as :meth:`append`."""
+        status = os.fstat(descriptor)
+        private_folder.check_owned_file(found, status)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        if os.read(descriptor, max(map(len, self.beginnings))) not in self.beginnings:
+            raise PathRefused(f"{found} was not made by toolfold: it does not begin as a log of this kind does")
+        if self.is_secret and os.name != "nt" and status.st_mode & 0o077:
+            raise PathRefused(f"other users can read {found}")
 
 
 def _reason(error: Exception) -> str:
     return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
 
 
-def _audit_file(path: str) -> _OwnFile:
-    return _OwnFile(path, (HEADER,), HEADER, is_secret=True)
-
-
-class AuditFile:
-    """Appends lines to a file, which only this user can read. Several processes may append to the same file.
-
-    Where a line cannot be written, calls go on: an error is logged once a minute, and the next line that is written has
-    the number of missing ones, as ``lost``.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._file = _audit_file(path)
-        self._lost, self._is_cut, self._reported_at = 0, False, float("-inf")
-        self._lock = threading.Lock()
-
-    def append(self, fields: Mapping[str, Any]) -> None:
-        """Append ``fields`` as a line of JSON."""
-        with self._lock:
-            line = {**fields, "lost": self._lost} if self._lost else fields
-            try:
-                # An empty line ends one that was cut by a full disk.
-                self._file.append(b"\n" * self._is_cut + json.dumps(line).encode() + b"\n")
-            except (OSError, PathRefused) as error:
-                self._lost += 1
-                self._is_cut = self._is_cut or isinstance(error, _Cut)
-                self._report(error)
-            else:
-                self._lost, self._is_cut = 0, False
-
-    def _report(self, error: Exception) -> None:
-        if time.monotonic() - self._reported_at >= _REPORTED_EVERY_S:
-            self._reported_at = time.monotonic()
-            logger.error("audit file cannot be written, calls go on: %s (%d lines lost)", _reason(error), self._lost)
+def _audit_file(settings: Settings) -> _LogFile:
+    return _LogFile(settings.audit_file, (HEADER,), HEADER, is_secret=True)
 
 
 def check_audit_setting(settings: Settings) -> None:
@@ -170,19 +125,16 @@ def check_audit_setting(settings: Settings) -> None:
     """
     if not settings.audit_file:
         return
-    file = _audit_file(settings.audit_file)
+    file = _audit_file(settings)
     try:
         if os.path.lexists(found := file.find()):
-            os.close(file.open(found, os.O_RDONLY))
+            with open(os.open(found, os.O_RDONLY | NO_FOLLOW), "rb") as opened:
+                file.check(found, opened.fileno())
     except (PathRefused, OSError) as error:
         raise SettingsError(
             f"TOOLFOLD_AUDIT_FILE cannot be used: {_reason(error)}. Nothing was changed. Name a file that does not "
             "exist yet, in a folder of your own that exists."
         ) from None
-
-
-MAX_BYTES = 20_000_000
-"""Size at which a call log is renamed to ``NAME.1``, which replaces the one before: some 60,000 calls."""
 
 
 class CallLogFile:
@@ -201,7 +153,7 @@ class CallLogFile:
     """
 
     def __init__(self, path: str, now: Callable[[], float] = time.time) -> None:
-        self._file, self._now = _OwnFile(path, (b'{"timestamp":', b"")), now
+        self._file, self._now = _LogFile(path, (b'{"timestamp":', b"")), now
         self.on_line: Callable[[str], None] | None = None
         self._lock = threading.Lock()
         self._is_off = False
@@ -233,17 +185,18 @@ class CallLogFile:
                 logger.warning("TOOLFOLD_CALL_LOG is not written: %s", _reason(error))
 
 
-_HASH_DIGITS = 32
-
-
 class AuditLog:
-    """Writes audit lines. One for a process; safe to use from many threads."""
+    """Writes audit lines. One for a process; safe to use from many threads.
+
+    Where a line cannot be written, calls go on: an error is logged once a minute, and the next line that is written has
+    the number of missing ones, as ``lost``.
+    """
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
         self._settings, self._now = settings, now
-        self._file: AuditFile | None = None
-        if settings.audit_file:
-            self._file = AuditFile(settings.audit_file)
+        self._file = _audit_file(settings) if settings.audit_file else None
+        self._lost, self._is_cut, self._reported_at = 0, False, float("-inf")
+        self._lock = threading.Lock()
         self._key = b""
 
     def write(self, call: CallContext) -> None:
@@ -253,17 +206,36 @@ class AuditLog:
         """
         # The salt of the deployment, the secret of this user, or one of this process.
         self._key = self._key or self._settings.key_salt.encode(errors="surrogatepass") or self._own_key()
-        tool, key = call.tool, self._key
-        principal, arguments = principal_id(call.credentials, key), _hash(key, tool, call.arguments)
-        caller = {"principal": principal, "profile": call.credentials.profile}
-        changes = {"effect": tool.effect, "arguments": arguments}
+        fields: dict[str, Any] = {
+            "principal": principal_id(call.credentials, self._key),
+            "profile": call.credentials.profile,
+            "tool": call.tool.name,
+            "effect": call.tool.effect,
+            "arguments": self._hash(call),
+            "code": call.log.code,
+            "approval": call.approval_id,
+        }
         if self._file is None:
-            fields = {**caller, **changes, "approval": call.approval_id}
-            call.log.audit = {name: value for name, value in fields.items() if value}
+            in_line = ("tool", "code")
+            call.log.audit = {name: value for name, value in fields.items() if value and name not in in_line}
         else:
             at = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            outcome = {"code": call.log.code, "approval": call.approval_id}
-            self._file.append({"time": at, "kind": "audit", **caller, "tool": tool.name, **changes, **outcome})
+            self._append(self._file, {"time": at, "kind": "audit", **fields})
+
+    def _append(self, file: _LogFile, fields: Mapping[str, Any]) -> None:
+        with self._lock:
+            line = {**fields, "lost": self._lost} if self._lost else fields
+            try:
+                # An empty line ends one that was cut by a full disk.
+                file.append(b"\n" * self._is_cut + json.dumps(line).encode() + b"\n")
+                self._lost, self._is_cut = 0, False
+            except (OSError, PathRefused) as error:
+                self._lost += 1
+                self._is_cut = self._is_cut or isinstance(error, _Cut)
+                if time.monotonic() - self._reported_at >= _REPORTED_EVERY_S:
+                    self._reported_at = time.monotonic()
+                    reason = _reason(error)
+                    logger.error("audit file cannot be written, calls go on: %s (%d lines lost)", reason, self._lost)
 
     def _own_key(self) -> bytes:
         if self._file is not None:
@@ -272,16 +244,15 @@ class AuditLog:
             try:
                 return local_secret(self._settings)
             except (SecretUnavailable, PathRefused, OSError) as error:
-                logging.getLogger("toolfold").warning(
+                logger.warning(
                     "hashes in the audit file cannot be compared with those of other processes: %s",
                     type(error).__name__,
                 )
         return os.urandom(32)
 
-
-def _hash(key: bytes, tool: Tool, arguments: Mapping[str, Any]) -> str:
-    try:
-        text = canonical_arguments(tool, arguments)
-    except (TypeError, ValueError, RecursionError):  # refused: not JSON, or nested too deeply
-        return ""
-    return hmac.new(key, b"arguments " + text.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()[:_HASH_DIGITS]
+    def _hash(self, call: CallContext) -> str:
+        try:
+            text = canonical_arguments(call.tool, call.arguments).encode(errors="surrogatepass")
+        except (TypeError, ValueError, RecursionError):  # refused: not JSON, or nested too deeply
+            return ""
+        return hmac.new(self._key, b"arguments " + text, hashlib.sha256).hexdigest()[:_HASH_DIGITS]
