@@ -130,7 +130,7 @@ def _by_date(action: pipeline.ByDate) -> list[str]:
 
 def _ends(action: pipeline.Ends) -> list[str]:
     if action.tail:
-        return [f"tail {action.count}"]
+        return [f"[-{action.count}:]"]
     if action.count == 1:
         return ["last 1", "latest", "newest"] if action.last else ["first 1", "oldest"]
     return [f"last {action.count}" if action.last else f"first {action.count}"]

@@ -66,7 +66,7 @@ def _select(columns: dict[str, list[Any]], select: str, *keys: str) -> Document:
         (_DAYS, "count group by year", ["year", "count"], [(2025, 2), (2024, 1)]),
         (_DAYS, "close > 9; max(close)", ["date", "max(close)"], [(None, None)]),
         (_DAYS, "max(close); year(date) = 2025", ["date", "max(close)"], [("2025-02-02", 6)]),
-        (_DAYS, "order by close; tail 1", ["date", "close"], [("2025-02-02", 6)]),
+        (_DAYS, "order by close; [-1:]", ["date", "close"], [("2025-02-02", 6)]),
         (_DAYS, "SELECT date, close FROM data WHERE close > 1; last 1", ["date", "close"], [("2025-02-02", 6)]),
         (_DAYS, "distinct date; year(date) as y; last 1", ["date", "y"], [("2025-02-02", 2025)]),
     ],

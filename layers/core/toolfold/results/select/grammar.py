@@ -123,36 +123,26 @@ SYNONYMS: tuple[tuple[str, str], ...] = (
     (r"(last|first) (\d+) (?:rows|values|records|entries|data points)", r"\1 \2"),
     (r"last (\d+) (?:trading|business) days", r"last \1 days"),
     (r"(?:head|take) (\d+)", r"limit \1"),
-    (r"tail (\d+)", r"[-\1:]"),
     (r"(\d+) rows", r"limit \1"),
     (r"limit (\d+), (\d+)", r"limit \2 offset \1"),
     (r"(?:past|trailing|previous) (\d+) (\w+)", r"last \1 \2"),
     (r"past (\w+)", r"last 1 \1"),
     (rf"last ({_UNITS_OF_TIME})", r"previous \1"),
-    (r"(\d+) ?(?:d|days)", r"last \1 days"),
     (r"(\d+) ?(?:y|yr|yrs|years?)", r"last \1 years"),
-    (r"(\d+) ?(?:mo|months?)", r"last \1 months"),
-    (r"next (\d+) ?d", r"next \1 days"),
     (r"year to date|ytd", "this year"),
     (r"month to date|mtd", "this month"),
     (r"quarter to date|qtd", "this quarter"),
-    (r"current (\w+)", r"this \1"),
     (r"(?:in|during|on) (.+)", r"period \1"),
     (r"between (.+) and (.+)", r"period \1 .. \2"),
     (r"from (\S*\d\S*) (?:to|until|through) (\S+)", r"period \1 .. \2"),
     (r"(?:from|starting) (\d\S*)", r"since \1"),
-    (r"(?:to|through|up to) (\d\S*)", r"until \1"),
-    (r"after (.+)", r"after \1"),
     (r"(?:where|filter|having) (.+)", r"\1"),
     (r"(?:columns?|fields?|show|select(?!.*\bfrom\b))(?: ?[:=] ?| )(.+)", r"\1"),
     (r"(?:sort|sorted|sort by|sorted by|order|ordered by) (?:by )?(.+)", r"order by \1"),
     (r"(?!(?:select|with)\b)((?:\"[^\"]*\"|[^\":])+?) (asc|desc)", r"order by \1 \2"),
     (r"(?:highest|largest|most) (\w+|\"[^\"]+\")", r"top 1 by \1"),
     (r"(?:lowest|smallest|least) (\w+|\"[^\"]+\")", r"bottom 1 by \1"),
-    (r"(top|bottom) by (.+)", r"\1 1 by \2"),
-    (r"(?:distinct|unique) (.+)", r"distinct \1"),
     (r"(?:rows? )?count|number of rows|count rows", "count"),
-    (r"(?:all|everything|\*)(?: columns| rows)?", "all"),
     (r"(?:all(?: columns)?|\*) (?:except|without|but|exclude) \(?([^()]+)\)?", r"* except \1"),
 )
 """Other words for a whole step → the step, as regular expressions. Nothing else in the language has two forms."""
@@ -330,19 +320,12 @@ def _items(text: str) -> Clause:
 
 
 _OBJECT_KEYS: Mapping[str, str] = {
-    **dict.fromkeys(("from", "table"), "from"),
-    **dict.fromkeys(("where", "filter", "filters", "condition", "conditions"), "where"),
-    **dict.fromkeys(("start", "startdate", "since", "datefrom", "after"), "since"),
-    **dict.fromkeys(("end", "enddate", "until", "dateto", "before"), "until"),
-    **dict.fromkeys(("orderby", "order", "sort", "sortby"), "order by"),
-    **dict.fromkeys(("last", "tail"), "last"),
-    "first": "first",
-    **dict.fromkeys(("limit", "head", "top", "rows", "n"), "limit"),
-    **dict.fromkeys(("columns", "column", "fields", "field", "select"), ""),
-}
-"""Key of an object → the word with which its step begins, in the order in which the steps apply."""
+    "from": "from table", "where": "where filter filters condition conditions", "since": "since start startdate after",
+    "until": "until end enddate before", "order by": "order orderby sort sortby", "last": "last tail", "first": "first",
+    "limit": "limit head top rows n", "": "columns column fields field select",
+}  # fmt: skip
+"""Word with which a step begins → the keys of an object that mean it, in the order in which the steps apply."""
 
-_OBJECT_ORDER = tuple(dict.fromkeys(_OBJECT_KEYS.values()))
 _SIGNS = {"gt": ">", "gte": ">=", "ge": ">=", "lt": "<", "lte": "<=", "le": "<=", "eq": "=", "ne": "!=", "neq": "!="}
 
 
@@ -361,13 +344,10 @@ def _form_of_object(value: Mapping[str, Any]) -> str:
     >>> _form_of_object({"columns": ["close"], "filter": {"volume": {"gt": 5}}, "limit": 3})
     'volume > 5; limit 3; close'
     """
-    steps: dict[str, list[str]] = {}
-    for key, part in value.items():
-        kind = _OBJECT_KEYS.get(normalize(key))
-        if kind is None:
-            return ""
-        steps.setdefault(kind, []).extend(_steps(kind, part))
-    return "; ".join(step for kind in _OBJECT_ORDER for step in steps.get(kind, ()))
+    given = {normalize(key): part for key, part in value.items()}
+    steps = [(key, step) for kind, keys in _OBJECT_KEYS.items() for key in keys.split() if key in given
+             for step in _steps(kind, given[key])]  # fmt: skip
+    return "; ".join(step for _, step in steps) if given.keys() == {key for key, _ in steps} else ""
 
 
 def _steps(kind: str, part: Any) -> Iterator[str]:

@@ -32,18 +32,14 @@ _REPLACED = {
 """Signs and words of other languages → those of the language."""
 
 _WORDS: tuple[tuple[str, str], ...] = (
-    (r"^```(?:sql)?|```$|^sql:", " "),
     (r"\b(?:please|just|for the|of the|the|their|its|(?:give|show|tell|get) me|i (?:want|need))\b", " "),
     (r"\s\|\s", "; "),
-    (r"(?<![\w~])~|~(?=\w)", " contains "),
     (r"!\s*\(", "not ("),
     (r"\b(?:is )?(?:at least|no less than)\b", ">="),
     (r"\b(?:is )?(?:at most|no more than)\b", "<="),
     (r"(?<!\) )\b(?:is )?(?:(?:greater|more|larger|higher) than\b|(?:above|over)(?= *[\d$]))", ">"),
     (r"\b(?:is )?(?:(?:less|lower|smaller|fewer) than\b|(?:below|under)(?= *[\d$]))", "<"),
-    (r"\b(?:equals|is equal to)\b", "="),
     (r"\b(max|min)imum\(", r"\1("),
-    (r"\btotal\(", "sum("),
     (r"\bgroup by (\w+) ?[;,] ?(\w+\(.*?\))", r"\2 by \1"),
     (r"\bfrom (\w+)(?: select |: ?)", r"from \1; "),
     (r"\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
@@ -52,7 +48,6 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(top|bottom) (\d+) (?:days|rows|weeks|months|years|values|items|stocks) by\b", r"\1 \2 by"),
     (r"\b(?:trading|business) days\b", "days"),
     (r"\b(?:skip|offset) (\d+)[;,]? *limit (\d+)|\blimit (\d+)[;,]? *skip (\d+)", r"limit \2\3 offset \1\4"),
-    (r"\b(?:for|of|over|in|from) *(?=(?:last|past) \d)", "; "),
     (r"(?<![\w.])\d+[a-z]?\. (?=[A-Za-z])", ""),
     (r"(?<![\w.,])(\d{1,3}),(\d{3})(?:,(\d{3}))?(?![\d,])", r"\1\2\3"),
     (r"(?:df|data)?\[ ?['\"](\w+)['\"] ?\]", r"\1"),
@@ -74,17 +69,14 @@ _SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* by )", re.I)
 """Functions of all rows, after which there is one row."""
 
 _EXTREMES = (("top", "last", "highest|n?largest|biggest"), ("bottom", "first", "lowest|n?smallest"))
-_CALLED = r"(?:(\w*)\.)?"
 _STEPS: tuple[tuple[str, str], ...] = (
     (r"last -(\d+)", r"last \1"),
-    (r"top (\d+) by (\w+) asc", r"bottom \1 by \2"),
     (r"(.+\)) where (.+)", r"\2; \1"),
     (r"(\w+) ?= ?([A-Za-z_]\w* ?[-+*/] ?\w.*)", r"\2 as \1"),
     (r"last (\d+) ?d", r"last \1 days"),
     (rf"(\d+) (?:most recent|latest|newest|last)( {_UNITS})?(?: rows)?", r"last \1\2"),
     (rf"(?:newest|latest|most recent|recent) (\d+)( {_UNITS})?", r"last \1\2"),
     (r"(?:\w+\.)?tail ?\(? ?(\d+) ?\)?", r"last \1"),
-    (r"(?:\w+\.)?head ?\(? ?(\d+) ?\)?", r"limit \1"),
     (r"(?:rows|count|number) ?[=:] ?(\d+)|top (\d+)", r"limit \1\2"),
     *(
         rule
@@ -97,23 +89,14 @@ _STEPS: tuple[tuple[str, str], ...] = (
         )
     ),
     (r"(?:(?:sort|order)(?:ed)?(?: by)? ?=? ?)?-(\w+)|desc (\w+)", r"order by \1\2 desc"),
-    (r"asc (\w+)", r"order by \1"),
     (r"(?:latest|newest|last|most recent|current) (\D.*)", r"last 1; \1"),
     (r"(?:oldest|first|earliest) (\D.*)", r"first 1; \1"),
-    (
-        r"count (?:rows )?where (.+)|count(?:\(\*?\))? (\w+ ?[<>=].+)|how many(?: rows| days)?(?: where)? (.+)",
-        r"\1\2\3; count",
-    ),
-    (r"where (.+)", r"\1"),
     (r"(week|month|quarter|year)ly (.*\(.*)", r"\2 by \1"),
     (r"(.+ as \w+) where (.+)", r"\1; \2"),
     (r"(?:df|data)\[\[(.+)\]\]", r"\1"),
     (r"(.+\])\.head\( ?(\d+) ?\)", r"\1; limit \2"),
     (r"'(\w+)', ?'(\w+)'", r"\1, \2"),
-    (rf"{_CALLED}rolling\( ?(\d+) ?\)\.mean\(\)", r"avg(\1) over \2"),
-    (rf"{_CALLED}rolling\( ?(\d+) ?\)\.(\w+)\(\)", r"\3(\1) over \2"),
-    (rf"{_CALLED}pct_change\(\)", r"pct_change(\1)"),
-    (rf"{_CALLED}diff\(\)", r"change(\1)"),
+    (r"(?:(\w*)\.)?rolling\( ?(\d+) ?\)\.mean\(\)", r"avg(\1) over \2"),
     (r"(?:sma|ma|moving[ _]average|rolling[ _](?:mean|avg|average))\( ?(\w+) ?, ?(\d+) ?\)", r"avg(\1) over \2"),
     (r"(?:unique|distinct)\( ?(.+?) ?\)", r"distinct \1"),
     (r"group by ([^:()]+)", r"count by \1"),
