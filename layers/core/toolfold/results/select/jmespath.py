@@ -260,8 +260,8 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         """Compare two values; lists and objects in bounded time."""
         left, right = (self.visit(child, value) for child in node["children"])
         operator = node["value"]
-        if operator in self._EQUALITY_OPS and isinstance(left, _CONTAINERS):
-            return self._are_equal(left, right, set()) is (operator == "eq")
+        if operator in self._EQUALITY_OPS and isinstance(left, _CONTAINERS) and isinstance(right, _CONTAINERS):
+            self._spend(self._text_size(left, {}) // _CHARS_PER_STEP)
         if operator in self._EQUALITY_OPS or (type(left) in _ORDERED and type(right) in _ORDERED):
             return self.COMPARATOR_FUNC[operator](left, right)
         return None
@@ -280,9 +280,9 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
 
     @signature({"types": ["array", "string"]}, {"types": []})  # type: ignore[untyped-decorator]
     def _func_contains(self, subject: list[Any] | str, searched: Any) -> bool:
-        if isinstance(subject, str) or not isinstance(searched, (str, *_CONTAINERS)):
-            return searched in subject
-        return any(self._are_equal(item, searched, set()) for item in subject)
+        if isinstance(searched, _CONTAINERS):
+            self._spend(self._text_size(subject, {}) // _CHARS_PER_STEP)
+        return searched in subject
 
     @signature({"types": ["string"]}, {"types": ["array-string"]})  # type: ignore[untyped-decorator]
     def _func_join(self, separator: str, texts: list[str]) -> str:
@@ -315,21 +315,6 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
             size += self._text_size(member, sizes)
         sizes[id(value)] = size
         return size
-
-    def _are_equal(self, one: Any, other: Any, compared: set[tuple[int, int]]) -> bool:
-        """Return ``one == other``; each pair of lists or objects is compared once."""
-        if isinstance(one, str):
-            self._spend(len(one) // _CHARS_PER_STEP)
-        if one is other or not isinstance(one, _CONTAINERS) or type(one) is not type(other):
-            return one is other or bool(one == other)
-        pair = id(one), id(other)
-        if len(one) != len(other) or pair in compared:
-            return pair in compared
-        compared.add(pair)
-        self._spend(1 + len(one), _ENTRY_BYTES)
-        if isinstance(one, list):
-            return all(self._are_equal(*members, compared) for members in zip(one, other, strict=True))
-        return set(one) == set(other) and all(self._are_equal(one[key], other[key], compared) for key in one)
 
 
 _LOWER, _UPPER = ("eq", "starts_with", "contains", "gt", "gte"), ("eq", "starts_with", "contains", "lt", "lte")

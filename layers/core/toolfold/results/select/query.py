@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from operator import itemgetter
 
 from sqlglot import exp
 
@@ -639,7 +640,7 @@ class Query:
             self._note("There is no column of dates: rows are compared in the order of the list.")
             return f"{self._partition_by}ORDER BY {self.place}"
         day = self._loaded(dated).sql
-        if not self.partition:
+        if not self.partition and (dated.index is None or not self.rows.has_distinct_dates):
             counts = f"SELECT count({day}) - count(DISTINCT {day}) FROM {self._current}"
             ((repeated,),) = self.rows.run(self.ctes, counts)
             if repeated:
@@ -715,7 +716,7 @@ class Query:
         selected = ", ".join(["_r", *(column.sql for column in computed)])
         found = self.rows.run(self.ctes, f"SELECT {selected} FROM {self._current} ORDER BY {self.place}")
         for place, column in enumerate(computed, 1):
-            if column.looks_back and any(row[place] is None for row in found):
+            if column.looks_back and None in map(itemgetter(place), found):
                 self._note(f"{quoted_name(column.name)} is null where rows before it are missing.")
         return self.rows.shown(columns, computed, found)
 

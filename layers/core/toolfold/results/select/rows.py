@@ -15,8 +15,8 @@ from toolfold.results.select.sandbox import Statements, explained
 from toolfold.results.tables import Origin, Table
 from toolfold.results.types import Kind
 
-_DIGITS, _SHORT = 12, 16
-"""Significant digits of a computed number: what a sum of doubles has. Characters of one with at most 15 digits."""
+_DIGITS = 12
+"""Significant digits of a computed number: what a sum of doubles has."""
 
 
 class Rows:
@@ -55,6 +55,11 @@ class Rows:
     def dates(self) -> list[str]:
         """Return the days that rows have, each once, the oldest first."""
         return sorted(set(self._given_dates))
+
+    @cached_property
+    def has_distinct_dates(self) -> bool:
+        """Whether no two rows have the same date."""
+        return len(set(self._given_dates)) == len(self._given_dates)
 
     @cached_property
     def _given_dates(self) -> list[str]:
@@ -132,9 +137,12 @@ def rounded(column: Sequence[Any], kind: Kind = Kind.ANY) -> Sequence[Any]:
     """Return computed values as they are shown: numbers to twelve digits, conditions as true or false."""
     if kind is Kind.BOOLEAN:
         return [bool(value) if isinstance(value, int) else value for value in column]
-    types = set(map(type, column))
-    if float in types and max(map(len, map(repr, column))) > _SHORT:
-        # A number of at most 15 digits stays as it is: sums of such numbers have more, and are noise behind twelve.
-        column = [float(f"{value:.{_DIGITS}g}") if type(value) is float and float(f"{value:.15g}") != value else value
-                  for value in column]  # fmt: skip
-    return list(map(values.lossless, column)) if float in types or int in types else column
+    if float not in set(map(type, column)):
+        return list(map(values.lossless, column))
+    # A number of at most 15 digits stays as it is: sums of such numbers have more, and are noise behind twelve.
+    return [
+        values.lossless(value if float(f"{value:.15g}") == value else float(f"{value:.{_DIGITS}g}"))
+        if type(value) is float
+        else values.lossless(value)
+        for value in column
+    ]
