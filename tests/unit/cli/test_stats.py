@@ -7,7 +7,7 @@ import io
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,6 @@ from tests.support.http import KEY
 from tests.support.mcp_requests import message
 from toolfold.app import build_app
 from toolfold.cli import main
-from toolfold.cli.stats import QUERIES
 from toolfold.log_analysis.figures import MAX_LINE_BYTES
 from toolfold.meta_tools.detail_levels import LEVELS, name_of
 from toolfold.mock_api.server import MockApi
@@ -239,89 +238,72 @@ class TestForms:
         assert "is no time" in capsys.readouterr().err
 
 
-ROWS: Mapping[str, list[dict[str, str]]] = {
-    "requests": [
-        {"tool": "TOOL_LIST", "searched": "1", "requests": "4", "failed": "0", "answered": "800", "saved": "9200",
-         "full": "4", "medium": "8"},
-        {"tool": "TOOL_LIST", "requests": "1", "failed": "0", "answered": "50", "saved": "-50"},
-        {"tool": "TOOL_GET", "requests": "2", "failed": "1", "answered": "100", "full": "2", "unchanged": "1"},
-        {"tool": "TOOL_CALL", "requests": "9", "failed": "2", "answered": "900"},
-    ],
-    "empty": [{"searches": "1"}],
-    "calls": [
-        {"code": "OK", "cache": "memory", "calls": "3"},
-        {"code": "OK", "cache": "miss", "calls": "5", "requests": "6"},
-        {"code": "OK", "cache": "bypass", "calls": "1", "requests": "1"},
-    ],
-    "upstream": [{"median": "118.5", "p99": "450"}],
-    "tools": [{"inner_tool": "RSI", "calls": "5"}, {"inner_tool": "WTI", "calls": "4"}],
-}  # fmt: skip
-"""What CloudWatch answers to each query; sums of nothing are missing."""
+class Near:
+    """A time in milliseconds that is equal to those of the next minute."""
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, int) and self.least <= other < self.least + 60_000
+
+    __hash__ = object.__hash__
+
+
+class Session:
+    """A session of boto3 with one client."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = lambda name, region_name: client
 
 
 @pytest.fixture
 def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
     """The log of a deployment: answers that botocore checks against the API of CloudWatch Logs."""
     client = boto3.client("logs", region_name="eu-central-1", aws_access_key_id="x", aws_secret_access_key="x")
-    monkeypatch.setattr("toolfold.cli.stats._open_client", lambda: client)
-    monkeypatch.setattr("toolfold.cli.stats._POLL_S", 0)
+    monkeypatch.setattr("boto3.session.Session", lambda: Session(client))
     with Stubber(client) as stubber:
         yield stubber
 
 
-def answer(stubber: Stubber, rows: Mapping[str, list[dict[str, str]]], start_s: Any = ANY) -> None:
-    """Expect each query for the log group, and answer it when it is looked at for the second time."""
-    for name, query in QUERIES.items():
-        expected = {"logGroupName": GROUP, "startTime": start_s, "endTime": ANY, "queryString": query}
-        stubber.add_response("start_query", {"queryId": name}, expected)
-    for name in QUERIES:
-        cells = [[{"field": field, "value": value} for field, value in row.items()] for row in rows.get(name, [])]
-        for answered in ({"status": "Running", "results": []}, {"status": "Complete", "results": cells}):
-            stubber.add_response("get_query_results", answered, {"queryId": name})
+def answer(stubber: Stubber, pages: Sequence[Sequence[str]], start_ms: Any = ANY) -> None:
+    """Expect the log group to be read, and answer with the lines of so many pages."""
+    more: dict[str, str] = {}
+    for number, lines in enumerate(pages, 1):
+        expected = {"logGroupName": GROUP, "startTime": start_ms, "filterPattern": ANY, **more}
+        more = {"nextToken": str(number)}
+        found = {"events": [{"message": line} for line in lines], **(more if number < len(pages) else {})}
+        stubber.add_response("filter_log_events", found, expected)
 
 
 class TestDeployment:
-    def test_figures_are_added_up_from_the_queries(
-        self, deployment: Stubber, capsys: pytest.CaptureFixture[str]
+    def test_the_figures_are_those_of_its_lines(
+        self, day: Day, deployment: Stubber, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        answer(deployment, ROWS, int(DAY.timestamp()))
+        lines = list(map(json.dumps, day.lines))
+        answer(deployment, [lines[:100], ["START RequestId: 1", *lines[100:]]], int(DAY.timestamp()) * 1000)
         found = stats(capsys, "--stack", "team", "--since", DAY.isoformat())
-        assert found["figures"] == {
-            "tokens_per_query": 200, "token_reduction_percent": 92, "full_per_query": 1, "medium_per_query": 2,
-            "minimal_per_query": 0, "loaded_on_demand": 2, "cache_hit_percent": 37.5,
-        }  # fmt: skip
-        assert found["requests"] == {"by_tool": {"TOOL_LIST": 5, "TOOL_GET": 2, "TOOL_CALL": 9}, "failed": 3}
-        assert (found["searches"], found["schemas_unchanged"]) == ({"total": 4, "found_nothing": 1}, 1)
-        assert found["tokens"] == {"answered": 1850, "saved": 9150}
-        assert (found["calls"], found["tools"]) == ({"total": 9, "by_code": {"OK": 9}}, {"RSI": 5, "WTI": 4})
-        assert found["upstream"] == {"requests": 7, "median_ms": 118.5, "p99_ms": 450}
+        assert {name: found[name] for name in day.expected} == day.expected
+        assert found["source"] == f"log group {GROUP}"
 
-    @pytest.mark.parametrize("options", [[], ["--json"]])
-    def test_the_last_day_is_counted_by_default(
-        self, options: list[str], deployment: Stubber, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        answer(deployment, {})
-        assert main(["stats", "--log-group", GROUP, *options]) == 0
-        captured = capsys.readouterr()
-        if not options:
-            assert "There is no request" in captured.err
-            return
-        found = json.loads(captured.out)
-        first, last = (datetime.fromisoformat(found[name]) for name in ("first", "last"))
-        assert (found["calls"]["total"], last - first) == (0, timedelta(days=1))
+    def test_the_last_day_is_counted_by_default(self, deployment: Stubber, capsys: pytest.CaptureFixture[str]) -> None:
+        started = datetime.now(UTC)
+        answer(deployment, [[]], Near(int((started - timedelta(days=1)).timestamp() * 1000)))
+        assert main(["stats", "--log-group", GROUP]) == 0
+        assert "There is no request" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         ("code", "reason"),
         [
             ("ResourceNotFoundException", "there is no log group /aws/lambda/team-gateway in this region"),
-            ("AccessDeniedException", "the credentials need logs:StartQuery"),
+            ("AccessDeniedException", "the credentials need logs:FilterLogEvents"),
             ("Unheard", "AWS answered Unheard"),
         ],
     )
     def test_what_aws_refuses_is_explained(
         self, code: str, reason: str, deployment: Stubber, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        deployment.add_client_error("start_query", code)
+        deployment.add_client_error("filter_log_events", code)
         assert main(["stats", "--stack", "team"]) == 1
         assert reason in capsys.readouterr().err
 

@@ -1,7 +1,6 @@
 """Figures of a log: what agents searched, read and called, and what that saved.
 
-The fields of the lines are those of docs/reference/metrics.md. :class:`Figures` are sums, so that a program that counts
-elsewhere (``cli.stats``) fills in the same.
+The fields of the lines are those of docs/reference/metrics.md.
 
 Read the lines of a log: from files, from a pipe, as they are or as tools of AWS print them.
 """
@@ -25,17 +24,6 @@ from toolfold.log_analysis.follower import MAX_LINE_BYTES, parse_line
 
 MOST_CALLED = 10
 """Tools that are listed."""
-
-SUMMED = (
-    "tokens",
-    "tokens_saved",
-    "searched",
-    "schemas_full",
-    "schemas_medium",
-    "schemas_minimal",
-    "schemas_unchanged",
-)
-"""Figures of a line of a request that are added up."""
 
 HITS = frozenset({"memory", "shared", "joined"})
 """Values of ``cache`` of calls that were answered without a request of their own."""
@@ -76,7 +64,6 @@ class Figures:
         hits: those of them that were answered without a request of their own.
         upstream_requests: requests that were sent.
         times_ms: the time in requests of each call that sent some.
-        counted_ms: median and 99th percentile of these times, where another program has counted them.
         tools: tool → its calls.
         first, last: timestamps of the first and the last line; empty: not known.
     """
@@ -97,33 +84,9 @@ class Figures:
     hits: int = 0
     upstream_requests: int = 0
     times_ms: deque[float] = field(default_factory=deque)
-    counted_ms: tuple[float, float] | None = None
     tools: Counter[str] = field(default_factory=Counter)
     first: str = ""
     last: str = ""
-
-    def add_requests(self, tool: str, count: int, failed: int, sums: Mapping[str, float]) -> None:
-        """Add requests for a meta-tool, with the sum of each of :data:`SUMMED` over their lines."""
-        self.requests[tool] += count
-        self.failed_requests += failed
-        self.tokens += sums["tokens"]
-        self.tokens_saved += sums["tokens_saved"]
-        if tool == "TOOL_GET":
-            self.loaded += int(sums["schemas_full"] + sums["schemas_medium"])
-            self.unchanged += int(sums["schemas_unchanged"])
-        if sums["searched"]:
-            self.searches += count
-            self.search_tokens += sums["tokens"]
-            self.search_saved += sums["tokens_saved"]
-            for level in ("full", "medium", "minimal"):
-                self.search_schemas[level] += int(sums[f"schemas_{level}"])
-
-    def add_calls(self, code: str, cache: str, count: int, upstream_requests: int) -> None:
-        """Add calls that ended with a code, and had their answers from the same place."""
-        self.codes[code] += count
-        self.cacheable += 0 if cache == "bypass" else count
-        self.hits += count if cache in HITS else 0
-        self.upstream_requests += upstream_requests
 
     @property
     def calls(self) -> int:
@@ -139,16 +102,18 @@ class Figures:
     def upstream_ms(self) -> tuple[float, float] | None:
         """Median and 99th percentile of the time in requests, over the calls that sent some; None: none did."""
         times = sorted(self.times_ms)
-        return (_percentile(times, 0.5), _percentile(times, 0.99)) if times else self.counted_ms
+        return (_percentile(times, 0.5), _percentile(times, 0.99)) if times else None
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a line; others than those of requests and calls change nothing."""
         if is_request := is_of_request(line):
-            self.add_requests(line["tool"], 1, "error" in line, {name: number(line, name) for name in SUMMED})
-            self.empty_searches += bool(number(line, "searched")) and not number(line, "matched")
+            self._add_request(line)
         if is_call := is_of_call(line):
             requests = int(number(line, "upstream_requests"))
-            self.add_calls(line["code"], line["cache"], 1, requests)
+            self.codes[line["code"]] += 1
+            self.cacheable += line["cache"] != "bypass"
+            self.hits += line["cache"] in HITS
+            self.upstream_requests += requests
             self.times_ms.extend([number(line, "upstream_ms")] if requests else ())
             if isinstance(line.get("inner_tool"), str):
                 self.tools[line["inner_tool"]] += 1
@@ -156,6 +121,23 @@ class Figures:
         if (is_request or is_call) and isinstance(timestamp, str):
             self.first = min(self.first or timestamp, timestamp)
             self.last = max(self.last, timestamp)
+
+    def _add_request(self, line: Mapping[str, Any]) -> None:
+        tokens, saved = number(line, "tokens"), number(line, "tokens_saved")
+        schemas = {level: int(number(line, f"schemas_{level}")) for level in ("full", "medium", "minimal")}
+        self.requests[line["tool"]] += 1
+        self.failed_requests += "error" in line
+        self.tokens += tokens
+        self.tokens_saved += saved
+        if line["tool"] == "TOOL_GET":
+            self.loaded += schemas["full"] + schemas["medium"]
+            self.unchanged += int(number(line, "schemas_unchanged"))
+        if number(line, "searched"):
+            self.searches += 1
+            self.empty_searches += not number(line, "matched")
+            self.search_tokens += tokens
+            self.search_saved += saved
+            self.search_schemas.update(schemas)
 
 
 def seven_figures(figures: Figures) -> dict[str, float | None]:
