@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import re
+import textwrap
 import time
 from typing import Any
 
@@ -31,21 +31,9 @@ _SCRIPT = (
 )
 """What the last step of the demo runs."""
 
-_PIECE = re.compile(
-    r"\s*(?:[^\s,:;{}\[\]]|:(?![\"{\[])|(?<=\d),(?=\d{3}(?!\d))|[,;{}\[\]](?![\s\"\w{\[-]))*[,:;{}\[\]]*"
-)
-"""What is never divided between two lines: a word with the punctuation after it."""
-
 
 def run(width: int = 100) -> int:
-    """Print the demo to stdout.
-
-    Args:
-        width: columns of a line.
-
-    Returns:
-        The exit code: 0, or 1 when a step failed.
-    """
+    """Print the demo to stdout in lines of ``width`` columns; return 0, or 1 when a step failed."""
     from toolfold.mock_api.server import MockApi
 
     with MockApi() as mock_api:
@@ -109,42 +97,23 @@ def _compare_ten(client: _Client, screen: _Screen) -> bool:
 
 
 class _Screen:
-    """Prints lines that end between words.
-
-    Args:
-        width: columns of a line.
-    """
+    """Print lines of at most ``width`` columns, which end between words where there are spaces."""
 
     def __init__(self, width: int) -> None:
         self.width = width
 
     def print(self, text: str, indent: str = "") -> None:
-        """Print a paragraph; ``indent`` begins its lines after the first."""
-        print(*(line for part in text.split("\n") for line in wrap(part, self.width, indent)), sep="\n")
+        """Print paragraphs; ``indent`` begins the lines after the first of each."""
+        for part in text.split("\n"):
+            print(textwrap.fill(part, self.width, subsequent_indent=indent))
 
     def print_answer(self, text: str) -> None:
-        """Print the beginning of an answer."""
-        lines = [line for part in text.splitlines() for line in wrap(part, self.width - len(_MARGIN))]
+        """Print the beginning of an answer; lines of JSON may end after its commas."""
+        parts = text.replace(',"', ', "').splitlines()
+        lines = [line for part in parts for line in textwrap.wrap(part, self.width - len(_MARGIN))]
         print(*(f"{_MARGIN}{line}" for line in lines[:_MAX_LINES]), sep="\n")
         if len(lines) > _MAX_LINES:
             print(f"{_MARGIN}… {len(lines) - _MAX_LINES} more lines")
-
-
-def wrap(text: str, width: int, indent: str = "") -> list[str]:
-    """Return ``text`` in lines of at most ``width`` columns. JSON, which has few spaces, may end after punctuation too.
-
-    Example:
-        >>> wrap('{"symbol":"IBM","price":303.02}', 20)
-        ['{"symbol":"IBM",', '"price":303.02}']
-    """
-    lines, line = [], ""
-    for piece in _PIECE.findall(text):
-        if line.strip() and len(line) + len(piece.rstrip()) > width:
-            lines.append(line.rstrip())
-            line = indent + piece.lstrip()
-        else:
-            line += piece
-    return [*lines, line.rstrip()]
 
 
 class _Client:

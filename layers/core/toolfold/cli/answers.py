@@ -120,12 +120,12 @@ def print_answer(
         max_tokens: tokens from which on an answer is long for a model, to mention that it is whole.
         is_remote: whether an endpoint has answered, which has a limit of its own.
     """
-    data, structured = result.structured["result"], result.structured
+    data = result.structured["result"]
     is_terminal = file is None and terminal.is_terminal(sys.stdout)
     raw = ""
     if form != "structured":
         raw = data if isinstance(data, str) else result.text if is_whole else ""
-    _print_notices(structured, is_remote=is_remote)
+    _print_notices(result.structured, is_remote=is_remote)
     if result.blocks and form != "structured":
         print_notice(f"Not shown: {', '.join(map(_name, result.blocks))}. --json has it as content.")
     if not raw and file is None and (form == "table" or (not form and is_terminal)):
@@ -136,12 +136,18 @@ def print_answer(
         file.write(content.encode("utf-8", "surrogatepass"))
         print_notice(f"Wrote {_size(data, file.size)} to {file.path}")
     elif raw and is_terminal:
-        _print_lines(content, show_all)
+        lines = [line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")]
+        print(*(shown := _ends(lines, "…", show_all)), sep="\n")
+        _print_cut(shown, lines, "lines")
+    elif raw and (binary := getattr(sys.stdout, "buffer", None)):  # the upstream's own text byte for byte
+        sys.stdout.flush()
+        binary.write(raw.encode("utf-8", "surrogatepass"))
+        binary.flush()
     else:
-        _print_content(content, is_raw=bool(raw))
-        if not is_terminal and form != "structured" and len(content) > max_tokens * _BYTES_PER_TOKEN:
-            size = _size(data, len(content.encode()))
-            print_notice(f"The whole answer: {size}. For a part: --select, or --max-tokens N.")
+        print(content, end="")
+    if file is None and not is_terminal and form != "structured" and len(content) > max_tokens * _BYTES_PER_TOKEN:
+        size = _size(data, len(content.encode()))
+        print_notice(f"The whole answer: {size}. For a part: --select, or --max-tokens N.")
 
 
 def _content(result: Result, form: str, raw: str, *, is_file: bool) -> str:
@@ -160,19 +166,11 @@ def _content(result: Result, form: str, raw: str, *, is_file: bool) -> str:
         with contextlib.redirect_stdout(text):
             _print_tables(data, show_all=True)
         return text.getvalue()
-    is_json = form == "json" or (not form and tables_of(data) is None)
-    return _to_json(data, ensure_ascii) if is_json else _to_csv(data)
-
-
-def _print_content(content: str, *, is_raw: bool) -> None:
-    """Print data to a file or a pipe; the upstream's own text byte for byte."""
-    binary = getattr(sys.stdout, "buffer", None)
-    if not is_raw or binary is None:
-        print(content, end="")
-        return
-    sys.stdout.flush()
-    binary.write(content.encode("utf-8", "surrogatepass"))
-    binary.flush()
+    tables = tables_of(data)
+    is_json = form == "json" or (not form and not tables)
+    if tables and data.get("meta") and (not is_json or "columns" in data):
+        print_notice(terminal.cell_text(data["meta"]))
+    return _to_json(data, tables, ensure_ascii) if is_json else _to_csv(data, tables)
 
 
 def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
@@ -183,8 +181,7 @@ def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
         print_notice(f"Cached {_age(age_s)} ago; --fresh requests it again.")
     for note in structured.get("notes", ()):
         print_notice(note)
-    preview = structured.get("preview")
-    if preview:
+    if preview := structured.get("preview"):
         full = preview["full"]
         where = full.get("path") or full.get("url")
         whole = f"({full['tokens']:,} tokens{f'; saved as {where}' if where else ''})"
@@ -210,38 +207,34 @@ def _age(seconds: float) -> str:
     return f"{int(seconds)} s"
 
 
-def tables_of(data: Any) -> list[Table] | None:
-    """Return the tables of a structured result; None where it has another form."""
+def tables_of(data: Any) -> list[Table]:
+    """Return the tables of a structured result; none where it has another form."""
     if not isinstance(data, dict):
-        return None
+        return []
     if isinstance(data.get("tables"), dict) and data.keys() <= {"tables", "meta"}:
         return [Table(name, table["columns"], table["rows"]) for name, table in data["tables"].items()]
     is_table = {"columns", "rows", "row_count"} <= data.keys()
-    return [Table("", data["columns"], data["rows"])] if is_table else None
+    return [Table("", data["columns"], data["rows"])] if is_table else []
 
 
-def _to_csv(data: Any) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    found = tables_of(data)
-    if not found:
+def _to_csv(data: Any, tables: Sequence[Table]) -> str:
+    if not tables:
         if not _is_flat(data):
             raise ToolfoldError("This answer is not a table: use --format json, or --select a table of it.")
-        found = [Table("", list(data), [list(data.values())])]
-    elif data.get("meta"):
-        print_notice(terminal.cell_text(data["meta"]))
-    columns = found[0].columns
-    if all(list(table.columns) == list(columns) for table in found):
-        is_named = len(found) > 1
-        writer.writerow([*(["table"] if is_named else []), *columns])
-        for table in found:
-            writer.writerows([*([table.name] if is_named else []), *map(_cell, row)] for row in table.rows)
-        return buffer.getvalue()
-    print_notice(f"{len(found)} tables with different columns, an empty line before each. --format json has names.")
-    for number, table in enumerate(found):
-        buffer.write("\n" if number else "")
-        writer.writerow(table.columns)
-        writer.writerows(map(_cell, row) for row in table.rows)
+        tables = [Table("", list(data), [list(data.values())])]
+    is_one = all(list(table.columns) == list(tables[0].columns) for table in tables)
+    if not is_one:
+        print_notice(
+            f"{len(tables)} tables with different columns, an empty line before each. --format json has names."
+        )
+    is_named = is_one and len(tables) > 1
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    for number, table in enumerate(tables):
+        if not is_one or number == 0:
+            buffer.write("\n" if number else "")
+            writer.writerow([*(["table"] if is_named else []), *table.columns])
+        writer.writerows([*([table.name] if is_named else []), *map(_cell, row)] for row in table.rows)
     return buffer.getvalue()
 
 
@@ -251,26 +244,23 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _to_json(data: Any, ensure_ascii: bool) -> str:
+def _to_json(data: Any, tables: Sequence[Table], ensure_ascii: bool) -> str:
     """Return tables as lists of objects, a row in a line; other data as they are."""
-    found = tables_of(data)
-    if not found:
+
+    def dump(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=ensure_ascii)
+
+    if not tables:
         return json.dumps(data, ensure_ascii=ensure_ascii, indent=2) + "\n"
-    if "columns" in data:
-        if data.get("meta"):
-            print_notice(terminal.cell_text(data["meta"]))
-        return _records(found[0], ensure_ascii) + "\n"
-    members = [
-        f"{json.dumps(table.name, ensure_ascii=ensure_ascii)}: {_records(table, ensure_ascii)}" for table in found
+    lists = [
+        "[" + ",\n".join(dump(dict(zip(table.columns, row, strict=False))) for row in table.rows) + "]"
+        for table in tables
     ]
-    if data.get("meta"):
-        members.insert(0, f'"meta": {json.dumps(data["meta"], ensure_ascii=ensure_ascii)}')
-    return "{" + ",\n".join(members) + "}\n"
-
-
-def _records(table: Table, ensure_ascii: bool) -> str:
-    rows = (dict(zip(table.columns, row, strict=False)) for row in table.rows)
-    return "[" + ",\n".join(json.dumps(row, ensure_ascii=ensure_ascii) for row in rows) + "]"
+    if "columns" in data:
+        return f"{lists[0]}\n"
+    members = [f"{dump(table.name)}: {rows}" for table, rows in zip(tables, lists, strict=True)]
+    meta = [f'"meta": {dump(data["meta"])}'] if data.get("meta") else []
+    return "{" + ",\n".join([*meta, *members]) + "}\n"
 
 
 def _is_flat(data: Any) -> bool:
@@ -278,17 +268,15 @@ def _is_flat(data: Any) -> bool:
 
 
 def _print_tables(data: Any, show_all: bool) -> None:
-    found = tables_of(data)
-    if not found:
-        if _is_flat(data):
-            terminal.print_fields(data)
-        else:
-            print_json(data, indent=2)
-        return
-    meta = data.get("meta")
+    tables = tables_of(data)
+    if not tables and _is_flat(data):
+        terminal.print_fields(data)
+    elif not tables:
+        print_json(data, indent=2)
+    meta = data.get("meta") if tables else None
     if meta:
         terminal.print_fields(meta if isinstance(meta, dict) else {"": meta})
-    for number, table in enumerate(found):
+    for number, table in enumerate(tables):
         if meta or number:
             print()
         if table.name:
@@ -302,39 +290,32 @@ def _print_table(table: Table, show_all: bool) -> None:
         print(", ".join(map(terminal.cell_text, table.columns)))
         print_notice("No rows.")
         return
-    grid = terminal.Grid(table.columns, rows if len(rows) <= _MAX_RECORDS else ())
-    if (
-        terminal.can_draw(sys.stdout)
-        and len(rows) <= _MAX_RECORDS
-        and (len(rows) == 1 or grid.columns_that_fit() < len(table.columns))
-    ):
-        for number, row in enumerate(rows):
-            if number:
-                print()
-            terminal.print_fields(dict(zip(table.columns, row, strict=False)))
-        return
-    is_cut = not show_all and len(rows) > _MAX_SHOWN
-    shown = [*rows[:_FIRST], ["…"] * len(table.columns), *rows[-_LAST:]] if is_cut else rows
+    if terminal.can_draw(sys.stdout) and len(rows) <= _MAX_RECORDS:
+        grid = terminal.Grid(table.columns, rows)
+        if len(rows) == 1 or grid.columns_that_fit() < len(table.columns):
+            for number, row in enumerate(rows):
+                print("\n" if number else "", end="")
+                terminal.print_fields(dict(zip(table.columns, row, strict=False)))
+            return
+    shown = _ends(rows, ["…"] * len(table.columns), show_all)
     hidden = terminal.print_table(table.columns, shown)
-    sys.stdout.flush()
-    if is_cut:
-        print_notice(f"{_FIRST + _LAST} of {len(rows):,} rows. --all prints all of them; --output FILE writes them.")
+    _print_cut(shown, rows, "rows")
     if hidden:
         print_notice(f"No room for {', '.join(hidden)}: --select the columns you need, or --format csv.")
 
 
-def _print_lines(text: str, show_all: bool) -> None:
-    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-    is_cut = not show_all and len(lines) > _MAX_SHOWN
-    print(*([*lines[:_FIRST], "…", *lines[-_LAST:]] if is_cut else lines), sep="\n")
-    if is_cut:
-        sys.stdout.flush()
-        print_notice(f"{_FIRST + _LAST} of {len(lines):,} lines. --all prints all of them; --output FILE writes them.")
+def _ends(lines: Sequence[Any], gap: Any, show_all: bool) -> Sequence[Any]:
+    """Return the first and the last of many lines, with ``gap`` for the others."""
+    return lines if show_all or len(lines) <= _MAX_SHOWN else [*lines[:_FIRST], gap, *lines[-_LAST:]]
+
+
+def _print_cut(shown: Sequence[Any], lines: Sequence[Any], what: str) -> None:
+    sys.stdout.flush()
+    if len(shown) < len(lines):
+        count = f"{_FIRST + _LAST} of {len(lines):,} {what}"
+        print_notice(f"{count}. --all prints all of them; --output FILE writes them.")
 
 
 def _size(data: Any, size: int) -> str:
-    if isinstance(data, str):
-        rows = max(data.rstrip().count("\n"), 0)
-    else:
-        rows = sum(len(table.rows) for table in tables_of(data) or ())
+    rows = data.rstrip().count("\n") if isinstance(data, str) else sum(len(table.rows) for table in tables_of(data))
     return f"{f'{rows:,} rows, ' if rows else ''}{size:,} bytes"

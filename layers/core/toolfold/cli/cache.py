@@ -26,14 +26,8 @@ _TIMEOUT_S = 5.0
 class Place(NamedTuple):
     """A place where answers are kept.
 
-    Attributes:
-        kind: ``cache`` or ``answers``.
-        location: the file or folder; for other places, what it is.
-        is_local: whether it is a file or folder that can be cleared.
-        answers: their number.
-        total_bytes: size of its files.
-        oldest_at: when the oldest was saved, in seconds since 1970; None: no answer is.
-        note: what else to know.
+    ``kind`` is ``cache`` or ``answers``; ``location`` a file or folder, or what it is; ``is_local`` whether it can be
+    cleared here; ``oldest_at`` is in seconds since 1970, None without an answer; ``note`` is what else to know.
     """
 
     kind: str
@@ -51,8 +45,7 @@ def info(options: Options) -> int:
     if options.json:
         print_json([place._asdict() for place in places], indent=2)
     else:
-        for place in places:
-            print(_line(place))
+        print(*map(_line, places), sep="\n")
     return 0
 
 
@@ -60,8 +53,7 @@ def clear(options: Options) -> int:
     """Delete what toolfold keeps on this machine."""
     settings = _local_settings()
     places = _places(settings)
-    for place in places:
-        print(_line(place))
+    print(*map(_line, places), sep="\n")
     local = [place for place in places if place.is_local]
     if not local:
         print("There is nothing on this machine to delete.", file=sys.stderr)

@@ -56,7 +56,17 @@ def search_tools(options: Options) -> int:
         step = "Try other English words, or look through `toolfold catalog list`."
         print(f"No tool matches. {step}", file=sys.stderr)
     elif terminal.is_terminal(sys.stdout):
-        _print_table(summaries, [f"{hit.score:.0f}" for hit in hits], reasons, found.top_ties)
+        columns = ("tool", "score", "what it returns", *(["why"] if options.explain else []))
+        rows = [
+            [
+                f"{'*' if rank < found.top_ties else ' '} {summary.name}",
+                round(hit.score),
+                _text(summary),
+                ", ".join(why),
+            ]
+            for rank, (summary, hit, why) in enumerate(zip(summaries, hits, reasons, strict=True))
+        ]
+        terminal.print_table(columns, [row[: len(columns)] for row in rows])
         weaker = len(found.hits) - len(hits)
         best = "* best matches." if found.fit is Fit.SURE else "No tool fits closely; compare the best, marked *."
         end = best + (f" {weaker} weaker ones: --limit N" if weaker else "")
@@ -85,28 +95,6 @@ def _reasons(hit: ExplainedHit) -> list[str]:
         corrected = "" if part.word == part.term else f" → {part.term}"
         reasons.append(f"{kind}{part.word}{corrected} {part.score:.0f}")
     return reasons
-
-
-def _print_table(
-    summaries: Sequence[ToolSummary], scores: Sequence[str], reasons: Sequence[Sequence[str]], top_ties: int
-) -> None:
-    """Print a line for each tool, cut to the width of the terminal; the first ``top_ties`` are marked."""
-    width = terminal.width()
-    name_width = max(len(summary.name) for summary in summaries)
-    print(_shortened(f"  {'TOOL':{name_width}}  SCORE  WHAT IT RETURNS", width))
-    for rank, (summary, score, why) in enumerate(zip(summaries, scores, reasons, strict=True)):
-        mark = "*" if rank < top_ties else " "
-        lines = [f"{mark} {summary.name:{name_width}}  {score:>5}  {_text(summary)}"]
-        lines += [f"  {'':{name_width}}         {', '.join(why)}"] if why else []
-        print(*(_shortened(line, width) for line in lines), sep="\n")
-
-
-def _shortened(line: str, width: int) -> str:
-    """Return ``line`` in at most ``width`` columns, cut between words."""
-    if len(line) <= width:
-        return line
-    words = line[:width].rpartition(" ")[0].rstrip()
-    return f"{words} …" if len(words) + 2 <= width else f"{words.rpartition(' ')[0].rstrip()} …"
 
 
 def _text(summary: ToolSummary) -> str:

@@ -56,30 +56,15 @@ _CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE
 """In the order in which they are read; the first that is set is used."""
 
 
-def diagnose(
-    environment: Mapping[str, str],
-    *,
-    offline: bool = False,
-    verbose: bool = False,
-    directory: bool = False,
-    mistake: str = "",
-) -> Iterator[Finding]:
-    """Run all checks, in the order in which one needs the other.
-
-    Args:
-        environment: the environment variables.
-        offline: whether nothing may be sent.
-        verbose: whether each request is printed to stderr.
-        directory: whether what ``tools/list`` returns is checked by the rules of directories.
-        mistake: a sentence about a settings file that cannot be used, or empty.
-    """
+def _diagnose(environment: Mapping[str, str], options: Options) -> Iterator[Finding]:
+    """Run all checks, in the order in which one needs the other."""
     absent = {extra for module, extra in EXTRAS.items() if importlib.util.find_spec(module) is None}
     missing = [extra for extra in _EXTRAS if extra in absent]
     without = f", without the extras {', '.join(missing)}" if missing else ""
     version = ".".join(map(str, sys.version_info[:3]))
     yield Finding("ok", "toolfold", f"{__version__} on Python {version} ({sys.executable}){without}.")
-    if mistake:
-        yield Finding("problem", "settings", mistake)
+    if options.mistake:
+        yield Finding("problem", "settings", options.mistake)
     unknown = unknown_names(environment)
     yield from (Finding("problem", "settings", sentence) for sentence in unknown.values())
     environment = {name: value for name, value in environment.items() if name not in unknown}
@@ -88,12 +73,12 @@ def diagnose(
     except SettingsError as error:
         yield Finding("problem", "settings", str(error))
         return
-    if not mistake:
+    if not options.mistake:
         names = sorted(name for name in environment if name.startswith("TOOLFOLD_"))
         yield Finding("ok", "settings", f"set here: {', '.join(names)}." if names else "all have their defaults.")
     yield from _network_variables(environment)
     yield from _cache(settings)
-    if settings.oauth_issuer and not offline:
+    if settings.oauth_issuer and not options.offline:
         from toolfold.cli.oauth_diagnostics import diagnose_issuer
 
         yield from diagnose_issuer(settings)
@@ -108,9 +93,9 @@ def diagnose(
         # A variable with the key of another source may resemble that of this one.
         others = keys - ({source.auth.environment} if source.auth is not None else set())
         yield from _key(source, settings, {name: value for name, value in environment.items() if name not in others})
-        if not offline:
-            yield _reachable(source, settings, verbose=verbose)
-    if directory:
+        if not options.offline:
+            yield _reachable(source, settings, verbose=options.verbose)
+    if options.directory:
         from toolfold.cli.directory import check_directory
 
         yield from check_directory()
@@ -243,13 +228,7 @@ def run(options: Options) -> int:
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # the findings say what the log would
     try:
-        for finding in diagnose(
-            os.environ,
-            offline=options.offline,
-            verbose=options.verbose,
-            directory=options.directory,
-            mistake=options.mistake,
-        ):
+        for finding in _diagnose(os.environ, options):
             findings.append(finding)
             if not options.json:
                 _print(finding)

@@ -7,10 +7,10 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolfold.app import App, build_app
 from toolfold.build import lint
@@ -191,44 +191,50 @@ _MAX_TOKENS = 500
 _MAX_NAMED = 10
 
 
-class _Outcome(NamedTuple):
-    """What a test did: ``error`` is None where the tool answered, and ``text`` is the answer in short.
-
-    ``is_example`` says whether the arguments are the example in the catalog.
-    """
-
-    tool: str
-    arguments: Mapping[str, Any]
-    compile_s: float
-    call_s: float
-    text: str = ""
-    error: CallError | None = None
-    is_example: bool = False
-
-
 def test(options: Options) -> int:
     """Compile the source, call one of its tools, and print what happened."""
     source = find_source(options.folder, options.id)
     started = time.perf_counter()
     with _compiled(source) as path:
-        compile_s = time.perf_counter() - started
-        outcome = _call(_make_app(path, source.id), source, options, compile_s)
-    total_s = time.perf_counter() - started
-    if not options.json:
-        _print_outcome(source.id, outcome)
-    else:
-        seconds = {"compile": compile_s, "call": outcome.call_s, "total": total_s}
+        compiled = time.perf_counter()
+        app = _make_app(path, source.id)
+        tool = _choose(app.catalog_store(), source.id, options.tool)
+        arguments = parse_pairs(options.arguments) if options.arguments else dict(tool.example)
+        begun = time.perf_counter()
+        with progress.waiting(f"Waiting for {tool.name} …"):
+            call = {"tool_name": tool.name, "arguments": arguments, "max_tokens": _MAX_TOKENS}
+            result = app.server.tools.call("TOOL_CALL", call)
+        ended = time.perf_counter()
+    error = result.errors[0] if result.is_error else None
+    seconds = {"compile": compiled - started, "call": ended - begun, "total": ended - started}
+    ms = {name: round(took_s * 1000, 1) for name, took_s in seconds.items()}
+    if options.json:
         output.print_json(
             {
                 "source": source.id,
-                "tool": outcome.tool,
-                "arguments": dict(outcome.arguments),
-                "ok": outcome.error is None,
-                "ms": {name: round(took_s * 1000, 1) for name, took_s in seconds.items()},
-                **({"answer": outcome.text} if outcome.error is None else {"error": outcome.error.as_dict()}),
+                "tool": tool.name,
+                "arguments": arguments,
+                "ok": error is None,
+                "ms": ms,
+                **({"answer": result.text} if error is None else {"error": error.as_dict()}),
             }
         )
-    return 0 if outcome.error is None else 1
+        return int(error is not None)
+    given = " ".join(shlex.quote(f"{name}={value}") for name, value in arguments.items())
+    print(f"compiled  {ms['compile']:8.1f} ms")
+    print(f"called    {ms['call']:8.1f} ms  {tool.name} {given}".rstrip())
+    if error is None:
+        print(result.text)
+        print(f"{source.id} works.", file=sys.stderr)
+        return 0
+    output.print_error(error, tool.name)
+    if not options.arguments and "upstream_says" in error.details:
+        print(
+            f"{source.id} answers, but refuses these arguments, which are the example of the tool. Try others:"
+            f" toolfold source test {source.id} {tool.name} NAME=VALUE; or correct example in overlay.yaml.",
+            file=sys.stderr,
+        )
+    return 1
 
 
 @contextmanager
@@ -265,19 +271,6 @@ def _make_app(path: Path, source_id: str) -> App:
     return build_app(settings)
 
 
-def _call(app: App, source: SourceFolder, options: Options, compile_s: float) -> _Outcome:
-    catalog = app.catalog_store()
-    tool = _choose(catalog, source.id, options.tool)
-    arguments = parse_pairs(options.arguments) if options.arguments else dict(tool.example)
-    started = time.perf_counter()
-    with progress.waiting(f"Waiting for {tool.name} …"):
-        call = {"tool_name": tool.name, "arguments": arguments, "max_tokens": _MAX_TOKENS}
-        result = app.server.tools.call("TOOL_CALL", call)
-    call_s = time.perf_counter() - started
-    error = result.errors[0] if result.is_error else None
-    return _Outcome(tool.name, arguments, compile_s, call_s, result.text, error, not options.arguments)
-
-
 def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
     """Return the tool to call, which only reads: the one that was named, or that with the fewest required arguments."""
     tools = [tool for found in catalog if (tool := catalog.get(found)) is not None]
@@ -300,23 +293,6 @@ def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
             f"{found.name} does more than read ({found.effect}), so it was not called. Tools that only read: {named}"
         )
     return found
-
-
-def _print_outcome(source_id: str, outcome: _Outcome) -> None:
-    given = " ".join(shlex.quote(f"{name}={value}") for name, value in outcome.arguments.items())
-    print(f"compiled  {outcome.compile_s * 1000:8.1f} ms")
-    print(f"called    {outcome.call_s * 1000:8.1f} ms  {outcome.tool} {given}".rstrip())
-    if outcome.error is None:
-        print(outcome.text)
-        print(f"{source_id} works.", file=sys.stderr)
-        return
-    output.print_error(outcome.error, outcome.tool)
-    if outcome.is_example and "upstream_says" in outcome.error.details:
-        print(
-            f"{source_id} answers, but refuses these arguments, which are the example of the tool. Try others:"
-            f" toolfold source test {source_id} {outcome.tool} NAME=VALUE; or correct example in overlay.yaml.",
-            file=sys.stderr,
-        )
 
 
 def review(options: Options) -> int:
