@@ -56,31 +56,26 @@ CALLS: tuple[tuple[str, dict[str, str]], ...] = (
 SEARCHES = ("price of a share", "inflation", "exchange rate of two currencies", "earnings calendar", "oil price")
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A request: a name that equal ones share, and its body."""
+def planned_requests(seed: int) -> Iterator[tuple[str, bytes]]:
+    """Return requests without end, as a name that equal ones share and a body.
 
-    name: str
-    body: bytes
-
-
-def planned_requests(seed: int) -> Iterator[Planned]:
-    """Return requests without end: of ten, seven call a tool, two search, and one describes a tool."""
+    Of ten, seven call a tool, two search, and one describes a tool.
+    """
     draw = random.Random(seed)
     while True:
         kind = draw.randrange(10)
         tool, arguments = draw.choice(CALLS)
         if kind < 7:
-            yield _call("TOOL_CALL", {"tool_name": tool, "arguments": arguments, "max_tokens": 2000})
+            asked = _asked("TOOL_CALL", tool_name=tool, arguments=arguments, max_tokens=2000)
         elif kind < 9:
-            yield _call("TOOL_LIST", {"query": draw.choice(SEARCHES)})
+            asked = _asked("TOOL_LIST", query=draw.choice(SEARCHES))
         else:
-            yield _call("TOOL_GET", {"tool_name": tool})
+            asked = _asked("TOOL_GET", tool_name=tool)
+        yield json.dumps(asked), json.dumps(message("tools/call", asked)).encode()
 
 
-def _call(name: str, arguments: dict[str, Any]) -> Planned:
-    asked = {"name": name, "arguments": arguments}
-    return Planned(json.dumps(asked), json.dumps(message("tools/call", asked)).encode())
+def _asked(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"name": name, "arguments": arguments}
 
 
 def digest(content: Mapping[str, Any]) -> str:
@@ -107,44 +102,35 @@ def send_requests(url: str, rate: float, seconds: float, seed: int) -> dict[str,
 
 
 async def _send_requests(url: str, rate: float, seconds: float, seed: int) -> Seen:
-    outcome = Seen()
-    planned = islice(planned_requests(seed), int(rate * seconds))
-    started = time.perf_counter()
-    due = _due(started, rate, planned)
-    await asyncio.gather(*(_Connection(url, outcome).run(due) for _ in range(CONNECTIONS)))
-    outcome.elapsed_s = time.perf_counter() - started
-    return outcome
+    seen, started = Seen(), time.perf_counter()
+    planned = enumerate(islice(planned_requests(seed), int(rate * seconds)))
+    due = ((started + number / rate, *request) for number, request in planned)
+    await asyncio.gather(*(_send(url, due, seen) for _ in range(CONNECTIONS)))
+    seen.elapsed_s = time.perf_counter() - started
+    return seen
 
 
-def _due(started: float, rate: float, planned: Iterator[Planned]) -> Iterator[tuple[float, Planned]]:
-    return ((started + number / rate, request) for number, request in enumerate(planned))
-
-
-class _Connection:
-    def __init__(self, url: str, outcome: Seen) -> None:
-        self._url, self._outcome = url, outcome
-
-    async def run(self, due: Iterator[tuple[float, Planned]]) -> None:
-        """Send the requests that no other connection has taken, each when it is due."""
-        parts = urlsplit(self._url)
-        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
-        for at, request in due:
-            await asyncio.sleep(at - time.perf_counter())
-            try:
-                writer.write(post(self._url, request.body, f"X-API-Key: {KEY}"))
-                found = await asyncio.wait_for(read_answer(reader), TIMEOUT_S)
-            except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
-                self._outcome.failures.append(type(error).__name__)
-                writer.close()
-                reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
-                continue
-            self._outcome.latencies_ms.append(elapsed_ms(at))
-            known = self._outcome.answers.setdefault(request.name, [])
-            if isinstance(found, str):
-                self._outcome.failures.append(found)
-            elif (seen := digest(found)) not in known:
-                known.append(seen)
-        writer.close()
+async def _send(url: str, due: Iterator[tuple[float, str, bytes]], seen: Seen) -> None:
+    """Send the requests that no other connection has taken, each when it is due."""
+    parts = urlsplit(url)
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    for at, name, body in due:
+        await asyncio.sleep(at - time.perf_counter())
+        try:
+            writer.write(post(url, body, f"X-API-Key: {KEY}"))
+            found = await asyncio.wait_for(read_answer(reader), TIMEOUT_S)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+            seen.failures.append(type(error).__name__)
+            writer.close()
+            reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+            continue
+        seen.latencies_ms.append(elapsed_ms(at))
+        known = seen.answers.setdefault(name, [])
+        if isinstance(found, str):
+            seen.failures.append(found)
+        elif (one := digest(found)) not in known:
+            known.append(one)
+    writer.close()
 
 
 class Fleet:
@@ -173,11 +159,6 @@ class Fleet:
             return http_api.INTERNAL_ERROR
         finally:
             self._idle.put(environment)
-
-    def upstream_requests(self) -> Counter[str]:
-        """Return how often the upstream was sent each request."""
-        sent = self.deployment.mock_api.requests
-        return Counter("&".join(f"{name}={value}" for name, value in sorted(query)) for query in sent)
 
     def crashes(self) -> int:
         """Return how many environments had to be started again."""
@@ -247,23 +228,19 @@ def measure(fleet: Fleet, url: str, load: Load, seed: int) -> Measured:
         for number in range(load.processes)
     ]
     outcomes: list[dict[str, Any]] = [harness.result(client) for client in clients]
-    upstream = fleet.upstream_requests()
-    return Measured(
-        latencies_ms=sorted(latency for outcome in outcomes for latency in outcome["latencies_ms"]),
-        failures=[failure for outcome in outcomes for failure in outcome["failures"]],
-        different=_different(outcomes),
-        elapsed_s=max(outcome["elapsed_s"] for outcome in outcomes),
-        upstream=upstream.total(),
-        most_equal=max(upstream.values(), default=0),
-    )
-
-
-def _different(outcomes: list[dict[str, Any]]) -> list[str]:
+    upstream = Counter(tuple(sorted(query)) for query in fleet.deployment.mock_api.requests)
     answers: dict[str, set[str]] = {}
     for outcome in outcomes:
         for name, digests in outcome["answers"].items():
             answers.setdefault(name, set()).update(digests)
-    return sorted(name for name, digests in answers.items() if len(digests) > 1)
+    return Measured(
+        latencies_ms=sorted(latency for outcome in outcomes for latency in outcome["latencies_ms"]),
+        failures=[failure for outcome in outcomes for failure in outcome["failures"]],
+        different=sorted(name for name, digests in answers.items() if len(digests) > 1),
+        elapsed_s=max(outcome["elapsed_s"] for outcome in outcomes),
+        upstream=upstream.total(),
+        most_equal=max(upstream.values(), default=0),
+    )
 
 
 FULL, QUICK = Load(200, 30, 4), Load(200, 4, 2)
@@ -280,14 +257,9 @@ def run(options: argparse.Namespace) -> harness.Measured:
         with new_environment(fleet.deployment) as started:
             fleet.add(started)
             parts.append(("another environment started", measure(fleet, url, load, seed=21)))
-            write_log(fleet)
+            LOG.parent.mkdir(parents=True, exist_ok=True)
+            LOG.write_text("".join(f"{line}\n" for one in fleet.environments for line in one.log), encoding="utf-8")
     return table(load, parts), [problem for _, one in parts for problem in (*one.failures, *one.different)]
-
-
-def write_log(fleet: Fleet) -> None:
-    """Write the log of all environments."""
-    LOG.parent.mkdir(parents=True, exist_ok=True)
-    LOG.write_text("".join(f"{line}\n" for one in fleet.environments for line in one.log), encoding="utf-8")
 
 
 def table(load: Load, parts: list[tuple[str, Measured]]) -> str:

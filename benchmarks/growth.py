@@ -24,7 +24,6 @@ from benchmarks.timing import memory_mb
 from scripts.measured_tables import markdown_table
 from tests.support.rendering import render_result
 from toolfold.budget import WorkBudget
-from toolfold.cli import progress
 from toolfold.errors import CallError
 from toolfold.results.output import OutputOptions
 from toolfold.results.select.grammar import parse_select
@@ -104,9 +103,7 @@ def measure(options: argparse.Namespace) -> harness.Measured:
     """Return the table, and what grows too fast."""
     sizes = SIZES[:3] if options.quick else SIZES
     cases = [(shape, size, select) for shape, select in _cases() for size in sizes]
-    measured = [
-        _measure(*case) for case in progress.track(cases, lambda case: f"{case[0]}, {_size(case[1])} {case[2]}")
-    ]
+    measured = [_measure(*case) for case in harness.track(cases, lambda case: f"{case[0]}, {_size(case[1])} {case[2]}")]
     harness.keep(measured, "growth")
     return _table(measured, sizes), list(_problems(measured))
 

@@ -7,11 +7,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from scripts import measured_tables
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).parents[1]
 _SHOWN = 20
@@ -87,6 +89,14 @@ def result(process: subprocess.Popen[str]) -> Any:
     if process.returncode or not printed:
         raise SystemExit(f"{process.args} failed:\n{errors[-2000:]}")
     return json.loads(printed.splitlines()[-1])
+
+
+def track(items: Iterable[T], describe: Callable[[T], str]) -> Iterator[T]:
+    """Yield ``items``, each after a line on stderr: nothing shares the processor with a measurement."""
+    every = list(items)
+    for number, item in enumerate(every, 1):
+        print(f"{number}/{len(every)} {describe(item)}", file=sys.stderr, flush=True)
+        yield item
 
 
 def keep(results: Any, name: str) -> None:

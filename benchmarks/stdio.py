@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks import harness, peers, servers
 from benchmarks.harness import ROOT
@@ -35,7 +35,6 @@ from benchmarks.timing import elapsed_ms, in_turn, memory_mb, spread
 from scripts.measured_tables import markdown_table
 from scripts.peers.hosting import write_meta_tools
 from toolfold import __version__
-from toolfold.cli import progress
 
 FULL, QUICK = 21, 3
 FOLDER = ROOT / "build/stdio"
@@ -152,44 +151,33 @@ QUOTE = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
 _TOOLS = ["TOOL_CALL", "TOOL_GET", "TOOL_LIST"]
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Milliseconds from the start of the process to each response, and peak memory in MB.
+class Start(NamedTuple):
+    """Milliseconds from the start of the process to each response, and the peak memory in MB.
 
-    ``memory_started`` is the peak when the tools were listed.
+    The memory is that when the tools were listed, and that in the end.
     """
 
     answered_ms: Mapping[str, float]
-    memory_started: float
-    memory_in_the_end: float
+    memory: tuple[float, float]
 
 
 class _Process:
     def __init__(self, server: MeasuredServer, environment: Mapping[str, str]) -> None:
-        self._started = time.perf_counter()
-        self._process = subprocess.Popen(
-            server.command,
-            env={**environment, **server.environment},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        self._title, self._id = server.title, 0
+        self._started, self._title, self._id = time.perf_counter(), server.title, 0
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        self._process = subprocess.Popen(server.command, env={**environment, **server.environment}, **pipes)
 
     def ask(self, method: str, params: Mapping[str, Any]) -> tuple[float, Any]:
         """Return the milliseconds since the start of the process at the response, and the response."""
         self._id += 1
         self.notify({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
-        assert self._process.stdout
         line = self._process.stdout.readline()
         took = elapsed_ms(self._started)
         if not line:
-            assert self._process.stderr
             raise WrongResponse(f"{self._title} has ended: {self._process.stderr.read().decode()[-2000:]}")
         return took, json.loads(line)
 
     def notify(self, message: Mapping[str, Any]) -> None:
-        assert self._process.stdin
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
 
@@ -220,7 +208,7 @@ def start(server: MeasuredServer, environment: Mapping[str, str]) -> Start:
 
         ask(INITIALIZE, "initialize", HELLO)
         if server.name == FLOOR:
-            return Start(answered, process.memory(), process.memory())
+            return Start(answered, (process.memory(), process.memory()))
         process.notify({"jsonrpc": "2.0", "method": "notifications/initialized"})
         if sorted(tool["name"] for tool in ask(LIST, "tools/list", {})["tools"]) != _TOOLS:
             raise WrongResponse(f"{server.title} has other tools")
@@ -229,7 +217,7 @@ def start(server: MeasuredServer, environment: Mapping[str, str]) -> Start:
             raise WrongResponse(f"{server.title} lists other tools")
         if server.calls and "IBM" not in str(ask(TOOL_CALL, "tools/call", {"name": "TOOL_CALL", "arguments": QUOTE})):
             raise WrongResponse(f"{server.title} answered another call")
-        return Start(answered, memory, process.memory())
+        return Start(answered, (memory, process.memory()))
 
 
 @contextmanager
@@ -252,7 +240,7 @@ def run(options: argparse.Namespace) -> str:
     everyone = measured_servers()
     install(everyone)
     starts = measure(everyone, QUICK if options.quick else FULL)
-    return page(everyone, starts, {"python": python_version(), **harness.machine()})
+    return page(everyone, starts)
 
 
 def measure(everyone: Sequence[MeasuredServer], times: int) -> dict[str, list[Start]]:
@@ -260,32 +248,18 @@ def measure(everyone: Sequence[MeasuredServer], times: int) -> dict[str, list[St
     with servers.mock_api() as url:
         given = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
         given |= {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "ALPHA_VANTAGE_API_KEY": "mock-key"}
-        rounds = progress.track(range(times + 1), lambda number: f"Starts over stdio, round {number + 1}")
+        rounds = harness.track(range(times + 1), lambda number: f"Starts over stdio, round {number + 1}")
         return in_turn({one.name: partial(start, one, given) for one in everyone}, rounds, warm_up=1)
 
 
-def page(everyone: Sequence[MeasuredServer], starts: Mapping[str, Sequence[Start]], about: Mapping[str, Any]) -> str:
+def page(everyone: Sequence[MeasuredServer], starts: Mapping[str, Sequence[Start]]) -> str:
     """Return the table and its notes."""
-    heads = [
-        "",
-        f"`{INITIALIZE}`, ms",
-        "ratio",
-        f"`{LIST}`",
-        f"`{TOOL_LIST}`",
-        f"`{TOOL_CALL}`",
-        "memory, MB",
-        "packages",
-    ]
+    heads = ["", f"`{INITIALIZE}`, ms", "ratio", *(f"`{name}`" for name in (LIST, TOOL_LIST, TOOL_CALL)), "memory, MB",
+             "packages"]  # fmt: skip
     rows = [_row(one, starts[one.name], starts[FLOOR]) for one in everyone]
-    counted = len(starts[FLOOR])
-    return "\n".join(
-        [
-            "### Start over stdio, beside the peers\n",
-            f"Python {about['python']}; toolfold {__version__}; {counted} starts of each. {harness.describe(about)}\n",
-            markdown_table(heads, rows),
-            NOTE,
-        ]
-    )
+    measured = f"Python {python_version()}; toolfold {__version__}; {len(starts[FLOOR])} starts of each."
+    title = "### Start over stdio, beside the peers\n"
+    return "\n".join([title, f"{measured} {harness.measured_on()}", markdown_table(heads, rows), NOTE])
 
 
 def _row(one: MeasuredServer, starts: Sequence[Start], floor: Sequence[Start]) -> list[str]:
@@ -293,9 +267,7 @@ def _row(one: MeasuredServer, starts: Sequence[Start], floor: Sequence[Start]) -
     first = statistics.median(times[INITIALIZE])
     ratio = first / statistics.median(start.answered_ms[INITIALIZE] for start in floor)
     later = [spread(times[what]) if what in times else "–" for what in (LIST, TOOL_LIST, TOOL_CALL)]
-    memory = [
-        statistics.median(getattr(start, name) for start in starts) for name in ("memory_started", "memory_in_the_end")
-    ]
+    memory = [statistics.median(start.memory[at] for start in starts) for at in (0, 1)]
     of_memory = " → ".join(f"{size:.0f}" for size in memory[: 1 if one.name == FLOOR else 2])
     count, size = one.installed
     packages = f"{count}: {size / 1e6:,.1f} MB" if one.name != FLOOR else "–"

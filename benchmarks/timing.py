@@ -35,11 +35,6 @@ def each_ms(do: Callable[[Any], Any], arguments: Iterable[Any], clock: Clock = t
     return [timed(do, argument, clock=clock)[1] for argument in arguments]
 
 
-def repeated_ms(do: Callable[[], Any], times: int, clock: Clock = time.perf_counter) -> list[float]:
-    """Return the milliseconds of each of so many calls."""
-    return [timed(do, clock=clock)[1] for _ in range(times)]
-
-
 def in_turn(actions: Mapping[str, Callable[[], T]], rounds: Iterable[Any], warm_up: int = 0) -> dict[str, list[T]]:
     """Return what each action returns in each of ``rounds`` but the first ``warm_up``.
 

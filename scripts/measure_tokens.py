@@ -16,12 +16,12 @@ from typing import Any
 
 import bpe_openai
 
+from benchmarks import harness
 from benchmarks.retrieval import request_set
 from scripts import measured_tables
 from scripts.measured_tables import markdown_table
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
-from toolfold.cli import progress
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.exposure.exposed_tools import PAGE_SIZE, ExposedTools
@@ -71,7 +71,7 @@ def measure() -> str:
         settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, **whole})
         tools = MetaTools(open_store(settings), ToolExecutor(settings))
         parts = (_journey, _modes, _search, _formats)
-        shown = progress.track(parts, lambda part: f"Counting tokens:{part.__name__.replace('_', ' ')}")
+        shown = harness.track(parts, lambda part: f"Counting tokens:{part.__name__.replace('_', ' ')}")
         return "\n".join(part(tools) for part in shown)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.cold.events import CACHED, FRESH, GET, LISTING, SEARCH
 from benchmarks.cold.measuring import FROM_MEMORY, FROM_TABLE, MISSED, START
-from benchmarks.cold.servers import AS_DEPLOYED, COMPILED, IN_S3
+from benchmarks.cold.servers import AS_DEPLOYED, IN_S3
 from benchmarks.timing import middle
 from scripts.measured_tables import markdown_table
 
@@ -46,11 +46,7 @@ lines are left out by ``SystemLogLevel: WARN``."""
 
 def page(results: Mapping[str, Any], memory_mb: int) -> str:
     """Return the tables."""
-    parts = [
-        _prices(),
-        _of_requests(results, memory_mb),
-    ]
-    return "\n".join(parts)
+    return f"{_prices()}\n{_of_requests(results, memory_mb)}"
 
 
 def dollars(price: str, amount: float) -> float:
@@ -72,7 +68,7 @@ def _prices() -> str:
 
 def _of_requests(results: Mapping[str, Any], memory_mb: int) -> str:
     times, traffic = results["warm"][IN_S3]["times"], results["traffic"]
-    start = middle(results["cold"][COMPILED][AS_DEPLOYED], LISTING)
+    start = middle(results["cold"][AS_DEPLOYED], LISTING)
     kinds = {
         "`tools/list`": (LISTING, median(times[LISTING]), 0.0),
         "`TOOL_LIST(query)`": (SEARCH, median(times[SEARCH]), 0.0),

@@ -13,13 +13,13 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from benchmarks import harness
 from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH, Event, RequestSet, event
-from benchmarks.cold.servers import COMPILED, MeasuredServer, Package
+from benchmarks.cold.servers import MeasuredServer, Package
 from benchmarks.cold.services import Services
 from benchmarks.timing import elapsed_ms, memory_mb
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.lambda_runtime import LambdaRuntime
-from toolfold.cli import progress
 
 BLOCK = 50
 """Invocations of one server before those of the next one, so that other load of the machine affects all servers."""
@@ -37,36 +37,29 @@ class Bench:
     ) -> None:
         self.servers, self._packages, self._services, self._request_sets = servers, packages, services, request_sets
 
-    def runtime(self, server: MeasuredServer, variant: str = COMPILED) -> LambdaRuntime:
-        environment = {**self._services.variables, **server.environment}
-        return self._packages[server.package].runtime(variant, environment)
+    def runtime(self, server: MeasuredServer) -> LambdaRuntime:
+        return self._packages[server.package].runtime({**self._services.variables, **server.environment})
 
-    def cold(self, starts: Mapping[str, int]) -> dict[str, dict[str, list[dict[str, float]]]]:
-        """Return the figures of cold starts by variant and server.
+    def cold(self, starts: int) -> dict[str, list[dict[str, float]]]:
+        """Return the figures of so many cold starts of each server.
 
         Each start is :meth:`_start` for ``tools/list`` and a first call. A second start of toolfold measures a search.
         """
-        found: dict[str, dict[str, list[dict[str, float]]]] = {
-            variant: {server.name: [] for server in self.servers} for variant in starts
-        }
-        for number in progress.track(range(max(starts.values())), lambda number: f"Cold starts, round {number + 1}"):
+        found: dict[str, list[dict[str, float]]] = {server.name: [] for server in self.servers}
+        for number in harness.track(range(starts), lambda number: f"Cold starts, round {number + 1}"):
             first = number % len(self.servers)
             for server in (*self.servers[first:], *self.servers[:first]):
-                for variant in (variant for variant, count in starts.items() if number < count):
-                    figures = self._start(server, variant, (LISTING, CACHED))
-                    if server.kind == "toolfold":
-                        figures[SEARCH] = self._start(server, variant, (SEARCH,))[SEARCH]
-                    found[variant][server.name].append(figures)
+                figures = self._start(server, (LISTING, CACHED))
+                if server.kind == "toolfold":
+                    figures[SEARCH] = self._start(server, (SEARCH,))[SEARCH]
+                found[server.name].append(figures)
         return found
 
-    def _start(self, server: MeasuredServer, variant: str, methods: Sequence[str]) -> dict[str, float]:
-        """Return the times from the start of the process, and its peak memory.
-
-        The times end when it requests its first event (``init``), and at the response to each of ``methods``, one after
-        the other.
-        """
+    def _start(self, server: MeasuredServer, methods: Sequence[str]) -> dict[str, float]:
+        """Return the times from the start of the process to its first request for an event (``init``) and to the
+        responses to ``methods``, one after the other; and its peak memory."""
         self._services.clear_table()
-        with self.runtime(server, variant) as runtime:
+        with self.runtime(server) as runtime:
             answers = []
             started = time.perf_counter()
             runtime.start()
@@ -87,7 +80,7 @@ class Bench:
         }
         with ExitStack() as stack:
             runtimes = {one.name: stack.enter_context(self.runtime(one)) for one in self.servers}
-            for method in progress.track(METHODS, lambda method: f"Warm invocations: {method}"):
+            for method in harness.track(METHODS, lambda method: f"Warm invocations: {method}"):
                 for server in self.servers:  # without the imports of first invocations
                     self._round(server, runtimes[server.name], method, range(3))
                 for first in range(0, invocations, BLOCK):
@@ -138,14 +131,14 @@ def count(
             return _of(proxy.requests[before:], answer["body"], runtime.log[lines:])
 
         found: dict[str, Traffic] = {}
-        with package.runtime(COMPILED, variables) as runtime:
+        with package.runtime(variables) as runtime:
             found[START] = invoke(runtime, request_sets[LISTING].at(0))
             for method in (LISTING, SEARCH, GET):
                 found[method] = invoke(runtime, request_sets[method].at(0))
             found["initialize"] = invoke(runtime, event("initialize", {"protocolVersion": "2025-11-25"}))
             found[MISSED] = invoke(runtime, request_sets[CACHED].at(0))
             found[FROM_MEMORY] = invoke(runtime, request_sets[CACHED].at(0))
-        with package.runtime(COMPILED, variables) as runtime:
+        with package.runtime(variables) as runtime:
             runtime.invoke(request_sets[LISTING].at(0))
             found[FROM_TABLE] = invoke(runtime, request_sets[CACHED].at(0))
     return {name: asdict(traffic) for name, traffic in found.items()}

@@ -1,12 +1,11 @@
 """The measured servers, and their deployment packages.
 
 The servers are toolfold in three set-ups, its peers with the same three tools, and an empty handler. Each package has a
-folder of its own, once compiled like the layers of toolfold, once without compiled files:
+folder of its own, compiled like the layers of toolfold:
 
-    build/cold/compiled/toolfold/{GatewayFunction,CoreLayer,DependenciesLayer}     made by `make build-e2e`
-    build/cold/compiled/<peer>/function                                            its libraries and its handler
-    build/cold/compiled/floor/function
-    build/cold/plain/…                                                             the same without __pycache__
+    build/cold/packages/toolfold/{GatewayFunction,CoreLayer,DependenciesLayer}     made by `make build-e2e`
+    build/cold/packages/<peer>/function                                            its libraries and its handler
+    build/cold/packages/floor/function
     build/cold/managed                                                             packages of the managed runtime
 """
 
@@ -15,7 +14,7 @@ from __future__ import annotations
 import io
 import shutil
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -28,8 +27,7 @@ from tests.support.built_function import LAMBDA_PYTHON, LOCAL_BUILD
 from tests.support.lambda_runtime import LambdaRuntime
 
 FOLDER = ROOT / "build/cold"
-MANAGED = FOLDER / "managed"
-COMPILED = "compiled"
+MANAGED, PACKAGES = FOLDER / "managed", FOLDER / "packages"
 BUCKET, TABLE = "catalog", "answers"
 
 FLOOR = "floor"
@@ -54,7 +52,6 @@ class MeasuredServer:
     Attributes:
         name: Its key in the results; also the name of the file of a peer in scripts/peers.
         title: Its name in tables.
-        short: Its name in plots.
         kind: What it is.
         package: The name of its deployment package, which several set-ups may share.
         environment: Environment variables beside those of all servers.
@@ -63,16 +60,10 @@ class MeasuredServer:
 
     name: str
     title: str
-    short: str
     kind: Literal["toolfold", "peer", "floor"]
     package: str
     environment: Mapping[str, str] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
-
-    @property
-    def requirements(self) -> Path:
-        """Return the file with the pinned packages of a peer."""
-        return peers.requirements(self.name)
 
 
 def measured_servers() -> list[MeasuredServer]:
@@ -87,7 +78,7 @@ def measured_servers() -> list[MeasuredServer]:
         "TOOLFOLD_KEY_SALT": "benchmark",
     }
     return [
-        MeasuredServer(FLOOR, "an empty handler", "empty handler", "floor", FLOOR),
+        MeasuredServer(FLOOR, "an empty handler", "floor", FLOOR),
         _ours(EMBEDDED, "catalog in the package", memory),
         _ours(IN_S3, "catalog in S3", in_s3),
         _ours(AS_DEPLOYED, "as deployed: S3, DynamoDB", deployed),
@@ -98,7 +89,7 @@ def measured_servers() -> list[MeasuredServer]:
 
 
 def _ours(name: str, setup: str, environment: Mapping[str, str]) -> MeasuredServer:
-    return MeasuredServer(name, f"toolfold, {setup}", f"toolfold\n{setup}", "toolfold", "toolfold", environment)
+    return MeasuredServer(name, f"toolfold, {setup}", "toolfold", "toolfold", environment)
 
 
 def _peer(
@@ -107,26 +98,12 @@ def _peer(
     """Return a peer; ``packages`` are the library and, if there is one, its adapter for Lambda events."""
     first, *others = [peers.version(name, package) for package in packages]
     title = f"{title} {first}" + "".join(f" + Mangum {version}" for version in others)
-    short = title.replace("`", "").replace(f" {first}", f"\n{first}", 1)
-    return MeasuredServer(name, title, short, "peer", name, environment, ("meta_tools", *modules))
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """What a server adds to the managed runtime, in bytes; for a peer without the core of toolfold."""
-
-    files: int
-    unzipped: int
-    zipped: int
+    return MeasuredServer(name, title, "peer", name, environment, ("meta_tools", *modules))
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A deployment package, with compiled files.
-
-    ``layers`` are on the path after the function. ``own`` are the folders whose size is measured, below the folder of
-    the variant.
-    """
+    """A deployment package. ``layers`` follow the function on the path; ``own`` are the measured folders."""
 
     function: str
     layers: tuple[str, ...]
@@ -136,12 +113,11 @@ class Package:
     timeout_s: float
     memory_mb: int
 
-    def runtime(self, variant: str, environment: Mapping[str, str]) -> LambdaRuntime:
+    def runtime(self, environment: Mapping[str, str]) -> LambdaRuntime:
         """Return an execution environment with ``environment`` and the variables of the template."""
-        folder = FOLDER / variant
         return LambdaRuntime(
-            function=folder / self.function,
-            layers=[folder / layer for layer in self.layers],
+            function=PACKAGES / self.function,
+            layers=[PACKAGES / layer for layer in self.layers],
             python=LAMBDA_PYTHON,
             handler=self.handler,
             environment={**self.environment, **environment},
@@ -150,9 +126,15 @@ class Package:
             managed=[MANAGED],
         )
 
-    def size(self) -> Size:
-        """Return the size of the compiled package, which is what users deploy."""
-        return _size(FOLDER / COMPILED / folder for folder in self.own)
+    def size(self) -> dict[str, int]:
+        """Return the bytes that a deployment adds to the managed runtime; of a peer without the core of toolfold."""
+        folders = [PACKAGES / name for name in self.own]
+        files = [(file, folder) for folder in folders for file in sorted(folder.rglob("*")) if file.is_file()]
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file, folder in files:
+                archive.write(file, file.relative_to(folder))
+        return {"unzipped": sum(file.stat().st_size for file, _ in files), "zipped": len(packed.getvalue())}
 
 
 def build(servers: Sequence[MeasuredServer]) -> dict[str, Package]:
@@ -164,14 +146,16 @@ def build(servers: Sequence[MeasuredServer]) -> dict[str, Package]:
     common = {"environment": built.environment, "timeout_s": built.timeout_s, "memory_mb": built.memory_mb}
     packages = {"toolfold": Package(function, layers, built.handler, (function, *layers), **common)}
     for folder in (built.function, *built.layers):
-        _refill(FOLDER / COMPILED / "toolfold" / folder.name, folder)
+        _refill(PACKAGES / "toolfold" / folder.name, folder)
     for server in servers:
         path = f"{server.package}/function"
         if server.kind == "peer":
             _install_peer(server, path)
             packages[server.package] = Package(path, layers, f"{server.name}.handler", (path,), **common)
         elif server.kind == "floor":
-            _install_floor(path)
+            (PACKAGES / path).mkdir(parents=True, exist_ok=True)
+            (PACKAGES / path / "app.py").write_text(EMPTY)
+            _compile(PACKAGES / path)
             packages[server.package] = Package(path, (), "app.handler", (path,), **common)
     for file in FOLDER.rglob("*"):  # fill the page cache, so that no start waits for the disk
         if file.is_file():
@@ -185,25 +169,18 @@ def _install_peer(server: MeasuredServer, path: str) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     write_meta_tools(given)
     sources = [*(peers.FOLDER / f"{name}.py" for name in (server.name, *server.modules)), given]
-    made_of = [server.requirements, *sources, Path(__file__)]
+    made_of = [peers.requirements(server.name), *sources, Path(__file__)]
     with peers.unless_done(FOLDER / f"{server.name}.done", made_of, server.title) as to_do:
         if to_do:
-            target = FOLDER / COMPILED / path
+            target = PACKAGES / path
             shutil.rmtree(target, ignore_errors=True)
             peers.run(peers.UV, "pip", "install", "--quiet", "--python", LAMBDA_PYTHON, "--only-binary", ":all:",
                  "--require-hashes", "--no-deps", "--link-mode", "copy", "--target", target,
-                 "-r", server.requirements)  # fmt: skip
+                 "-r", peers.requirements(server.name))  # fmt: skip
             peers.run("rm", "-rf", target / "bin", target / ".lock")
             for source in sources:
                 shutil.copy(source, target / source.name)
             _compile(target)
-
-
-def _install_floor(path: str) -> None:
-    target = FOLDER / COMPILED / path
-    target.mkdir(parents=True, exist_ok=True)
-    (target / "app.py").write_text(EMPTY)
-    _compile(FOLDER / COMPILED / path)
 
 
 def _managed() -> None:
@@ -220,18 +197,9 @@ def _compile(folder: Path) -> None:
     peers.run(LAMBDA_PYTHON, "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", folder)
 
 
-def _refill(target: Path, source: Path, *, without_compiled: bool = False) -> None:
+def _refill(target: Path, source: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__") if without_compiled else None)
-
-
-def _size(folders: Iterable[Path]) -> Size:
-    files = [(file, folder) for folder in folders for file in sorted(folder.rglob("*")) if file.is_file()]
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file, folder in files:
-            archive.write(file, file.relative_to(folder))
-    return Size(len(files), sum(file.stat().st_size for file, _ in files), len(packed.getvalue()))
+    shutil.copytree(source, target)
 
 
 def runtime_client() -> str:

@@ -18,7 +18,6 @@ from benchmarks.retrieval.rankers import FullText, Ranker, Toolfold, description
 from benchmarks.retrieval.report import answers, fits, misses, tables, times
 from benchmarks.retrieval.request_set import load
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.cli import progress
 
 
 def measure(options: argparse.Namespace) -> str:
@@ -41,7 +40,7 @@ def measure(options: argparse.Namespace) -> str:
             "FastMCP BM25": fastmcp_bm25(texts, queries, DEPTH),
             "FastMCP BM25 over mode `direct`": fastmcp_bm25(listed, queries, DEPTH),
         }
-        rankers = progress.track({**here, **there}.items(), lambda ranker: f"Ranking: {ranker[0]}")
+        rankers = harness.track({**here, **there}.items(), lambda ranker: f"Ranking: {ranker[0]}")
         ranked = tables({title: answers(ranker, requests) for title, ranker in rankers})
         measured = f"{ranked}\n{fits(catalog, requests)}"
         return measured if options.write or options.check else f"{measured}\n{times(here, requests)}"

@@ -21,11 +21,6 @@ def hit(ranked: Sequence[str], right: Collection[str], depth: int) -> float:
     return float(any(name in right for name in ranked[:depth]))
 
 
-def reciprocal_rank(ranked: Sequence[str], right: Collection[str]) -> float:
-    """1 over the rank of the first right tool; 0 when it is not among the first :data:`DEPTH`."""
-    return next((1 / rank for rank, name in enumerate(ranked[:DEPTH], 1) if name in right), 0.0)
-
-
 def ndcg(ranked: Sequence[str], right: Collection[str]) -> float:
     """Normalised discounted cumulative gain of the first :data:`DEPTH`, each right tool gaining 1.
 
@@ -54,9 +49,7 @@ class Score:
 
     count: int
     r1: float | None
-    r3: float | None
     r5: float | None
-    mrr: float | None
     ndcg: float | None
     needed: float | None
     silent: float | None
@@ -70,9 +63,7 @@ def score(answers: Iterable[tuple[Request, Sequence[str]]]) -> Score:
     return Score(
         count=len(answers),
         r1=_mean(hit(ranked, right, 1) for ranked, right in served),
-        r3=_mean(hit(ranked, right, 3) for ranked, right in served),
         r5=_mean(hit(ranked, right, 5) for ranked, right in served),
-        mrr=_mean(reciprocal_rank(ranked, right) for ranked, right in served),
         ndcg=_mean(ndcg(ranked, right) for ranked, right in served),
         needed=_mean(found(ranked, right, 5) for ranked, right in several),
         silent=_mean(float(not ranked) for _, ranked in answers),

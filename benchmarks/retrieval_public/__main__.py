@@ -24,7 +24,6 @@ from scripts.measured_tables import markdown_table
 from toolfold.build import semantic_index
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
-from toolfold.cli import progress
 
 HEAD = ("set", "requests", "search", "n", "hit@1", "R@5", "nDCG@10")
 
@@ -32,26 +31,21 @@ HEAD = ("set", "requests", "search", "n", "hit@1", "R@5", "nDCG@10")
 def measure(options: argparse.Namespace) -> str:
     """Return the tables."""
     rows = []
-    for public_set in progress.track(load_all(options.folder), lambda one: f"Searching {one.name}"):
-        reported = _reported(public_set)
+    for public_set in harness.track(load_all(options.folder), lambda one: f"Searching {one.name}"):
         rankers: list[tuple[Ranker, str]] = []
         for semantic in (False, True) if semantic_index.is_available() else (False,):
             catalog = compile_tools(public_set.tools, semantic=semantic)
             rankers.append((_Toolfold(catalog), "toolfold, semantic postings" if semantic else "toolfold"))
         for ranker, title in rankers if options.own else [*rankers, _other_ranker(public_set)]:
-            rows += [_row(public_set.name, part, title, ranker, own) for part, own in reported.items()]
+            rows += [_row(public_set.name, part, title, ranker, own) for part, own in public_set.requests.items()]
     rows.sort(key=lambda row: row[:2])
     return markdown_table(HEAD, rows, left=3)
-
-
-def _reported(public_set: PublicSet) -> dict[str, tuple[PublicRequest, ...]]:
-    return {part: asked for part, asked in public_set.requests.items() if not part.endswith("tuning")}
 
 
 def _other_ranker(public_set: PublicSet) -> tuple[Ranker, str]:
     """Return the search of SQLite with its title. It has the same texts."""
     texts = {name_of(at): _text(tool) for at, tool in enumerate(public_set.tools)}
-    asked = dict.fromkeys(request.text for part in _reported(public_set).values() for request in part)
+    asked = dict.fromkeys(request.text for part in public_set.requests.values() for request in part)
     with closing(FullText(texts)) as full_text:
         return Recorded({text: full_text.rank(text, DEPTH) for text in asked}), "SQLite FTS5, Porter, BM25"
 

@@ -10,13 +10,14 @@ import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 _SAMPLE = 1500
-"""Requests of MetaTool that are reported, of some 20,000; as many others are for tuning."""
+"""Requests of MetaTool that are reported, of some 20,000; the weights were chosen on others."""
 
-_TUNING_FILES = ("G1_category", "G1_instruction", "G1_tool")
+_TUNED_WITH = ("G1_category", "G1_instruction", "G1_tool")
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class PublicRequest:
 
 @dataclass(frozen=True)
 class PublicSet:
-    """Tools, and requests for them by the name of their part; parts whose names end with "tuning" are not reported."""
+    """Tools, and requests for them by the name of their part."""
 
     name: str
     tools: tuple[PublicTool, ...]
@@ -69,16 +70,14 @@ def _metatool(folder: Path) -> PublicSet:
     position = {name: at for at, name in enumerate(descriptions)}
     with (folder / "all_clean_data.csv").open(encoding="utf-8", newline="") as file:
         rows = [(row["Query"], [row["Tool"]]) for row in csv.DictReader(file)]
-    reported = set(random.Random(0).sample(range(len(rows)), _SAMPLE))
-    others = [at for at in range(len(rows)) if at not in reported]
+    reported = sorted(random.Random(0).sample(range(len(rows)), _SAMPLE))
     pairs = [(entry["query"], entry["tool"]) for entry in _json(folder / "multi_tool_query_golden.json")]
     return PublicSet(
         "MetaTool",
         tuple(PublicTool(name, description) for name, description in descriptions.items()),
         {
-            "one tool": _requests((rows[at] for at in sorted(reported)), position),
+            "one tool": _requests((rows[at] for at in reported), position),
             "two tools": _requests(pairs, position),
-            "one tool, tuning": _requests((rows[at] for at in random.Random(1).sample(others, _SAMPLE)), position),
         },
     )
 
@@ -102,11 +101,7 @@ def _seal_tools(folder: Path) -> PublicSet:
             )
             for entry in entries
         ),
-        {
-            "in domain": requests("test_in_domain"),
-            "out of domain": requests("test_out_domain"),
-            "tuning": requests("dev"),
-        },
+        {"in domain": requests("test_in_domain"), "out of domain": requests("test_out_domain")},
     )
 
 
@@ -135,11 +130,8 @@ def _stable_tool_bench(folder: Path) -> PublicSet:
         "StableToolBench",
         tuple(tools.values()),
         {
-            "all": tuple(request for part in parts.values() for request in part),
-            "G2 and G3": tuple(
-                request for name, part in parts.items() if name not in _TUNING_FILES for request in part
-            ),
-            "G1, tuning": tuple(request for name in _TUNING_FILES for request in parts.get(name, ())),
+            "all": tuple(chain.from_iterable(parts.values())),
+            "G2 and G3": tuple(chain.from_iterable(part for name, part in parts.items() if name not in _TUNED_WITH)),
         },
     )
 

@@ -20,7 +20,6 @@ from benchmarks.timing import short
 from scripts.measured_tables import markdown_table
 from tests.support import aws_services
 from tests.support.catalogs import publish
-from toolfold.cli import progress
 
 SIZES = (generate.BUNDLED, 10_000, 100_000)
 FEW = 40
@@ -43,7 +42,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 def measure(options: argparse.Namespace) -> str:
     """Return the tables."""
     sizes, processes = (SIZES[:-1], 1) if options.quick else (SIZES, 3)
-    paths = {size: generate.catalog(size) for size in progress.track(sizes, lambda size: f"Making {size:,} tools")}
+    paths = {size: generate.catalog(size) for size in harness.track(sizes, lambda size: f"Making {size:,} tools")}
     with servers.slow_s3(generate.FOLDER / "bucket", paths) as (endpoint, places):
         title = f"Catalog in S3 with {servers.DELAY_S * 1000:.0f} ms a request, in ms"
         in_slow_s3 = _times(title, places, processes, **aws_services.variables(endpoint))
@@ -70,7 +69,7 @@ def in_moto(paths: Mapping[int, Path]) -> str:
 
 def _times(title: str, places: Mapping[int, str], processes: int, **variables: str) -> str:
     rows = []
-    for size, place in progress.track(places.items(), lambda item: f"{title}: {item[0]:,} tools"):
+    for size, place in harness.track(places.items(), lambda item: f"{title}: {item[0]:,} tools"):
         measured = [_process(place, size, **variables) for _ in range(processes)]
         cells = [statistics.median(_at(figures, way) for figures in measured) for way in COLUMNS.values()]
         rows.append([f"{size:,}", *map(short, cells)])

@@ -12,6 +12,7 @@ import json
 import random
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,17 @@ class Tools(Sequence[dict[str, list[str]]]):
         return len(self._drawn)
 
     def __getitem__(self, at: Any) -> Any:
-        return self._texts(self._drawn[at])
+        domain, noun, verb, quality = _words(self._drawn[at])
+        entry = _entry(self._drawn[at])
+        words = {"phrase": VERBS[verb], "quality": quality, "noun": noun, "domain": domain}
+        return {
+            "name": [entry["name"].replace("_", " ")],
+            **{field: [entry[field]] for field in ("title", "summary", "description")},
+            "tags": entry["tags"],
+            "category": [entry["category"].replace("_", " ")],
+            "example_queries": [ask.format(**words) for ask in ASKS],
+            "aliases": [f"{verb}_{noun}_{quality}".replace("_", " ").lower()],
+        }
 
     def names(self) -> list[str]:
         """Every name, in the order of the listing."""
@@ -66,10 +77,7 @@ class Tools(Sequence[dict[str, list[str]]]):
 
     def categories(self) -> list[dict[str, Any]]:
         """The categories that the tools are in."""
-        found: dict[str, int] = {}
-        for number in self._drawn:
-            category = _category(*_words(number)[:2])
-            found[category] = found.get(category, 0) + 1
+        found = Counter(_category(*_words(number)[:2]) for number in self._drawn)
         return [
             {
                 "name": name,
@@ -81,28 +89,13 @@ class Tools(Sequence[dict[str, list[str]]]):
             for name, count in found.items()
         ]
 
-    @staticmethod
-    def _texts(number: int) -> dict[str, list[str]]:
-        domain, noun, verb, quality = _words(number)
-        entry = _entry(number)
-        words = {"phrase": VERBS[verb], "quality": quality, "noun": noun, "domain": domain}
-        return {
-            "name": [_name(domain, noun, verb, quality).replace("_", " ")],
-            "title": [entry["title"]],
-            "summary": [entry["summary"]],
-            "description": [entry["description"]],
-            "tags": entry["tags"],
-            "category": [entry["category"].replace("_", " ")],
-            "example_queries": [ask.format(**words) for ask in ASKS],
-            "aliases": [f"{verb}_{noun}_{quality}".replace("_", " ").lower()],
-            "redirected_queries": [],
-        }
-
 
 def write(size: int, path: Path) -> None:
     """Write a compiled catalog of ``size`` tools to ``path``."""
     tools = Tools(size)
-    head = {"sources": {"platform": _SOURCE}, "categories": tools.categories(), "listing": _listing(tools)}
+    listed = tools.entries() if size <= writer.MAX_LISTED else ()
+    listing = "\n".join(f"{name}: {entry['summary']}" for name, entry in listed)
+    head = {"sources": {"platform": _SOURCE}, "categories": tools.categories(), "listing": listing}
     sections: dict[str, writer.Lines] = {
         "tools": tools.sorted_entries(),
         "index": writer.sort_lines(search_index.build(tools)),
@@ -197,12 +190,6 @@ def _entry(number: int) -> dict[str, Any]:
         "call": {"function": _name(domain, noun, verb, quality).lower()},
         "answer": {"csv": None, "rows": ["items"], "kind": "list"},
     }
-
-
-def _listing(tools: Tools) -> str:
-    if len(tools) > writer.MAX_LISTED:
-        return ""
-    return "\n".join(f"{name}: {entry['summary']}" for name, entry in tools.entries())
 
 
 _SOURCE = {

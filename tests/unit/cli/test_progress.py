@@ -37,11 +37,6 @@ def test_nothing_is_shown_where_stderr_is_no_terminal(capsys: pytest.CaptureFixt
     assert capsys.readouterr() == ("a result\n", "")
 
 
-def test_a_measurement_has_one_line_for_each_step(capsys: pytest.CaptureFixture[str]) -> None:
-    assert list(progress.track(("a", "b"), lambda item: f"Measuring {item}")) == ["a", "b"]
-    assert capsys.readouterr() == ("", "1/2 Measuring a\n2/2 Measuring b\n")
-
-
 def test_a_terminal_shows_text_and_count_and_is_clean_after(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
     with progress.Steps(3) as steps:

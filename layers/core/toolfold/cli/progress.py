@@ -6,16 +6,14 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from toolfold.cli import terminal
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-T = TypeVar("T")
 
 DELAY_S = 1.0
 """Seconds of silence that do not disturb: https://www.nngroup.com/articles/response-times-3-important-limits/"""
@@ -29,14 +27,6 @@ def waiting(text: str) -> Iterator[None]:
     with Steps() as steps:
         steps.start(text)
         yield
-
-
-def track(items: Iterable[T], describe: Callable[[T], str]) -> Iterator[T]:
-    """Yield ``items``, each after a line on stderr: nothing shares the processor with a measurement."""
-    every = list(items)
-    for number, item in enumerate(every, 1):
-        print(f"{number}/{len(every)} {_one_line(describe(item))}", file=sys.stderr, flush=True)
-        yield item
 
 
 class Steps:
@@ -72,9 +62,9 @@ class Steps:
         self.describe(text)
 
     def describe(self, text: str) -> None:
-        """Change the text of the current step."""
-        self._text = _one_line(text)
-        if self._can_draw and time.monotonic() - self._began >= DELAY_S:
+        """Change the text of the current step, in which names may come from a service."""
+        self._text = escape_unsafe(text[:_MAX_TEXT])
+        if time.monotonic() - self._began >= DELAY_S:
             self._draw()
 
     @contextlib.contextmanager
@@ -87,23 +77,20 @@ class Steps:
     def _hide(self) -> None:
         if self._progress is not None:
             self._progress.stop()
-            self._progress = None
 
     def _draw(self) -> None:
         with self._lock:
             if not self._text or not self._can_draw:
                 return
-            if self._progress is None:
-                self._progress = self._make()
-                self._progress.add_task(self._text, total=self._total)
-                self._progress.start()
+            self._progress = self._progress or self._make()
             completed = max(0, self._started - 1) if self._total else None
             self._progress.update(self._progress.task_ids[0], description=self._text, completed=completed)
+            self._progress.start()
 
     def _make(self) -> Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        return Progress(
+        made = Progress(
             SpinnerColumn("dots" if terminal.is_unicode(sys.stderr) else "line"),
             *((BarColumn(bar_width=20), MofNCompleteColumn()) if self._total else ()),
             TextColumn("{task.description}", markup=False),
@@ -113,8 +100,5 @@ class Steps:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-
-
-def _one_line(text: str) -> str:
-    """Return ``text`` without control characters: names in it may come from a service."""
-    return escape_unsafe(text[:_MAX_TEXT])
+        made.add_task(self._text, total=self._total)
+        return made
