@@ -78,7 +78,7 @@ def test_missing_credentials_are_one_sentence(run: Run, monkeypatch: pytest.Monk
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     assert "there are no AWS credentials (NoCredentialsError). Set AWS_PROFILE" in last_line(run(PLACE)[2])
     monkeypatch.setenv("AWS_PROFILE", "no-such-profile")
-    assert "the profile in AWS_PROFILE does not exist" in last_line(run(PLACE)[2])
+    assert "there are no AWS credentials (ProfileNotFound). Set AWS_PROFILE" in last_line(run(PLACE)[2])
 
 
 def test_a_dead_endpoint_is_one_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # N3
@@ -98,7 +98,7 @@ def test_a_dead_endpoint_is_one_sentence(run: Run, monkeypatch: pytest.MonkeyPat
          "the prefix, and s3:ListBucket on the bucket, which must belong to account 123456789012 "
          "(else --bucket-owner)."),
         ("ExpiredToken", 400, "the AWS credentials are expired (ExpiredToken). Sign in again"),
-        ("InvalidAccessKeyId", 403, "AWS does not know the access key (InvalidAccessKeyId). Set AWS_PROFILE"),
+        ("InvalidAccessKeyId", 403, "AWS refused the access key (InvalidAccessKeyId). Set AWS_PROFILE"),
         ("PermanentRedirect", 301, "the bucket is in another region (PermanentRedirect). Set AWS_REGION to the region "
          "of the bucket, eu-west-1."),
         ("SlowDown", 503, "S3 is busy (SlowDown). Try again."),

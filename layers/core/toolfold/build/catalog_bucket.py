@@ -27,58 +27,34 @@ from toolfold.build.pointer import Pointer, Writer, parse_pointer
 from toolfold.catalog.store import POINTER, object_name
 from toolfold.errors import BucketUnavailable, CatalogDamaged, PublishConflict, SettingsError, VersionNotFound
 
-_SIGN_IN = "Sign in again, for example with `aws sso login`, or renew the credentials."
 _CREDENTIALS = (
     "Set AWS_PROFILE, or run `aws configure` or `aws sso login`; `aws sts get-caller-identity` shows who you are."
 )
 _PERMISSIONS = (
     "The credentials need s3:GetObject and s3:PutObject on the prefix, and s3:ListBucket on the bucket{owner}."
 )
+_SIGN_IN = "Sign in again, for example with `aws sso login`, or renew the credentials."
+_NETWORK = "Check the network, and AWS_ENDPOINT_URL, HTTPS_PROXY and AWS_CA_BUNDLE where they are set."
 
-_NETWORK = "Check the network, and AWS_ENDPOINT_URL if it is set."
+_EXPIRED = (
+    "ExpiredToken ExpiredTokenException RequestExpired TokenRefreshRequired InvalidToken UnauthorizedSSOTokenError"
+    " TokenRetrievalError SSOTokenLoadError"
+)
+_MISSING = "NoCredentialsError PartialCredentialsError CredentialRetrievalError ProfileNotFound ConfigParseError"
+_ELSEWHERE = "PermanentRedirect 301 AuthorizationHeaderMalformed IllegalLocationConstraintException"
 
 _CAUSES = {
     code: (cause, step)
     for codes, cause, step in (
         ("NoSuchBucket", "there is no bucket of that name", "The stack prints it as CatalogBucketName."),
         ("AccessDenied 403 AllAccessDisabled", "access was denied", _PERMISSIONS),
-        (
-            "ExpiredToken ExpiredTokenException RequestExpired TokenRefreshRequired",
-            "the AWS credentials are expired",
-            _SIGN_IN,
-        ),
-        ("UnauthorizedSSOTokenError TokenRetrievalError", "the AWS sign-in is expired", _SIGN_IN),
-        ("SSOTokenLoadError", "nobody is signed in to AWS", _SIGN_IN),
-        ("InvalidToken", "AWS does not know the session token", _SIGN_IN),
-        ("InvalidClientTokenId InvalidAccessKeyId", "AWS does not know the access key", _CREDENTIALS),
-        ("SignatureDoesNotMatch", "the secret access key is wrong", _CREDENTIALS),
-        ("NoCredentialsError", "there are no AWS credentials", _CREDENTIALS),
-        ("PartialCredentialsError", "the AWS credentials are incomplete", _CREDENTIALS),
-        ("CredentialRetrievalError", "the AWS credentials cannot be read", _CREDENTIALS),
-        (
-            "ProfileNotFound",
-            "the profile in AWS_PROFILE does not exist",
-            "`aws configure list-profiles` lists those that do.",
-        ),
-        (
-            "ConfigParseError",
-            "the AWS configuration file cannot be read",
-            "Correct ~/.aws/config or AWS_CONFIG_FILE.",
-        ),
+        (_EXPIRED, "the AWS credentials are expired", _SIGN_IN),
+        ("InvalidClientTokenId InvalidAccessKeyId SignatureDoesNotMatch", "AWS refused the access key", _CREDENTIALS),
+        (_MISSING, "there are no AWS credentials", _CREDENTIALS),
+        (_ELSEWHERE, "the bucket is in another region", "Set AWS_REGION to the region of the bucket{region}."),
         ("NoRegionError", "no AWS region is set", "Set AWS_REGION to the region of the bucket."),
         ("RequestTimeTooSkewed", "the clock of this machine is wrong", "Set the clock."),
-        ("EndpointConnectionError", "AWS cannot be reached", _NETWORK),
-        ("ConnectTimeoutError", "AWS cannot be reached in time", _NETWORK),
-        ("ReadTimeoutError", "AWS did not answer in time", "Try again."),
-        ("ConnectionClosedError", "the connection to AWS was closed", _NETWORK),
-        ("HTTPClientError", "the request to AWS failed", _NETWORK),
-        ("ProxyConnectionError", "the proxy cannot be reached", "Check HTTPS_PROXY."),
-        ("SSLError", "the certificate of AWS was not accepted", "Behind a proxy that inspects TLS, set AWS_CA_BUNDLE."),
-        (
-            "PermanentRedirect 301 AuthorizationHeaderMalformed IllegalLocationConstraintException",
-            "the bucket is in another region",
-            "Set AWS_REGION to the region of the bucket{region}.",
-        ),
+        ("ConnectionError HTTPClientError", "AWS cannot be reached", _NETWORK),
         ("SlowDown ServiceUnavailable 503 InternalError 500", "S3 is busy", "Try again."),
     )
     for code in codes.split()
