@@ -23,7 +23,6 @@ WHERE = {"url": "https://{where}.test", "variables": {"where": {"default": "eu"}
         ([], {"url": "https://pets.test/docs/openapi.json"}, "https://pets.test"),
         ([{"url": "/v2"}], {"base_url": "https://pets.test/v3"}, "https://pets.test/v3"),
         ([WHERE], {}, "https://eu.test"),
-        ([WHERE], {"server_variables": {"where": "us"}}, "https://us.test"),
     ],
 )  # fmt: skip
 def test_calls_are_sent_to_the_first_server_that_can_be_used(
@@ -42,7 +41,7 @@ def test_calls_are_sent_to_the_first_server_that_can_be_used(
         ({"url": "http://pets.test"}, "server 'http://pets.test' is not https; set base_url in source.yaml"),
         ({"url": "https://user:secret@pets.test"}, "is not a URL without user name"),
         ({"url": "/v1"}, "server '/v1' is relative; set base_url in source.yaml"),
-        ({"url": "https://{where}.test"}, "variable 'where' of the server has no value; set it in server_variables"),
+        ({"url": "https://{where}.test"}, "variable 'where' of the server has no value; set base_url in source.yaml"),
         ({"url": "https://[::1"}, "server 'https://[::1'"),
         ({}, "a server has no url"),
     ],
@@ -52,13 +51,6 @@ def test_a_server_that_cannot_be_used_is_an_error(tmp_path: Path, server: Any, p
     assert found.source is None
     assert problem in found.left_out[0]
     assert int(found.left_out[0].split(":")[1]) > 1
-
-
-def test_a_value_for_a_variable_that_no_server_has_is_an_error(tmp_path: Path) -> None:
-    found = read(tmp_path, {**operation(), "servers": [WHERE]}, server_variables={"were": "us"})
-    assert found.source is None
-    problem = "no server has the variable 'were' of server_variables; there are: where"
-    assert problem in found.problems[0]
 
 
 def test_paths_with_servers_of_the_same_host_keep_their_prefix(tmp_path: Path) -> None:

@@ -162,49 +162,53 @@ _MAX_SERVERS = 50
 _SET_BASE_URL = "set base_url in source.yaml"
 
 
-def choose_server(listed: Any, at: Location, document_url: str, variables: Mapping[str, str]) -> str:
+def choose_server(listed: Any, at: Location, document_url: str) -> str:
     """Return the first of the ``listed`` servers that calls can be sent to, without a slash at its end.
 
     Args:
         listed: The value of ``servers``.
         at: Where it is in the document.
         document_url: Where the document was fetched from, to which a relative URL relates; may be empty.
-        variables: Values of variables that replace the defaults.
 
     Raises:
         DocumentError: None of them is an https URL, or an http URL of this machine.
     """
     refusals: list[str] = []
     for server in listed[:_MAX_SERVERS] if isinstance(listed, list) else []:
-        if not isinstance(server, dict) or not isinstance(server.get("url"), str):
-            refusals.append("a server has no url")
-            continue
-        url = _substituted(server, variables, refusals)
-        if url is None:
-            continue
-        if _scheme(url) == "" and document_url:
-            url = urljoin(document_url, url)
-        if refusal := _refusal(url):
-            refusals.append(refusal)
-        else:
-            return url.partition("#")[0].partition("?")[0].rstrip("/")
+        try:
+            return _address(server, document_url).partition("#")[0].partition("?")[0].rstrip("/")
+        except ValueError as refusal:
+            refusals.append(str(refusal))
     raise DocumentError(at, "; ".join(dict.fromkeys(refusals)) or f"has no server; {_SET_BASE_URL}")
 
 
-def check_variables(document: Mapping[str, Any], variables: Mapping[str, str]) -> None:
-    """Check that each of ``variables`` is in a URL of a server of ``document``, of one of its paths or operations.
+def _address(server: Any, document_url: str) -> str:
+    """Return the URL of a server; raises ``ValueError`` with the reason where calls cannot be sent to it."""
+    if not isinstance(server, dict) or not isinstance(server.get("url"), str):
+        raise ValueError("a server has no url")
+    variables = server.get("variables")
 
-    Raises:
-        DocumentError: No server has the variable.
-    """
-    paths = document.get("paths")
-    items = dicts_in(list(paths.values())) if isinstance(paths, dict) else []
-    operations = [one for item in items for one in dicts_in(list(item.values()))]
-    servers = [server for holder in (document, *items, *operations) for server in dicts_in(holder.get("servers"))]
-    known = dict.fromkeys(name for server in servers for name in _VARIABLE.findall(str(server.get("url"))))
-    for name in (name for name in variables if name not in known):
-        problem = f"no server has the variable {name!r} of server_variables; there are: {', '.join(known) or 'none'}"
-        raise DocumentError(("servers",), problem)
+    def default(found: re.Match[str]) -> str:
+        variable = variables.get(found[1]) if isinstance(variables, dict) else None
+        value = variable.get("default") if isinstance(variable, dict) else None
+        if value is None or value == "":
+            raise ValueError(f"variable {found[1]!r} of the server has no value; {_SET_BASE_URL}")
+        return str(value)
+
+    url = _VARIABLE.sub(default, server["url"]).strip()
+    scheme = _scheme(url)
+    if not scheme and document_url:
+        url = urljoin(document_url, url)
+        scheme = _scheme(url)
+    shown = repr(url[:120])
+    if not scheme:
+        raise ValueError(f"server {shown} is relative; {_SET_BASE_URL}, or url to where the document is")
+    if scheme not in ("http", "https"):
+        raise ValueError(f"server {shown} is not an https URL")
+    if not host_of(url.partition("#")[0]):
+        reason = "is not https" if scheme == "http" else "is not a URL without user name that calls can be sent to"
+        raise ValueError(f"server {shown} {reason}; {_SET_BASE_URL}")
+    return url
 
 
 def _scheme(url: str) -> str:
@@ -213,39 +217,6 @@ def _scheme(url: str) -> str:
         return urlsplit(url).scheme
     except ValueError:
         return ""
-
-
-def _substituted(server: Mapping[str, Any], variables: Mapping[str, str], refusals: list[str]) -> str | None:
-    """Return the URL of ``server`` with its variables replaced, or None, with a reason in ``refusals``."""
-    declared = server.get("variables")
-    values: dict[str, str] = {}
-    for name in _VARIABLE.findall(server["url"]):
-        variable = declared.get(name) if isinstance(declared, dict) else None
-        default = variable.get("default") if isinstance(variable, dict) else None
-        value = variables.get(name, default)
-        allowed = variable.get("enum") if isinstance(variable, dict) else None
-        if value is None or value == "":
-            refusals.append(f"variable {name!r} of the server has no value; set it in server_variables")
-            return None
-        if name in variables and isinstance(allowed, list) and allowed and value not in allowed:
-            shown = ", ".join(map(str, allowed[:10]))
-            refusals.append(f"{value!r} is not a value of the variable {name!r} of the server: {shown}")
-            return None
-        values[name] = str(value)
-    return _VARIABLE.sub(lambda match: values[match[1]], server["url"]).strip()
-
-
-def _refusal(url: str) -> str:
-    shown = repr(url[:120])
-    scheme = _scheme(url)
-    if scheme == "":
-        return f"server {shown} is relative; {_SET_BASE_URL}, or url to where the document is"
-    if scheme not in ("http", "https"):
-        return f"server {shown} is not an https URL"
-    if not host_of(url.partition("#")[0]):
-        reason = "is not https" if scheme == "http" else "is not a URL without user name that calls can be sent to"
-        return f"server {shown} {reason}; {_SET_BASE_URL}"
-    return ""
 
 
 def common_base(urls: Sequence[str]) -> str:

@@ -112,8 +112,6 @@ class OpenApiSettings(ImporterSettings):
     """Where the service publishes the document; ``toolfold source refresh`` fetches it."""
     base_url: Url | None = None
     """Where calls are sent, in place of the servers of the document."""
-    server_variables: dict[str, str] = Field(default_factory=dict)
-    """Values of variables in the URL of the server."""
     headers: dict[str, str] = Field(default_factory=dict, max_length=20)
     """Headers that every request has, such as the version of the API. Credentials belong to ``auth``."""
     include: Selection = Selection()
@@ -289,7 +287,7 @@ class _Reader:
         if listed is None:
             return default
         settings = self._settings
-        server = access.choose_server(listed, at, settings.url or default, settings.server_variables)
+        server = access.choose_server(listed, at, settings.url or default)
         if urlsplit(server)[:2] == urlsplit(default)[:2]:
             return server
         # A base_url replaces the main server of the document, also where operations repeat it.
@@ -320,10 +318,7 @@ class _Reader:
             listed = self._data.get("servers")
             # Without servers it is the root of where the document was fetched from (OpenAPI 3.1, section 4.8.1).
             servers = listed if isinstance(listed, list) and listed else [{"url": "/"}]
-            access.check_variables(self._data, self._settings.server_variables)
-            return access.choose_server(
-                servers, ("servers",), self._settings.url or "", self._settings.server_variables
-            )
+            return access.choose_server(servers, ("servers",), self._settings.url or "")
         except DocumentError as error:
             raise SourceError(self._located([error])) from None
 
