@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.catalogs import refresh
 from tests.support.meta_tools import call, error
 from tests.support.running_app import running_app
-from toolfold.build import yaml_loader
 from toolfold.build.compiler import compile_sources
-from toolfold.build.importers.openapi.importer import OpenApiSettings
-from toolfold.build.refreshes import refresh
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.cli import main
@@ -45,9 +43,8 @@ def folder(service: str, settings: Settings, tmp_path_factory: pytest.TempPathFa
     source = tmp_path_factory.mktemp("catalog") / "shelter"
     source.mkdir()
     (source / "source.yaml").write_text(f"id: shelter\nkind: openapi\nurl: {service}/openapi.json\n")
-    own = OpenApiSettings.model_validate(yaml_loader.load(source / "source.yaml").data)
-    assert len(refresh(source, own, settings).added) == 5
-    assert not refresh(source, own, settings, check=True)
+    assert len(refresh(source, settings).added) == 5
+    assert not refresh(source, settings, check=True)
     return source.parent
 
 
@@ -128,16 +125,15 @@ def test_a_key_that_the_service_refuses_is_named_as_the_reason(
 
 def test_a_document_that_changed_is_reported_and_written(folder: Path, settings: Settings) -> None:
     source = folder / "shelter"
-    own = OpenApiSettings.model_validate(yaml_loader.load(source / "source.yaml").data)
     before = (source / "openapi.json").read_text()
     document = json.loads(before)
     del document["paths"]["/pets/{pet_id}/photo"]
     document["paths"]["/pets"]["get"]["summary"] = "Other"
     (source / "openapi.json").write_text(json.dumps(document))
-    report = refresh(source, own, settings, check=True)
+    report = refresh(source, settings, check=True)
     assert (report.added, report.removed, report.changed) == (("upload_photo",), (), ("list_pets",))
     assert json.loads((source / "openapi.json").read_text()) == document
-    refresh(source, own, settings)
+    refresh(source, settings)
     assert (source / "openapi.json").read_text() == before
 
 
@@ -172,7 +168,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetaTools]:
         source = tmp_path_factory.mktemp("catalog") / "ledger"
         source.mkdir()
         (source / "source.yaml").write_text(f"id: ledger\nkind: openapi\nurl: {url}/openapi.json\nfreshness_s: 60\n")
-        refresh(source, OpenApiSettings.model_validate(yaml_loader.load(source / "source.yaml").data), settings)
+        refresh(source, settings)
         compiled = compile_sources(source.parent)
         catalog = parse_catalog(compiled.text.encode())
         assert [note.partition(": ")[2] for note in compiled.notes if "security scheme" in note] == [

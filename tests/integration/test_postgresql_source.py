@@ -22,18 +22,16 @@ from hypothesis import strategies as st
 
 from tests.support import postgresql, sql_attacks
 from tests.support.aws_services import use_aws_endpoint
+from tests.support.catalogs import refresh
 from tests.support.postgresql import PASSWORD, PostgresqlServer
 from tests.support.sql_databases import postgresql_statements
 from toolfold import client_call
 from toolfold.aws.clients import AwsClients
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.importers.sql import SqlSourceSettings
-from toolfold.build.refreshes import refresh
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import AuthRequired, CallError, SourceError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
-from toolfold.settings import Settings
 from toolfold.sources.sql.database_reader import DatabaseReader, open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
@@ -754,5 +752,6 @@ def test_a_refresh_names_the_schemas_that_the_source_does_not_have(
 
 
 def refresh_depot(folder: Path, schemas: list[str]) -> RefreshReport:
-    given = {"id": "depot", "dialect": "postgresql", **({"schemas": schemas} if schemas else {})}
-    return refresh(folder, SqlSourceSettings.model_validate(given), Settings.from_environment())
+    given = {"id": "depot", "kind": "sql", "dialect": "postgresql", **({"schemas": schemas} if schemas else {})}
+    (folder / "source.yaml").write_text(json.dumps(given))
+    return refresh(folder)

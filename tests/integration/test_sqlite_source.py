@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.catalogs import refresh
 from tests.support.sql_databases import create_sqlite
 from toolfold import client_call
 from toolfold.build.compiler import compile_folder
-from toolfold.build.importers.sql import SqlSourceSettings
-from toolfold.build.refreshes import refresh
 from toolfold.catalog.entries import Source
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
@@ -45,7 +44,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory, database: Path) -> Catalog
     (folder / "source.yaml").write_text(json.dumps(source))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(database))
-        refresh(folder, SqlSourceSettings.model_validate(source), Settings.from_environment())
+        refresh(folder)
     return parse_catalog(compile_folder(folder.parent).encode())
 
 

@@ -12,8 +12,12 @@ from typing import Any
 
 from toolfold.build.catalog_bucket import CatalogBucket, open_client
 from toolfold.build.compiler import compile_folder
+from toolfold.build.importers.base import RefreshReport
 from toolfold.build.pointer import Author, Writer
 from toolfold.build.publisher import publish_catalog
+from toolfold.build.refreshes import refresh_source
+from toolfold.build.source_folders import find_source
+from toolfold.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,6 +39,11 @@ def small_catalog(title: str = "Tide tables") -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         source = write_sources(Path(folder), title)
         return compile_folder(source).encode()
+
+
+def refresh(folder: Path, settings: Settings | None = None, **how: Any) -> RefreshReport:
+    """Refresh the source in ``folder``."""
+    return refresh_source(find_source(folder.parent, folder.name), settings or Settings.from_environment(), **how)
 
 
 def write_sources(folder: Path, title: str = "Tide tables") -> Path:

@@ -11,11 +11,10 @@ from typing import Any
 import yaml
 
 from tests.support import mcp_server
+from tests.support.catalogs import refresh
 from toolfold.app import App, build_app
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.importers.mcp import McpSettings
-from toolfold.build.refreshes import refresh
 from toolfold.build.source_folders import find_source, load_source
 from toolfold.meta_tools.result import Result
 from toolfold.settings import Settings
@@ -71,9 +70,7 @@ class Sources:
         return folder
 
     def refresh(self, id_: str, **how: Any) -> RefreshReport:
-        folder = self.folder / id_
-        settings = McpSettings.model_validate(yaml.safe_load((folder / "source.yaml").read_text()))
-        return refresh(folder, settings, self.settings, **how)
+        return refresh(self.folder / id_, self.settings, **how)
 
     def snapshot(self, id_: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.folder / id_ / "snapshot.json").read_text())

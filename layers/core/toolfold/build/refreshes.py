@@ -1,6 +1,6 @@
 """Read the tools of sources again from their services, and write them into the folders of the sources.
 
-A folder is as it was where that fails, or where what was read cannot be compiled.
+What was read is compiled in a copy of the folder first, so that the folder is as it was where that fails.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from toolfold.errors import SourceError, ToolfoldError
 from toolfold.files import replace_file
 
 if TYPE_CHECKING:
-    from toolfold.build.importers.base import Fetched, ImporterSettings, RefreshReport
+    from toolfold.build.importers.base import Fetched, RefreshReport
     from toolfold.settings import Settings
 
 logger = logging.getLogger("toolfold")
@@ -60,48 +59,36 @@ def refresh_source(
         SourceError: It cannot be refreshed, or what was read does not compile. Its folder is as it was.
         ToolfoldError: The settings do not allow it.
     """
-    importer = find_importer(source.kind)
+    folder, importer = source.folder, find_importer(source.kind)
     if (problem := why_not(source)) or importer is None:
         raise SourceError([problem])
-    document = yaml_loader.load(source.folder / "source.yaml")
+    document = yaml_loader.load(folder / "source.yaml")
     problems: list[str] = []
-    settings = parse_settings(importer, source.folder, document, problems)
+    settings = parse_settings(importer, folder, document, problems)
     if settings is None:
         raise SourceError(problems)
-    with _unchanged_on_failure(source.folder):
-        report = refresh(source.folder, settings, process_settings, check=check, progress=progress)
-        if not check:
-            importer.read(source.folder, settings, document, problems)
-        if problems:
-            raise SourceError(problems)
-    return report
-
-
-def refresh(
-    folder: Path,
-    settings: ImporterSettings,
-    process_settings: Settings,
-    *,
-    check: bool = False,
-    progress: Progress = lambda _: None,
-) -> RefreshReport:
-    """Read what a source has, and write it into ``folder`` if it differs; see :func:`refresh_source`.
-
-    Raises:
-        SourceError: It cannot be read, or not be written. Nothing was.
-    """
-    importer = find_importer(settings.kind)
-    assert importer is not None, "the settings are those of an importer"  # noqa: S101
     name = importer.file_name(settings)
     if name and (folder / name).is_symlink():
         raise SourceError([f"{folder / name}:1: is a symbolic link, which is not replaced"])
     fetched = importer.fetch(folder, settings, process_settings, progress)
-    if fetched.report and not check:
-        _write(folder, name, fetched, progress)
+    if check:
+        return fetched.report
+    with tempfile.TemporaryDirectory(prefix="toolfold-refresh-") as scratch:
+        copy = Path(scratch) / folder.name
+        shutil.copytree(folder, copy, symlinks=True)
+        if fetched.report:
+            _write(copy, name, fetched)
+        importer.read(copy, settings, document, problems)
+        if problems:
+            raise SourceError([problem.replace(str(copy), str(folder)) for problem in problems])
+    if fetched.report:
+        _write(folder, name, fetched)
+        if name:
+            progress(f"Wrote {folder / name}: {len(fetched.content):,} bytes")
     return fetched.report
 
 
-def _write(folder: Path, name: str, fetched: Fetched, progress: Progress) -> None:
+def _write(folder: Path, name: str, fetched: Fetched) -> None:
     for target, files in fetched.folders.items():
         write_skills(folder / target, files)
     if name:
@@ -109,7 +96,6 @@ def _write(folder: Path, name: str, fetched: Fetched, progress: Progress) -> Non
             replace_file(folder / name, fetched.content)
         except OSError as error:
             raise SourceError([f"{folder / name}:1: cannot be written: {error.strerror}; it is as it was"]) from None
-        progress(f"Wrote {folder / name}: {len(fetched.content):,} bytes")
 
 
 def refresh_sources(
@@ -141,25 +127,3 @@ def refresh_sources(
         for word in ("added", "changed", "removed"):
             if names := getattr(report, word):
                 progress(f"{source.id}: {word} {', '.join(names[:_MAX_NAMES])}")
-
-
-@contextmanager
-def _unchanged_on_failure(folder: Path) -> Iterator[None]:
-    with tempfile.TemporaryDirectory(prefix="toolfold-refresh-") as scratch:
-        copy = Path(scratch) / folder.name
-        shutil.copytree(folder, copy, symlinks=True)
-        try:
-            yield
-        except BaseException:
-            if _content(folder) != _content(copy):
-                shutil.rmtree(folder)
-                shutil.copytree(copy, folder, symlinks=True)
-            raise
-
-
-def _content(folder: Path) -> dict[str, bytes | str]:
-    return {
-        path.relative_to(folder).as_posix(): str(path.readlink()) if path.is_symlink() else path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_symlink() or path.is_file()
-    }

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from toolfold.build import yaml_loader
 from toolfold.build.relations import Relation
@@ -293,25 +293,30 @@ class Importer(Generic[SettingsT]):
 
 _MAX_SNAPSHOT_BYTES = 50_000_000
 
-SnapshotT = TypeVar("SnapshotT")
+
+class Snapshot(Model):
+    """What a service stated of itself, as a refresh wrote it and a person reviewed it: the content of a file."""
+
+    format: Literal[1] = 1
+    fetched_at: str
+
+    def to_json(self) -> str:
+        """Return the text of the file: a line for each value, so that a change shows in a review as what it is."""
+        return json.dumps(self.model_dump(), ensure_ascii=False, indent=1) + "\n"
 
 
-def read_snapshot(
-    folder: Path, source_id: str, parse: Callable[[str], SnapshotT], problems: list[str]
-) -> SnapshotT | None:
-    """Return the snapshot in ``folder``, which a refresh wrote and a person reviewed; None without one.
+SnapshotT = TypeVar("SnapshotT", bound=Snapshot)
 
-    Args:
-        folder: The folder of the source.
-        source_id: Its id.
-        parse: Returns the snapshot in a text; raises ``ValueError`` with the reason where it is not a snapshot.
-        problems: Receives what is wrong.
-    """
+
+def read_snapshot(folder: Path, source_id: str, model: type[SnapshotT], problems: list[str]) -> SnapshotT | None:
+    """Return the snapshot in ``folder``; None without one that can be read, and with the reason in ``problems``."""
     path = folder / SNAPSHOT
-    line, problem = 1, ""
+    line = 1
     try:
         if path.stat().st_size <= _MAX_SNAPSHOT_BYTES:
-            return parse(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            json.loads(text)  # names the line of what is no JSON
+            return model.model_validate_json(text, strict=True)
         problem = f"is larger than {_MAX_SNAPSHOT_BYTES:,} bytes"
     except FileNotFoundError:
         problem = "there is no snapshot yet"
@@ -321,6 +326,9 @@ def read_snapshot(
         problem = "is nested too deeply"
     except json.JSONDecodeError as error:
         line, problem = error.lineno, f"is not JSON: {error.msg}"
+    except ValidationError as error:
+        found = error.errors()[0]
+        problem = f"is not a snapshot of this version: {'.'.join(map(str, found['loc']))}: {found['msg']}"
     except ValueError as error:
         problem = str(error)
     problems.append(f"{path}:{line}: {problem}; run: toolfold source refresh {source_id}")

@@ -6,14 +6,12 @@ A refresh writes the snapshot, which a person reviews before it is compiled.
 from __future__ import annotations
 
 import fnmatch
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from toolfold.build.importers.base import (
     SNAPSHOT,
@@ -23,6 +21,7 @@ from toolfold.build.importers.base import (
     Importer,
     ImporterSettings,
     RefreshReport,
+    Snapshot,
     read_snapshot,
 )
 from toolfold.build.importers.openapi.document import json_lines
@@ -173,8 +172,6 @@ def to_2020_12(schema: Any) -> Any:
     return made
 
 
-_FORMAT = 1
-
 MAX_TOOLS = 2_000
 """Tools of one server. A catalog of thousands of tools is still searched in milliseconds; more cannot be reviewed."""
 
@@ -185,90 +182,34 @@ _KEPT = ("name", "title", "description", "inputSchema", "outputSchema", "annotat
 """Fields of a tool that the catalog uses. The others, such as icons, are left out."""
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """The description that a server gave of itself and its tools, as a person has reviewed it.
+def _has_name_and_schema(tool: dict[str, Any]) -> dict[str, Any]:
+    if not (isinstance(tool.get("name"), str) and tool["name"].strip() and isinstance(tool.get("inputSchema"), dict)):
+        raise ValueError("a tool needs name and inputSchema")
+    return tool
 
-    ``tools`` are entries of ``tools/list``, ``lines`` name of a tool → line of the file with it.
-    """
 
-    fetched_at: str
+class McpSnapshot(Snapshot):
+    """The description that a server gave of itself; ``tools`` are entries of ``tools/list``."""
+
     protocol_version: str
-    server: Mapping[str, str]
+    server: dict[str, str]
     instructions: str
-    tools: Sequence[Mapping[str, Any]]
-    lines: Mapping[str, int] = field(default_factory=dict)
+    tools: list[Annotated[dict[str, Any], AfterValidator(_has_name_and_schema)]]
 
-    @classmethod
-    def parse(cls, text: str) -> Snapshot:
-        """Return the snapshot in the text of a file.
-
-        Raises:
-            ValueError: It is not a snapshot; names the reason.
-        """
-        data = json.loads(text)
-        fields: dict[str, type] = {
-            "format": int,
-            "fetched_at": str,
-            "protocol_version": str,
-            "server": dict,
-            "instructions": str,
-            "tools": list,
+    def by_name(self) -> dict[str, Any]:
+        """Return what a refresh compares: each tool, and in parentheses what else the server says."""
+        return {
+            **{str(tool["name"]): tool for tool in self.tools},
+            "(instructions)": self.instructions,
+            "(server)": self.server,
+            "(protocol version)": self.protocol_version,
         }
-        if not isinstance(data, dict) or not all(isinstance(data.get(key), kind) for key, kind in fields.items()):
-            raise ValueError("it has not the fields of a snapshot")
-        if data.get("transport"):  # of a version that spoke HTTP+SSE
-            raise ValueError(NO_HTTP_SSE)
-        if data["format"] != _FORMAT:
-            raise ValueError(f"it was written by another version (format {data['format']}, not {_FORMAT})")
-        if not all(isinstance(value, str) for value in data["server"].values()):
-            raise ValueError("server must have texts")
-        for position, tool in enumerate(data["tools"]):
-            if not (isinstance(tool, dict) and isinstance(tool.get("name"), str) and tool["name"].strip()):
-                raise ValueError(f"tools[{position}] has no name")
-            if not isinstance(tool.get("inputSchema"), dict):
-                raise ValueError(f"tool {tool['name']!r} has no inputSchema")
-        places: dict[Location, str] = {
-            ("tools", position, "name"): tool["name"] for position, tool in enumerate(data["tools"])
-        }
-        found = json_lines(text, places)
-        lines = {name: found[at] for at, name in reversed(places.items())}  # of a name that comes twice the first
-        return cls(**{key: data[key] for key in fields if key != "format"}, lines=lines)
 
-    def to_json(self) -> str:
-        """Return the text of the file: a line for each value, so that a change shows in a review as what it is."""
-        fields = {
-            "format": _FORMAT,
-            "fetched_at": self.fetched_at,
-            "protocol_version": self.protocol_version,
-            "server": dict(self.server),
-            "instructions": self.instructions,
-            "tools": self._kept(),
-        }
-        # The order of a schema's members is for people: properties stay as the server lists them.
-        return json.dumps(fields, ensure_ascii=False, indent=1) + "\n"
 
-    def compared_with(self, old: Snapshot | None) -> RefreshReport:
-        """Return the names of the tools that differ, and in ``changed`` also what else of the server differs."""
-        if old is None:
-            return RefreshReport.between({}, self._by_name())
-        before, after = (
-            {
-                **one._by_name(),
-                "(instructions)": one.instructions,
-                "(server)": dict(one.server),
-                "(protocol version)": one.protocol_version,
-            }
-            for one in (old, self)
-        )
-        return RefreshReport.between(before, after)
-
-    def _by_name(self) -> dict[str, Any]:
-        return {str(tool["name"]): tool for tool in self._kept()}
-
-    def _kept(self) -> list[dict[str, Any]]:
-        tools = sorted(self.tools, key=lambda tool: str(tool["name"]))
-        return [{key: tool[key] for key in _KEPT if tool.get(key) is not None} for tool in tools]
+def _kept(tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what the catalog uses of tools, sorted by name. The order of members stays: properties are for people."""
+    listed = sorted(tools, key=lambda tool: str(tool["name"]))
+    return [{key: tool[key] for key in _KEPT if tool.get(key) is not None} for tool in listed]
 
 
 _MAX_INSTRUCTIONS = 2_000
@@ -287,12 +228,17 @@ class McpImporter(Importer[McpSettings]):
         self, folder: Path, settings: McpSettings, document: Document, problems: list[str]
     ) -> ImportedSource | None:
         """Return what the snapshot in ``folder`` says."""
-        snapshot = read_snapshot(folder, settings.id, Snapshot.parse, problems)
+        snapshot = read_snapshot(folder, settings.id, McpSnapshot, problems)
         if snapshot is None:
             return None
+        path = folder / SNAPSHOT
+        places: dict[str, Location] = {}
+        for position, tool in enumerate(snapshot.tools):
+            places.setdefault(str(tool["name"]), ("tools", position, "name"))
+        lines = json_lines(path.read_text(encoding="utf-8"), places.values())
         names = [str(tool["name"]) for tool in snapshot.tools]
         tools = [
-            _to_tool(tool, f"{folder / SNAPSHOT}:{snapshot.lines.get(name, 1)}", settings)
+            _to_tool(tool, f"{path}:{lines[places[name]]}", settings)
             for name, tool in zip(names, snapshot.tools, strict=True)
             if settings.includes(name)
         ]
@@ -318,19 +264,19 @@ class McpImporter(Importer[McpSettings]):
         """Ask the server what it lists."""
         from toolfold.build.importers import mcp_fetch  # the client of MCP, which compiling does not need
 
-        old = read_snapshot(folder, settings.id, Snapshot.parse, [])
+        old = read_snapshot(folder, settings.id, McpSnapshot, [])
         most = process_settings.max_response_bytes
         limit = {"max_response_bytes": min(settings.max_response_bytes or most, most)}
         source = settings.as_source(settings.url, {**settings.connection(""), **limit})
         found = mcp_fetch.ask(source, settings.includes, MAX_TOOLS, process_settings, progress)
         if not found.tools:
             raise mcp_fetch.failure(settings.id, "the server lists no tool that is included.")
-        new = Snapshot(
+        new = McpSnapshot(
             fetched_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             protocol_version=found.protocol_version,
-            server=found.server,
+            server=dict(found.server),
             instructions=found.instructions,
-            tools=found.tools,
+            tools=_kept(found.tools),
         )
         try:
             content = new.to_json().encode()
@@ -340,7 +286,9 @@ class McpImporter(Importer[McpSettings]):
         if len(content) > MAX_BYTES:
             problem = f"the descriptions of {len(new.tools)} tools are larger than {MAX_BYTES >> 20} MB"
             raise mcp_fetch.failure(settings.id, f"{problem}; name the tools that are needed under include.")
-        return Fetched(new.compared_with(old), content)
+        before = {} if old is None else old.by_name()
+        after = {name: value for name, value in new.by_name().items() if old is not None or name[0] != "("}
+        return Fetched(RefreshReport.between(before, after), content)
 
 
 def effect_of(tool: Mapping[str, Any], *, trusted: bool) -> Effect:

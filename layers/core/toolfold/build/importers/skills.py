@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from toolfold.build import yaml_loader
 from toolfold.build.importers.base import (
@@ -31,6 +31,7 @@ from toolfold.build.importers.base import (
     RefreshReport,
 )
 from toolfold.build.importers.skill_files import Limits, find_skills, list_files, read_file, refused
+from toolfold.build.validation_errors import parse
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.skills import SKILL_FILE, root_uri
 from toolfold.errors import SourceError
@@ -43,9 +44,6 @@ MAX_FRONT_MATTER_BYTES = 64 << 10
 
 _FRONT_MATTER = yaml_loader.Limits(depth=20, aliased=0)
 
-_NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
-"""Lower-case letters, digits and single hyphens, which neither begin nor end the name."""
-
 _FENCE = re.compile(r"---[ \t]*\r?\n")
 _END = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 
@@ -55,8 +53,8 @@ class FrontMatter(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    name: Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
-    description: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
+    description: Annotated[str, StringConstraints(min_length=1, max_length=1024, strip_whitespace=True)]
     license: str | None = None
     compatibility: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = None
     metadata: dict[str, Any] = {}
@@ -75,13 +73,11 @@ def parse_skill(path: Path, text: str) -> Document:
         raise SourceError([f"{path}:2: the front matter must be keys and values, such as name: and description:"])
     try:
         json.dumps(document.data, allow_nan=False)
-        found = FrontMatter.model_validate(document.data)
-    except ValidationError as error:
-        raise SourceError(_located(error, document)) from None
     except (TypeError, ValueError):
         raise SourceError([f"{path}:2: the front matter has a value that JSON does not have"]) from None
-    if not found.description.strip():
-        raise SourceError([f"{document.where(('description',))}: description: is empty"])
+    problems: list[str] = []
+    if parse(FrontMatter, document, document.data, problems) is None:
+        raise SourceError(problems)
     return document
 
 
@@ -98,25 +94,6 @@ def _block(path: Path, text: str) -> str:
     if len(block.encode()) > MAX_FRONT_MATTER_BYTES:
         raise SourceError([f"{path}:1: the front matter is longer than {MAX_FRONT_MATTER_BYTES:,} bytes"])
     return block
-
-
-_MESSAGES = {
-    "name": "must be 1 to 64 lower-case letters, digits and single hyphens, as in pdf-processing",
-    "description": "must be a text of 1 to 1024 characters",
-    "compatibility": "must be a text of 1 to 500 characters",
-    "metadata": "must be keys and values",
-    "allowed-tools": "must be a text, or a list of texts",
-    "license": "must be a text",
-}
-
-
-def _located(error: ValidationError, document: Document) -> list[str]:
-    found: dict[str, None] = {}
-    for item in error.errors():
-        key = str(item["loc"][0]) if item["loc"] else "front matter"
-        problem = "is missing" if item["type"] == "missing" else _MESSAGES.get(key, item["msg"])
-        found[f"{document.where((key,))}: {key}: {problem}"] = None
-    return list(found)
 
 
 _TYPES = {

@@ -7,12 +7,11 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from toolfold.aws.clients import AwsClients
 from toolfold.build.importers.base import (
@@ -23,6 +22,7 @@ from toolfold.build.importers.base import (
     Importer,
     ImporterSettings,
     RefreshReport,
+    Snapshot,
     read_snapshot,
 )
 from toolfold.build.schema.field_types import Model
@@ -53,47 +53,22 @@ _COLUMN = re.compile(r"^    \{\n(?:     [^\n]*\n)+    \}", re.MULTILINE)
 """A column with its indentation. A line break in a value is an escape in JSON."""
 
 
-class _SnapshotFile(Model):
-    format: Literal[1]
-    dialect: str
-    fetched_at: str
-    schemas: tuple[str, ...]
-    tables: tuple[Table, ...]
-
-
-@dataclass(frozen=True)
-class Snapshot:
+class SqlSnapshot(Snapshot):
     """The tables of a database when it was read, in ISO 8601 ``fetched_at``; ``dialect`` as in ``source.yaml``."""
 
     dialect: str
-    fetched_at: str
-    schema: DatabaseSchema
+    schemas: tuple[str, ...]
+    tables: tuple[Table, ...]
 
     def to_json(self) -> str:
         """Return the content of the file: a line for each column, so that a review shows what changed."""
-        data = {
-            "format": 1,
-            "dialect": self.dialect,
-            "fetched_at": self.fetched_at,
-            "schemas": list(self.schema.search_path),
-            "tables": [table.as_dict() for table in self.schema.tables],
-        }
+        data = {**self.model_dump(exclude={"tables"}), "tables": [table.as_dict() for table in self.tables]}
         text = json.dumps(data, ensure_ascii=False, indent=1)
         return _COLUMN.sub(lambda column: " ".join(column[0].split("\n     ")).replace("\n    }", " }"), text) + "\n"
 
-    @classmethod
-    def parse(cls, text: str) -> Snapshot:
-        """Return the snapshot in the text of a file.
-
-        Raises:
-            ValueError: it is not a snapshot.
-        """
-        json.loads(text)  # names the line of what is no JSON
-        try:
-            file = _SnapshotFile.model_validate_json(text, strict=True)
-        except ValidationError:
-            raise ValueError("is not a snapshot of a database") from None
-        return cls(file.dialect, file.fetched_at, DatabaseSchema(file.tables, frozenset(), file.schemas))
+    def tables_and_path(self) -> DatabaseSchema:
+        """Return the tables as a statement finds them."""
+        return DatabaseSchema(self.tables, frozenset(), self.schemas)
 
 
 Pattern = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$", max_length=130)]
@@ -176,14 +151,14 @@ class SqlImporter(Importer[SqlSourceSettings]):
         self, folder: Path, settings: SqlSourceSettings, document: Document, problems: list[str]
     ) -> ImportedSource | None:
         """Return the tools of the database whose snapshot is in ``folder``."""
-        snapshot = read_snapshot(folder, settings.id, Snapshot.parse, problems)
+        snapshot = read_snapshot(folder, settings.id, SqlSnapshot, problems)
         if snapshot is None:
             return None
         if snapshot.dialect != settings.dialect:
             where = document.where(("dialect",))
             problems.append(f"{where}: the snapshot is of {snapshot.dialect}; refresh the source again")
             return None
-        schema = snapshot.schema
+        schema = snapshot.tables_and_path()
         if not schema.tables:
             problems.append(f"{document.where(('tables',))}: no table of the database is included")
             return None
@@ -218,11 +193,13 @@ class SqlImporter(Importer[SqlSourceSettings]):
             raise _error(folder, ". ".join([problem, *notes]))
         columns = sum(len(table.columns) for table in schema.tables)
         progress(f"{len(schema.tables):,} tables and views, {columns:,} columns")
-        old = read_snapshot(folder, settings.id, Snapshot.parse, [])
-        before = {} if old is None or old.dialect != settings.dialect else _by_name(old.schema)
+        old = read_snapshot(folder, settings.id, SqlSnapshot, [])
+        before = {} if old is None or old.dialect != settings.dialect else _by_name(old.tables)
         fetched_at = datetime.now(UTC).replace(microsecond=0).isoformat()
-        snapshot = Snapshot(settings.dialect, fetched_at, schema)
-        return Fetched(RefreshReport.between(before, _by_name(schema), notes), snapshot.to_json().encode())
+        snapshot = SqlSnapshot(
+            fetched_at=fetched_at, dialect=settings.dialect, schemas=schema.search_path, tables=schema.tables
+        )
+        return Fetched(RefreshReport.between(before, _by_name(schema.tables), notes), snapshot.to_json().encode())
 
 
 def _read_schema(folder: Path, source: Source, max_bytes: int, connection_string: str) -> DatabaseSchema:
@@ -243,8 +220,8 @@ def _read_schema(folder: Path, source: Source, max_bytes: int, connection_string
         raise _error(folder, f"{error.message} {error.suggestion}") from error
 
 
-def _by_name(schema: DatabaseSchema) -> dict[str, Table]:
-    return {".".join(filter(None, (table.schema, table.name))): table for table in schema.tables}
+def _by_name(tables: Sequence[Table]) -> dict[str, Table]:
+    return {".".join(filter(None, (table.schema, table.name))): table for table in tables}
 
 
 def _notes(schema: DatabaseSchema) -> list[str]:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.catalogs import refresh
 from tests.support.http_service import HttpService, Received, Reply, as_json
 from tests.support.openapi_documents import OK, document
 from toolfold.build.importers.openapi import fetch
-from toolfold.build.importers.openapi.importer import OpenApiSettings
-from toolfold.build.refreshes import refresh
 from toolfold.errors import SourceError
 from toolfold.settings import Settings
 
@@ -30,47 +29,54 @@ def settings(service: HttpService) -> Settings:
     return Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": service.url.partition("://")[2]})
 
 
-def of(service: HttpService, name: str = "openapi.json", path: str = "/openapi.json") -> OpenApiSettings:
-    """Return the settings of a source whose document is at ``path`` of ``service``."""
-    return OpenApiSettings(id="pets", kind="openapi", document=name, url=service.url + path)
+@pytest.fixture
+def folder(tmp_path: Path, service: HttpService) -> Path:
+    """A source whose document is at ``service``."""
+    (tmp_path / "pets").mkdir()
+    return write(tmp_path / "pets", document="openapi.json", url=f"{service.url}/openapi.json")
 
 
-def refused(folder: Path, service: HttpService, settings: Settings) -> str:
+def write(folder: Path, **settings: str) -> Path:
+    (folder / "source.yaml").write_text(json.dumps({"id": "pets", "kind": "openapi", **settings}))
+    return folder
+
+
+def refused(folder: Path, settings: Settings) -> str:
     """Return the error of a refresh, which must leave the folder as it is."""
     (folder / "openapi.json").write_text("old")
     with pytest.raises(SourceError) as caught:
-        refresh(folder, of(service), settings)
+        refresh(folder, settings)
     assert (folder / "openapi.json").read_text() == "old"
-    assert [path.name for path in folder.iterdir()] == ["openapi.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["openapi.json", "source.yaml"]
     return str(caught.value)
 
 
-def test_a_document_is_written_with_one_value_a_line(tmp_path: Path, service: HttpService, settings: Settings) -> None:
+def test_a_document_is_written_with_one_value_a_line(folder: Path, service: HttpService, settings: Settings) -> None:
     steps: list[str] = []
-    report = refresh(tmp_path, of(service), settings, progress=steps.append)
+    report = refresh(folder, settings, progress=steps.append)
     assert report.added == ("list",)
-    assert json.loads((tmp_path / "openapi.json").read_text()) == PETS
-    assert '\n  "openapi": "3.1.0",\n' in (tmp_path / "openapi.json").read_text()
+    assert json.loads((folder / "openapi.json").read_text()) == PETS
+    assert '\n  "openapi": "3.1.0",\n' in (folder / "openapi.json").read_text()
     assert [step.split()[0] for step in steps] == ["Fetching", "Wrote"]
-    assert not refresh(tmp_path, of(service), settings)
+    assert not refresh(folder, settings)
 
 
-def test_checking_writes_nothing(tmp_path: Path, service: HttpService, settings: Settings) -> None:
-    assert refresh(tmp_path, of(service), settings, check=True).added == ("list",)
-    assert list(tmp_path.iterdir()) == []
+def test_checking_writes_nothing(folder: Path, service: HttpService, settings: Settings) -> None:
+    assert refresh(folder, settings, check=True).added == ("list",)
+    assert [path.name for path in folder.iterdir()] == ["source.yaml"]
 
 
-def test_yaml_is_written_as_it_is(tmp_path: Path, service: HttpService, settings: Settings) -> None:
+def test_yaml_is_written_as_it_is(folder: Path, service: HttpService, settings: Settings) -> None:
     text = b"openapi: 3.1.0  # a comment\npaths: {/pets: {get: {}}}\n"
     service.answer = (200, {"content-type": "application/yaml"}, text)
-    assert refresh(tmp_path, of(service, "openapi.yaml"), settings).added == ("get_pets",)
-    assert (tmp_path / "openapi.yaml").read_bytes() == text
+    assert refresh(write(folder, url=f"{service.url}/openapi.yaml"), settings).added == ("get_pets",)
+    assert (folder / "openapi.yaml").read_bytes() == text
 
 
-def test_a_change_of_a_definition_is_reported(tmp_path: Path, service: HttpService, settings: Settings) -> None:
-    refresh(tmp_path, of(service), settings)
+def test_a_change_of_a_definition_is_reported(folder: Path, service: HttpService, settings: Settings) -> None:
+    refresh(folder, settings)
     service.answer = as_json({**PETS, "components": {"schemas": {"Pet": {}}}})
-    assert refresh(tmp_path, of(service), settings).changed == ("components",)
+    assert refresh(folder, settings).changed == ("components",)
 
 
 @pytest.mark.parametrize(
@@ -90,50 +96,50 @@ def test_a_change_of_a_definition_is_reported(tmp_path: Path, service: HttpServi
     ],
 )
 def test_what_is_no_document_leaves_the_old_one(
-    tmp_path: Path, service: HttpService, settings: Settings, reply: Reply, problem: str
+    folder: Path, service: HttpService, settings: Settings, reply: Reply, problem: str
 ) -> None:
     service.answer = reply
     if reply[0] == 0:
         service.server_close()
         service.shutdown()
-    assert problem in refused(tmp_path, service, settings)
+    assert problem in refused(folder, settings)
 
 
 def test_an_allowed_name_with_a_private_address_is_refused(
-    tmp_path: Path, service: HttpService, settings: Settings
+    folder: Path, service: HttpService, settings: Settings
 ) -> None:
     allowed = Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": f"{service.url.partition('://')[2]},10.0.0.1"})
     service.answer = (302, {"location": "https://10.0.0.1/openapi.json"}, b"")
-    assert "10.0.0.1: " in refused(tmp_path, service, allowed)
+    assert "10.0.0.1: " in refused(folder, allowed)
 
 
 def test_a_document_that_is_too_large_is_refused(
-    tmp_path: Path, service: HttpService, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    folder: Path, service: HttpService, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetch, "MAX_BYTES", 1000)
     service.answer = (200, {}, b"{" + b" " * 2000 + b"}")
-    assert "the document cannot be fetched: 127.0.0.1: " in refused(tmp_path, service, settings)
+    assert "the document cannot be fetched: 127.0.0.1: " in refused(folder, settings)
 
 
-def test_a_redirect_on_the_same_host_is_followed(tmp_path: Path, service: HttpService, settings: Settings) -> None:
+def test_a_redirect_on_the_same_host_is_followed(folder: Path, service: HttpService, settings: Settings) -> None:
     def answer(request: Received) -> Reply:
         return as_json(PETS) if request.path == "/v2.json" else (301, {"location": "/v2.json"}, b"")
 
     service.answer = answer
-    assert refresh(tmp_path, of(service), settings).added == ("list",)
+    assert refresh(folder, settings).added == ("list",)
 
 
-def test_a_host_that_is_not_allowed_is_not_reached(tmp_path: Path, service: HttpService) -> None:
-    assert "Set TOOLFOLD_ALLOWED_HOSTS=127.0.0.1" in refused(tmp_path, service, Settings.from_environment({}))
+def test_a_host_that_is_not_allowed_is_not_reached(folder: Path, service: HttpService) -> None:
+    assert "Set TOOLFOLD_ALLOWED_HOSTS=127.0.0.1" in refused(folder, Settings.from_environment({}))
     assert service.received == []
 
 
 def test_a_source_without_a_url_and_a_link_are_not_replaced(
-    tmp_path: Path, service: HttpService, settings: Settings
+    folder: Path, service: HttpService, settings: Settings
 ) -> None:
-    with pytest.raises(SourceError, match="has no url"):
-        refresh(tmp_path, OpenApiSettings(id="pets", kind="openapi"), settings)
-    (tmp_path / "openapi.json").symlink_to(tmp_path / "elsewhere")
+    (folder / "openapi.json").symlink_to(folder / "elsewhere")
     with pytest.raises(SourceError, match="is a symbolic link"):
-        refresh(tmp_path, of(service), settings)
+        refresh(folder, settings)
+    with pytest.raises(SourceError, match="has no url"):
+        refresh(write(folder), settings)
     assert service.received == []
