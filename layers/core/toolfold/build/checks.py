@@ -70,66 +70,41 @@ def _values(rule: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [*default, *(("example", example) for example in (examples if isinstance(examples, list) else ()))]
 
 
-def _schemas(tool_model: Tool, root: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
-    """Yield problems of the JSON Schemas in the YAML, according to the meta-schema of 2020-12."""
-    whole: list[tuple[tuple[str | int, ...], Any]] = [
-        (("parameters", position, "schema"), parameter.schema_)
-        for position, parameter in enumerate(tool_model.parameters)
-        if parameter.schema_ is not None
-    ]
-    if tool_model.parameters_schema is not None:
-        whole.append((("parameters",), tool_model.parameters_schema))
-    found = False
-    for at, schema in whole:
-        for path, problem in _schema_problems(schema, root):
-            found = True
-            yield f"{where(*at, *path)}: {'.'.join(map(str, (*at, *path)))}: {problem}"
-    if whole and not found:
+def _schemas(tool_model: Tool, schema: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
+    found = list(_references(schema, schema, []))
+    if not found:
         try:
-            validation.compile_schema(root)
+            validation.compile_schema(schema)
         except validation.SchemaError as error:
-            location: tuple[str | int, ...] = ("parameters", *error.path)
-            if tool_model.parameters_schema is None and len(error.path) > 1:
-                positions = {parameter.name: position for position, parameter in enumerate(tool_model.parameters)}
-                if error.path[1] in positions:
-                    location = ("parameters", positions[str(error.path[1])], "schema", *error.path[2:])
-            yield f"{where(*location)}: {'.'.join(map(str, location))}: {error}"
+            found.append((list(error.path), str(error)[:_MAX_MESSAGE]))
+    written = () if tool_model.parameters_schema is not None else tool_model.parameters
+    positions = {parameter.name: position for position, parameter in enumerate(written)}
+    for path, problem in found:
+        at: tuple[str | int, ...] = ("parameters", *path)
+        if len(path) > 1 and path[0] == "properties" and path[1] in positions:
+            at = ("parameters", positions[str(path[1])], "schema", *path[2:])
+        yield f"{where(*at)}: {'.'.join(map(str, at))}: {problem}"
 
 
-def _schema_problems(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[tuple[list[str | int], str]]:
-    """Yield path and description of each problem in ``schema``. Nothing is fetched from the network."""
-    if schema.get("$schema", _DIALECT) != _DIALECT:
-        # The library would fetch the meta-schema of another dialect from the network.
-        yield ["$schema"], f"must be {_DIALECT}, or left out"
-        return
-    import jsonschema_rs
-
-    try:
-        jsonschema_rs.meta.validate(dict(schema))
-    except jsonschema_rs.ValidationError as error:
-        yield list(error.instance_path), error.message[:_MAX_MESSAGE]
-    except ValueError as error:
-        yield [], str(error)[:_MAX_MESSAGE]
-    for path, reference in _references(schema, []):
-        if not isinstance(reference, str) or not reference.startswith("#"):
-            yield path, f"{reference!r} refers to another document, which is not fetched"
-        elif reference.startswith("#/") and json_schema.resolve(root, reference) is None:
-            yield path, f"{reference!r} does not exist in the schema"
-
-
-def _references(schema: Any, path: list[str | int]) -> Iterator[tuple[list[str | int], Any]]:
+def _references(schema: Any, root: Mapping[str, Any], path: list[str | int]) -> Iterator[tuple[list[str | int], str]]:
+    """Yield path and problem of each reference that leads out of ``root``, or nowhere: nothing is fetched."""
     if isinstance(schema, dict):
         for key, value in schema.items():
-            if key in ("$ref", "$dynamicRef"):
-                yield [*path, key], value
+            if key == "$schema" and value != _DIALECT:
+                yield [*path, key], f"must be {_DIALECT}, or left out"
+            elif key in ("$ref", "$dynamicRef"):
+                if not isinstance(value, str) or not value.startswith("#"):
+                    yield [*path, key], f"{value!r} refers to another document, which is not fetched"
+                elif value.startswith("#/") and json_schema.resolve(root, value) is None:
+                    yield [*path, key], f"{value!r} does not exist in the schema"
             elif key in json_schema.NAMED and isinstance(value, dict):  # of which one may be called "$ref"
                 for name, inner in value.items():
-                    yield from _references(inner, [*path, key, name])
+                    yield from _references(inner, root, [*path, key, name])
             elif key not in json_schema.DATA_KEYWORDS:
-                yield from _references(value, [*path, key])
+                yield from _references(value, root, [*path, key])
     elif isinstance(schema, list):
         for location, value in enumerate(schema):
-            yield from _references(value, [*path, location])
+            yield from _references(value, root, [*path, location])
 
 
 def check_mentions(written: Mapping[str, Any], tools: Mapping[str, Any], locations: Mapping[str, str]) -> Iterator[str]:

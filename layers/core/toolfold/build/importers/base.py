@@ -291,6 +291,23 @@ class Importer(Generic[SettingsT]):
         raise NotImplementedError
 
 
+def key_of_deployment(source: entries.Source, process_settings: Settings, need: str = "required") -> str:
+    """Return the key that this environment has for a source; ``need`` as for ``resolve_api_key``.
+
+    Raises:
+        CallError: It is required and missing, or cannot be read.
+    """
+    from toolfold.aws.clients import AwsClients  # only a refresh needs a key
+    from toolfold.execution.api_keys import SecretProvider, resolve_api_key
+    from toolfold.execution.credentials import NO_CREDENTIALS
+
+    settings = process_settings
+    secrets = SecretProvider(
+        AwsClients(), settings.secret_ttl_s, settings.secret_timeout_s, source_keys=settings.source_keys
+    )
+    return resolve_api_key(source, NO_CREDENTIALS, secrets, need=need)
+
+
 _MAX_SNAPSHOT_BYTES = 50_000_000
 
 

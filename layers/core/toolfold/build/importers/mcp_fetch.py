@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from toolfold.aws.clients import AwsClients
+from toolfold.build.importers.base import key_of_deployment
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
-from toolfold.execution.api_keys import SecretProvider
 from toolfold.models import SourceCredentials
 from toolfold.network.session import HttpClient
 from toolfold.sources.base import AdapterContext
@@ -61,7 +60,9 @@ def ask(
     try:
         adapter = McpAdapter(source, AdapterContext(process_settings, HttpClient))
         import_sdk(source.title)
-        key = _key(source, process_settings)
+        # A server may list its tools without a key. Otherwise its refusal is the error.
+        is_set = source.auth is not None and os.environ.get(source.auth.environment, "").strip()
+        key = key_of_deployment(source, process_settings, "required" if is_set else "optional")
         if key and signs_in(source):
             key = _token_of_user(source, key, process_settings)
         key = adapter.sent_key(key, time.monotonic() + TIMEOUT_S) if key else ""
@@ -93,28 +94,6 @@ def _last_lines(fault: McpFault, adapter: McpAdapter, key: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()][-_MAX_LINES:]
     shown = " / ".join(_PASSWORD.sub("//…@", adapter.texts.said(line, SourceCredentials(key))) for line in lines)
     return f" It wrote: {shown}." if shown else " Run its command at a terminal: that shows what it writes."
-
-
-def _key(source: Source, process: Settings) -> str:
-    """Return the key of this environment for a source; empty where it needs none, or none is set.
-
-    A server may list its tools without one. Otherwise its refusal is the error.
-    """
-    if source.auth is None:
-        return ""
-    value = os.environ.get(source.auth.environment, "").strip()
-    if value and not value.startswith(("arn:", "ssm:")):
-        return value
-    if not value and not process.source_keys:
-        return ""
-
-    try:
-        secrets = SecretProvider(
-            AwsClients(), process.secret_ttl_s, process.secret_timeout_s, source_keys=process.source_keys
-        )
-        return secrets.get_secret(value) if value else secrets.source_key(source.id) or ""
-    except CallError as error:
-        raise failure(source.id, f"{error.message} {error.suggestion}") from error
 
 
 def _token_of_user(source: Source, client: str, process: Settings) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from toolfold.aws.clients import AwsClients
 from toolfold.build.importers.base import (
     SNAPSHOT,
     Fetched,
@@ -23,6 +22,7 @@ from toolfold.build.importers.base import (
     ImporterSettings,
     RefreshReport,
     Snapshot,
+    key_of_deployment,
     read_snapshot,
 )
 from toolfold.build.schema.field_types import Model
@@ -30,8 +30,6 @@ from toolfold.build.yaml_loader import Document
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
-from toolfold.execution.api_keys import SecretProvider, resolve_api_key
-from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.sources.sql.adapter import DEFAULT_LIMIT
 from toolfold.sources.sql.database_reader import open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
@@ -175,14 +173,8 @@ class SqlImporter(Importer[SqlSourceSettings]):
     ) -> Fetched:
         """Read the tables of the database."""
         source = settings.as_source("", settings.connection())
-        secrets = SecretProvider(
-            AwsClients(),
-            process_settings.secret_ttl_s,
-            process_settings.secret_timeout_s,
-            source_keys=process_settings.source_keys,
-        )
         try:
-            connection_string = resolve_api_key(source, NO_CREDENTIALS, secrets)
+            connection_string = key_of_deployment(source, process_settings)
         except CallError as error:
             raise _error(folder, f"{error.message} {error.suggestion}") from error
         progress(f"Reading the tables of {source.title} …")

@@ -6,7 +6,7 @@ Decide which tools the conditions of a profile or of a context match.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -138,59 +138,31 @@ def without_empty(data: Any) -> Any:
 _ACCESS = ("free", "mixed", "premium")
 _EFFECT_SYNONYMS = {"writes": "write", "readonly": "read", "reads": "read"}
 
-Where = Callable[..., str]
+Known = Mapping[str, Mapping[str, Sequence[str]]]
+"""Field of a condition → what a file may write there, normalized: ids, titles and names → the values of the field.
+
+Two sources may have a category of the same name."""
 
 
-class Known(NamedTuple):
-    """What the conditions of a file may name: normalized ids, titles and names → the values of a field.
-
-    Two sources may have a category of the same name.
-    """
-
-    source: Mapping[str, Sequence[str]]
-    category: Mapping[str, Sequence[str]]
-    tag: Mapping[str, Sequence[str]]
-    tool: Mapping[str, Sequence[str]]
-
-    @classmethod
-    def of(cls, sources: Mapping[str, Any], categories: Sequence[Mapping[str, Any]], tools: Mapping[str, Any]) -> Known:
-        """Return what there is in a catalog."""
-        by_category: dict[str, list[str]] = {}
-        for category in categories:
-            name = str(category["name"])
-            for form in dict.fromkeys((name, name.rpartition("/")[2], str(category["title"]))):
-                by_category.setdefault(normalize(form), []).append(name)
-        tags = {tag for entry in tools.values() for tag in entry["tags"]}
-        return cls(
-            {normalize(form): [id_] for id_, entry in sources.items() for form in (entry["title"], id_)},
-            by_category,
-            {normalize(tag): [tag] for tag in sorted(tags)},
-            {normalize(name): [name] for name in tools},
-        )
-
-    def find(self, field: str, value: str) -> Sequence[str]:
-        """Return the values of ``field`` that ``value`` names; empty for none."""
-        if field == "effect":
-            found = _EFFECT_SYNONYMS.get(normalize(value), value)
-            return [found] if found in EFFECTS else []
-        if field == "access":
-            return [value] if value in _ACCESS else []
-        known: Mapping[str, Sequence[str]] = getattr(self, field)
-        return known.get(normalize(value), ())
-
-    def resolve(self, selection: Selection | None) -> dict[str, set[str]]:
-        """Return the values of each field that the conditions name."""
-        given = selection.model_dump(exclude_none=True) if selection else {}
-        found = {
-            field: {name for value in values for name in self.find(field, value)} for field, values in given.items()
-        }
-        return {**found, "tool": set(map(name_key, found["tool"]))} if "tool" in found else found
-
-    def spellings(self, field: str) -> Collection[str]:
-        """Return the values of ``field``."""
-        if field in ("effect", "access"):
-            return EFFECTS if field == "effect" else _ACCESS
-        return sorted({name for names in getattr(self, field).values() for name in names})
+def known_values(
+    sources: Mapping[str, Any], categories: Sequence[Mapping[str, Any]], tools: Mapping[str, Any]
+) -> Known:
+    """Return what conditions may name in a catalog."""
+    by_category: dict[str, list[str]] = {}
+    for category in categories:
+        name = str(category["name"])
+        for form in dict.fromkeys((name, name.rpartition("/")[2], str(category["title"]))):
+            by_category.setdefault(normalize(form), []).append(name)
+    tags = {tag for entry in tools.values() for tag in entry["tags"]}
+    effects: dict[str, str] = {**{effect: effect for effect in EFFECTS}, **_EFFECT_SYNONYMS}
+    return {
+        "source": {normalize(form): [id_] for id_, entry in sources.items() for form in (entry["title"], id_)},
+        "category": by_category,
+        "tag": {normalize(tag): [tag] for tag in sorted(tags)},
+        "effect": {normalize(word): [effect] for word, effect in effects.items()},
+        "access": {access: [access] for access in _ACCESS},
+        "tool": {normalize(name): [name] for name in tools},
+    }
 
 
 def closest(value: str, names: Collection[str]) -> str:
@@ -244,7 +216,7 @@ class _Compiler:
     def __init__(self, document: yaml_loader.Document, file: ProfilesFile, parts: CatalogParts) -> None:
         self._document, self._file = document, file
         self._sources, self._categories, self._tools, self._unexposed, self._requests = parts
-        self._known = Known.of(parts.sources, parts.categories, parts.tools)
+        self._known = known_values(parts.sources, parts.categories, parts.tools)
         self._names = list(parts.tools)
         self._positions = {name_key(name): position for position, name in enumerate(parts.tools)}
         self._kinds = {id_: kind_of(entry["kind"]) for id_, entry in parts.sources.items()}
@@ -255,7 +227,7 @@ class _Compiler:
                 "tag": set(entry["tags"]),
                 "effect": {entry["effect"]},
                 "access": {entry["access"]},
-                "tool": {name_key(name)},
+                "tool": {name},
             }
             for name, entry in parts.tools.items()
         ]
@@ -293,8 +265,9 @@ class _Compiler:
             selection = getattr(entry, key)
             for field, values in (selection.model_dump(exclude_none=True) if selection else {}).items():
                 for value in values:
-                    if not self._known.find(field, value):
-                        hint = closest(value, self._known.spellings(field))
+                    if normalize(value) not in self._known[field]:
+                        names = dict.fromkeys(name for found in self._known[field].values() for name in found)
+                        hint = closest(value, list(names))
                         yield f"{self._where(group, name, key, field)}: there is no {field} {value!r}.{hint}"
 
     def _contradictions(self, name: str, profile: ProfileSettings) -> Iterator[str]:
@@ -367,12 +340,19 @@ class _Compiler:
         return {at for at in included if at in own or at not in others}
 
     def _passing(self, conditions: ProfileSettings | ContextSettings) -> set[int]:
-        kept, dropped = self._known.resolve(conditions.include), self._known.resolve(conditions.exclude)
+        kept, dropped = self._resolved(conditions.include), self._resolved(conditions.exclude)
         return {
             at
             for at, values in enumerate(self._values)
             if all(values[field] & allowed for field, allowed in kept.items())
             and not any(values[field] & refused for field, refused in dropped.items())
+        }
+
+    def _resolved(self, selection: Selection | None) -> dict[str, set[str]]:
+        given = selection.model_dump(exclude_none=True) if selection else {}
+        return {
+            field: {name for value in values for name in self._known[field].get(normalize(value), ())}
+            for field, values in given.items()
         }
 
     def _unknown_tool(self, name: str, where: str) -> Iterator[str]:

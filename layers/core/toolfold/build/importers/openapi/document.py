@@ -248,10 +248,9 @@ def _scan(text: str, index: int, tree: Mapping[str | int, Any], at: Location, fo
 
 Located = tuple[Location, Any]
 
-_SCHEMA_KEYS = (
-    *("type", "format", "items", "enum", "default", "pattern", "minimum", "maximum", "exclusiveMinimum"),
-    *("exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "multipleOf"),
-)
+_OF_PARAMETERS = frozenset({"name", "in", "description", "required", "example"})
+"""Keys of a parameter of Swagger 2.0 that are not keywords of its schema."""
+
 _COLLECTIONS: Mapping[str, Mapping[str, Any]] = {
     "csv": {"explode": False},
     "ssv": {"style": "spaceDelimited", "explode": False},
@@ -266,22 +265,21 @@ def swagger_parameters(listed: list[Located], references: References) -> list[Lo
     Raises:
         DocumentError: A reference is broken, or a list is separated by tabs.
     """
-    found: list[Located] = []
-    for at, value in listed:
-        at_definition, parameter = references.follow(value, at)
-        if isinstance(parameter, dict) and parameter.get("in") not in ("body", "formData"):
-            found.append((at_definition, _parameter(parameter, at_definition)))
-    return found
+    followed = [references.follow(value, at) for at, value in listed]
+    return [
+        (at, _parameter(parameter, at))
+        for at, parameter in followed
+        if isinstance(parameter, dict) and parameter.get("in") not in ("body", "formData")
+    ]
 
 
 def _parameter(parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
-    made = {key: parameter[key] for key in ("name", "in", "description", "required") if key in parameter}
-    made["schema"] = {key: parameter[key] for key in _SCHEMA_KEYS if key in parameter}
+    made = {**parameter, "schema": {key: value for key, value in parameter.items() if key not in _OF_PARAMETERS}}
     if parameter.get("type") == "array":
         style = _COLLECTIONS.get(parameter.get("collectionFormat", "csv"))
         if style is None:
             raise DocumentError(at, f"collectionFormat {parameter.get('collectionFormat')!r} cannot be sent")
-        made |= style if parameter.get("in") == "query" else {}
+        made |= style if parameter.get("in") in ("query", "formData") else {}
     return made
 
 
@@ -291,11 +289,9 @@ def swagger_body(listed: list[Located], consumes: Any, references: References) -
     Raises:
         DocumentError: A reference is broken.
     """
-    fields: dict[str, Any] = {}
-    required: list[str] = []
-    encoding: dict[str, Any] = {}
+    fields: dict[str, dict[str, Any]] = {}
     form_at: Location = ()
-    types = [name for name in consumes if isinstance(name, str)] if isinstance(consumes, list) else []
+    types = _texts(consumes)
     for at, value in listed:
         at_definition, parameter = references.follow(value, at)
         if not isinstance(parameter, dict):
@@ -303,22 +299,20 @@ def swagger_body(listed: list[Located], consumes: Any, references: References) -
         if parameter.get("in") == "body":
             # The first content type of a body is JSON in all but few documents, some of which do not state it.
             content = {name: {"schema": parameter.get("schema", {})} for name in types or ["application/json"]}
-            kept = {key: parameter[key] for key in ("description", "required") if key in parameter}
-            return at_definition, {**kept, "content": content}
+            return at_definition, {**parameter, "content": content}
         if parameter.get("in") == "formData" and isinstance(parameter.get("name"), str):
             form_at = at_definition
-            described = {"description": parameter["description"]} if "description" in parameter else {}
-            fields[parameter["name"]] = {**_parameter(parameter, at_definition)["schema"], **described}
-            if parameter.get("required") is True:
-                required.append(parameter["name"])
-            if style := _COLLECTIONS.get(parameter.get("collectionFormat", "csv")):
-                encoding[parameter["name"]] = dict(style) if parameter.get("type") == "array" else {}
+            fields[parameter["name"]] = _parameter(parameter, at_definition)
     if not fields:
         return None
     has_file = any(field.get("type") == "file" for field in fields.values())
     content_type = MULTIPART if has_file or (MULTIPART in types and FORM not in types) else FORM
-    schema = {"type": "object", "properties": fields, "required": required}
-    media = {"schema": schema, "encoding": {name: one for name, one in encoding.items() if one}}
+    required = [name for name, field in fields.items() if field.get("required") is True]
+    properties = {
+        name: {**field["schema"], **({"description": field["description"]} if "description" in field else {})}
+        for name, field in fields.items()
+    }
+    media = {"schema": {"type": "object", "properties": properties, "required": required}, "encoding": fields}
     return form_at, {"required": bool(required), "content": {content_type: media}}
 
 
@@ -326,7 +320,7 @@ def swagger_responses(responses: Any, produces: Any) -> Any:
     """Return the responses of an operation with their schemas under a content type."""
     if not isinstance(responses, dict):
         return {}
-    types = [name for name in produces if isinstance(name, str)] if isinstance(produces, list) else []
+    types = _texts(produces)
     json_type = next((name for name in types if "json" in name), "application/json" if not types else "")
     return {
         status: {"content": {json_type: {"schema": value["schema"]}}}
@@ -338,30 +332,25 @@ def swagger_responses(responses: Any, produces: Any) -> Any:
 
 def with_servers_and_security(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a document with the servers and the security schemes of OpenAPI 3.0; what it refers to stays."""
-    return {**data, "servers": _servers(data), "components": {"securitySchemes": _security_schemes(data)}}
+    host, path, given = data.get("host"), data.get("basePath", "/"), data.get("securityDefinitions")
+    url = path if isinstance(path, str) else "/"
+    urls = [url]
+    if isinstance(host, str) and host:
+        schemes = _texts(data["schemes"]) if isinstance(data.get("schemes"), list) else ["https"]
+        urls = [f"{scheme}://{host}{url}" for scheme in sorted(schemes, key=lambda scheme: scheme != "https")]
+    made = {name: _security_scheme(one) for name, one in given.items()} if isinstance(given, dict) else {}
+    return {**data, "servers": [{"url": one} for one in urls], "components": {"securitySchemes": made}}
 
 
-def _servers(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the servers: https where a document has several schemes."""
-    host, base_path, schemes = data.get("host"), data.get("basePath", "/"), data.get("schemes")
-    path = base_path if isinstance(base_path, str) else "/"
-    if not isinstance(host, str) or not host:
-        return [{"url": path}]
-    names = [name for name in schemes if isinstance(name, str)] if isinstance(schemes, list) else ["https"]
-    return [{"url": f"{name}://{host}{path}"} for name in sorted(names, key=lambda name: name != "https")]
+def _security_scheme(scheme: Any) -> Any:
+    kind = scheme.get("type") if isinstance(scheme, dict) else None
+    if kind == "basic":
+        return {"type": "http", "scheme": "basic"}
+    if kind == "oauth2":
+        flow = "clientCredentials" if scheme.get("flow") == "application" else "authorizationCode"
+        return {"type": "oauth2", "flows": {flow: scheme}}
+    return scheme
 
 
-def _security_schemes(data: Mapping[str, Any]) -> dict[str, Any]:
-    given = data.get("securityDefinitions")
-    made: dict[str, Any] = {}
-    for name, scheme in given.items() if isinstance(given, dict) else ():
-        if not isinstance(scheme, dict):
-            continue
-        if scheme.get("type") == "basic":
-            made[name] = {"type": "http", "scheme": "basic"}
-        elif scheme.get("type") == "oauth2":
-            flow = "clientCredentials" if scheme.get("flow") == "application" else "authorizationCode"
-            made[name] = {"type": "oauth2", "flows": {flow: scheme}}
-        else:
-            made[name] = scheme
-    return made
+def _texts(listed: Any) -> list[str]:
+    return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
