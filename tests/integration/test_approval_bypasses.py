@@ -76,8 +76,7 @@ ROADS: Mapping[str, str] = {
     "meta_tools/tool_call.py fetch_response": "TOOL_CALL",
     "meta_tools/answer_reader.py fetch_response": "TOOL_CALL",
     "meta_tools/plan.py fetch_response": "TOOL_BATCH",
-    "meta_tools/parallel.py fetch": "TOOL_CALL",
-    "meta_tools/answer_reader.py call.executor.call": "TOOL_CALL",
+    "meta_tools/answer_reader.py session.executor.call": "TOOL_CALL",
     # Behind the approval: only the executor may enter here.
     "execution/pipeline.py self._around": "executor",
     "execution/pipeline.py self._performed": "executor",

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge
-from toolfold.meta_tools.call import LARGE_CHARS, LargeAnswerTurn
+from toolfold.execution.credentials import NO_CREDENTIALS
+from toolfold.meta_tools.call import LARGE_CHARS, CallSession
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import MetaRequest
+
+Open = Callable[..., CallSession]
 
 
-def test_large_answers_are_shaped_one_at_a_time() -> None:
-    turns = threading.Semaphore(1)
+@pytest.fixture
+def turns() -> threading.Semaphore:
+    return threading.Semaphore(1)
+
+
+@pytest.fixture
+def session(tools: MetaTools, turns: threading.Semaphore) -> Open:
+    def open_session(deadline: float | None = None) -> CallSession:
+        interpreter: Any = None
+        request = MetaRequest(tools.catalog(), tools.executor, {}, NO_CREDENTIALS, turns, deadline, False, interpreter)
+        return CallSession(request)
+
+    return open_session
+
+
+def test_large_answers_are_shaped_one_at_a_time(session: Open) -> None:
     running, most = 0, 0
 
     def shape() -> None:
         nonlocal running, most
-        with LargeAnswerTurn(turns, WorkBudget()) as turn:
-            turn.acquire(LARGE_CHARS + 1)
+        with session() as calls:
+            calls.take_turn(LARGE_CHARS + 1)
             running += 1
             most = max(most, running)
             time.sleep(0.01)
@@ -33,39 +54,26 @@ def test_large_answers_are_shaped_one_at_a_time() -> None:
     assert most == 1
 
 
-def test_small_answer_does_not_wait() -> None:
-    with LargeAnswerTurn(threading.Semaphore(0), WorkBudget()) as turn:
-        turn.acquire(LARGE_CHARS)
-
-
-def test_small_answers_of_one_call_wait_once_they_are_large_together() -> None:
-    turns = threading.Semaphore(1)
-    with LargeAnswerTurn(turns, WorkBudget()) as turn:
-        turn.acquire(LARGE_CHARS)
-        assert turns.acquire(blocking=False)
+def test_small_answers_of_one_call_wait_once_they_are_large_together(session: Open, turns: threading.Semaphore) -> None:
+    with session() as calls:
+        calls.take_turn(LARGE_CHARS)
+        assert turns.acquire(blocking=False)  # a small one needs no turn
         turns.release()
-        turn.acquire(1)
-        turn.acquire(LARGE_CHARS)  # a call waits for one turn only
+        calls.take_turn(1)
+        calls.take_turn(LARGE_CHARS)  # a call waits for one turn only
         assert not turns.acquire(blocking=False)
     assert turns.acquire(blocking=False)
 
 
-def test_waiting_ends_at_the_deadline() -> None:
-    turn = LargeAnswerTurn(threading.Semaphore(0), WorkBudget(time.monotonic() + 0.05))
-    with pytest.raises(AnswerTooLarge) as caught:
-        turn.acquire(LARGE_CHARS + 1)
-    assert "others" in caught.value.message
+def test_waiting_ends_at_the_deadline(session: Open, turns: threading.Semaphore) -> None:
+    turns.acquire()
+    with pytest.raises(AnswerTooLarge, match="others"):
+        session(time.monotonic() + 0.05).take_turn(LARGE_CHARS + 1)
 
 
-def test_turn_is_given_back_after_a_failure() -> None:
-    turns = threading.Semaphore(1)
-
-    def fail() -> None:
-        with LargeAnswerTurn(turns, WorkBudget()) as turn:
-            turn.acquire(LARGE_CHARS + 1)
-            raise KeyError
-
+def test_turn_is_given_back_after_a_failure(session: Open, turns: threading.Semaphore) -> None:
     for _ in range(2):
-        with pytest.raises(KeyError):
-            fail()
+        with contextlib.suppress(KeyError), session() as calls:
+            calls.take_turn(LARGE_CHARS + 1)
+            raise KeyError
     assert turns.acquire(blocking=False)

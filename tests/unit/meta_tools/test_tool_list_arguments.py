@@ -117,7 +117,7 @@ def test_filters_without_a_match_are_not_an_error() -> None:
         ({"limit": True}, "limit must be a whole number", "leave it out"),
         ({"limit": 2.5}, "not 2.5", "1 to 200"),
         ({"limit": float("nan")}, "limit must be", "1 to 200"),
-        ({"offset": -1}, "offset must be a whole number, 0 to", "offset"),
+        ({"offset": -1}, "offset must be a whole number from 0", "offset"),
         ({"token_budget": 99}, "token_budget must be a whole number, 100 to 100,000, not 99", "100 to 100,000"),
         ({"token_budget": 100_001}, "not 100001", "100 to 100,000"),
         ({"token_budget": [5]}, "not a list", "leave it out"),

@@ -12,9 +12,10 @@ import pytest
 from tests.support.meta_tools import call, error, tokens
 from tests.support.upstream import Upstream
 from toolfold.budget import WorkBudget
-from toolfold.errors import AnswerTooLarge, NoData, NotCached
+from toolfold.errors import AnswerTooLarge
+from toolfold.meta_tools import plan
+from toolfold.meta_tools.answer_reader import complete_answer
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.meta_tools.parallel import run_parts
 from toolfold.meta_tools.plan import USUAL_PARALLEL
 from toolfold.mock_api.server import MockApi
 from toolfold.results.combine import LabelledDocument, combine
@@ -295,31 +296,27 @@ def test_each_part_is_in_the_call_log(tools: MetaTools, caplog: pytest.LogCaptur
     assert sorted(record.code for record in caplog.records if record.message == "call") == ["NO_DATA", "OK", "OK"]
 
 
-def not_cached(_: Any) -> Any:
-    raise NotCached
-
-
-def test_answers_are_read_in_one_thread_and_one_that_is_too_large_leaves_the_others() -> None:
+def test_answers_are_read_in_one_thread_and_one_that_is_too_large_leaves_the_others(
+    tools: MetaTools, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read: list[int] = []
 
-    def take(number: int, _: Any) -> str:
+    def complete(*given: Any) -> Any:
         read.append(threading.get_ident())
         if len(read) == 3:
             raise AnswerTooLarge("Too much.", "Ask for less.")
-        return f"answer {number}"
+        return complete_answer(*given)
 
-    outcomes = run_parts(range(8), str, take, time.monotonic() + 5, 4, fetch_cached=not_cached)
+    monkeypatch.setattr(plan, "complete_answer", complete)
+    answer = call(tools, QUOTE, {"symbol": ["AAPL", "MSFT", "IBM", "KO", "PEP", "TSLA", "AMZN", "NVDA"]})
     assert set(read) == {threading.get_ident()}
-    assert sum(isinstance(one, AnswerTooLarge) for one in outcomes) == 1
+    assert answer.structured["result"]["row_count"] == 7
+    assert "failed: ANSWER_TOO_LARGE. Too much." in answer.text
 
 
-def test_defect_in_a_part_is_not_taken_for_an_answer() -> None:
-    def fetch(_: Any) -> Any:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        run_parts(range(2), fetch, lambda *_: None, time.monotonic() + 5, 4, fetch_cached=not_cached)
-    assert NoData.code == "NO_DATA"
+def test_defect_in_a_part_is_not_taken_for_an_answer(tools: MetaTools, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "fetch_response", lambda *_, **__: 1 / 0)
+    assert error(call(tools, QUOTE, {"symbol": ["A", "B"]}))["code"] == "INTERNAL_ERROR"
 
 
 def part(label: Any, *tables: Table, **metadata: Any) -> LabelledDocument:

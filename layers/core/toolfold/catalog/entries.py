@@ -136,6 +136,11 @@ class Tool(NamedTuple):
         """Whether each call needs approval: see ``execution.approval``."""
         return self.effect == "destructive" or bool(self.confirm)
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether it may be called again, or several times, without asking anyone."""
+        return self.effect == "read" and not self.needs_approval
+
 
 class ToolSummary(NamedTuple):
     """The part of a tool that a listing shows."""

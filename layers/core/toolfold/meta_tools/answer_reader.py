@@ -8,12 +8,12 @@ An answer that may be mistaken for another gets a note: of another symbol, of an
 from __future__ import annotations
 
 import itertools
+import json
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolfold.cache.response_cache import simple_text
 from toolfold.dates import bounds, parse_date
@@ -32,9 +32,11 @@ from toolfold.wording import joined
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.call import CallResult
-    from toolfold.meta_tools.call import Call
+    from toolfold.meta_tools.call import Call, CallSession
     from toolfold.meta_tools.completion import Gap
     from toolfold.results.output import ParsedAnswer
+
+T = TypeVar("T")
 
 _MAX_LISTED = 10
 """Values that one note lists."""
@@ -193,10 +195,6 @@ def _rows_of(requested: Requested, rows: Sequence[Sequence[Any]]) -> Sequence[Se
     return ordered[: requested.row_count] if requested.is_oldest_first else ordered[-requested.row_count :]
 
 
-_MIN_SHAPING_S = 0.25
-"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
-
-
 class _Reading(NamedTuple):
     """What a call requests of a response, for as many calls as request the same of it.
 
@@ -211,21 +209,21 @@ class _Reading(NamedTuple):
     gap: Gap | None
 
 
-def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
+def complete_answer(session: CallSession, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
     """Select what a call requests of its response, and fetch what the response lacks of that.
 
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
-    answer, gap = read_answer(call, response)
+    answer, gap = read_answer(session, call, response)
     if gap is None:
         return with_notes(answer)
-    if not gap.is_fetched or call.tool.effect != "read" or call.tool.needs_approval:
+    if not gap.is_fetched or not call.tool.only_reads:
         return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
-    call.turn.release()  # the first answer is small: it lacks something
+    session.release_turn()  # the first answer is small: it lacks something
     try:
-        fuller_response = fetch_response(call, arguments, gap.complete)
-        fuller, rest = read_answer(call, fuller_response)
+        fuller_response = fetch_response(session, call, arguments, gap.complete)
+        fuller, rest = read_answer(session, call, fuller_response)
     except CallError as error:
         return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
     notes = [completion.used_note(gap)]
@@ -236,37 +234,38 @@ def complete_answer(call: Call, arguments: Mapping[str, Any], response: CallResu
 
 
 def fetch_response(
-    call: Call, arguments: Mapping[str, Any], added: Mapping[str, Any] | None = None, *, only_cached: bool = False
+    session: CallSession,
+    call: Call,
+    arguments: Mapping[str, Any],
+    added: Mapping[str, Any] | None = None,
+    *,
+    only_cached: bool = False,
 ) -> CallResult:
     """Perform a call, or answer it from the cache. Several parts of a call may be fetched at the same time.
 
     Raises:
         CallError: the call failed.
-        NotCached: as there.
+        NotCached: it may be answered from memory alone, and cannot.
     """
+    credentials = session.request.credentials
+    if call.approval_token is not None:
+        credentials = credentials._replace(approval_token=call.approval_token)
     try:
-        return call.executor.call(
-            call.catalog,
+        return session.executor.call(
+            session.catalog,
             call.tool,
             arguments,
-            call.credentials,
-            bypass_cache=call.bypass_cache,
-            deadline=call.fetch_deadline,
+            credentials,
+            bypass_cache=call.fresh,
+            deadline=session.end,
             added=added,
             only_cached=only_cached,
         )
     except CallError as error:
-        raise with_next_step(error, call.catalog, call.tool, arguments) from None
+        raise with_next_step(error, session.catalog, call.tool, arguments) from None
 
 
-def begin_shaping(call: Call, response: CallResult) -> None:
-    """Begin to make the answer of a response, when its turn has come."""
-    call.budget.deadline = max(call.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
-    call.budget.suggestion = call.executor.smaller_response_hint(call.catalog, call.tool)
-    call.turn.acquire(len(response.body))
-
-
-def read_answer(call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
+def read_answer(session: CallSession, call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
     """Return the selected part of a response, with notes, and what the response lacks of what is selected.
 
     An expression in JMESPath that finds nothing in a part of the data may find something in all of it: then its error
@@ -275,12 +274,12 @@ def read_answer(call: Call, response: CallResult) -> tuple[Answer | InvalidArgum
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
-    begin_shaping(call, response)
-    selected, notes, gap = _reading(call, response)
+    session.begin_shaping(call.tool, response)
+    selected, notes, gap = _reading(session, call, response)
     if isinstance(selected, InvalidArguments):
         return selected, gap
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    blocks, block_notes = _blocks(call, response) if response.blocks else ((), ())
+    blocks, block_notes = _blocks(session, call, response) if response.blocks else ((), ())
     answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use)
     return with_notes(answer, *response.notes, *notes, *block_notes), gap
 
@@ -299,36 +298,50 @@ def with_notes(answer: Answer | InvalidArguments, *notes: str) -> Answer:
     return replace(answer, document=replace(answer.document, notes=added))
 
 
-def _reading(call: Call, response: CallResult) -> _Reading:
+def _reading(session: CallSession, call: Call, response: CallResult) -> _Reading:
     """Return what a call requests of a response, from memory where an equal call requested it of the same entry."""
-    selection, today, arguments = call.options.select, call.executor.today(), simple_text(response.arguments)
-    entry, tool = response.entry, call.tool
-    is_live = not call.executor.is_imitated(call.catalog.source(tool.source))
+    selection, today = call.options.select, session.executor.today()
+    is_live = not session.executor.is_imitated(session.catalog.source(call.tool.source))
+    arguments = simple_text(response.arguments)
     # A statement of SQL may call functions that return something else each time.
-    if entry is None or arguments is None or (selection is not None and selection.has_sql):
-        return _read(call, response, today, is_live)
-    memo, owners = call.executor.memo, (entry, tool)
+    if arguments is None or (selection is not None and (selection.has_sql or selection.jmespath)):
+        return _read(session, call, response, today, is_live)
     key = arguments, repr(selection), today, is_live, call.is_part
-    found: tuple[_Reading, int] | None = memo.get("reading", owners, key)
+    return _remembered(session, call, response, "reading", key, lambda: _read(session, call, response, today, is_live))
+
+
+def _remembered(
+    session: CallSession, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]
+) -> T:
+    """Return what ``make`` made of the same cache entry before, or makes now; its memory is counted either way."""
+    if response.entry is None:
+        return make()
+    memo, owners, budget = session.executor.memo, (response.entry, call.tool), session.budget
+    found: tuple[T, int] | None = memo.get(kind, owners, key)
     if found is not None:
-        call.budget.reserve(found[1])
+        budget.reserve(found[1])
         return found[0]
-    left = call.budget.left
-    reading = _read(call, response, today, is_live)
-    if not isinstance(reading.selected, InvalidArguments):
-        size = left - call.budget.left
-        memo.put("reading", owners, key, (reading, size), size)
-    return reading
+    left = budget.left
+    made = make()
+    size = left - budget.left
+    memo.put(kind, owners, key, (made, size), size)
+    return made
 
 
-def _read(call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
-    tool, selection = call.tool, call.options.select
-    parsed = _parsed(call, response)
-    source = call.catalog.source(tool.source)
-    unusual = note_on_missing_data(tool, source, response.body, parsed.document)
+def _read(session: CallSession, call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
+    tool, selection, budget = call.tool, call.options.select, session.budget
+
+    def parse() -> ParsedAnswer:
+        return output.parse_answer(response.body, response.kind, tool.answer, selection, budget, response.redactor)
+
+    if selection is None:  # the document is the answer, which is remembered as such
+        parsed = parse()
+    else:
+        parsed = _remembered(session, call, response, "document", bool(selection.jmespath), parse)
+    unusual = note_on_missing_data(tool, session.catalog.source(tool.source), response.body, parsed.document)
     selected: Document | InvalidArguments
     try:
-        selected = output.select_from(parsed, None if call.is_part else selection, today, call.budget)
+        selected = output.select_from(parsed, None if call.is_part else selection, today, budget)
     except InvalidArguments as error:
         if unusual:
             with_notes(error, unusual)
@@ -340,9 +353,8 @@ def _read(call: Call, response: CallResult, today: date, is_live: bool) -> _Read
         from toolfold.results.select.requested import requested_of
 
         requested = requested_of(selection, parsed.document, today)
-        found = (
-            0 if isinstance(selected, InvalidArguments) else max((len(one.rows) for one in selected.tables), default=0)
-        )
+        tables = () if isinstance(selected, InvalidArguments) else selected.tables
+        found = max((len(table.rows) for table in tables), default=0)
         gap = completion.find_gap(tool, response.arguments, requested, parsed.document, today, found)
     if isinstance(selected, InvalidArguments):
         return _Reading(selected, (), gap)
@@ -350,38 +362,16 @@ def _read(call: Call, response: CallResult, today: date, is_live: bool) -> _Read
     return _Reading(selected, (unusual, *notes) if unusual else notes, gap)
 
 
-def _parsed(call: Call, response: CallResult) -> ParsedAnswer:
-    """Return a response as a document; from memory where a call has parsed the same entry to select a part of it.
-
-    Without ``select`` the document is the answer, which :func:`_reading` stores.
-    """
-    entry, tool, selection, budget = response.entry, call.tool, call.options.select, call.budget
-    is_jmespath = selection is not None and bool(selection.jmespath)
-    found: tuple[ParsedAnswer, int] | None = None
-    if entry is not None and selection is not None:
-        found = call.executor.memo.get("document", (entry, tool), is_jmespath)
-    if found is not None:
-        budget.reserve(found[1])
-        return found[0]
-    left = budget.left
-    parsed = output.parse_answer(response.body, response.kind, tool.answer, selection, budget, response.redactor)
-    if entry is not None and selection is not None:
-        size = left - budget.left
-        call.executor.memo.put("document", (entry, tool), is_jmespath, (parsed, size), size)
-    return parsed
-
-
-def _blocks(call: Call, response: CallResult) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
+def _blocks(
+    session: CallSession, call: Call, response: CallResult
+) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
     """Return the further content blocks of a response, without the keys of the call, and notes on what they lack."""
-    import json
+    from toolfold.results.preview import MAX_BLOCK_CHARS, fit_blocks, split_notes
 
-    from toolfold.results.preview import MAX_BLOCK_CHARS as MAX_CHARS
-    from toolfold.results.preview import fit_blocks, split_notes
-
-    if len(response.blocks) > MAX_CHARS:
-        raise call.budget.too_large(
+    if len(response.blocks) > MAX_BLOCK_CHARS:
+        raise session.budget.too_large(
             f"The images and other content of the answer have {len(response.blocks) / 1e6:.1f} MB; "
-            f"{MAX_CHARS / 1e6:g} are allowed."
+            f"{MAX_BLOCK_CHARS / 1e6:g} are allowed."
         )
     given: Sequence[Mapping[str, Any]] = response.redactor.redact_value(json.loads(response.blocks))
     blocks, notes = split_notes(given)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import Names
-from toolfold.meta_tools.definitions import TOOLS, arguments_of
+from toolfold.meta_tools.definitions import NO_BOUND, TOOLS, arguments_of
 
 if TYPE_CHECKING:
     from toolfold.wording import Text
@@ -45,7 +45,7 @@ _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
 
 
 def read_value(tool: str, arguments: Mapping[str, Any], name: str) -> Any:
-    """Return the number, option or boolean that is given as ``name``, in the spelling of the schema; None: not given.
+    """Return the number, option, boolean or text that is given as ``name``; None: it is not given.
 
     Raises:
         InvalidArguments: the argument does not take the value.
@@ -58,12 +58,17 @@ def read_value(tool: str, arguments: Mapping[str, Any], name: str) -> Any:
         number = whole_number(given)
         if number is not None and least <= number <= most:
             return number
-        closest: Any = None if number is None else min(max(number, least), most)
-        raise wrong_value(tool, arguments, name, f"a whole number, {least:,} to {most:,}", closest)
+        closest: Any = None if number is None or number < 1 else min(max(number, least), most)
+        allowed = f"a whole number, {least:,} to {most:,}" if most < NO_BOUND else f"a whole number from {least}"
+        raise wrong_value(tool, arguments, name, allowed, closest)
     if rule.schema.get("type") == "boolean":
         if (value := boolean(given)) is None:
             raise wrong_value(tool, arguments, name, "true or false")
         return value
+    if "enum" not in rule.schema:
+        if not isinstance(given, str):
+            raise wrong_value(tool, arguments, name, "text")
+        return given
     option = given.strip().lower() if isinstance(given, str) else None
     options: list[str] = rule.schema["enum"]
     if option in options:

@@ -1,31 +1,24 @@
-"""One call of a tool, and its answer.
+"""One call of a tool, its answer, and what the calls of one request share.
 
-Few large answers are shaped at a time: each may take hundreds of megabytes. Metadata of an answer is for programs: in
-the structured content, never in the text that a model reads.
+Metadata of an answer is for programs: in the structured content, never in the text that a model reads.
 """
 
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
-from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.call import NO_USE, UpstreamUse
-from toolfold.meta_tools.arguments import OPTIONS, boolean, is_blank, whole_number, wrong_value
-from toolfold.meta_tools.detail_levels import properties
+from toolfold.meta_tools.arguments import OPTIONS, is_blank, read_value
 from toolfold.results.output import MIN_TOKENS, AnswerStatus, OutputOptions
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
-    from toolfold.catalog.model import Catalog
-    from toolfold.execution.credentials import RequestCredentials
-    from toolfold.execution.executor import ToolExecutor
+    from toolfold.execution.call import CallResult
     from toolfold.meta_tools.result import MetaRequest
     from toolfold.results.select.grammar import Selection
     from toolfold.results.tables import Document
@@ -33,53 +26,105 @@ if TYPE_CHECKING:
 LARGE_CHARS = 2_000_000
 """Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
 
-
 MAX_RESERVE_S = 1.0
 _RESERVED_SHARE = 8
-"""Time for what follows the responses: at most that many seconds, and that fraction of what the request has."""
+"""Time for what follows the responses: at most that many seconds, and that fraction of what the request has. Without
+it a small answer that arrives in the last moment, or an expired one that replaces it, could not be rendered."""
+
+_MIN_SHAPING_S = 0.25
+"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
 
 
-def time_budget(timeout_s: float, deadline: float | None) -> tuple[WorkBudget, float]:
-    """Return the budget of a request, and the time at which responses must have arrived: some time before its deadline.
+class Call(NamedTuple):
+    """A TOOL_CALL that was read, but for the arguments of its tool. Equal calls of one catalog share it.
 
-    Without that time in reserve, a small answer that arrives in the last moment, or an expired one that replaces it,
-    could not be rendered.
+    Attributes:
+        given: the arguments of TOOL_CALL, in the documented form.
+        tool: the tool to call.
+        sent: the arguments of the tool; a list among them may stand for several calls.
+        options: how the answer is wanted.
+        fresh: whether to ignore what is cached.
+        approval_token: of an approval that was given.
+        is_part: whether the answer is one of several, of which all together the ``select`` takes a part.
     """
-    now = time.monotonic()
-    if deadline is None:
-        return WorkBudget(now + timeout_s + MAX_RESERVE_S), now + timeout_s
-    reserve_s = min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
-    return WorkBudget(deadline), deadline - reserve_s
+
+    given: Mapping[str, Any]
+    tool: Tool
+    sent: Mapping[str, Any]
+    options: OutputOptions
+    fresh: bool = False
+    approval_token: str | None = None
+    is_part: bool = False
 
 
-class CallOptions(NamedTuple):
-    """The options of a TOOL_CALL. ``select`` is None where everything is requested, ``max_tokens`` 0 by default."""
+class CallSession:
+    """What the calls of one request share: a deadline, the memory of one call, and the turn for large answers.
 
-    select: Selection | None
-    max_tokens: int
-    fresh: bool
-    approval_token: str | None
+    A context manager, used by one thread. Few large answers are shaped at a time: each may take hundreds of megabytes.
+
+    Attributes:
+        budget: what shaping the answers may cost.
+        end: ``time.monotonic()`` at which responses must have arrived.
+    """
+
+    def __init__(self, request: MetaRequest) -> None:
+        self.request, self.catalog, self.executor = request, request.catalog, request.executor
+        now, timeout_s = time.monotonic(), request.executor.settings.timeout_s
+        deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
+        self.budget = WorkBudget(deadline)
+        self.end = deadline - min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
+        if request.deadline is None:
+            self.end = now + timeout_s
+        self._chars, self._has_turn = 0, False
+
+    def __enter__(self) -> CallSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release_turn()
+
+    def begin_shaping(self, tool: Tool, response: CallResult) -> None:
+        """Begin to make the answer of a response, when its turn has come.
+
+        Raises:
+            AnswerTooLarge: no turn was free before the deadline.
+        """
+        self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
+        self.budget.suggestion = self.executor.smaller_response_hint(self.catalog, tool)
+        self.take_turn(len(response.body))
+
+    def take_turn(self, chars: int) -> None:
+        """Wait for the turn, where the answers are large together.
+
+        Raises:
+            AnswerTooLarge: no turn was free before the deadline.
+        """
+        self._chars += chars
+        if self._chars <= LARGE_CHARS or self._has_turn:
+            return
+        remaining_s = self.budget.remaining_s
+        if not self.request.turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
+            raise self.budget.too_large(
+                "The answer is large, and others were being processed until the end of this call."
+            )
+        self._has_turn = True
+
+    def release_turn(self) -> None:
+        """Give the turn back: nothing of the answers so far is shaped any more."""
+        self._chars = 0
+        if self._has_turn:
+            self._has_turn = False
+            self.request.turns.release()
 
 
-def read_options(arguments: Mapping[str, Any]) -> CallOptions:
-    """Return the options of a TOOL_CALL in the documented form.
+def read_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a TOOL_CALL in the documented form, ``select`` as a selection; None: not given.
 
     Raises:
-        InvalidArguments: ``max_tokens`` is not a whole number above 0, ``fresh`` or ``inspect`` neither true nor
-            false, ``approval_token`` no text, or ``select`` cannot be parsed.
+        InvalidArguments: an option does not take its value.
     """
-    given = {name: None if is_blank(arguments.get(name)) else arguments[name] for name in OPTIONS}
-    end = ", or leave it out; nothing was sent"
-    most = whole_number(given["max_tokens"])
-    if given["max_tokens"] is not None and (most is None or most < 1):
-        raise wrong_value("TOOL_CALL", arguments, "max_tokens", "a whole number above 0", end=end)
-    for name in ("fresh", "inspect"):
-        if boolean(given[name]) is None:
-            raise wrong_value("TOOL_CALL", arguments, name, "true or false", end=end)
-    token = given["approval_token"]
-    if not isinstance(token, str | None):
-        raise wrong_value("TOOL_CALL", arguments, "approval_token", "the token of APPROVAL_REQUIRED, a text", end=end)
-    return CallOptions(parse_select(given["select"]), most or 0, bool(boolean(given["fresh"])), token)
+    options = {name: read_value("TOOL_CALL", arguments, name) for name in OPTIONS if name != "select"}
+    return {**options, "select": parse_select(arguments.get("select"))}
 
 
 def parse_select(value: Any) -> Selection | None:
@@ -91,39 +136,10 @@ def parse_select(value: Any) -> Selection | None:
     return grammar.parse_select(value)
 
 
-def may_have_lists(arguments: Mapping[str, Any]) -> bool:
-    """Return whether one of ``arguments`` may be several values; see :mod:`toolfold.meta_tools.value_lists`."""
-    return any(isinstance(value, list) for value in arguments.values())
-
-
-def split_format(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    """Return the arguments to send, and the format parameter of the source where a call gives it, under any name.
-
-    The format is left out where the tool has that one format and no such parameter.
-    """
-    parameter = catalog.source(tool.source).format_parameter
-    requested = arguments.get(parameter) if parameter else None
-    if requested is not None:
-        is_only = parameter not in properties(tool.parameters) and str(requested).strip().lower() in tool.formats
-        # Another one is reported as an unknown argument.
-        return {name: one for name, one in arguments.items() if name != parameter or not is_only}, parameter
-    reader = reader_of(catalog, tool)
-    if not parameter or arguments.keys() <= reader.properties.keys():
-        return arguments, ""
-    return arguments, parameter if reader.rename(arguments).arguments.get(parameter) is not None else ""
-
-
 def output_options(
-    request: MetaRequest, max_tokens: int, select: Selection | None = None, raw_by: str = ""
+    request: MetaRequest, max_tokens: int | None, select: Selection | None = None, raw_by: str = ""
 ) -> OutputOptions:
-    """Return how an answer is wanted.
-
-    Args:
-        request: of the meta-tool.
-        max_tokens: as it was given; 0: what the settings say.
-        select: what is selected; None: everything.
-        raw_by: the parameter by which the form of the service is requested; empty: it is not.
-    """
+    """Return how an answer is wanted: ``max_tokens`` as given, ``raw_by`` the parameter for the form of the service."""
     settings = request.executor.settings
     requested = max_tokens or settings.max_tokens
     most = max(MIN_TOKENS, min(requested, settings.max_tokens_ceiling))
@@ -135,74 +151,6 @@ def output_options(
         save_answer=request.executor.save_answer if settings.offload not in ("", "off") else None,
         whole=request.whole,
     )
-
-
-class LargeAnswerTurn:
-    """The turn of one call to shape its answers, as a context manager that releases it; small answers need none."""
-
-    def __init__(self, turns: threading.Semaphore, budget: WorkBudget) -> None:
-        self._turns, self._budget = turns, budget
-        self._chars, self._is_acquired = 0, False
-
-    def __enter__(self) -> LargeAnswerTurn:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
-
-    def acquire(self, chars: int) -> None:
-        """Wait for the turn where the answers of the call are large together.
-
-        Raises:
-            AnswerTooLarge: no turn was free before the deadline of the call.
-        """
-        self._chars += chars
-        if self._chars <= LARGE_CHARS or self._is_acquired:
-            return
-        remaining_s = self._budget.remaining_s
-        if not self._turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
-            raise self._budget.too_large(
-                "The answer is large, and others were being processed until the end of this call."
-            )
-        self._is_acquired = True
-
-    def release(self) -> None:
-        """Give the turn back: nothing of the answers so far is shaped any more."""
-        self._chars = 0
-        if self._is_acquired:
-            self._is_acquired = False
-            self._turns.release()
-
-
-@dataclass(frozen=True)
-class Call:
-    """One TOOL_CALL, checked but for the arguments of its tool.
-
-    Attributes:
-        catalog: the current catalog.
-        executor: performs the call.
-        tool: the tool to call.
-        credentials: the API keys of the request.
-        options: how the result is wanted.
-        bypass_cache: whether to ignore what is cached.
-        budget: what shaping the answers may cost, for all parts of the call together.
-        fetch_deadline: ``time.monotonic()`` at which responses must have arrived.
-        turn: the turn for large answers.
-        is_part: whether the answer is one of several, of which all together the ``select`` takes a part.
-    """
-
-    catalog: Catalog
-    executor: ToolExecutor
-    tool: Tool
-    credentials: RequestCredentials
-    options: OutputOptions
-    bypass_cache: bool
-    budget: WorkBudget
-    fetch_deadline: float
-    turn: LargeAnswerTurn
-    is_part: bool = False
 
 
 @dataclass(frozen=True)
@@ -244,7 +192,7 @@ def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dic
     """Return the metadata of an answer: times, requests, ``source``, ``reasoning``, ``warnings`` and ``alternatives``.
 
     ``warnings`` are the notes of the answer and that it is a preview or has expired, ``alternatives`` similar tools,
-    ``reasoning`` how the answer was made.
+    ``reasoning`` where the answer comes from.
     """
     tool = call.tool
     others = list(dict.fromkeys([*tool.use_instead.values(), *tool.see_also]))[:_MAX_ALTERNATIVES]
@@ -253,6 +201,11 @@ def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dic
         warnings.append(f"The answer has expired; the source could not be reached: {answer['late']}.")
     if "preview" in answer:
         warnings.append(f"Shortened; left out: {answer['preview']['left_out']}.")
+    origin = "the cache" if answer.get("cached") else "an equal call that was running"
+    if use.requests:
+        origin = f"{use.requests} request{'' if use.requests == 1 else 's'} to the source"
+    form = " in the form of the source" if call.options.raw_by else ""
+    part = ", of which a part was selected" if call.options.select is not None else ""
     return {
         "elapsed_ms": round(elapsed_s * 1000, 1),
         "upstream_ms": round(use.seconds * 1000, 1),
@@ -260,18 +213,5 @@ def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dic
         "source": tool.source,
         **({"warnings": warnings} if warnings else {}),
         **({"alternatives": others} if others else {}),
-        "reasoning": _reasoning(call, answer, use),
+        "reasoning": f"From {origin}{form}{part}.",
     }
-
-
-def _reasoning(call: Call, answer: Any, use: UpstreamUse) -> str:
-    """Return in a sentence where the answer comes from and what was selected of it."""
-    if use.requests:
-        origin = f"{use.requests} request{'' if use.requests == 1 else 's'} to the source"
-    elif answer.get("cached"):
-        origin = "the cache"
-    else:
-        origin = "an equal call that was running"
-    form = " in the form of the source" if call.options.raw_by else ""
-    part = ", of which a part was selected" if call.options.select is not None else ""
-    return f"From {origin}{form}{part}."

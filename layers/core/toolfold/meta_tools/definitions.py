@@ -213,6 +213,10 @@ MAX_PARALLEL = 16
 """Calls at the same time: they wait for their source most of the time."""
 
 
+NO_BOUND = 10**9
+"""The largest whole number of an argument that has no other bound."""
+
+
 class Argument(NamedTuple):
     """An argument of a meta-tool.
 
@@ -257,7 +261,7 @@ class MetaTool(NamedTuple):
 
 
 def _whole(
-    description: str, other_names: str, bounds: tuple[int, int] = (1, 10**9), listed: str = "always"
+    description: str, other_names: str, bounds: tuple[int, int] = (1, NO_BOUND), listed: str = "always"
 ) -> Argument:
     return Argument({"type": "integer", "description": description}, other_names, bounds, listed)
 
@@ -278,7 +282,7 @@ _TOOL_CALL = {
     "tool_name": Argument(text("Name")),
     "arguments": Argument({"type": "object", "description": "Its own; a list as a value makes several calls"}),
     "select": Argument(text(SELECT), "filter sql"),
-    "max_tokens": Argument({"type": "integer", "description": "Of the answer"}, _TOKENS.partition(" ")[2]),
+    "max_tokens": _whole("Of the answer", _TOKENS.partition(" ")[2]),
     "fresh": Argument({**_BOOLEAN, "description": "Skip the cache"}, "bypass_cache force_refresh no_cache refresh"),
     "inspect": Argument({**_BOOLEAN, "description": "Describe the answer"}),
     "approval_token": Argument(
@@ -314,7 +318,7 @@ TOOLS: Mapping[str, MetaTool] = {
                 "max top_k top count k n size page_size per_page max_results max_tools num_results",
                 (1, MAX_TOOLS),
             ),
-            "offset": _whole("Skip", "skip start", (0, 10**9)),
+            "offset": _whole("Skip", "skip start", (0, NO_BOUND)),
             "token_budget": _whole("Tokens", "max_tokens token_limit budget", (100, 100_000), "never"),
             "detail": _DETAIL,
         },

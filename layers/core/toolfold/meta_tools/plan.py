@@ -7,10 +7,12 @@ limits, approval, cache. They share one deadline, the memory of one call and the
 
 from __future__ import annotations
 
+import contextvars
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.cache.response_cache import simple_text
@@ -18,17 +20,8 @@ from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTime
 from toolfold.execution.argument_reader import reader_of
 from toolfold.meta_tools import corrections, value_lists
 from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, with_notes
-from toolfold.meta_tools.call import (
-    Call,
-    LargeAnswerTurn,
-    may_have_lists,
-    output_options,
-    read_options,
-    split_format,
-    time_budget,
-)
+from toolfold.meta_tools.call import Call, CallSession, output_options, read_options
 from toolfold.meta_tools.definitions import MAX_CALLS
-from toolfold.meta_tools.parallel import Unanswered, run_parts
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.tool_names import tool_not_found
 from toolfold.results import limits
@@ -38,7 +31,6 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallResult
     from toolfold.meta_tools.call import Answer
     from toolfold.meta_tools.result import MetaRequest
-    from toolfold.results.output import OutputOptions
     from toolfold.results.tables import Document
 
 USUAL_PARALLEL = 10
@@ -47,11 +39,13 @@ USUAL_PARALLEL = 10
 _CELL_BYTES = 60
 """What a cell of a document takes about: a number or a short text, and its place."""
 
-_OPENED_BYTES = 4_000
+_READ_BYTES = 4_000
 """What a call that was read takes beside its texts: four objects and the selection."""
 
 _NEAR_END_S = 0.25
 """A read that ends in a time-out this close to the end of the request was ended by it, and is one of the rest."""
+
+_MIN_WAIT_S = 0.05
 
 
 @dataclass
@@ -91,32 +85,23 @@ class Item:
     @property
     def is_read(self) -> bool:
         """Whether it changes nothing at its source, so that it may be repeated."""
-        return self.call is not None and self.call.tool.effect == "read" and not self.call.tool.needs_approval
+        return self.call is not None and self.call.tool.only_reads
 
 
 @dataclass
 class _Part:
+    """One request of an item; ``outcome`` is its answer or its error, and None while it has neither."""
+
     item: Item
     call: Call
     arguments: Mapping[str, Any]
     started: float = 0.0
     ended: float = 0.0
-    outcome: Any = None
+    outcome: Answer | CallError | None = None
 
 
-class _Opened(NamedTuple):
-    """A call that was read, for as many requests as have the same."""
-
-    given: Mapping[str, Any]
-    tool: Tool
-    sent: Mapping[str, Any]
-    options: OutputOptions
-    bypass_cache: bool
-    approval_token: str | None
-
-
-class Plan:
-    """The calls of one request. A context manager, used by one thread.
+class Plan(CallSession):
+    """The calls of one request.
 
     Args:
         request: of the meta-tool.
@@ -131,19 +116,15 @@ class Plan:
         *,
         can_continue: bool = True,
     ) -> None:
-        self.request, self._change_tool, self._can_continue = request, change_tool, can_continue
-        self.budget, self.end = time_budget(request.executor.settings.timeout_s, request.deadline)
-        self._turn = LargeAnswerTurn(request.turns, self.budget)
+        super().__init__(request)
+        self._change_tool, self._can_continue = change_tool, can_continue
         self._retained = self._count = self._answered = 0
         self._may_repeat = True
         self.is_full = False
         """Whether a call was refused because there were :data:`MAX_CALLS`."""
 
-    def __enter__(self) -> Plan:
+    def __enter__(self) -> Self:
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self._turn.release()
 
     @property
     def is_over(self) -> bool:
@@ -157,19 +138,17 @@ class Plan:
 
     def progress(self, *, lacks_time: bool) -> int | None:
         """Return :attr:`Result.answered` of the request."""
-        is_over = time.monotonic() >= self.end - _NEAR_END_S
-        return self._answered if lacks_time and is_over and self._may_repeat and self._count > 1 else None
+        return self._answered if lacks_time and self._is_ending and self._may_repeat and self._count > 1 else None
 
     def open(self, id_: str, given: Any) -> Item:
         """Return a call that is not performed yet. One that cannot be read has its error."""
-        if not isinstance(given, Mapping):
-            kind = "a list" if isinstance(given, list) else type(given).__name__
-            error = InvalidArguments(
-                f"A call must be an object, not {kind}.", 'Send {"tool_name": "NAME", "arguments": {…}}.'
-            )
-            return Item(id_, {}, error=error)
-        item = Item(id_, given)
+        item = Item(id_, given if isinstance(given, Mapping) else {})
         try:
+            if not isinstance(given, Mapping):
+                kind = "a list" if isinstance(given, list) else type(given).__name__
+                raise InvalidArguments(
+                    f"A call must be an object, not {kind}.", 'Send {"tool_name": "NAME", "arguments": {…}}.'
+                )
             self.read(item)
         except CallError as error:
             item.error = self.with_next_call(item.given, error)
@@ -182,8 +161,8 @@ class Plan:
             CallError: it failed.
         """
         if item.lists is None and item.call is not None:
-            answer = self._complete(item.call, item.parts[0], fetch_response(item.call, item.parts[0]))
-            return with_notes(answer, *item.notes)
+            response = fetch_response(self, item.call, item.parts[0])
+            return with_notes(self._complete(item.call, item.parts[0], response), *item.notes)
         self.perform([item])
         if item.answer is None:
             raise item.error or _late()
@@ -195,30 +174,22 @@ class Plan:
         Raises:
             CallError: it cannot be read.
         """
-        request, opened = self.request, self._opened(item, keeps_raw=keeps_raw)
-        credentials = request.credentials
-        if opened.approval_token is not None:
-            credentials = credentials._replace(approval_token=opened.approval_token)
-        call = Call(
-            request.catalog,
-            request.executor,
-            opened.tool,
-            credentials,
-            opened.options,
-            opened.bypass_cache,
-            self.budget,
-            self.end,
-            self._turn,
-        )
-        sent = opened.sent
-        if may_have_lists(sent):
-            item.lists, sent = value_lists.plan(call, sent)
-            if item.lists is not None:
-                call = replace(call, is_part=call.options.select is not None and not call.options.select.jmespath)
-        item.call = call if self._change_tool is None else replace(call, tool=self._change_tool(call.tool))
+        call = self._call_of(item, keeps_raw=keeps_raw)
+        sent = call.sent
+        if _has_lists(sent):
+            item.lists, sent = value_lists.plan(self.catalog, call)
+            select = call.options.select
+            call = call._replace(is_part=item.lists is not None and select is not None and not select.jmespath)
+        item.call = call if self._change_tool is None else call._replace(tool=self._change_tool(call.tool))
         item.parts = [sent] if item.lists is None else [part.arguments for part in item.lists.parts]
-        self._take(len(item.parts))
-        self._may_repeat = self._may_repeat and item.is_read and not call.bypass_cache
+        if self._count + len(item.parts) > MAX_CALLS:
+            self.is_full = True
+            raise InvalidArguments(
+                f"These are more than {MAX_CALLS} calls, each value of a list counted.",
+                f"Make at most {MAX_CALLS} calls in one, and the others in another; this one was not sent.",
+            )
+        self._count += len(item.parts)
+        self._may_repeat = self._may_repeat and item.is_read and not call.fresh
         return item.call
 
     def perform(
@@ -240,84 +211,114 @@ class Plan:
     def with_next_call(self, given: Mapping[str, Any], error: CallError) -> CallError:
         """Return ``error`` with the call that would work, where that follows from the schema."""
         if isinstance(error, InvalidArguments) and isinstance(given.get("tool_name"), str):
-            error = corrections.with_next_call(self.request.catalog, given, error)
-        return corrections.with_executor(self.request.catalog, error)
+            error = corrections.with_next_call(self.catalog, given, error)
+        return corrections.with_executor(self.catalog, error)
 
-    def _opened(self, item: Item, *, keeps_raw: bool) -> _Opened:
-        """Return what an item calls; its ``given`` becomes the documented form.
+    def _call_of(self, item: Item, *, keeps_raw: bool) -> Call:
+        """Return what an item calls; its ``given`` becomes the documented form. Equal calls are read once."""
+        memo, owners, text = self.executor.memo, (self.catalog,), _text_of(item.given)
+        found: Call | None = None if text is None else memo.get("call", owners, (text, self.request.whole))
+        if found is None:
+            item.given = read_call(self.catalog, item.given)
+            found = self._read(item.given)
+            if found.options.raw_by:
+                return found if keeps_raw else self._read(self._without_raw_form(item, found))
+            if text is not None and found.approval_token is None and not _has_lists(found.sent):
+                memo.put("call", owners, (text, self.request.whole), found, _READ_BYTES + 4 * len(text))
+        item.given = found.given
+        return found
 
-        An equal call of the same catalog is read once.
-        """
-        request = self.request
-        memo, owners, text = request.executor.memo, (request.catalog,), _text_of(item.given)
-        found: _Opened | None = None if text is None else memo.get("opened", owners, (text, request.whole))
-        if found is not None:
-            item.given = found.given
-            return found
-        item.given = read_call(request.catalog, item.given)
-        opened = self._read(item.given)
-        if raw_by := opened.options.raw_by:
-            return opened if keeps_raw else self._read(self._without_raw_form(item, opened.tool, raw_by))
-        if text is not None and opened.approval_token is None and not may_have_lists(opened.sent):
-            memo.put("opened", owners, (text, request.whole), opened, _OPENED_BYTES + 4 * len(text))
-        return opened
-
-    def _read(self, arguments: Mapping[str, Any]) -> _Opened:
-        catalog = self.request.catalog
-        tool = catalog.called_tool(arguments["tool_name"])
+    def _read(self, given: Mapping[str, Any]) -> Call:
+        tool = self.catalog.called_tool(given["tool_name"])
         if tool is None:
-            raise tool_not_found(catalog, arguments["tool_name"])
-        options, given = read_options(arguments), dict(arguments.get("arguments") or {})
-        sent, raw_by = split_format(catalog, tool, given)
-        wanted = output_options(self.request, options.max_tokens, options.select, raw_by)
-        return _Opened(arguments, tool, sent, wanted, options.fresh, options.approval_token)
+            raise tool_not_found(self.catalog, given["tool_name"])
+        options, sent, raw_by = read_options(given), dict(given.get("arguments") or {}), ""
+        parameter, reader = self.catalog.source(tool.source).format_parameter, reader_of(self.catalog, tool)
+        if parameter and sent.get(parameter) is not None:
+            raw_by = parameter
+            # Left out where the tool has that one format and no such parameter; another one is unknown to the tool.
+            if parameter not in reader.properties and str(sent[parameter]).strip().lower() in tool.formats:
+                del sent[parameter]
+        elif parameter and sent.keys() - reader.properties.keys():
+            raw_by = parameter if reader.rename(sent).arguments.get(parameter) is not None else ""
+        wanted = output_options(self.request, options["max_tokens"], options["select"], raw_by)
+        return Call(given, tool, sent, wanted, bool(options["fresh"]), options["approval_token"])
 
-    def _without_raw_form(self, item: Item, tool: Tool, parameter: str) -> Mapping[str, Any]:
+    def _without_raw_form(self, item: Item, call: Call) -> Mapping[str, Any]:
         """Return the arguments of TOOL_CALL without the parameter for the form of the service; ``item`` notes it."""
-        arguments = dict(item.given.get("arguments") or {})
+        parameter, arguments = call.options.raw_by, dict(item.given.get("arguments") or {})
         if parameter not in arguments:
-            arguments = dict(reader_of(self.request.catalog, tool).rename(arguments).arguments)
+            arguments = dict(reader_of(self.catalog, call.tool).rename(arguments).arguments)
         del arguments[parameter]
         item.given = {**item.given, "arguments": arguments}
         item.notes = (f"{parameter} was left out: answers of several calls have one form.",)
         return item.given
 
-    def _take(self, count: int) -> None:
-        if self._count + count > MAX_CALLS:
-            self.is_full = True
-            raise InvalidArguments(
-                f"These are more than {MAX_CALLS} calls, each value of a list counted.",
-                f"Make at most {MAX_CALLS} calls in one, and the others in another; this one was not sent.",
-            )
-        self._count += count
-
     def _perform_group(self, group: Sequence[Item], max_parallel: int, stops_on_error: bool) -> None:
-        parts = [
-            _Part(item, item.call, given) for item in group if item.call and not item.error for given in item.parts
-        ]
-        if stops_on_error and any(item.error is not None for item in group):
-            first = next(index for index, item in enumerate(group) if item.error is not None)
-            before = {id(item) for item in group[:first]}
-            parts = [part for part in parts if id(part.item) in before]
-            for item in group[first:]:
-                item.is_skipped = item.error is None
-        per_second = self.request.executor.settings.requests_per_second
+        failed = [index for index, item in enumerate(group) if item.error is not None]
+        end = failed[0] if failed and stops_on_error else len(group)
+        for item in group[end:]:
+            item.is_skipped = item.error is None
+        parts = {
+            item.id: [_Part(item, item.call, given) for given in item.parts]
+            for item in group[:end]
+            if item.call is not None and item.error is None
+        }
+        per_second = self.executor.settings.requests_per_second
         threads = 1 if per_second is not None and per_second <= 1 else max_parallel
-        outcomes = run_parts(
-            parts,
-            _fetch,
-            self._read_response,
-            self.end,
-            threads,
-            fetch_cached=_fetch_cached,
-            stops_on_error=stops_on_error,
-        )
-        for part, outcome in zip(parts, outcomes, strict=True):
-            part.outcome = outcome
-        for item in group:
-            own = [part for part in parts if part.item is item]
-            if own:
-                self._finish(item, own, stops_on_error)
+        self._fetch_all([part for own in parts.values() for part in own], threads, stops_on_error)
+        for own in parts.values():
+            self._finish(own[0].item, own, stops_on_error)
+
+    def _fetch_all(self, parts: Sequence[_Part], threads: int, stops_on_error: bool) -> None:
+        """Set the outcome of each part, as far as the time allows.
+
+        Those in memory are answered first, in this thread: to start another takes longer. A part that was fetched
+        counts as running until it is read, so that few responses take memory at a time.
+        """
+        waiting: list[_Part] = []
+        for part in parts:
+            try:
+                part.outcome = self._read_response(part, self._fetch(part, only_cached=len(parts) > 1))
+            except NotCached:
+                part.started = 0.0
+                waiting.append(part)
+            except CallError as error:
+                part.outcome = error
+                if stops_on_error:
+                    return
+        if not waiting:
+            return
+        running: dict[Future[CallResult], _Part] = {}
+        pool = ThreadPoolExecutor(threads)
+        try:
+            while waiting or running:
+                while waiting and len(running) < threads and not self.is_over:
+                    # In a copy of this context: cancelling the call of the client cancels its parts.
+                    part = waiting.pop(0)
+                    running[pool.submit(contextvars.copy_context().run, self._fetch, part)] = part
+                done = wait(running, max(_MIN_WAIT_S, self.end - time.monotonic()), FIRST_COMPLETED).done
+                if not done:
+                    return
+                future = next(iter(done))
+                part = running.pop(future)
+                try:
+                    part.outcome = self._read_response(part, future.result())
+                except CallError as error:
+                    part.outcome = error
+                    if stops_on_error:
+                        waiting = []
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _fetch(self, part: _Part, *, only_cached: bool = False) -> CallResult:
+        part.started = time.perf_counter()
+        if only_cached and (not part.item.is_read or part.call.fresh):
+            raise NotCached
+        try:
+            return fetch_response(self, part.call, part.arguments, only_cached=only_cached)
+        finally:
+            part.ended = time.perf_counter()
 
     def _read_response(self, part: _Part, response: CallResult) -> Answer:
         answer = self._complete(part.call, part.arguments, response)
@@ -326,12 +327,20 @@ class Plan:
 
     def _complete(self, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
         """Return the answer of one request, in what memory the answers before it have left."""
-        budget = WorkBudget(self.budget.deadline, max(0, MAX_BYTES - self._retained))
-        answer = complete_answer(replace(call, budget=budget), arguments, response)
-        self.budget.deadline = max(self.budget.deadline, budget.deadline)  # a late response has time to be shaped
+        whole = self.budget
+        self.budget = WorkBudget(whole.deadline, max(0, MAX_BYTES - self._retained))
+        try:
+            answer = complete_answer(self, call, arguments, response)
+        finally:
+            whole.deadline = self.budget.deadline  # a late response has time to be shaped
+            self.budget = whole
         self._retained += document_size(answer.document)
         self._answered += 1
         return answer
+
+    @property
+    def _is_ending(self) -> bool:
+        return time.monotonic() >= self.end - _NEAR_END_S
 
     def _finish(self, item: Item, parts: Sequence[_Part], stops_on_error: bool) -> None:
         """Set the answer of an item, its error, or that it is one of the rest."""
@@ -339,25 +348,27 @@ class Plan:
         if began := [part.started for part in parts if part.started]:
             item.elapsed_s = max(0.0, max(part.ended for part in parts) - min(began))
         if self._can_continue:
-            if all(one is Unanswered.NOT_STARTED for one in outcomes):
+            is_late = any(one is None or isinstance(one, UpstreamTimeout) for one in outcomes)
+            can_repeat = is_late and item.is_read and not stops_on_error and self._is_ending
+            if can_repeat or not any(part.started or part.outcome for part in parts):
                 item.is_skipped = True
                 return
-            is_late = any(isinstance(one, UpstreamTimeout | Unanswered) for one in outcomes)
-            if is_late and item.is_read and not stops_on_error and time.monotonic() >= self.end - _NEAR_END_S:
-                item.is_skipped = True
-                return
-        outcomes = [_late() if isinstance(one, Unanswered) else one for one in outcomes]
         try:
             if item.lists is not None and item.call is not None:
-                item.answer = value_lists.merge(item.call, item.lists, outcomes)
+                item.answer = value_lists.merge(self, item.call, item.lists, [one or _late() for one in outcomes])
             elif isinstance(outcomes[0], CallError):
                 raise outcomes[0]
+            elif outcomes[0] is None:
+                raise _late()
             else:
                 item.answer = outcomes[0]
-            if item.notes and item.answer is not None:
-                item.answer = with_notes(item.answer, *item.notes)
+            item.answer = with_notes(item.answer, *item.notes)
         except CallError as error:
             item.error = self.with_next_call(item.given, error)
+
+
+def _has_lists(arguments: Mapping[str, Any]) -> bool:
+    return any(isinstance(value, list) for value in arguments.values())
 
 
 def _text_of(given: Mapping[str, Any]) -> str | None:
@@ -372,12 +383,9 @@ def _text_of(given: Mapping[str, Any]) -> str | None:
 
 def _groups(items: Sequence[Item], *, one_by_one: bool) -> Iterator[list[Item]]:
     """Yield the items that are performed together: reads that follow each other, each other call alone."""
-    if one_by_one:
-        yield from ([item] for item in items)
-        return
     group: list[Item] = []
     for item in items:
-        if item.is_read or item.error is not None:
+        if not one_by_one and (item.is_read or item.error is not None):
             group.append(item)
             continue
         if group:
@@ -386,21 +394,6 @@ def _groups(items: Sequence[Item], *, one_by_one: bool) -> Iterator[list[Item]]:
         group = []
     if group:
         yield group
-
-
-def _fetch(part: _Part) -> CallResult:
-    part.started = time.perf_counter()
-    try:
-        return fetch_response(part.call, part.arguments)
-    finally:
-        part.ended = time.perf_counter()
-
-
-def _fetch_cached(part: _Part) -> CallResult:
-    part.started = part.ended = time.perf_counter()
-    if not part.item.is_read or part.call.bypass_cache:
-        raise NotCached
-    return fetch_response(part.call, part.arguments, only_cached=True)
 
 
 def _late() -> UpstreamTimeout:

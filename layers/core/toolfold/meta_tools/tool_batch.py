@@ -272,7 +272,7 @@ class Combination(NamedTuple):
         if requested is None and (selection is None or not _names_a_result(selection, items)):
             for item in items:
                 if item.call is not None and item.call.options.select is None and selection is not None:
-                    item.call = replace(item.call, options=replace(item.call.options, select=selection))
+                    item.call = item.call._replace(options=replace(item.call.options, select=selection))
             return None
         if any(not item.is_read for item in items if item.error is None):
             raise InvalidArguments(

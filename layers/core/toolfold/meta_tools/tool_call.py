@@ -10,7 +10,7 @@ from toolfold.catalog.json_schema import json_type
 from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_reader import reader_of
 from toolfold.messages import DESCRIBE_ANSWER
-from toolfold.meta_tools.answer_reader import begin_shaping, fetch_response
+from toolfold.meta_tools.answer_reader import fetch_response
 from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.call import metadata
 from toolfold.meta_tools.plan import Item, Plan
@@ -42,14 +42,12 @@ def tool_call(request: MetaRequest) -> Result:
             item = Item("", request.arguments)
             call = plan.read(item, keeps_raw=not inspects)
             if call.options.raw_by:
-                result, use = _raw(call, item.parts[0])
+                result, use = _raw(plan, call, item.parts[0])
             else:
-                filled: tuple[str, ...] = ()
-                if inspects:
-                    item.notes, (item.parts, filled) = (), completed_parts(call, item.parts)
+                filled = _fill_from_example(plan, item) if inspects else ()
                 answer = plan.answer(item)
                 if inspects:
-                    result = render_inspection(call, answer, item.parts[0], filled)
+                    result = _inspection(plan, call, answer, item.parts[0], filled)
                 else:
                     rendered = output.render_document(
                         answer.document, call.options, answer.status, plan.budget, answer.size
@@ -62,13 +60,13 @@ def tool_call(request: MetaRequest) -> Result:
     return result._replace(structured={**result.structured, **figures})
 
 
-def _raw(call: Call, arguments: Mapping[str, Any]) -> tuple[Result, UpstreamUse]:
+def _raw(plan: Plan, call: Call, arguments: Mapping[str, Any]) -> tuple[Result, UpstreamUse]:
     """Return a response in the upstream's own form, whose text has no place for notes."""
-    response = fetch_response(call, arguments)
-    begin_shaping(call, response)
+    response = fetch_response(plan, call, arguments)
+    plan.begin_shaping(call.tool, response)
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
     rendered = output.render_raw(
-        response.body, response.kind, call.tool.answer, call.options, status, response.redactor, call.budget
+        response.body, response.kind, call.tool.answer, call.options, status, response.redactor, plan.budget
     )
     notes = {"notes": list(response.notes)} if response.notes else {}
     return Result({**rendered.structured, **notes}, rendered.text), response.use
@@ -85,80 +83,62 @@ _MAX_DEPTH = 6
 _MAX_EXAMPLE_CHARS = 40
 
 
-def completed_parts(
-    call: Call, parts: Sequence[Mapping[str, Any]]
-) -> tuple[Sequence[Mapping[str, Any]], tuple[str, ...]]:
-    """Return the arguments of calls with those that are missing taken from the tool's example, and their names.
+def _fill_from_example(plan: Plan, item: Item) -> tuple[str, ...]:
+    """Take the arguments that a call lacks from the tool's example; return their names. ``item`` is changed.
 
     Raises:
         InvalidArguments: the tool does more than read, so that a call to try it is not made.
     """
-    tool = call.tool
-    if tool.effect != "read" or tool.needs_approval:
+    tool = plan.catalog.called_tool(item.tool_name)
+    if tool is None or not tool.only_reads:
         raise InvalidArguments(
-            f"{tool.name} does more than read, or needs approval, so that it is not called to inspect its answer.",
+            f"{item.tool_name} does more than read, or needs approval, so that it is not called to inspect its answer.",
             DESCRIBE_ANSWER,
         )
-
-    known = set(reader_of(call.catalog, tool).rename(parts[0]).arguments)
+    known = reader_of(plan.catalog, tool).rename(item.parts[0]).arguments
     required = [name for name in tool.parameters.get("required", ()) if name not in known]
     missing = [name for name in (required or ([] if known else tool.example)) if name in tool.example]
-    return [{**part, **{name: tool.example[name] for name in missing}} for part in parts], tuple(missing)
+    item.notes = ()
+    item.parts = [{**part, **{name: tool.example[name] for name in missing}} for part in item.parts]
+    return tuple(missing)
 
 
-def render_inspection(call: Call, answer: Answer, arguments: Mapping[str, Any], filled: Sequence[str]) -> Result:
+def _inspection(plan: Plan, call: Call, answer: Answer, arguments: Mapping[str, Any], filled: Sequence[str]) -> Result:
     """Return the description of an answer.
 
     Returns:
         ``{"result": {"arguments", "from_example", "schema", "counts", "first_rows"}, "cached", "age_s"}``. The schema
         is that of the answer as ``$ref`` and scripts see it.
-
-    Raises:
-        AnswerTooLarge: the budget of the call is used up.
     """
     document = answer.document
-    view = view_of(_shortened(document, _SAMPLED), call.budget)
+    view = view_of(_shortened(document, _SAMPLED), plan.budget)
     if document.tables:
         again = ("columns", "row_count", *(("rows",) if document.tables[0].name else ()))
         view = {key: value for key, value in view.items() if key not in again}
-    schema = _schema(view, 0)
     first = _shortened(document, _ROWS)
+    head = {"arguments": dict(arguments), "counts": _counts(document), "schema": _schema(view, 0)}
     described: dict[str, Any] = {
-        "arguments": dict(arguments),
+        **head,
         "from_example": list(filled),
-        "schema": schema,
-        "counts": _counts(document),
         "first_rows": {table.name or "rows": table.objects() for table in first.tables},
     }
     if document.metadata not in ({}, None):
         described["fields"] = document.metadata
-    options = call.options
-    head = {key: described[key] for key in ("arguments", "counts", "schema")}
     lines = [f"# {', '.join(filled)}: from the example"] if filled else []
-    shown = output.render_document(first, options, answer.status, call.budget, answer.size)
+    shown = output.render_document(first, call.options, answer.status, plan.budget, answer.size)
     text = "\n".join([*lines, to_text(head), "# First rows:" if document.tables else "# Fields:", shown.text])
-    structured = {"result": described, **answer.status.as_dict()}
-    if document.notes:
-        structured["notes"] = list(document.notes)
-    return Result(structured, text)
+    notes = {"notes": list(document.notes)} if document.notes else {}
+    return Result({"result": described, **answer.status.as_dict(), **notes}, text)
 
 
 def _counts(document: Document) -> dict[str, Any]:
-    tables = {
-        table.name or "rows": {
-            "rows": len(table.rows),
-            "columns": len(table.columns),
-            "missing": _missing(table),
-        }
-        for table in document.tables
-    }
+    tables = {}
+    for table in document.tables:
+        nulls = ((column, sum(row[at] is None for row in table.rows)) for at, column in enumerate(table.columns))
+        missing = {column: count for column, count in nulls if count}
+        tables[table.name or "rows"] = {"rows": len(table.rows), "columns": len(table.columns), "missing": missing}
     fields = len(document.metadata) if isinstance(document.metadata, dict) else int(document.metadata is not None)
     return {"tables": tables, "fields": fields}
-
-
-def _missing(table: Table) -> dict[str, int]:
-    counted = ((column, sum(row[index] is None for row in table.rows)) for index, column in enumerate(table.columns))
-    return {column: count for column, count in counted if count}
 
 
 def _shortened(document: Document, rows: int) -> Document:

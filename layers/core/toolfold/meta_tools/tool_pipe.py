@@ -15,7 +15,7 @@ from toolfold.execution.validation import invalid_arguments
 from toolfold.messages import STEP
 from toolfold.meta_tools import continuation
 from toolfold.meta_tools.arguments import escape, invalid, is_blank, own_option, quote, read_items, read_value
-from toolfold.meta_tools.call import Answer, may_have_lists, metadata, output_options, parse_select, read_options
+from toolfold.meta_tools.call import Answer, metadata, output_options, parse_select, read_options
 from toolfold.meta_tools.plan import Item, Plan, document_size
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.references import (
@@ -187,7 +187,7 @@ def _check_literals(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) 
         for name, value in given.items()
         if name != left_out and (value is not None or name not in referring)
     }
-    if may_have_lists(given):
+    if any(isinstance(value, list) for value in given.values()):
         return  # read as several calls, with what the references bring
     resolved = reader_of(catalog, tool).resolve(given)
     problems = [
