@@ -307,13 +307,11 @@ def _reading(session: CallSession, call: Call, response: CallResult) -> _Reading
     if arguments is None or (selection is not None and (selection.has_sql or selection.jmespath)):
         return _read(session, call, response, today, is_live)
     key = arguments, repr(selection), today, is_live, call.is_part
-    return _remembered(session, call, response, "reading", key, lambda: _read(session, call, response, today, is_live))
+    return _memoized(session, call, response, "reading", key, lambda: _read(session, call, response, today, is_live))
 
 
-def _remembered(
-    session: CallSession, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]
-) -> T:
-    """Return what ``make`` made of the same cache entry before, or makes now; its memory is counted either way."""
+def _memoized(session: CallSession, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:
+    """Return what ``make`` returned for the same cache entry before, or returns now; its memory is counted either way."""
     if response.entry is None:
         return make()
     memo, owners, budget = session.executor.memo, (response.entry, call.tool), session.budget
@@ -334,10 +332,10 @@ def _read(session: CallSession, call: Call, response: CallResult, today: date, i
     def parse() -> ParsedAnswer:
         return output.parse_answer(response.body, response.kind, tool.answer, selection, budget, response.redactor)
 
-    if selection is None:  # the document is the answer, which is remembered as such
+    if selection is None:  # the document is the answer, which is stored as such
         parsed = parse()
     else:
-        parsed = _remembered(session, call, response, "document", bool(selection.jmespath), parse)
+        parsed = _memoized(session, call, response, "document", bool(selection.jmespath), parse)
     unusual = note_on_missing_data(tool, session.catalog.source(tool.source), response.body, parsed.document)
     selected: Document | InvalidArguments
     try:
