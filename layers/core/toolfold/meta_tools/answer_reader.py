@@ -311,7 +311,7 @@ def _reading(session: CallSession, call: Call, response: CallResult) -> _Reading
 
 
 def _memoized(session: CallSession, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:
-    """Return what ``make`` returned for the same cache entry before, or returns now; its memory is counted either way."""
+    """Return what ``make`` returned for the same cache entry before, or returns now. Its memory counts either way."""
     if response.entry is None:
         return make()
     memo, owners, budget = session.executor.memo, (response.entry, call.tool), session.budget
