@@ -69,16 +69,14 @@ def parse_reference(text: Any, names: Mapping[str, int], position: int) -> Refer
             f'Write {{"{REFERENCE}": "name.rows[0].column"}}; nothing was sent.',
         )
     head, path = found[1], found[2].strip()
-    if head == PREVIOUS:
-        if not position:
-            raise InvalidArguments(
-                f"The first step has {REFERENCE} prev, and there is no step before it.",
-                "Refer to it from a later step; nothing was sent.",
-            )
-        return Reference(position - 1, path, text)
-    index = names.get(head, int(head) if head.isdigit() else None)
-    earlier = [name for name, step in names.items() if step < position] + [str(step) for step in range(position)]
-    if index is None or index >= max([position, *(step + 1 for step in names.values())]):
+    if head == PREVIOUS and not position:
+        raise InvalidArguments(
+            f"The first step has {REFERENCE} prev, and there is no step before it.",
+            "Refer to it from a later step; nothing was sent.",
+        )
+    index = position - 1 if head == PREVIOUS else names.get(head, int(head) if head.isdecimal() else -1)
+    if not 0 <= index < max([position, *(step + 1 for step in names.values())]):
+        earlier = [name for name, step in names.items() if step < position] + [str(step) for step in range(position)]
         raise ReferenceNotFound(
             f"{escape(text)}: no step is called {escape(head)}.",
             f"{did_you_mean(head, names)}Earlier steps: {', '.join(earlier) or 'it is the first'}; nothing was sent.",
@@ -136,11 +134,6 @@ def references_in(value: Any, depth: int = 0) -> Iterator[Any]:
     elif isinstance(value, list):
         for item in value:
             yield from references_in(item, depth + 1)
-
-
-def has_reference(value: Any) -> bool:
-    """Return whether an argument has a reference."""
-    return next(references_in(value), None) is not None
 
 
 def replace_references(value: Any, resolve: Any) -> Any:
@@ -224,25 +217,22 @@ def value_at(reference: Reference, view: Any, budget: WorkBudget) -> Any:
 
 def _not_found(reference: Reference, path: str, data: Any) -> ReferenceNotFound:
     """Return the error for a path that leads to nothing, with the keys at the last place that exists."""
-    known, done, position = data, "", 0
+    known, position = data, 0
     while (part := _STEP.match(path, position)) is not None:
-        name = part[1].strip('"') if part[1] is not None else None
-        if name is not None and isinstance(known, dict) and name in known and known[name] is not None:
-            known = known[name]
-        elif part[2] is not None and isinstance(known, list) and -len(known) <= int(part[2]) < len(known):
-            known = known[int(part[2])]
-        else:
+        key: Any = part[1].strip('"') if part[1] is not None else int(part[2])
+        try:
+            following = known[key] if isinstance(known, list if isinstance(key, int) else dict) else None
+        except (KeyError, IndexError):
+            following = None
+        if following is None:
             break
-        position = part.end()
-        done = path[:position]
-    if isinstance(known, dict) and path[position:].startswith("["):
-        known = {}
-    keys = keys_of(known)
-    where = f"in {escape(done)} " if done else ""
-    is_empty = isinstance(known, list) and not known
-    there = (
-        "the list is empty" if is_empty else f"there are: {', '.join(map(escape, keys))}" if keys else "it is a value"
-    )
+        known, position = following, part.end()
+    # An object has no places: its keys would not help.
+    keys = [] if isinstance(known, dict) and path[position:].startswith("[") else keys_of(known)
+    where = f"in {escape(path[:position])} " if position else ""
+    there = f"there are: {', '.join(map(escape, keys))}" if keys else "it is a value"
+    if isinstance(known, list) and not known:
+        there = "the list is empty"
     return ReferenceNotFound(
         f"{escape(reference.text)}: nothing is there; {where}{there}.",
         "Correct the path by these keys, or call with return: all to see the answers.",
@@ -251,19 +241,13 @@ def _not_found(reference: Reference, path: str, data: Any) -> ReferenceNotFound:
 
 
 def _is_short(value: Any) -> bool:
-    """Return whether a value is short enough as JSON; reads no more of it than that takes."""
-    left, pending = _MAX_VALUE_CHARS, [value]
-    while pending and left >= 0:
-        item = pending.pop()
-        left -= len(item) + 2 if isinstance(item, str) else 4
-        if isinstance(item, dict):
-            left -= sum(len(str(key)) + 4 for key in item)
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            if len(item) > left:
-                return False
-            pending.extend(item)
-    return left >= 0
+    """Return whether a value is short enough as JSON; encodes no more of it than that takes."""
+    length = 0
+    for piece in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+        length += len(piece)
+        if length > _MAX_VALUE_CHARS:
+            return False
+    return True
 
 
 _MAX_KEYS = 40

@@ -6,6 +6,7 @@ answers of the same form become one table with the ids as its first column; othe
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from toolfold.meta_tools.call import Answer
-    from toolfold.meta_tools.result import MetaRequest
     from toolfold.results.output import OutputOptions
     from toolfold.results.select.grammar import Selection
 
@@ -57,11 +57,11 @@ def tool_batch(request: MetaRequest) -> Result:
     given = _with_ids(read_items(TOOL, "calls", arguments.get("calls"), MAX_CALLS, _EXAMPLE))
     stop = bool(read_value(TOOL, arguments, "stop_on_error"))
     most = read_value(TOOL, arguments, "max_parallel") or USUAL_PARALLEL
-    max_tokens = read_value(TOOL, arguments, "max_tokens") or 0
-    with Plan(request) as calls:
-        items = [calls.open(id_, call) for id_, call in given.items()]
+    max_tokens = read_value(TOOL, arguments, "max_tokens")
+    with Plan(request) as plan:
+        items = [plan.open(id_, call) for id_, call in given.items()]
         combination = Combination.plan(arguments.get("join"), arguments.get("select"), items)
-        calls.perform(items, most, stops_on_error=stop)
+        plan.perform(items, most, stops_on_error=stop)
         first = items[0].error
         if first is not None and all(isinstance(item.error, InsufficientScope) for item in items):
             raise first
@@ -71,61 +71,50 @@ def tool_batch(request: MetaRequest) -> Result:
             repeated = items if combination is not None else rest
             left = [{"id": item.id, **call} for item in repeated if isinstance(call := given[item.id], dict)]
             token = continuation.issue(request, TOOL, {**arguments, "calls": left}, repeated)
-        if combination is not None:
-            rendering = combination.render(request, items, calls.budget, max_tokens)
-        else:
-            rendering = render_items(request, items, calls.budget, max_tokens)
-    structured = {**rendering.structured, "summary": _summary(items), "continue": token}
-    structured["elapsed_ms"] = round((time.perf_counter() - started) * 1000, 1)
+        render = render_items if combination is None else combination.render
+        rendering = render(plan, items, max_tokens)
+    skipped, failed = len(rest), sum(item.error is not None for item in items)
+    summary = {"total": len(items), "succeeded": len(items) - failed - skipped, "failed": failed, "skipped": skipped}
+    # What failed or is missing comes first, in a line of its own.
+    lines = [rendering.text]
+    if failed or skipped:
+        parts = [f"{summary['succeeded']} of {len(items)} calls succeeded"]
+        parts += [f"{failed} failed"] if failed else []
+        parts += [f"{skipped} were not made"] if skipped else []
+        lines.insert(0, f"# {', '.join(parts)}")
+    if token is not None:
+        lines.append(f"# The time was over. For the rest call TOOL_BATCH with {dumps_compact({'continue': token})}")
+    elif skipped:
+        lines.append("# Calls that were not made can be sent again in another batch")
+    structured = {
+        **rendering.structured,
+        "summary": summary,
+        "continue": token,
+        "elapsed_ms": round((time.perf_counter() - started) * 1000, 1),
+    }
     blocks = [block for item in items if item.answer is not None for block in item.answer.blocks]
-    answered = calls.progress(lacks_time=bool(rest) and not stop)
-    return Result(structured, _text(rendering.text, items, token), blocks=blocks, answered=answered)
+    answered = plan.progress(lacks_time=bool(rest) and not stop)
+    return Result(structured, "\n".join(lines), blocks=blocks, answered=answered)
 
 
 def _with_ids(items: Sequence[Any]) -> dict[str, Any]:
     """Return each call under its id; one without an id gets ``c1``, ``c2``, … by its position."""
     given = [dict(item) if isinstance(item, dict) else item for item in items]
     ids = [own_option(item, ("id", "as", "key", "label")) if isinstance(item, dict) else "" for item in given]
-    known = [id_ for id_ in ids if id_]
-    for id_ in known:
+    for index, id_ in enumerate(ids):
         if len(id_) > _MAX_ID_CHARS or not id_.isprintable():
-            raise invalid(TOOL, f"the id {quote(id_)} is too long or has signs that cannot be printed",
-                          f"Send ids of at most {_MAX_ID_CHARS} characters.")  # fmt: skip
-    twice = next((id_ for index, id_ in enumerate(known) if id_ in known[:index]), None)
-    if twice is not None:
-        raise invalid(TOOL, f"the id {quote(twice)} is given twice", "Give each call an id of its own, or none.")
+            raise invalid(
+                TOOL,
+                f"the id {quote(id_)} is too long or has signs that cannot be printed",
+                f"Send ids of at most {_MAX_ID_CHARS} characters.",
+            )
+        if id_ and id_ in ids[:index]:
+            raise invalid(TOOL, f"the id {quote(id_)} is given twice", "Give each call an id of its own, or none.")
     named: dict[str, Any] = {}
     for position, (id_, item) in enumerate(zip(ids, given, strict=True), 1):
-        name, number = id_ or f"c{position}", position
-        while not id_ and (name in known or name in named):
-            number += 1
-            name = f"c{number}"
-        named[name] = item
+        free = (f"c{number}" for number in itertools.count(position))
+        named[id_ or next(name for name in free if name not in ids and name not in named)] = item
     return named
-
-
-def _summary(items: Sequence[Item]) -> dict[str, int]:
-    skipped = sum(item.is_skipped for item in items)
-    failed = sum(item.error is not None for item in items)
-    return {"total": len(items), "succeeded": len(items) - failed - skipped, "failed": failed, "skipped": skipped}
-
-
-def _text(answers: str, items: Sequence[Item], token: str | None) -> str:
-    """Return the answer as text: what failed or is missing first, in a line of its own."""
-    found = _summary(items)
-    lines = []
-    if found["failed"] or found["skipped"]:
-        parts = [f"{found['succeeded']} of {found['total']} calls succeeded"]
-        parts += [f"{found['failed']} failed"] if found["failed"] else []
-        parts += [f"{found['skipped']} were not made"] if found["skipped"] else []
-        lines.append(f"# {', '.join(parts)}")
-    lines.append(answers)
-    if token is not None:
-        following = dumps_compact({"continue": token})
-        lines.append(f"# The time was over. For the rest call TOOL_BATCH with {following}")
-    elif found["skipped"]:
-        lines.append("# Calls that were not made can be sent again in another batch")
-    return "\n".join(lines)
 
 
 _MIN_SHARE = 100
@@ -134,32 +123,35 @@ _MIN_SHARE = 100
 _CHARS_PER_TOKEN = 8
 """Longer answers than that do not fit in one table: a token has some four characters."""
 
-ID = "id"
 
-
-def render_items(request: MetaRequest, items: Sequence[Item], budget: WorkBudget, max_tokens: int) -> RenderedResult:
-    """Render each item."""
-    options = output_options(request, max_tokens)
+def render_items(plan: Plan, items: Sequence[Item], max_tokens: int | None) -> RenderedResult:
+    """Render each item: answers of the same form as one table, others as previews where they are over their share."""
+    options = output_options(plan.request, max_tokens)
     failures = {item.id: error_text(item.error) for item in items if item.error is not None}
     left = max(output.MIN_TOKENS, options.max_tokens - sum(tokens.count(text) + 8 for text in failures.values()))
-    if not request.whole and (table := _as_one_table(items, left, budget)) is not None:
-        shown = {item.id: _plain(item.answer) for item in items if item.answer is not None}
-        failed = [f"{heading(item)}\n{failures[item.id]}" for item in items if item.id in failures]
-        entries = [status_of(item, shown.get(item.id)) for item in items]
-        return RenderedResult({"results": entries}, "\n".join([table, *failed]))
-    rendered = _rendered(items, replace(options, max_tokens=left), budget)
+    options = replace(options, max_tokens=left)
+    answers = {item.id: item.answer for item in items if item.answer is not None}
+    table = None if options.whole else _as_one_table(answers, left, plan.budget)
+    if table is not None:
+        rendered = {
+            id_: RenderedResult(
+                {
+                    "result": render.to_structured(answer.document),
+                    **answer.status.as_dict(),
+                    **({"notes": list(answer.document.notes)} if answer.document.notes else {}),
+                },
+                "",
+            )
+            for id_, answer in answers.items()
+        }
+    else:
+        rendered = _rendered(answers, options, plan.budget)
     entries = [status_of(item, rendered.get(item.id)) for item in items]
-    if request.whole:
+    if options.whole:
         return RenderedResult({"results": entries}, "")
-    texts = {**{id_: one.text for id_, one in rendered.items()}, **failures}
-    parts = [f"{heading(item)}\n{texts[item.id]}" for item in items if not item.is_skipped]
-    return RenderedResult({"results": entries}, "\n".join(parts))
-
-
-def _plain(answer: Answer) -> RenderedResult:
-    document = answer.document
-    notes = {"notes": list(document.notes)} if document.notes else {}
-    return RenderedResult({"result": render.to_structured(document), **answer.status.as_dict(), **notes}, "")
+    texts = {**({} if table is not None else {id_: one.text for id_, one in rendered.items()}), **failures}
+    lines = [f"{_heading(item)}\n{texts[item.id]}" for item in items if item.id in texts]
+    return RenderedResult({"results": entries}, "\n".join(lines if table is None else [table, *lines]))
 
 
 def status_of(item: Item, rendered: RenderedResult | None) -> dict[str, Any]:
@@ -176,14 +168,16 @@ def status_of(item: Item, rendered: RenderedResult | None) -> dict[str, Any]:
     return {**entry, **rendered.structured, **figures}
 
 
-def heading(item: Item) -> str:
+def _heading(item: Item) -> str:
     """Return the line above an answer; no data can look like it."""
     return f"# {quoted_name(item.id)}{' failed' if item.error is not None else ''}"
 
 
-def _rendered(items: Sequence[Item], options: OutputOptions, budget: WorkBudget) -> dict[str, RenderedResult]:
-    """Return the rendered answers, those over their share as previews."""
-    answers = {item.id: item.answer for item in items if item.answer is not None}
+def _rendered(answers: Mapping[str, Answer], options: OutputOptions, budget: WorkBudget) -> dict[str, RenderedResult]:
+    """Return the rendered answers. Each has an equal share of the tokens, and what short ones leave is for the longer.
+
+    An answer over its share becomes a preview.
+    """
     first = {id_: render_answer(answer, replace(options, save_answer=None), budget) for id_, answer in answers.items()}
     if options.whole:
         return first
@@ -191,22 +185,13 @@ def _rendered(items: Sequence[Item], options: OutputOptions, budget: WorkBudget)
         id_: options.max_tokens + 1 if "preview" in one.structured else tokens.count(one.text)
         for id_, one in first.items()
     }
-    shares = _shares(sizes, options.max_tokens)
-    for id_, share in shares.items():
-        if sizes[id_] > share:
-            first[id_] = render_answer(answers[id_], replace(options, max_tokens=share), budget)
-    return first
-
-
-def _shares(sizes: Mapping[str, int], total: int) -> dict[str, int]:
-    """Divide tokens: each answer gets an equal share, and what short answers leave is for the longer ones."""
-    shares: dict[str, int] = {}
-    left = total
+    left = options.max_tokens
     for position, (id_, size) in enumerate(sorted(sizes.items(), key=lambda item: item[1])):
         share = max(_MIN_SHARE, left // (len(sizes) - position))
-        shares[id_] = share
         left -= min(size, share)
-    return shares
+        if size > share:
+            first[id_] = render_answer(answers[id_], replace(options, max_tokens=share), budget)
+    return first
 
 
 def render_answer(answer: Answer, options: OutputOptions, budget: WorkBudget) -> RenderedResult:
@@ -215,19 +200,18 @@ def render_answer(answer: Answer, options: OutputOptions, budget: WorkBudget) ->
     return output.render_document(answer.document, options, answer.status, own, answer.size)
 
 
-def _as_one_table(items: Sequence[Item], max_tokens: int, budget: WorkBudget) -> str | None:
+def _as_one_table(answers: Mapping[str, Answer], max_tokens: int, budget: WorkBudget) -> str | None:
     """Return answers of the same form as one table, or None where they differ in form, or are too long together."""
-    answered = [(item.id, item.answer) for item in items if item.answer is not None]
-    if len(answered) < 2 or any(answer.status.stale_reason for _, answer in answered):
+    documents = [answer.document for answer in answers.values()]
+    is_stale = any(answer.status.stale_reason for answer in answers.values())
+    is_long = sum(answer.size for answer in answers.values()) > _CHARS_PER_TOKEN * max_tokens
+    if len(documents) < 2 or is_stale or is_long:
         return None
-    documents = [answer.document for _, answer in answered]
     form, notes = _form(documents[0]), documents[0].notes
     if form is None or any(_form(document) != form or document.notes != notes for document in documents[1:]):
         return None
-    if sum(answer.size for _, answer in answered) > _CHARS_PER_TOKEN * max_tokens:
-        return None
-    parts = [LabelledDocument((id_,), answer.document) for id_, answer in answered]
-    document = combine((ID,), parts, WorkBudget(budget.deadline))
+    parts = [LabelledDocument((id_,), answer.document) for id_, answer in answers.items()]
+    document = combine(("id",), parts, WorkBudget(budget.deadline))
     text = render.notes_to_text([safe_line(note) for note in notes]) + render.to_text(document)
     return text if tokens.fits(text, max_tokens) else None
 
@@ -298,23 +282,20 @@ class Combination(NamedTuple):
         selected = output.select_from(output.ParsedAnswer(joined, data), self.select, today, budget)
         return replace(selected, notes=tuple(dict.fromkeys((*joined.notes, *selected.notes))))
 
-    def render(
-        self, request: MetaRequest, items: Sequence[Item], budget: WorkBudget, max_tokens: int
-    ) -> RenderedResult:
+    def render(self, plan: Plan, items: Sequence[Item], max_tokens: int | None) -> RenderedResult:
         """Render the one result of a batch."""
         answered = {item.id: item.answer for item in items if item.answer is not None}
         entries = [status_of(item, None) for item in items]
-        failures = [f"{heading(item)}\n{error_text(item.error)}" for item in items if item.error is not None]
-        if not answered or (any(item.is_skipped for item in items)):
+        failures = [f"{_heading(item)}\n{error_text(item.error)}" for item in items if item.error is not None]
+        if not answered or any(item.is_skipped for item in items):
             return RenderedResult({"results": entries}, "\n".join(failures))
         named = {id_: answer.document for id_, answer in answered.items()}
         try:
-            document = self.document(named, request.executor.today(), budget)
+            document = self.document(named, plan.executor.today(), plan.budget)
         except InvalidArguments as error:
             raise error.changed(results=entries) from None
-        rendered = render_answer(
-            answer_of(document, list(answered.values())), output_options(request, max_tokens), budget
-        )
+        answer = answer_of(document, list(answered.values()))
+        rendered = render_answer(answer, output_options(plan.request, max_tokens), plan.budget)
         return RenderedResult({**rendered.structured, "results": entries}, "\n".join([rendered.text, *failures]))
 
 

@@ -1,4 +1,7 @@
-"""Read the steps of a pipe; check names, references and literal arguments before the first call."""
+"""``TOOL_PIPE(steps, …)``: calls one after the other, in which later steps refer to the answers of earlier ones.
+
+Names, references and literal arguments are checked before the first call.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.references import (
     LITERAL,
     PREVIOUS,
+    REFERENCE,
     check_path,
     check_templates,
-    has_reference,
     keys_of,
     parse_reference,
     references_in,
@@ -37,9 +40,9 @@ from toolfold.results.output import AnswerStatus
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
-    from toolfold.catalog.model import Catalog
     from toolfold.results.select.grammar import Selection
 
+TOOL = "TOOL_PIPE"
 
 MAX_STEPS = 20
 """Steps of a pipe: more than any task had that was recorded, and a bound on the calls of one request."""
@@ -49,7 +52,34 @@ _LATE = "The time for one call was over before this step.", "Call again with con
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,63}", re.ASCII)
 
 
-class Step(NamedTuple):
+def tool_pipe(request: MetaRequest) -> Result:
+    """Perform the steps of a pipe.
+
+    Returns:
+        ``{"result": the answer that ``return`` names, "steps": [{"as", "tool_name", "ok", "elapsed_ms", …}]}``. Of a
+        pipe with a failed step ``{"error", "failed_step": its index, "steps": the finished ones with their results,
+        "continue": token or null}``; the token has the rest where only time or an approval was missing.
+
+    Raises:
+        CallError: a step cannot work, found before the first call.
+        InsufficientScope: the access token of the caller does not allow the first step.
+    """
+    started = time.perf_counter()
+    arguments = continuation.resume(request, TOOL)
+    max_tokens = read_value(TOOL, arguments, "max_tokens")
+    with Plan(request) as plan:
+        pipe = _Pipe(plan, arguments)
+        error = pipe.perform()
+        if error is None:
+            result = pipe.success(max_tokens)
+        else:
+            result = pipe.failure(error, max_tokens)
+            result = result._replace(answered=plan.progress(lacks_time=pipe.items[-1].is_skipped))
+    elapsed_ms = round((time.perf_counter() - started) * 1000, 1)
+    return result._replace(structured={**result.structured, "elapsed_ms": elapsed_ms})
+
+
+class _Step(NamedTuple):
     """One step.
 
     Attributes:
@@ -67,348 +97,271 @@ class Step(NamedTuple):
     select: Selection | None = None
 
 
-class PipeRequest(NamedTuple):
-    """A pipe as it was requested.
+class _Pipe:
+    """The steps of one pipe, which are all read when it is made.
 
     Attributes:
-        steps: in order.
-        names: name of each step → its index.
-        returned: index of the step whose answer is returned; None: all.
+        items: the steps that were performed, the last possibly failed.
     """
 
-    steps: tuple[Step, ...]
-    names: Mapping[str, int]
-    returned: int | None
+    def __init__(self, plan: Plan, arguments: Mapping[str, Any]) -> None:
+        self._plan, self._arguments = plan, arguments
+        self._names: dict[str, int] = {}
+        self._steps: list[_Step] = []
+        self.items: list[Item] = []
+        self._views: dict[int, Any] = {}
+        listed = read_items(TOOL, "steps", arguments.get("steps"), MAX_STEPS, _EXAMPLE)
+        for position, item in enumerate(listed):
+            if not isinstance(item, dict):
+                raise invalid(
+                    TOOL, f"step {position} must be an object, not {quote(item)}", f"Send steps as {_EXAMPLE}."
+                )
+        given = [dict(item) for item in listed]
+        for position, item in enumerate(given):
+            self._take_name(position, item)
+        for position in range(len(given)):
+            try:
+                self._steps.append(self._read_step(given, position))
+            except CallError as error:
+                raise self._located(error, position) from None
+        returned = arguments.get("return")
+        last = len(given) - 1
+        choices: dict[str | None, int | None] = {None: last, "last": last, "all": None}
+        choices.update(self._names)
+        if not isinstance(returned, str | None) or returned not in choices:
+            raise invalid(
+                TOOL,
+                f"return must be last, all or the name of a step, not {quote(returned)}",
+                f"The steps with names are: {', '.join(self._names) or 'no step has one'}.",
+            )
+        self._returned = choices[returned]
 
+    def perform(self) -> CallError | None:
+        """Perform the steps; return the error of the one that failed, or None."""
+        for position, step in enumerate(self._steps):
+            item = Item(step.name or str(position), step.given)
+            try:
+                if step.joined:
+                    self._join(step, item)
+                elif self._plan.is_over:
+                    item.is_skipped = True
+                else:
+                    item = self._call(step, item.id, position)
+            except CallError as error:
+                item.error = error
+            self.items.append(item)
+            if item.is_skipped:
+                return UpstreamTimeout(*_LATE).changed(step=position)
+            if item.error is not None:
+                if isinstance(item.error, InsufficientScope) and not position:
+                    raise item.error
+                return self._located(item.error, position)
+        return None
 
-def read_pipe(catalog: Catalog, arguments: Mapping[str, Any]) -> PipeRequest:
-    """Return the pipe.
+    def success(self, max_tokens: int | None) -> Result:
+        """Return the result of a pipe whose steps are all finished."""
+        plan = self._plan
+        if self._returned is None:
+            rendering = render_items(plan, self.items, max_tokens)
+            entries = rendering.structured["results"]
+            blocks = [block for item in self.items if item.answer is not None for block in item.answer.blocks]
+            structured = {"result": entries[-1].get("result"), "steps": _entries(self.items, entries)}
+            return Result(structured, rendering.text, blocks=blocks)
+        item = self.items[self._returned]
+        if item.answer is None:
+            return Result({"result": None, "steps": []}, "null")
+        rendered = render_answer(item.answer, output_options(plan.request, max_tokens), plan.budget)
+        use = sum((one.answer.use for one in self.items if one.answer is not None), NO_USE)
+        figures = {} if item.call is None else metadata(item.call, rendered.structured, use, item.elapsed_s)
+        entries = _entries(self.items, [status_of(one, None) for one in self.items])
+        return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=item.answer.blocks)
 
-    Raises:
-        CallError: it cannot be read, or a step cannot work; names the step.
-    """
-    items = read_items(TOOL, "steps", arguments.get("steps"), MAX_STEPS, _EXAMPLE)
-    for position, item in enumerate(items):
-        if not isinstance(item, dict):
-            raise invalid(TOOL, f"step {position} must be an object, not {quote(item)}", f"Send steps as {_EXAMPLE}.")
-    given = [dict(item) for item in items]
-    names = _names(given)
-    steps = []
-    for position in range(len(given)):
-        try:
-            steps.append(_read_step(catalog, given, names, position))
-        except CallError as error:
-            raise located(error, position, names) from None
-    return PipeRequest(tuple(steps), names, _returned(arguments, names, len(steps)))
+    def failure(self, error: CallError, max_tokens: int | None) -> Result:
+        """Return the result of a pipe whose last step so far has failed."""
+        *finished, failed = self.items
+        rendering = render_items(self._plan, finished, max_tokens)
+        # Only time or an approval was missing.
+        can_continue = failed.is_skipped or error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING")
+        token = self._token(len(finished)) if can_continue else None
+        if token is not None:
+            error = repeated_by(error, "call TOOL_PIPE with continue and approval_token")
+        structured = {
+            "error": error.as_dict(),
+            "failed_step": len(finished),
+            "steps": _entries(finished, rendering.structured["results"]),
+            "continue": token,
+        }
+        lines = [error_text(error)]
+        if token is not None:
+            lines.append(f"# For the rest call TOOL_PIPE with {dumps_compact({'continue': token})}")
+        if finished and rendering.text:
+            lines += ["# The steps before it:", rendering.text]
+        text = "\n".join(lines) if finished or token is not None else to_text(structured)
+        return Result(structured, text, is_error=True, errors=(error,))
 
+    def _located(self, error: CallError, position: int) -> CallError:
+        """Return an error with the step that it belongs to: ``step`` is its index, ``as`` its name."""
+        name = next((name for name, index in self._names.items() if index == position), None)
+        problem = None
+        if "step" not in error.details:
+            problem = STEP.filled(step=position, name=f" ({name})" if name else "", problem=error.problem)
+        return error.changed(problem=problem, step=position, **({"as": name} if name else {}))
 
-def located(error: CallError, position: int, names: Mapping[str, int]) -> CallError:
-    """Return an error with the step that it belongs to: ``step`` is its index, ``as`` its name."""
-    name = next((name for name, index in names.items() if index == position), None)
-    problem = None
-    if "step" not in error.details:
-        problem = STEP.filled(step=position, name=f" ({name})" if name else "", problem=error.problem)
-    return error.changed(problem=problem, step=position, **({"as": name} if name else {}))
-
-
-def _names(given: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Remove the name of each step, and return name → index."""
-    names: dict[str, int] = {}
-    for position, item in enumerate(given):
+    def _take_name(self, position: int, item: dict[str, Any]) -> None:
         name = own_option(item, ("as", "id", "key", "label"))
         if not name:
-            continue
+            return
         if _NAME.fullmatch(name) is None or name.lower() in (PREVIOUS, "last", "all", "steps"):
             raise invalid(
                 TOOL,
                 f"step {position} cannot be called {quote(name)}",
                 "A name has letters, digits and _, begins with a letter, and is not prev, last, all or steps.",
             )
-        if name in names:
-            raise invalid(
-                TOOL, f"steps {names[name]} and {position} are both called {quote(name)}", "Name each step once."
+        if name in self._names:
+            both = f"steps {self._names[name]} and {position}"
+            raise invalid(TOOL, f"{both} are both called {quote(name)}", "Name each step once.")
+        self._names[name] = position
+
+    def _read_step(self, items: Sequence[Mapping[str, Any]], position: int) -> _Step:
+        item, names, catalog = items[position], self._names, self._plan.catalog
+        name = next((name for name, index in names.items() if index == position), "")
+        if "join" in item and "tool_name" not in item:
+            return self._read_join(item, position, name)
+        given = read_call(catalog, item)
+        arguments = given.get("arguments") or {}
+        for text in references_in(arguments):
+            check_path(parse_reference(text, names, position))
+
+        def has_rows(head: str) -> bool:
+            index = names.get(head, int(head) if head.isdecimal() else position - 1)
+            tool = catalog.get(str(items[index].get("tool_name"))) if 0 <= index < len(items) else None
+            return tool is None or tool.answer.get("kind") != "object"
+
+        check_templates(arguments, list(names), has_rows)
+        if (tool := catalog.get(given["tool_name"])) is not None:
+            read_options(given)
+            self._check_literals(tool, arguments)
+        return _Step(name, given)
+
+    def _read_join(self, item: Mapping[str, Any], position: int, name: str) -> _Step:
+        unknown = [key for key in item if key not in ("join", "on", "how", "select")]
+        if unknown:
+            raise InvalidArguments(
+                f"A join has no member {quote(unknown[0])}.", 'Send {"join": ["a", "b"], "on": "date", "select": "…"}.'
             )
-        names[name] = position
-    return names
+        listed = item["join"] if isinstance(item["join"], list) else [item["join"]]
+        indexes = tuple(parse_reference(str(one), self._names, position).step for one in listed)
+        selection = parse_select(item.get("select"))
+        is_sql = selection is not None and selection.has_sql and "on" not in item
+        join = None if is_sql else read_join({"on": item.get("on", "date"), "how": item.get("how", "inner")})
+        if len(set(indexes)) < (1 if is_sql else 2):
+            raise InvalidArguments("A join needs two different steps.", 'Name them, as in {"join": ["a", "b"]}.')
+        return _Step(name, item, indexes, join, selection)
 
+    def _check_literals(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        """Check the arguments that have no reference, the others being taken for those of the tool's example."""
+        referring = {name for name, value in arguments.items() if any(True for _ in references_in(value))}
+        left_out = self._plan.catalog.source(tool.source).format_parameter  # a combined call does without it
+        given = {name: tool.example[name] for name in referring if name in tool.example}
+        for name, value in arguments.items():
+            if name not in referring and name != left_out:
+                given[name] = replace_references(value, str)
+        if any(isinstance(value, list) for value in given.values()):
+            return  # read as several calls, with what the references bring
+        resolved = reader_of(self._plan.catalog, tool).resolve(given)
+        problems = [problem for problem in resolved.problems if _parameter(problem) not in referring]
+        if problems:
+            raise invalid_arguments(tool, resolved._replace(problems=problems, next_step=None))
 
-def _has_rows(
-    catalog: Catalog, items: Sequence[Mapping[str, Any]], names: Mapping[str, int], position: int, head: str
-) -> bool:
-    """Return whether the answer of the step that ``head`` names, as of a step at ``position``, is a table."""
-    index = names.get(head, int(head) if head.isdecimal() else position - 1)
-    tool = catalog.get(str(items[index].get("tool_name"))) if 0 <= index < len(items) else None
-    return tool is None or tool.answer.get("kind") != "object"
-
-
-def _read_step(catalog: Catalog, items: Sequence[dict[str, Any]], names: Mapping[str, int], position: int) -> Step:
-    item = items[position]
-    name = next((name for name, index in names.items() if index == position), "")
-    if "join" in item and "tool_name" not in item:
-        return _read_join(item, names, position, name)
-    given = read_call(catalog, item)
-    arguments = given.get("arguments") or {}
-    tool = catalog.get(given["tool_name"])
-    for text in references_in(arguments):
-        check_path(parse_reference(text, names, position))
-    check_templates(arguments, list(names), lambda head: _has_rows(catalog, items, names, position, head))
-    if tool is not None:
-        read_options(given)
-        _check_literals(catalog, tool, arguments)
-    return Step(name, given)
-
-
-def _read_join(item: Mapping[str, Any], names: Mapping[str, int], position: int, name: str) -> Step:
-    unknown = [key for key in item if key not in ("join", "on", "how", "select")]
-    if unknown:
-        raise InvalidArguments(
-            f"A join has no member {quote(unknown[0])}.", 'Send {"join": ["a", "b"], "on": "date", "select": "…"}.'
-        )
-    listed = item["join"] if isinstance(item["join"], list) else [item["join"]]
-    indexes = tuple(parse_reference(str(one), names, position).step for one in listed)
-    selection = parse_select(item.get("select"))
-    is_sql = selection is not None and selection.has_sql and "on" not in item
-    join = None if is_sql else read_join({"on": item.get("on", "date"), "how": item.get("how", "inner")})
-    if len(set(indexes)) < (1 if is_sql else 2):
-        raise InvalidArguments("A join needs two different steps.", 'Name them, as in {"join": ["a", "b"]}.')
-    return Step(name, dict(item), indexes, join, selection)
-
-
-def _check_literals(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """Check the arguments that have no reference, the others being taken for those of the tool's example."""
-    referring = {name for name, value in arguments.items() if has_reference(value)}
-    given = {
-        name: tool.example.get(name) if name in referring else replace_references(value, lambda text: text)
-        for name, value in arguments.items()
-    }
-    left_out = catalog.source(tool.source).format_parameter  # a combined call does without it
-    given = {
-        name: value
-        for name, value in given.items()
-        if name != left_out and (value is not None or name not in referring)
-    }
-    if any(isinstance(value, list) for value in given.values()):
-        return  # read as several calls, with what the references bring
-    resolved = reader_of(catalog, tool).resolve(given)
-    problems = [
-        problem
-        for problem in resolved.problems
-        if problem["parameter"].partition(".")[0].partition("[")[0] not in referring
-    ]
-    if problems:
-        raise invalid_arguments(tool, resolved._replace(problems=problems, next_step=None))
-
-
-def _returned(arguments: Mapping[str, Any], names: Mapping[str, int], count: int) -> int | None:
-    given = arguments.get("return")
-    if given is None or given == "last":
-        return count - 1
-    if given == "all":
-        return None
-    if isinstance(given, str) and given in names:
-        return names[given]
-    raise invalid(
-        TOOL,
-        f"return must be last, all or the name of a step, not {quote(given)}",
-        f"The steps with names are: {', '.join(names) or 'no step has one'}.",
-    )
-
-
-TOOL = "TOOL_PIPE"
-
-
-def tool_pipe(request: MetaRequest) -> Result:
-    """Perform the steps of a pipe.
-
-    Returns:
-        ``{"result": the answer that ``return`` names, "steps": [{"as", "tool_name", "ok", "elapsed_ms", …}]}``. Of a
-        pipe with a failed step ``{"error", "failed_step": its index, "steps": the finished ones with their results,
-        "continue": token or null}``; the token has the rest where only time or an approval was missing.
-
-    Raises:
-        CallError: a step cannot work, found before the first call.
-        InsufficientScope: the access token of the caller does not allow the first step.
-    """
-    started = time.perf_counter()
-    arguments = continuation.resume(request, TOOL)
-    max_tokens = read_value(TOOL, arguments, "max_tokens") or 0
-    pipe = read_pipe(request.catalog, arguments)
-    with Plan(request) as calls:
-        run = _Run(request, pipe, calls, arguments.get("approval_token"))
-        error = run.perform()
-        if error is not None:
-            result = _failure(request, run, error, arguments, max_tokens)
-            result = result._replace(answered=calls.progress(lacks_time=run.items[-1].is_skipped))
-        else:
-            result = _success(request, run, max_tokens)
-    elapsed_ms = round((time.perf_counter() - started) * 1000, 1)
-    return result._replace(structured={**result.structured, "elapsed_ms": elapsed_ms})
-
-
-class _Run:
-    """The steps of one pipe as they are performed.
-
-    Attributes:
-        pipe: what was requested.
-        items: the steps that were performed, the last possibly failed.
-    """
-
-    def __init__(self, request: MetaRequest, pipe: PipeRequest, calls: Plan, approval_token: Any) -> None:
-        self.request, self.pipe, self.calls = request, pipe, calls
-        self.items: list[Item] = []
-        self._views: dict[int, Any] = {}
-        self._approval_token = approval_token
-
-    def perform(self) -> CallError | None:
-        """Perform the steps; return the error of the one that failed, or None."""
-        for position, step in enumerate(self.pipe.steps):
-            item = Item(step.name or str(position), step.given)
-            try:
-                item = self._join(step, item) if step.joined else self._call(step, item, position)
-            except CallError as error:
-                item.error = error
-            self.items.append(item)
-            if item.is_skipped:
-                return located(UpstreamTimeout(*_LATE), position, {})
-            if item.error is not None:
-                if isinstance(item.error, InsufficientScope) and not position:
-                    raise item.error
-                return located(item.error, position, self.pipe.names)
-        return None
-
-    def view(self, index: int) -> Any:
+    def _view(self, index: int) -> Any:
         """Return the answer of a finished step as references see it."""
         if index not in self._views:
             answer = self.items[index].answer
-            self._views[index] = None if answer is None else view_of(answer.document, self.calls.budget)
+            self._views[index] = None if answer is None else view_of(answer.document, self._plan.budget)
         return self._views[index]
 
-    def resolved(self, given: Mapping[str, Any], position: int) -> dict[str, Any]:
-        """Return a TOOL_CALL with the references of its arguments replaced."""
+    def _value(self, text: Any, position: int) -> Any:
+        """Return the value that the reference ``text`` of the step at ``position`` means."""
+        reference = parse_reference(text, self._names, position)
+        return value_at(reference, self._view(reference.step), self._plan.budget)
 
-        def resolve(text: Any) -> Any:
-            reference = parse_reference(text, self.pipe.names, position)
-            return value_at(reference, self.view(reference.step), self.calls.budget)
+    def _call(self, step: _Step, id_: str, position: int) -> Item:
+        arguments = replace_references(step.given.get("arguments") or {}, lambda text: self._value(text, position))
+        given = {**step.given, "arguments": arguments}
+        token = self._arguments.get("approval_token")
+        if not position and isinstance(token, str) and is_blank(given.get("approval_token")):
+            given["approval_token"] = token
+        item = self._plan.open(id_, given)
+        self._plan.perform([item])
+        if isinstance(item.error, InvalidArguments):
+            item.error = self._with_keys(step, position, item.error)
+        return item
 
-        return {**given, "arguments": replace_references(given.get("arguments") or {}, resolve)}
-
-    def _call(self, step: Step, item: Item, position: int) -> Item:
-        if self.calls.is_over:
-            item.is_skipped = True
-            return item
-        given = self.resolved(step.given, position)
-        if not position and isinstance(self._approval_token, str) and is_blank(given.get("approval_token")):
-            given["approval_token"] = self._approval_token
-        opened = self.calls.open(item.id, given)
-        self.calls.perform([opened])
-        if isinstance(opened.error, InvalidArguments):
-            opened.error = self._with_keys(step, position, opened.error)
-        return opened
-
-    def _with_keys(self, step: Step, position: int, error: InvalidArguments) -> InvalidArguments:
+    def _with_keys(self, step: _Step, position: int, error: InvalidArguments) -> InvalidArguments:
         """Return ``error`` with the keys of an object that a reference has put where a value belongs."""
-        wrong = {problem["parameter"].partition(".")[0] for problem in error.details.get("problems", ())}
-        given = step.given.get("arguments")
-        suspects = {name: value for name, value in given.items() if name in wrong} if isinstance(given, dict) else {}
-        for text in references_in(suspects):
-            reference = parse_reference(text, self.pipe.names, position)
-            value = value_at(reference, self.view(reference.step), self.calls.budget)
+        wrong = set(map(_parameter, error.details.get("problems", ())))
+        given = step.given.get("arguments") or {}
+        for text in references_in({name: value for name, value in given.items() if name in wrong}):
+            value = self._value(text, position)
             if isinstance(value, dict) and (keys := keys_of(value)):
-                listed = ", ".join(map(escape, keys))
-                hint = f"{escape(reference.text)} is an object; refer to one of its keys: {listed}."
+                hint = f"{escape(str(text))} is an object; refer to one of its keys: {', '.join(map(escape, keys))}."
                 return error.changed(next_step=hint, keys=keys)
         return error
 
-    def _join(self, step: Step, item: Item) -> Item:
+    def _join(self, step: _Step, item: Item) -> None:
         started = time.perf_counter()
         answers = {self.items[index].id: self.items[index].answer for index in step.joined}
         documents = {name: answer.document for name, answer in answers.items() if answer is not None}
         sizes = sum(answer.size for answer in answers.values() if answer is not None)
-        budget = WorkBudget(self.calls.budget.deadline)
-        document = Combination(step.join, step.select).document(documents, self.request.executor.today(), budget)
+        budget = WorkBudget(self._plan.budget.deadline)
+        document = Combination(step.join, step.select).document(documents, self._plan.executor.today(), budget)
         item.answer = Answer(document, AnswerStatus(), max(sizes, document_size(document)))
         item.elapsed_s = time.perf_counter() - started
-        return item
+
+    def _token(self, position: int) -> str | None:
+        """Return the token for the rest, in which references to finished steps are replaced by their values."""
+        rest: list[dict[str, Any]] = []
+        for index, step in enumerate(self._steps[position:], position):
+            name = {"as": step.name} if step.name else {}
+            if step.joined:
+                if min(step.joined) < position:
+                    return None  # a table of a finished step is too long for a token
+                joined = [self._steps[one].name or str(one - position) for one in step.joined]
+                rest.append({**name, **step.given, "join": joined})
+                continue
+
+            def moved(text: Any, index: int = index) -> Any:
+                reference = parse_reference(text, self._names, index)
+                if reference.step < position:
+                    return {LITERAL: self._value(text, index)}
+                return {REFERENCE: f"{self._steps[reference.step].name or reference.step - position}{reference.path}"}
+
+            given = {key: value for key, value in step.given.items() if key != "approval_token"}
+            try:
+                arguments = replace_references(given.get("arguments") or {}, moved)
+            except CallError:
+                return None
+            rest.append({**name, **given, "arguments": arguments})
+        returned = self._arguments.get("return")
+        if self._names.get(str(returned), position) < position:
+            returned = "last"
+        calls = [self._plan.open(str(number), item) for number, item in enumerate(rest) if "join" not in item]
+        given = {"steps": rest, "return": returned, "max_tokens": self._arguments.get("max_tokens")}
+        sent = {name: value for name, value in given.items() if value}
+        return continuation.issue(self._plan.request, TOOL, sent, calls)
 
 
-def _success(request: MetaRequest, run: _Run, max_tokens: int) -> Result:
-    steps = run.items
-    if run.pipe.returned is None:
-        rendering = render_items(request, steps, run.calls.budget, max_tokens)
-        last = rendering.structured["results"][-1].get("result")
-        structured = {"result": last, "steps": _entries(steps, rendering.structured["results"])}
-        blocks = [block for item in steps if item.answer is not None for block in item.answer.blocks]
-        return Result(structured, rendering.text, blocks=blocks)
-    item = steps[run.pipe.returned]
-    if item.answer is None:
-        return Result({"result": None, "steps": []}, "null")
-    rendered = render_answer(item.answer, output_options(request, max_tokens), run.calls.budget)
-    use = sum((one.answer.use for one in steps if one.answer is not None), NO_USE)
-    figures = {} if item.call is None else metadata(item.call, rendered.structured, use, item.elapsed_s)
-    entries = _entries(steps, [status_of(one, None) for one in steps])
-    return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=item.answer.blocks)
+def _parameter(problem: Mapping[str, Any]) -> str:
+    """Return the parameter that a problem is about, without the place inside its value."""
+    return re.split(r"[.\[]", str(problem["parameter"]))[0]
 
 
 def _entries(items: Sequence[Item], entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the entries of steps: ``as`` instead of ``id``, and how many rows each has."""
     found = []
     for entry, item in zip(entries, items, strict=True):
-        found.append({"as": entry["id"], **{key: value for key, value in entry.items() if key != "id"}})
+        rows = {}
         if item.answer is not None and item.answer.document.tables:
-            found[-1]["row_count"] = len(item.answer.document.tables[0].rows)
+            rows = {"row_count": len(item.answer.document.tables[0].rows)}
+        found.append({"as": entry["id"], **{key: value for key, value in entry.items() if key != "id"}, **rows})
     return found
-
-
-def _failure(
-    request: MetaRequest, run: _Run, error: CallError, arguments: Mapping[str, Any], max_tokens: int
-) -> Result:
-    position = len(run.items) - 1
-    finished = run.items[:position]
-    rendering = render_items(request, finished, run.calls.budget, max_tokens)
-    entries = _entries(finished, rendering.structured["results"])
-    # Only time or an approval was missing.
-    can_continue = run.items[position].is_skipped or error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING")
-    token = _token(request, run, arguments, position) if can_continue else None
-    if token is not None:
-        error = repeated_by(error, "call TOOL_PIPE with continue and approval_token")
-    structured = {"error": error.as_dict(), "failed_step": position, "steps": entries, "continue": token}
-    following = f"\n# For the rest call TOOL_PIPE with {dumps_compact({'continue': token})}" if token else ""
-    done = f"\n# The steps before it:\n{rendering.text}" if finished and rendering.text else ""
-    if not finished and token is None:
-        return Result(structured, to_text(structured), is_error=True, errors=(error,))
-    return Result(structured, f"{error_text(error)}{following}{done}", is_error=True, errors=(error,))
-
-
-def _token(request: MetaRequest, run: _Run, arguments: Mapping[str, Any], position: int) -> str | None:
-    """Return the token for the rest, in which references to finished steps are replaced by their values."""
-    rest = []
-    for index, step in enumerate(run.pipe.steps[position:], position):
-        if step.joined and min(step.joined) < position:
-            return None  # a table of a finished step is too long for a token
-        try:
-            item = _rest_of(run, step, index, position)
-        except CallError:
-            return None
-        rest.append({**({"as": step.name} if step.name else {}), **item})
-    returned = arguments.get("return")
-    if isinstance(returned, str) and run.pipe.names.get(returned, position) < position:
-        returned = "last"
-    reading = [run.calls.open(str(number), item) for number, item in enumerate(rest) if "join" not in item]
-    given = {"steps": rest, "return": returned, "max_tokens": arguments.get("max_tokens")}
-    return continuation.issue(request, TOOL, {name: value for name, value in given.items() if value}, reading)
-
-
-def _rest_of(run: _Run, step: Step, index: int, position: int) -> dict[str, Any]:
-    if step.joined:
-        return {**step.given, "join": [run.pipe.steps[one].name or str(one - position) for one in step.joined]}
-
-    def resolve(text: Any) -> Any:
-        reference = parse_reference(text, run.pipe.names, index)
-        if reference.step < position:
-            return {LITERAL: value_at(reference, run.view(reference.step), run.calls.budget)}
-        name = run.pipe.steps[reference.step].name or str(reference.step - position)
-        return {"$ref": f"{name}{reference.path}"}
-
-    given = {key: value for key, value in step.given.items() if key != "approval_token"}
-    literal = replace_references(given.get("arguments") or {}, resolve)
-    return {**given, "arguments": literal}
