@@ -38,6 +38,12 @@ NAMES_OF_ARGUMENTS: Mapping[str, Names] = {
 }
 """Meta-tool → what names of its arguments mean."""
 
+
+def own_name(tool: str, name: str) -> str | None:
+    """Return the argument of a meta-tool that ``name`` means; None for an unknown name."""
+    return name if name in arguments_of(tool) else next(iter(NAMES_OF_ARGUMENTS[tool].of(name)), None)
+
+
 OPTIONS = tuple(name for name in arguments_of("TOOL_CALL") if name not in ("tool_name", "arguments"))
 """Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
 
@@ -55,6 +61,7 @@ def read_value(tool: str, arguments: Mapping[str, Any], name: str) -> Any:
         return None
     if rule.bounds is not None:
         least, most = rule.bounds
+        given = given.get(name) if isinstance(given, dict) else given
         number = whole_number(given)
         if number is not None and least <= number <= most:
             return number

@@ -306,7 +306,7 @@ TOOLS: Mapping[str, MetaTool] = {
             "query": Argument(
                 {**_TEXTS, "description": "A few English words; one per step"},
                 "q search search_query search_term term keyword text question prompt task need request find intent "
-                "name tool tool_name",
+                "name tool tool_name input",
             ),
             "category": Argument(text("Its name"), "categories group domain topic"),
             "tag": Argument(_TEXTS, "label", listed="never"),
@@ -318,7 +318,7 @@ TOOLS: Mapping[str, MetaTool] = {
                 "max top_k top count k n size page_size per_page max_results max_tools num_results",
                 (1, MAX_TOOLS),
             ),
-            "offset": _whole("Skip", "skip start", (0, NO_BOUND)),
+            "offset": _whole("Skip", "skip start cursor more next_offset", (0, NO_BOUND)),
             "token_budget": _whole("Tokens", "max_tokens token_limit budget", (100, 100_000), "never"),
             "detail": _DETAIL,
         },

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, RESERVED_NAMES
@@ -21,13 +21,13 @@ from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.messages import DESCRIBE_OR_SEARCH, NAME_TOOL, ONE_TOOL
 from toolfold.meta_tools.arguments import (
     MAX_NEXT_CALL,
-    NAMES_OF_ARGUMENTS,
     OPTIONS,
     boolean,
     invalid,
     is_blank,
     json_problem,
     next_call,
+    own_name,
     parse_call_text,
     parse_object,
     put,
@@ -86,11 +86,9 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
     name, rest = _take_name(catalog, dict(arguments))
     tool = None if name in RESERVED_NAMES else catalog.called_tool(name)
     if tool is None and (meta_tool := find_meta_tool(name)) is not None:
-        if meta_tool in COMBINING_TOOLS:
-            return MetaCall(meta_tool, read_arguments(catalog, meta_tool, rest))
-        inner = _merged(rest)
         if meta_tool in (TOOL, "TOOL_CALL_WRITE"):
-            return read_tool_call(catalog, inner, depth + 1)
+            return read_tool_call(catalog, _merged(rest), depth + 1)
+        inner = rest if meta_tool in COMBINING_TOOLS else _merged(rest)
         return MetaCall(meta_tool, read_arguments(catalog, meta_tool, inner))
     if tool is None and (found := find_name(catalog, name)) is not None:
         tool = catalog.called_tool(found)
@@ -126,32 +124,34 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
     read: dict[str, Any] = {}
     unknown: list[str] = []
     for key, value in given.items():
-        name = _own_name(tool, key)
+        name, kind = own_name(tool, key), normalize(key)
         if name is not None:
             put(tool, read, name, value, key)
-        elif tool in META_TOOLS or not (normalize(key) in WRAPPERS and (is_blank(value) or parse_object(value) == {})):
+        elif tool == "TOOL_LIST" and (meant := _as_filter(kind, value, given)) is not None:
+            put(tool, read, *meant, key)
+        elif kind not in _IGNORED and not (kind in WRAPPERS and (is_blank(value) or parse_object(value) == {})):
             unknown.append(key)
-    if tool == "TOOL_LIST":
-        unknown = _read_paging(read, given, unknown)
-    elif tool == "TOOL_GET" and "tool_name" not in read and any(_own_name("TOOL_LIST", key) for key in unknown):
+    if tool == "TOOL_GET" and "tool_name" not in read and any(own_name("TOOL_LIST", key) for key in unknown):
         read["tool_name"] = _name_in_query(catalog, given)
-        unknown = [key for key in unknown if _own_name("TOOL_LIST", key) != "query"]
+        unknown = [key for key in unknown if own_name("TOOL_LIST", key) != "query"]
     if unknown:
         raise _no_such_argument(catalog, tool, read, given, unknown[0])
     return read if tool in META_TOOLS else {name: value for name, value in read.items() if not is_blank(value)}
 
 
-def _own_name(tool: str, key: str) -> str | None:
-    return key if key in arguments_of(tool) else next(iter(NAMES_OF_ARGUMENTS[tool].of(key)), None)
+def _as_filter(kind: str, value: Any, given: Mapping[str, Any]) -> tuple[str, Any] | None:
+    """Return the argument of TOOL_LIST that ``page`` or ``free`` means, with its value; None for another name."""
+    number = whole_number(value)
+    if kind == "page" and number is not None and number >= 1:
+        limit = next((one for key, one in given.items() if own_name("TOOL_LIST", key) == "limit"), None)
+        return "offset", (number - 1) * (whole_number(limit) or _PAGED_BY)
+    if kind in ("free", "freeonly", "premium", "premiumonly") and value in (True, "true"):
+        return "access", kind.removesuffix("only")
+    return None
 
 
-def _lifted(tool: str, given: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
-    """Return ``given`` with the members of the objects ``keys`` in their place."""
-    lifted: dict[str, Any] = {}
-    for key, value in given.items():
-        for name, inner in (parse_object(value) or {}).items() if key in keys else [(key, value)]:
-            put(tool, lifted, name, inner, name)
-    return lifted
+_IGNORED = ("includemutation", "includeeffects")
+"""Arguments of other systems for what every answer says: which tools change data."""
 
 
 def _unwrapped(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,16 +165,25 @@ def _unwrapped(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     raise invalid(tool, "arguments are nested too deeply", f"Send {', '.join(arguments_of(tool))} at the top.")
 
 
+def _lifted(tool: str, given: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    """Return ``given`` with the members of the objects ``keys`` in their place."""
+    lifted: dict[str, Any] = {}
+    for key, value in given.items():
+        for name, inner in (parse_object(value) or {}).items() if key in keys else [(key, value)]:
+            put(tool, lifted, name, inner, name)
+    return lifted
+
+
 def _is_around(tool: str, key: str, given: Mapping[str, Any]) -> bool:
     """Return whether ``key`` is an object that has arguments of the meta-tool, and is not one itself."""
     inner = parse_object(given[key])
     if inner is None:
         return False
     if tool in META_TOOLS:
-        is_known = all(_own_name(tool, name) or normalize(name) in WRAPPERS for name in inner)
+        is_known = all(own_name(tool, name) or normalize(name) in WRAPPERS for name in inner)
         return key not in arguments_of(tool) and is_known
     main = next(iter(arguments_of(tool)))
-    has_main = any(_own_name(tool, name) in (main, "continue") and not is_blank(given[name]) for name in given)
+    has_main = any(own_name(tool, name) in (main, "continue") and not is_blank(given[name]) for name in given)
     # Beside the main argument an object of options has others; an object without it may be an argument itself.
     return normalize(key) == "options" if has_main else bool(inner)
 
@@ -187,26 +196,27 @@ def _merged(rest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the name of the tool, and what was given beside it."""
     for _ in range(MAX_UNWRAPPED):
         key = "tool_name" if not is_blank(given.get("tool_name")) else _name_key(catalog, given)
         if key is None:
-            only = next(iter(given.items()), ("", None)) if len(given) == 1 else ("", None)
-            if only[0] and find_name(catalog, only[0]) is not None and (is_blank(only[1]) or parse_object(only[1])):
-                return only[0], {"arguments": only[1]}
-            wrapper = next((key for key in given if normalize(key) in WRAPPERS and _names_a_tool(given[key])), None)
-            if wrapper is None:
+            only, value = next(iter(given.items())) if len(given) == 1 else ("", None)
+            if only and find_name(catalog, only) is not None and (is_blank(value) or parse_object(value)):
+                return only, {"arguments": value}
+            key = next((key for key in given if normalize(key) in WRAPPERS and _names_a_tool(given[key])), None)
+            if key is None:
                 raise _without_name(catalog, given)
-            given = _lifted(TOOL, _without_kind(given), [wrapper])
-            continue
-        value = given[key]
-        rest = {name: other for name, other in given.items() if name != key}
-        if isinstance(value, list) and len(value) == 1:
-            value = value[0]
-        if isinstance(value, str):
-            return value, rest if key == "tool_name" else _without_kind(rest)
-        if not isinstance(value, dict):
-            raise _wrong_name(catalog, value, rest)
-        given = _lifted(TOOL, _without_kind({**rest, key: value}), [key])
+        else:
+            value = given[key]
+            rest = {name: other for name, other in given.items() if name != key}
+            if isinstance(value, list) and len(value) == 1:
+                value = value[0]
+            if isinstance(value, str):
+                return value, rest if key == "tool_name" else _without_kind(rest)
+            if not isinstance(value, dict):
+                raise _wrong_name(catalog, value, rest)
+            given = {**rest, key: value}
+        given = _lifted(TOOL, _without_kind(given), [key])
     raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
 
 
@@ -234,10 +244,11 @@ def _without_kind(given: dict[str, Any]) -> dict[str, Any]:
 
 def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArguments:
     rest = _merged(given)
-    named = (key for key, value in rest.items() if isinstance(value, str) and find_name(catalog, value) is not None)
-    if (key := next(named, None)) is not None:
-        others = {name: value for name, value in rest.items() if name != key}
-        following = call_or_description(catalog, find_name(catalog, rest[key]) or "", others)
+    for key, value in rest.items():
+        if isinstance(value, str) and (found := find_name(catalog, value)) is not None:
+            others = {name: other for name, other in rest.items() if name != key}
+            following = call_or_description(catalog, found, others)
+            break
     else:
         query = rest.get("query", rest.get("q"))
         following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
@@ -251,33 +262,9 @@ def _wrong_name(catalog: Catalog, value: Any, rest: Mapping[str, Any]) -> Invali
     return invalid(TOOL, f"tool_name must be the name of a tool, not {quote(value)}", ONE_TOOL, **following)
 
 
-def _read_paging(read: dict[str, Any], given: Mapping[str, Any], unknown: Sequence[str]) -> list[str]:
-    """Turn ``page``, ``cursor`` and ``more`` into an offset, ``free`` into a filter; return what remains unknown.
-
-    ``read`` is changed.
-    """
-    left = []
-    for key in unknown:
-        value, kind = given[key], normalize(key)
-        number = whole_number(value.get("offset") if isinstance(value, dict) else value)
-        if kind == "page" and number is not None and number >= 1:
-            put("TOOL_LIST", read, "offset", (number - 1) * (whole_number(read.get("limit")) or _PAGED_BY), key)
-        elif kind in ("cursor", "more", "nextoffset") and (number is not None or is_blank(value)):
-            put("TOOL_LIST", read, "offset", number, key)
-        elif kind in ("includemutation", "includeeffects"):
-            continue  # what changes data is marked in every answer
-        elif kind in ("free", "freeonly", "premium", "premiumonly") and value in (True, "true"):
-            put("TOOL_LIST", read, "access", kind.removesuffix("only"), key)
-        elif kind == "input" and isinstance(value, str):
-            put("TOOL_LIST", read, "query", value, key)
-        else:
-            left.append(key)
-    return left
-
-
 def _name_in_query(catalog: Catalog, given: Mapping[str, Any]) -> str:
     """Return the name of a tool that a TOOL_GET without ``tool_name`` has as ``query``."""
-    renamed = {_own_name("TOOL_LIST", key): value for key, value in given.items()}
+    renamed = {own_name("TOOL_LIST", key): value for key, value in given.items()}
     query = renamed.get("query")
     if isinstance(query, str) and (found := find_name(catalog, query)) is not None:
         return found
@@ -294,23 +281,21 @@ def _no_such_argument(
     inner = parse_object(given[name]) if normalize(name) in WRAPPERS else None
     found = find_name(catalog, names) if isinstance(names, str) else None
     if found is not None and (inner is not None or name in arguments_of(TOOL)):
-        beside = [key for key in arguments_of(TOOL) if key not in ("tool_name", "arguments", *kept)]
-        options = {key: given[key] for key in beside if key in given}
+        options = {key: given[key] for key in OPTIONS if key in given and key not in kept}
         following = call_or_description(catalog, found, inner or {}, options)
         return invalid(tool, f"{quote(name)} belongs to TOOL_CALL", "TOOL_CALL runs the tool.", **following)
-    takes = f"{tool} takes {', '.join(arguments_of(tool))}."
-    closest = closest_matches(name, arguments_of(tool))
     elsewhere = [other for other in META_TOOLS if name in arguments_of(other)]
-    if closest:
-        hint = did_you_mean(name, closest)
-        kept.setdefault(closest[0], given[name])
-    else:
-        hint = f"{name} belongs to {' and '.join(elsewhere)}. " if elsewhere else ""
-        if normalize(name) in ("cursor", "page", "more"):
-            hint = "Send offset, a number: an answer has the next one in more. "
-        elif not elsewhere and tool == "TOOL_LIST" and "key" not in normalize(name):
-            hint = "Arguments of a tool go into TOOL_CALL's arguments. "
+    hint = did_you_mean(name, arguments_of(tool))
+    if hint:
+        kept.setdefault(closest_matches(name, arguments_of(tool))[0], given[name])
+    elif normalize(name) == "page":
+        hint = "Send offset, a number: an answer has the next one in more. "
+    elif elsewhere:
+        hint = f"{name} belongs to {' and '.join(elsewhere)}. "
+    elif tool == "TOOL_LIST" and "key" not in normalize(name):
+        hint = "Arguments of a tool go into TOOL_CALL's arguments. "
     following = next_call(tool, kept) if kept or tool == "TOOL_LIST" else {}
+    takes = f"{tool} takes {', '.join(arguments_of(tool))}."
     return invalid(tool, f"there is no argument {quote(name)}", f"{hint}{takes}", **following)
 
 
@@ -332,22 +317,22 @@ _PAIR = re.compile(r"\s*([\w.-]+)\s*[=:]\s*(.*?)\s*")
 
 
 def _as_option(name: str, value: Any) -> tuple[str, Any] | None:
+    """Return the option of TOOL_CALL that another name means, with its value; None for another name."""
     match normalize(name):
         case "columns" | "fields":
             is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
             return "select", ",".join(value) if is_list else value
         case "jmespath":
-            text = value.strip() if isinstance(value, str) else value
-            is_bare = isinstance(text, str) and not text.lower().startswith("jmespath:")
-            return "select", f"jmespath: {text}" if is_bare else text
+            is_bare = isinstance(value, str) and not value.strip().lower().startswith("jmespath:")
+            return "select", f"jmespath: {value.strip()}" if is_bare else value
         case "limit" | "maxrows":
             number = whole_number(value)
             return "select", value if number is None else f"limit {number}"
         case "cache" | "usecache":
             given = boolean(value)
             return "fresh", value if given is None else not given
-    option = next((one for one in NAMES_OF_ARGUMENTS[TOOL].of(name) if one in OPTIONS), None)
-    return None if option is None else (option, value)
+    option = own_name(TOOL, name)
+    return (option, value) if option in OPTIONS else None
 
 
 class _CallReader:
@@ -356,21 +341,23 @@ class _CallReader:
     def __init__(self, catalog: Catalog, tool: Tool) -> None:
         self._catalog, self._tool = catalog, tool
         self._own: Mapping[str, Any] = tool.parameters.get("properties", {})
-        self._own_kinds: frozenset[str] = frozenset()
+        self._own_kinds = frozenset(map(normalize, self._own))  # ``$select`` is a parameter called ``select``
         self._arguments: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
 
     def read(self, rest: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of TOOL_CALL in the documented form."""
-        # ``$select`` is a parameter called ``select``.
-        self._own_kinds = frozenset(map(normalize, self._own))
         is_flat = all(is_blank(rest.get(key)) for key in rest if normalize(key) in WRAPPERS)
         # Beside the arguments an option is TOOL_CALL's own, even where the tool has a parameter of that name.
         options = {name: rest[name] for name in OPTIONS if name in rest and not (is_flat and name in self._own)}
         self._collect({name: value for name, value in rest.items() if name not in options}, 0)
         for name, value in options.items():
             self._set_option(name, value, name)
-        self._check_spelling()
+        unknown = (key for key in self._arguments if key not in self._own)
+        for key in list(itertools.islice(unknown, _MAX_COMPARED)):
+            closest = closest_matches(key, [*self._own, *OPTIONS, "arguments"])
+            if closest and closest[0] not in self._own:
+                raise self._misspelt(key, closest[0])
         return self._call()
 
     def _call(self, **more: Any) -> dict[str, Any]:
@@ -392,16 +379,17 @@ class _CallReader:
                     continue
                 if kind == "arguments":
                     raise self._not_an_object(only)
-            if key in self._own or kind in self._own_kinds:
-                self._set_argument(key, value)
-            elif (option := _as_option(key, value)) is not None:
-                self._set_option(*option, key)
-            elif kind != "toolname" or not isinstance(value, str) or find_name(self._catalog, value) != self._tool.name:
-                self._set_argument(key, value)
+            if key not in self._own and kind not in self._own_kinds:
+                if (option := _as_option(key, value)) is not None:
+                    self._set_option(*option, key)
+                    continue
+                if kind == "toolname" and isinstance(value, str) and find_name(self._catalog, value) == self._tool.name:
+                    continue
+            self._set_argument(key, value)
 
     def _set_argument(self, name: str, value: Any) -> None:
         known = self._arguments
-        if name in known and not is_blank(known[name]) and not is_blank(value) and known[name] != value:
+        if not is_blank(known.get(name)) and not is_blank(value) and known[name] != value:
             problem = f"{quote(name)} is given twice, with different values"
             raise invalid(TOOL, problem, "Send it once, in arguments.", **next_call(TOOL, self._call()))
         if name not in known or not is_blank(value):
@@ -415,18 +403,13 @@ class _CallReader:
         else:
             put(TOOL, self._options, name, value, given_as)
 
-    def _check_spelling(self) -> None:
-        unknown = (key for key in self._arguments if key not in self._own)
-        for key in list(itertools.islice(unknown, _MAX_COMPARED)):
-            closest = closest_matches(key, [*self._own, *OPTIONS, "arguments"])
-            if closest and closest[0] not in self._own:
-                meant, value = closest[0], self._arguments.pop(key)
-                inner = parse_object(value)
-                if meant == "arguments" and inner is not None:
-                    self._arguments.update(inner)
-                call = self._call() if meant == "arguments" else self._call(**{meant: value})
-                hint = f"{did_you_mean(key, closest)}TOOL_CALL takes {', '.join(arguments_of(TOOL))}."
-                raise invalid(TOOL, f"there is no argument {quote(key)}", hint, **next_call(TOOL, call))
+    def _misspelt(self, name: str, meant: str) -> InvalidArguments:
+        value = self._arguments.pop(name)
+        if meant == "arguments":
+            self._arguments.update(parse_object(value) or {})
+        call = self._call() if meant == "arguments" else self._call(**{meant: value})
+        hint = f"{did_you_mean(name, [meant])}TOOL_CALL takes {', '.join(arguments_of(TOOL))}."
+        return invalid(TOOL, f"there is no argument {quote(name)}", hint, **next_call(TOOL, call))
 
     def _not_an_object(self, value: Any) -> InvalidArguments:
         text = value.strip() if isinstance(value, str) else ""
