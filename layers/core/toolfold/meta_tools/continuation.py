@@ -116,7 +116,7 @@ def _reads_only(request: MetaRequest, arguments: Mapping[str, Any]) -> bool:
         except (CallError, AttributeError):
             continue
         tool = request.catalog.get(call["tool_name"])
-        if tool is not None and (tool.effect != "read" or tool.needs_approval):
+        if tool is not None and not tool.only_reads:
             return False
     return True
 

@@ -18,14 +18,13 @@ from toolfold import messages
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.meta_tools.arguments import OPTIONS, invalid, is_blank, next_call, parse_json, quote
+from toolfold.meta_tools.arguments import OPTIONS, invalid, is_blank, next_call, parse_object, quote
 from toolfold.meta_tools.detail_levels import properties, signature
 from toolfold.meta_tools.result import MetaCall
 from toolfold.wording import SignatureText, Text, joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
-    from toolfold.errors import InvalidArguments
 
 
 MAX_NAME_LENGTH = 200
@@ -125,60 +124,42 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     )
 
 
-_EXECUTE = ("execute", "call", "run", "invoke")
-_SERVER_KEYS = ("source", "server", "servername", "luaservername", "connector", "database", "db")
-_TOOL_KEYS = ("luatoolname", "toolname", "tool", "action", "command", "name")
-_ARGUMENT_KEYS = ("parameters", "arguments", "params", "input", "args", "sampleargs")
-
 _WRITE = "TOOL_CALL_WRITE"
+_EXECUTE = ("execute", "call", "run", "invoke")
+_ROLES: Mapping[str, tuple[str, ...]] = {
+    "source": ("connector", "database", "db", "mcp", "source", "server", "servername", "luaservername"),
+    "tool": ("luatoolname", "toolname", "tool", "action", "command", "skill", "skillname", "name"),
+    "tools": ("toolnames", "toolname", "names", "tools", "name"),
+    "arguments": ("parameters", "arguments", "params", "input", "args", "sampleargs"),
+    "subcommand": ("subcommand", "operation", "mode"),
+    "table": ("table", "tablename"),
+    "sql": ("sql", "query", "statement"),
+    "query": ("query", "search", "q"),
+}
+"""What an argument of another system is → its names, as ``fuzzy.normalize`` spells them, the surest first."""
 
 
 def translate(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall | None:
     """Return the call of a meta-tool that a call of another system's ``name`` stands for; None for unknown names.
 
     Raises:
-        InvalidArguments: The call names nothing that there is.
+        InvalidArguments: the call names nothing that there is.
     """
     meant = OTHER_NAMES.get(normalize(name))
     return MetaCall(meant, arguments) if isinstance(meant, str) else meant and meant(catalog, arguments)
 
 
-def _check_kind(catalog: Catalog, kind: str, name: str, definition: Mapping[str, Any]) -> None:
-    """Raise an error for a tool of another kind: a client may have allowed this kind alone."""
-    properties = definition["inputSchema"]["properties"]
-    sources = next((rule["enum"] for key, rule in properties.items() if key in _SERVER_KEYS and "enum" in rule), None)
-    tool = catalog.get(name)
-    if sources is not None and tool is not None and tool.source not in sources:
-        raise invalid(
-            kind,
-            f"{name} is a tool of {quote(tool.source)}, which is not behind {kind}",
-            "Call it by its own name, or with TOOL_CALL.",
-        )
-
-
-def _given(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
+def _given(arguments: Mapping[str, Any], role: str) -> Any:
     by_key = {normalize(key): value for key, value in arguments.items() if not is_blank(value)}
-    return next((by_key[key] for key in keys if key in by_key), None)
+    return next((by_key[key] for key in _ROLES[role] if key in by_key), None)
 
 
 def _object(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    found = _given(arguments, _ARGUMENT_KEYS)
-    value = parse_json(found) if isinstance(found, str) else found
-    return dict(value) if isinstance(value, dict) else {}
+    return parse_object(_given(arguments, "arguments")) or {}
 
 
-def _same(arguments: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: arguments[name] for name in names if not is_blank(arguments.get(name))}
-
-
-def _subcommand(arguments: Mapping[str, Any]) -> str:
-    given = _given(arguments, ("subcommand", "operation", "mode"))
-    return normalize(given) if isinstance(given, str) else ""
-
-
-def _source(catalog: Catalog, kind: str, arguments: Mapping[str, Any], *keys: str) -> str | None:
+def _source(catalog: Catalog, kind: str, given: Any) -> str | None:
     """Return the id of the source that is named, by id or title; None where none is."""
-    given = _given(arguments, (*keys, *_SERVER_KEYS))
     if given is None:
         return None
     spellings = {normalize(form): source.id for source in catalog.sources for form in (source.title, source.id)}
@@ -192,9 +173,8 @@ def _source(catalog: Catalog, kind: str, arguments: Mapping[str, Any], *keys: st
 
 
 def _tool(catalog: Catalog, kind: str, source: str | None, given: Any) -> str:
-    of_source = {"source": source} if source else {}
     if not isinstance(given, str):
-        following = next_call("TOOL_LIST", of_source)
+        following = next_call("TOOL_LIST", {"source": source} if source else {})
         raise invalid(kind, "the name of the tool is missing", "TOOL_LIST has the names.", **following)
     found = (find_name(catalog, f"{source}__{given}") if source else None) or find_name(catalog, given)
     if found is None:
@@ -208,9 +188,8 @@ def _run(name: str, given: Mapping[str, Any], arguments: Mapping[str, Any]) -> M
 
 
 def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "connector") -> MetaCall:
-    source = _source(catalog, kind, arguments, kind)
-    given = _given(arguments, ("action", "tool", "toolname"))
-    subcommand = _subcommand(arguments)
+    source, given = _source(catalog, kind, _given(arguments, "source")), _given(arguments, "tool")
+    subcommand = normalize(str(_given(arguments, "subcommand") or ""))
     if given is None and subcommand not in _EXECUTE:
         return MetaCall("TOOL_LIST", {**({"source": source} if source else {}), "detail": "full"})
     name = _tool(catalog, kind, source, given)
@@ -220,34 +199,52 @@ def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "conn
 
 
 def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    source = _source(catalog, "database", arguments, "database", "db")
+    source = _source(catalog, "database", _given(arguments, "source"))
     if source is None:
         return MetaCall("TOOL_LIST", {})
-    table, sql = _given(arguments, ("table", "tablename")), _given(arguments, ("sql", "query", "statement"))
-    subcommand = _subcommand(arguments)
+    table, sql, subcommand = (_given(arguments, role) for role in ("table", "sql", "subcommand"))
+    name, given = "list_tables", {}
     if subcommand == "query" or (not subcommand and sql is not None):
-        name, given = "query", {"sql": sql, **_same(arguments, "params", "limit")}
+        beside = {key: arguments[key] for key in ("params", "limit") if not is_blank(arguments.get(key))}
+        name, given = "query", {"sql": sql, **beside}
     elif table is not None:
         name, given = "describe_table", {"table": table}
-    else:
-        name, given = "list_tables", {}
     return _run(_tool(catalog, "database", source, name), given, arguments)
 
 
 def _read_skill(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    given = _given(arguments, ("name", "skill", "skillname", "toolname"))
+    given = _given(arguments, "tool")
     sources = [source.id for source in catalog.sources if source.kind == "skills"]
     own = (find_name(catalog, f"{source}__{given}") for source in sources if isinstance(given, str))
     name = next(filter(None, own), None) or _tool(catalog, "read_skill", None, given)
-    return MetaCall(_WRITE, {"tool_name": name, "arguments": {**_object(arguments), **_same(arguments, "file")}})
+    file = {} if is_blank(arguments.get("file")) else {"file": arguments["file"]}
+    return MetaCall(_WRITE, {"tool_name": name, "arguments": {**_object(arguments), **file}})
 
 
 def _request_tools(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    names = _given(arguments, ("toolnames", "toolname", "names", "tools", "name"))
-    if names is not None:
+    if (names := _given(arguments, "tools")) is not None:
         return MetaCall("TOOL_GET", {"tool_name": names})
-    query = _given(arguments, ("query", "search", "q"))
+    query = _given(arguments, "query")
     return MetaCall("TOOL_LIST", {} if query is None else {"query": query})
+
+
+def _server_tools(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
+    source = _source(catalog, "list-server-tools", _given(arguments, "source") or arguments.get("name"))
+    return MetaCall("TOOL_LIST", {"source": source} if source else {})
+
+
+def _tool_details(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "tool-details") -> MetaCall:
+    source = _source(catalog, kind, _given(arguments, "source"))
+    return MetaCall("TOOL_GET", {"tool_name": _tool(catalog, kind, source, _given(arguments, "tool"))})
+
+
+def _inspect(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
+    named = _tool_details(catalog, arguments, "inspect-tool-response").arguments
+    return MetaCall("TOOL_CALL", {**named, "arguments": _object(arguments), "inspect": True})
+
+
+def _schema(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
+    return MetaCall("TOOL_LIST" if _given(arguments, "tool") is None else "TOOL_GET", arguments)
 
 
 _KINDS: Mapping[str, Callable[[Any, Mapping[str, Any]], MetaCall]] = {
@@ -257,28 +254,6 @@ _KINDS: Mapping[str, Callable[[Any, Mapping[str, Any]], MetaCall]] = {
     "read_skill": _read_skill,
     "request_tools": _request_tools,
 }
-
-
-def _server_tools(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    source = _source(catalog, "list-server-tools", {"source": _given(arguments, (*_SERVER_KEYS, "name"))})
-    return MetaCall("TOOL_LIST", {"source": source} if source else {})
-
-
-def _tool_details(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "tool-details") -> MetaCall:
-    name = _tool(catalog, kind, _source(catalog, kind, arguments), _given(arguments, _TOOL_KEYS))
-    return MetaCall("TOOL_GET", {"tool_name": name})
-
-
-def _inspect(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    named = _tool_details(catalog, arguments, "inspect-tool-response").arguments
-    return MetaCall("TOOL_CALL", {**named, "arguments": _object(arguments), "inspect": True})
-
-
-def _schema(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    named = _given(arguments, _TOOL_KEYS) is not None
-    return MetaCall("TOOL_GET" if named else "TOOL_LIST", arguments)
-
-
 _NAMES: Mapping[str, str | Callable[[Any, Mapping[str, Any]], MetaCall]] = {
     "afd-discover": "TOOL_LIST",
     "afd-help": "TOOL_LIST",
@@ -308,58 +283,48 @@ def call_of(catalog: Catalog, mode: str, stand_in: Mapping[str, Any], arguments:
     """Return the call of a meta-tool that a call of ``stand_in`` stands for.
 
     Args:
-        catalog: What the profile exposes.
+        catalog: what the profile exposes.
         mode: ``grouped`` or ``kinds``.
-        stand_in: The definition of the tool that was called.
-        arguments: As the client sent them.
+        stand_in: the definition of the tool that was called.
+        arguments: as the client sent them.
 
     Raises:
-        CallError: The arguments name no tool of ``stand_in``.
+        CallError: the arguments name no tool of ``stand_in``.
     """
+    kind, properties = stand_in["name"], stand_in["inputSchema"]["properties"]
     if mode != "kinds":
-        return _group_call(catalog, stand_in, arguments)
-    call = _KINDS[stand_in["name"]](catalog, arguments)
-    if call.name == _WRITE:
-        _check_kind(catalog, stand_in["name"], call.arguments["tool_name"], stand_in)
+        return _group_call(catalog, kind, properties, arguments)
+    call = _KINDS[kind](catalog, arguments)
+    sources = next((one["enum"] for key, one in properties.items() if key in _ROLES["source"] and "enum" in one), None)
+    tool = catalog.get(call.arguments["tool_name"]) if call.name == _WRITE else None
+    if sources is not None and tool is not None and tool.source not in sources:
+        # A client may have allowed this kind alone.
+        raise invalid(
+            kind,
+            f"{tool.name} is a tool of {quote(tool.source)}, which is not behind {kind}",
+            "Call it by its own name, or with TOOL_CALL.",
+        )
     return call
 
 
-def _group_call(catalog: Catalog, group: Mapping[str, Any], arguments: Mapping[str, Any]) -> MetaCall:
-    properties: Mapping[str, Any] = group["inputSchema"]["properties"]
+def _group_call(catalog: Catalog, group: str, properties: Mapping[str, Any], arguments: Mapping[str, Any]) -> MetaCall:
+    """Return the call of the tool of a group that ``action`` names; the only one need not be named."""
     actions: list[str] = properties["action"]["enum"]
     own = (key for key in _ACTION_KEYS if key == "action" or key not in properties)  # others are of the tools
-    key = next((key for key in own if not is_blank(arguments.get(key))), None)
-    given = arguments.get(key) if key is not None else None
-    name = _action(catalog, actions, given)
-    if name is None:
-        raise _no_such_action(group, actions, given, arguments)
-    rest = {other: value for other, value in arguments.items() if other != key}
-    return MetaCall("TOOL_CALL_WRITE", {"tool_name": name, "arguments": rest})
-
-
-def _action(catalog: Catalog, actions: list[str], given: Any) -> str | None:
-    """Return which of ``actions`` is given; the only one of a group need not be named."""
-    if is_blank(given):
-        return actions[0] if len(actions) == 1 else None
-    if not isinstance(given, str):
-        return None
-    if given in actions:
-        return given
-    found = find_name(catalog, given)
-    if found in actions:
-        return found
-    short = {normalize(name.rpartition("__")[2]): name for name in actions}
-    return short.get(normalize(given))
-
-
-def _no_such_action(
-    group: Mapping[str, Any], actions: list[str], given: Any, arguments: Mapping[str, Any]
-) -> InvalidArguments:
-    name = str(group["name"])
-    problem = "action is missing" if is_blank(given) else f"action has no tool {quote(given)}"
+    key = next((key for key in own if not is_blank(arguments.get(key))), "")
+    given = arguments.get(key)
+    name = actions[0] if not key and len(actions) == 1 else None
+    if isinstance(given, str):
+        short = {normalize(action.rpartition("__")[2]): action for action in actions}
+        found = given if given in actions else find_name(catalog, given)
+        name = found if found in actions else short.get(normalize(given))
+    if name is not None:
+        rest = {other: value for other, value in arguments.items() if other != key}
+        return MetaCall(_WRITE, {"tool_name": name, "arguments": rest})
     closest = closest_matches(given, actions) if isinstance(given, str) else []
     shown = ", ".join(actions[:20]) + (", …" if len(actions) > 20 else "")
     hint = did_you_mean(str(given), closest).strip() or f"There are {shown}."
-    others = {key: value for key, value in arguments.items() if key not in _ACTION_KEYS}
-    following = next_call(name, {"action": closest[0], **others}) if closest else {}
-    return invalid(name, problem, hint, closest=closest, **following)
+    others = {other: value for other, value in arguments.items() if other not in _ACTION_KEYS}
+    following = next_call(group, {"action": closest[0], **others}) if closest else {}
+    problem = f"action has no tool {quote(given)}" if key else "action is missing"
+    raise invalid(group, problem, hint, closest=closest, **following)
