@@ -14,7 +14,7 @@ import toolfold
 from tests.conftest import KEY
 from toolfold.cli import main
 from toolfold.client import AnthropicToolSearch, AsyncClient, Client, ClientError, OpenAIToolSearch
-from toolfold.client.answers import OtherCallError, to_error
+from toolfold.client.client import OtherCallError, to_error
 from toolfold.errors import AuthRequired, InvalidArguments, ToolNotFound
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings

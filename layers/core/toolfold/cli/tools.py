@@ -12,8 +12,7 @@ from toolfold.cache.factory import check_cache_file
 from toolfold.catalog.start_check import check_catalog
 from toolfold.cli.application import Options
 from toolfold.cli.environment import secret_of
-from toolfold.client.answers import to_error
-from toolfold.client.client import Client
+from toolfold.client.client import Client, to_error
 from toolfold.errors import CallError
 from toolfold.execution.audit import check_audit_setting
 from toolfold.local_defaults import with_local_defaults

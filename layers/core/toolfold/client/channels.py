@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients, error_code
-from toolfold.client.answers import ClientError
-from toolfold.errors import InvalidArguments
+from toolfold.errors import InvalidArguments, ToolfoldError
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, NAME_PARAMETER, STATELESS
 from toolfold.text_safety import escape_unsafe
 from toolfold.version import __version__
@@ -47,6 +46,18 @@ OWN_COMMAND = [sys.executable, "-m", "toolfold", "stdio"]
 _MAX_REASON_BYTES = 400
 _KEPT_LINES = 20
 """Lines of a child's stderr that an error can show the last of."""
+
+
+class ClientError(ToolfoldError):
+    """A server that cannot be reached, or that does not answer as MCP says; or a request that cannot be signed.
+
+    Attributes:
+        status: The HTTP status; 0 without one.
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 _SERVICE = "execute-api"

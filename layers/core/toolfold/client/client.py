@@ -8,18 +8,88 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from toolfold.client.answers import Answer, to_error
 from toolfold.client.channels import OWN_COMMAND, HttpChannel, StdioChannel
+from toolfold.errors import CALL_ERRORS, CallError
 
 _EXECUTOR = "TOOL_CALL_WRITE"
 """The meta-tool that calls tools. ``TOOL_CALL`` is for the allow-lists of clients with a model: it only reads."""
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a meta-tool.
+
+    Attributes:
+        text: What a model reads.
+        structured: The same for a program; its keys are documented with each meta-tool.
+        blocks: Further content blocks of MCP: images, audio, resources, further text.
+    """
+
+    text: str
+    structured: Mapping[str, Any] = field(repr=False)
+    blocks: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+
+    @property
+    def result(self) -> Any:
+        """The data of a call: a value, or ``{"columns", "rows", "row_count"}`` of a table; None for other answers."""
+        return self.structured.get("result")
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of a table as objects; empty for an answer that is not one table."""
+        result = self.result
+        if not (isinstance(result, Mapping) and "columns" in result and "rows" in result):
+            return []
+        return [dict(zip(result["columns"], row, strict=True)) for row in result["rows"]]
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools that ``list`` and ``get`` found."""
+        return list(self.structured.get("tools", ()))
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """The parts of a batch or a pipe, each with ``ok`` and ``result`` or ``error``."""
+        return list(self.structured.get("results", self.structured.get("steps", ())))
+
+    @property
+    def notes(self) -> list[str]:
+        """What the answer lacks of what was requested, and what was assumed."""
+        return list(self.structured.get("notes", ()))
+
+    @property
+    def is_preview(self) -> bool:
+        """Whether the answer is shortened to the limit of tokens."""
+        return "preview" in self.structured
+
+
+class OtherCallError(CallError):
+    """An error with a code that this version of the client does not have; ``code`` is that of the server."""
+
+    def __init__(self, code: str, message: str, suggestion: str, **details: Any) -> None:
+        super().__init__(message, suggestion, **details)
+        vars(self)["code"] = code  # of this error alone
+
+
+def to_error(error: Mapping[str, Any]) -> CallError:
+    """Return the exception for the ``error`` object of an answer, of the class that has its code."""
+    details = {str(key): value for key, value in error.items() if key not in ("code", "message", "suggestion")}
+    code, message, suggestion = (str(error.get(key, "")) for key in ("code", "message", "suggestion"))
+    known = CALL_ERRORS.get(code)
+    if known is None:
+        return OtherCallError(code, message, suggestion, **details)
+    return known(message, suggestion, **details)
+
+
 class Client:
     """The tools of one toolfold server. Safe to use from many threads; a context manager closes it.
+
+    Methods raise ``CallError`` where a call fails or cannot be made, with the class and code of :mod:`toolfold.errors`,
+    and ``ClientError`` where the server cannot be reached.
 
     Args:
         url: The address of an endpoint, such as ``https://example.com/mcp``; ``stdio`` starts a server of this machine
@@ -77,21 +147,12 @@ class Client:
         Args:
             query: What is needed, or a list with a request for each step; None: all tools.
             filters: ``category``, ``tag``, ``source``, ``access``, ``limit``, ``offset``, ``token_budget``, ``detail``.
-
-        Raises:
-            CallError: An argument cannot be used.
-            ClientError: The server cannot be reached.
         """
         request = query if query is None or isinstance(query, str) else [*query]
         return self.call_meta_tool("TOOL_LIST", {"query": request, **filters})
 
     def get(self, *names: str, detail: str | None = None) -> Answer:
-        """Describe tools: ``TOOL_GET``, up to twenty at once.
-
-        Raises:
-            CallError: There is no such tool.
-            ClientError: The server cannot be reached.
-        """
+        """Describe tools: ``TOOL_GET``, up to twenty at once."""
         return self.call_meta_tool(
             "TOOL_GET", {"tool_name": names[0] if len(names) == 1 else [*names], "detail": detail}
         )
@@ -118,25 +179,17 @@ class Client:
             fresh: Whether to ask the source even if the answer is cached.
             approval_token: From :class:`toolfold.errors.ApprovalRequired`, once the call is approved.
             named: Its arguments by name.
-
-        Raises:
-            CallError: The call failed, with the class and code of :mod:`toolfold.errors`.
-            ClientError: The server cannot be reached.
         """
         options = {"select": select, "max_tokens": max_tokens, "fresh": fresh, "approval_token": approval_token}
         given = {"tool_name": tool_name, "arguments": {**(arguments or {}), **named}, **options}
         return self.call_meta_tool(_EXECUTOR, given)
 
     def batch(self, /, calls: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
-        """Make several calls in one: ``TOOL_BATCH``.
+        """Make several calls in one: ``TOOL_BATCH``. A failed call is part of the answer.
 
         Args:
             calls: ``{"tool_name", "arguments", "select", "id"}`` each.
             options: ``stop_on_error``, ``max_parallel``, ``max_tokens``.
-
-        Raises:
-            CallError: The batch cannot be read. A failed call is part of the answer.
-            ClientError: The server cannot be reached.
         """
         return self._combine("TOOL_BATCH", {"calls": [dict(call) for call in calls], **options})
 
@@ -146,29 +199,15 @@ class Client:
         Args:
             steps: ``{"tool_name", "arguments", "as"}`` each; an argument ``{"$ref": "step.path"}`` is a result.
             options: ``return`` and others, as in its reference.
-
-        Raises:
-            CallError: The steps cannot be read, or one of them failed.
-            ClientError: The server cannot be reached.
         """
         return self._combine("TOOL_PIPE", {"steps": [dict(step) for step in steps], **options})
 
     def script(self, script: str, inputs: Mapping[str, Any] | None = None) -> Answer:
-        """Run a script over the tools: ``TOOL_SCRIPT``.
-
-        Raises:
-            CallError: The script is wrong, or reached a limit.
-            ClientError: The server cannot be reached.
-        """
+        """Run a script over the tools: ``TOOL_SCRIPT``."""
         return self._combine("TOOL_SCRIPT", {"script": script, "inputs": inputs})
 
     def call_meta_tool(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """Call a meta-tool, or a tool by its own name, with its arguments as they are; None leaves one out.
-
-        Raises:
-            CallError: It failed.
-            ClientError: The server cannot be reached.
-        """
+        """Call a meta-tool, or a tool by its own name, with its arguments as they are; None leaves one out."""
         given = {key: value for key, value in arguments.items() if value is not None}
         result = self._channel.request("tools/call", {"name": name, "arguments": given})
         structured = result.get("structuredContent")
@@ -181,11 +220,7 @@ class Client:
         return Answer(str(first.get("text", "")), structured, [block for block in blocks if block is not first])
 
     def definitions(self) -> Sequence[dict[str, Any]]:
-        """Return the definitions of ``tools/list``, of all pages.
-
-        Raises:
-            ClientError: The server cannot be reached.
-        """
+        """Return the definitions of ``tools/list``, of all pages."""
         found: Sequence[dict[str, Any]] = ()
         cursor: dict[str, Any] = {}
         while True:

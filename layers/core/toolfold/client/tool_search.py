@@ -40,12 +40,7 @@ class _ToolSearch:
         self._description = f"Find tools by what they return{f': {about}' if about else ''}. Loads the best matches."
 
     def search(self, query: str) -> list[str]:
-        """Return the names of the tools that match, best first.
-
-        Raises:
-            CallError: The query cannot be used.
-            ClientError: The server cannot be reached.
-        """
+        """Return the names of the tools that match, best first."""
         return [str(tool["name"]) for tool in self.client.list(query, limit=self._most, detail="minimal").tools]
 
     def _described(self, names: Iterable[str]) -> list[dict[str, Any]]:
@@ -84,10 +79,6 @@ class AnthropicToolSearch(_ToolSearch):
 
         Args:
             filters: Which tools, as in :meth:`Client.list`: ``source``, ``category``, ``tag``, ``access``.
-
-        Raises:
-            CallError: A filter has no such value.
-            ClientError: The server cannot be reached.
         """
         names, offset = list[str](), 0
         while True:
@@ -104,9 +95,6 @@ class AnthropicToolSearch(_ToolSearch):
         """Return a ``tool_result`` for each ``tool_use`` block in the content of a message.
 
         A search is answered with ``tool_reference`` blocks, which load the definitions.
-
-        Raises:
-            ClientError: The server cannot be reached.
         """
         return [self._answer_one(block) for block in map(_as_mapping, content) if block.get("type") == "tool_use"]
 
@@ -144,11 +132,7 @@ class OpenAIToolSearch(_ToolSearch):
         ]
 
     def answer(self, output: Sequence[Any]) -> list[dict[str, Any]]:
-        """Return an output item for each search and each function call in the output of a response.
-
-        Raises:
-            ClientError: The server cannot be reached.
-        """
+        """Return an output item for each search and each function call in the output of a response."""
         answers = []
         for item in map(_as_mapping, output):
             if item.get("type") == "tool_search_call" and item.get("execution", "client") == "client":
