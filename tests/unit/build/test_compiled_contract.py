@@ -1,10 +1,18 @@
-"""The catalog in the package fits the JSON Schema of compiled catalogs."""
+"""The JSON Schema in the package is the one that the models of a compiled catalog make."""
 
 from __future__ import annotations
 
+from importlib.resources import files
+
+from toolfold.build.schema.compiled import contract_text
 from toolfold.catalog.contract import check_head, check_tool
 from toolfold.catalog.reader import parse_head
 from toolfold.catalog.store import bundled_path, parse_catalog
+
+
+def test_the_schema_in_the_package_is_current() -> None:
+    written = files("toolfold.catalog").joinpath("contract.json").read_text(encoding="utf-8")
+    assert written == contract_text(), "python -m toolfold.build.schema.compiled > …/catalog/contract.json"
 
 
 def test_the_catalog_of_the_package_which_is_not_checked_when_it_is_read_fits_the_contract() -> None:

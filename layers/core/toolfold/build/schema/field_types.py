@@ -70,13 +70,14 @@ def _visible(text: str) -> str:
     return text
 
 
-Url = Annotated[str, AfterValidator(check_url), Field(max_length=2000)]
+# ``printable``, ``url`` and ``page`` are formats of ``catalog.contract``.
+Url = Annotated[str, AfterValidator(check_url), Field(max_length=2000, json_schema_extra={"format": "url"})]
 """An https URL, or an http URL of this machine."""
-Page = Annotated[str, AfterValidator(check_page), Field(max_length=2000)]
+Page = Annotated[str, AfterValidator(check_page), Field(max_length=2000, json_schema_extra={"format": "page"})]
 """The https URL of a page that a person reads."""
-Key = Annotated[str, AfterValidator(_printable), Field(max_length=200)]
+Key = Annotated[str, AfterValidator(_printable), Field(max_length=200, json_schema_extra={"format": "printable"})]
 """The name of something that is sent or received."""
-LongKey = Annotated[str, AfterValidator(_printable), Field(max_length=2000)]
+LongKey = Annotated[str, AfterValidator(_printable), Field(max_length=2000, json_schema_extra={"format": "printable"})]
 Keys = Annotated[list[Key], Field(max_length=200)]
 Prose = Annotated[
     str, StringConstraints(min_length=1, max_length=MAX_TEXT, strip_whitespace=True), AfterValidator(_visible)
