@@ -128,7 +128,10 @@ class FileStore:
             try:
                 self._catalog = self._open()
             except (OSError, ValueError) as error:
-                logger.error("catalog file %s cannot be read: %s", ascii(os.fspath(self.path)), _reason(error))
+                reason = (
+                    (error.strerror or type(error).__name__) if isinstance(error, OSError) else "it has no valid name"
+                )
+                logger.error("catalog file %s cannot be read: %s", ascii(os.fspath(self.path)), reason)
                 raise unavailable("cannot be read", _next_step()) from None
         return self._catalog
 
@@ -184,10 +187,6 @@ def open_regular_file(path: str | os.PathLike[str]) -> int:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a regular file")
     return descriptor
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (error.strerror or type(error).__name__) if isinstance(error, OSError) else "it has no valid name"
 
 
 class S3Store:
@@ -299,7 +298,11 @@ class S3Store:
 
     def _load_published(self, pointer: bytes) -> Catalog:
         """Return the catalog that ``pointer`` names."""
-        match _parse_pointer(pointer):
+        try:
+            named = json.loads(pointer)
+        except (ValueError, RecursionError):
+            named = None
+        match named:
             case {"sha256": str(sha256), "bytes": int(size), "head": {"bytes": int(length), "sha256": str(of_head)}}:
                 is_hash = len(sha256) == _HASH_LENGTH and _HASH_CHARACTERS.issuperset(sha256)
                 known = is_hash and 0 < length <= min(size, _MAX_HEAD_BYTES)
@@ -419,10 +422,3 @@ def _check_hash(content: bytes, sha256: str) -> None:
     if hashlib.sha256(content).hexdigest() != sha256:
         logger.error("catalog does not match its hash %s", sha256)
         raise unavailable("does not match its hash")
-
-
-def _parse_pointer(pointer: bytes) -> Any:
-    try:
-        return json.loads(pointer)
-    except (ValueError, RecursionError):
-        return None

@@ -34,7 +34,7 @@ class CatalogView(Catalog):
         withheld: Positions of the tools that are known and may not be called → makes the error of a call.
     """
 
-    __slots__ = ("_base", "_listed", "_view_counts", "_withheld")
+    __slots__ = ("_base", "_listed", "_withheld")
 
     def __init__(
         self, base: Catalog, listed: Sequence[int], withheld: Mapping[int, Callable[[Tool], CallError]]
@@ -44,7 +44,6 @@ class CatalogView(Catalog):
         self._sources, self._counts, self.sha256 = base._sources, base._counts, base.sha256
         self._is_packaged = base._is_packaged
         self._memoized = {}
-        self._view_counts: dict[str, dict[str, int]] = {}
         counts = self.counts("category")
         self.categories = tuple(
             category._replace(tools=counts[category.name]) for category in base.categories if category.name in counts
@@ -118,11 +117,9 @@ class CatalogView(Catalog):
 
     def counts(self, field: str) -> Mapping[str, int]:
         """Return value → number of listed tools."""
-        found = self._view_counts.get(field)
-        if found is None:
-            found = {value: len(positions) for value, positions in self.positions_of(field).items()}
-            self._view_counts[field] = found
-        return found
+        return self.memoize(
+            ("counts of", field), lambda: {value: len(found) for value, found in self.positions_of(field).items()}
+        )
 
     @property
     def description(self) -> str:

@@ -10,6 +10,7 @@ import os
 import socket
 import threading
 import time
+from concurrent.futures import Future
 from typing import Any
 
 from toolfold.network.errors import LookupsExhausted, NameResolutionError
@@ -18,6 +19,8 @@ from toolfold.network.ssrf import literal_address
 Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[Any, ...]]
 """As ``socket.getaddrinfo`` returns it."""
 
+_Lookup = Future[list[Any] | None]
+
 _MAX_LOOKUPS = 16
 """Lookups at the same time. More are not needed: equal ones are one, and a process has few sources."""
 
@@ -25,12 +28,6 @@ _MAX_LOOKUPS_OF_NAME = 2
 _JOIN_S = 5.0
 """A resolver tries its first name server for five seconds (resolv.conf(5)). A lookup that takes longer may never end,
 so one that starts later does not wait for it."""
-
-
-class _Lookup:
-    def __init__(self) -> None:
-        self.started, self.ended = time.monotonic(), threading.Event()
-        self.addresses: list[Any] | None = None
 
 
 class Resolver:
@@ -52,13 +49,8 @@ class Resolver:
             LookupsExhausted: too many lookups do not end.
             TimeoutError: no result in time.
         """
-        if literal_address(host):
-            found = _look_up(host, port)
-        else:
-            lookup = self._find_or_start(host, port)
-            if not lookup.ended.wait(timeout_s):
-                raise TimeoutError
-            found = lookup.addresses
+        is_address = literal_address(host) is not None
+        found = _look_up(host, port) if is_address else self._find_or_start(host, port).result(timeout_s)
         if not found:
             raise NameResolutionError
         return found
@@ -68,32 +60,33 @@ class Resolver:
             self._reset()
         with self._lock:
             of_name = self._running.setdefault((host, port), [])
-            if of_name and time.monotonic() - of_name[-1].started < _JOIN_S:
-                return of_name[-1]
+            if of_name and time.monotonic() - of_name[-1][0] < _JOIN_S:
+                return of_name[-1][1]
             if len(of_name) >= _MAX_LOOKUPS_OF_NAME or sum(map(len, self._running.values())) >= _MAX_LOOKUPS:
                 raise LookupsExhausted
-            lookup = _Lookup()
-            thread = threading.Thread(target=self._run, args=(lookup, of_name, host, port), daemon=True)
+            started: tuple[float, _Lookup] = time.monotonic(), Future()
+
+            def run() -> None:
+                addresses = None
+                try:
+                    addresses = _look_up(host, port)
+                finally:
+                    with self._lock:
+                        of_name.remove(started)
+                        if not of_name:
+                            self._running.pop((host, port), None)
+                    started[1].set_result(addresses)
+
             try:
-                thread.start()
+                threading.Thread(target=run, daemon=True).start()
             except RuntimeError:  # no further thread
                 raise LookupsExhausted from None
-            of_name.append(lookup)
-            return lookup
-
-    def _run(self, lookup: _Lookup, of_name: list[_Lookup], host: str, port: int) -> None:
-        try:
-            lookup.addresses = _look_up(host, port)
-        finally:
-            with self._lock:
-                of_name.remove(lookup)
-                if not of_name:
-                    self._running.pop((host, port), None)
-            lookup.ended.set()
+            of_name.append(started)
+            return started[1]
 
     def _reset(self) -> None:
         self._process, self._lock = os.getpid(), threading.Lock()
-        self._running: dict[tuple[str, int], list[_Lookup]] = {}
+        self._running: dict[tuple[str, int], list[tuple[float, _Lookup]]] = {}
 
 
 def _look_up(host: str, port: int) -> list[Any] | None:

@@ -47,7 +47,6 @@ from toolfold.sources.http_api.styles import (
     path_value,
     placeholders,
     scalar_text,
-    segment_encoder,
     texts_of,
 )
 
@@ -162,7 +161,8 @@ def _segment(one: Parameter, value: Any) -> str:
         value = _ENCODED_SLASH.sub("/", value)  # services request it encoded, and it is encoded below
     for text in texts_of("" if value is None else value):
         check_value(one.argument, text, one.slashes)
-    written = path_value(one.name, value, one.style, one.explode, segment_encoder(encode_all, one.slashes))
+    encode = functools.partial(quote, safe="/" if one.slashes == "plain" else "")
+    written = path_value(one.name, value, one.style, one.explode, encode)
     if not written:
         raise InvalidArgument(one.argument, "is empty, and is a part of the path")
     return written

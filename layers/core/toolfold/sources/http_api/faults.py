@@ -49,21 +49,11 @@ def find_notices(data: Any, names: Collection[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     spelled = {name.lower(): name for name in names}
     for level, part in _envelopes(data, 0):
-        if isinstance(part, dict) and (level == 0 or all(name.strip().lower() in spelled for name in part)):
-            for name, value in _named(part, names, spelled):
-                found.setdefault(name, []).extend(_texts(value))
+        if isinstance(part, dict) and (level == 0 or all(key.strip().lower() in spelled for key in part)):
+            for key in part if len(part) <= _MAX_SPELLED else [name for name in names if name in part]:
+                if name := spelled.get(key.strip().lower()):
+                    found.setdefault(name, []).extend(_texts(part[key]))
     return found
-
-
-def _named(part: Mapping[str, Any], names: Collection[str], spelled: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    if len(part) <= _MAX_SPELLED:
-        for name, value in part.items():
-            if name.strip().lower() in spelled:
-                yield spelled[name.strip().lower()], value
-    else:
-        for name in names:
-            if name in part:
-                yield name, part[name]
 
 
 def _envelopes(data: Any, level: int) -> Iterator[tuple[int, Any]]:

@@ -73,9 +73,7 @@ def named_values(name: str, value: Any, style: str, explode: bool, encode: Encod
         return [f"{encode(key)}={encode(scalar_text(item))}" for key, item in value.items() if item is not None]
     if isinstance(value, list) and explode:
         return [f"{encode(name)}={encode(scalar_text(item))}" for item in value]
-    if isinstance(value, dict | list):
-        return [f"{encode(name)}={_SEPARATORS.get(style, ',').join(encode(text) for text in _flat(value))}"]
-    return [f"{encode(name)}={encode(scalar_text(value))}"]
+    return [f"{encode(name)}={_SEPARATORS.get(style, ',').join(map(encode, texts_of(value)))}"]
 
 
 def path_value(name: str, value: Any, style: str, explode: bool, encode: Encode = encode_all) -> str:
@@ -84,11 +82,10 @@ def path_value(name: str, value: Any, style: str, explode: bool, encode: Encode 
     >>> path_value("id", [3, 4], "matrix", True), path_value("id", {"x": 1}, "simple", True)
     (';id=3;id=4', 'x=1')
     """
-    is_container = isinstance(value, dict | list)
     if isinstance(value, dict) and explode:
         texts = [f"{encode(key)}={encode(scalar_text(item))}" for key, item in value.items()]
     else:
-        texts = [encode(text) for text in (_flat(value) if is_container else [scalar_text(value)])]
+        texts = [encode(text) for text in texts_of(value)]
     if style == "label":
         return "." + ("." if explode else ",").join(texts)
     if style != "matrix":
@@ -99,13 +96,6 @@ def path_value(name: str, value: Any, style: str, explode: bool, encode: Encode 
         return "".join(f";{encode(name)}={text}" for text in texts)
     joined = ",".join(texts)
     return f";{encode(name)}={joined}" if joined else f";{encode(name)}"
-
-
-def _flat(value: dict[str, Any] | list[Any]) -> list[str]:
-    """Return the items of a list, or names and values of an object in turn, as texts."""
-    if isinstance(value, list):
-        return [scalar_text(item) for item in value]
-    return [text for key, item in value.items() for text in (key, scalar_text(item))]
 
 
 def _deep(path: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -206,23 +196,11 @@ def check_value(argument: str, text: str, slashes: str = "") -> None:
             raise InvalidArgument(argument, "has a segment that is empty, . or ..")
 
 
-def texts_of(value: Any) -> Iterator[str]:
-    """Yield the texts in a value that becomes a part of a path: items, names and values of members."""
+def texts_of(value: Any) -> list[str]:
+    """Return the texts in a value: the items of a list, names and values of the members of an object in turn."""
     if isinstance(value, dict):
-        for key, item in value.items():
-            yield key
-            yield scalar_text(item)
-    elif isinstance(value, list):
-        yield from map(scalar_text, value)
-    else:
-        yield scalar_text(value)
-
-
-def segment_encoder(encode: Callable[[str], str], slashes: str) -> Callable[[str], str]:
-    """Return ``encode``, which keeps slashes where they are sent as they are."""
-    if slashes != "plain":
-        return encode
-    return lambda text: "/".join(map(encode, text.split("/")))
+        return [text for key, item in value.items() for text in (key, scalar_text(item))]
+    return [scalar_text(item) for item in (value if isinstance(value, list) else [value])]
 
 
 def _layers(text: str) -> Iterator[str]:
