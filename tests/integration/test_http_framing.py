@@ -101,7 +101,10 @@ def get(server: ByteServer) -> Get:
             )
         ),
         HEAD + b"a: x\r\n" + b" \t" * 8_000 + b"\x01\r\n\r\nhello",
+        HEAD + b"a: b\r\n" * 101 + b"\r\n",
         HEAD + b"a: b\r\n" * 99_999 + b"\r\n",
+        HEAD + b"a: " + b"b" * 16_384 + b"\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
         b"HTTP/1.1 100 Continue\r\n\r\n" * 3_000 + with_length("5"),
         *(
             line + b"\r\n\r\nhello"
@@ -134,13 +137,30 @@ def test_a_body_whose_end_is_not_certain_is_an_error(get: Get, content: bytes, h
         (b"HTTP/1.7 200\nContent-Length: 5\n\nhello", b"hello"),
         (CHUNKED + b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
         (CHUNKED + b"2;a=b\r\nhe\r\n003\r\nllo\r\n00\r\nX: y\r\n\r\n", b"hello"),
-        (b"HTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\n\r\n" + with_length("5"), b"hello"),
+        (b"HTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\n\r\n" * 3 + with_length("5"), b"hello"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + with_length("5"), b"hello"),
+        (with_length("5").replace(b"\r\n", b"\n"), b"hello"),
+        (HEAD + b"X: " + b"y" * 16_000 + b"\r\nContent-Length: 5\r\n\r\nhello", b"hello"),
         (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
     ],
 )
 @pytest.mark.parametrize("cut", [0, 1, 20, -6, -1])
 def test_a_body_is_what_was_framed(get: Get, content: bytes, body: bytes, cut: int) -> None:
     assert get([(content[:cut], 0.01), (content[cut:], 0.0)], hangs_up=False).body == body
+
+
+@pytest.mark.parametrize("version", [b"HTTP/1.1", b"HTTP/1.0"])
+def test_a_body_without_a_length_ends_with_the_connection(get: Get, version: bytes) -> None:
+    assert get([(version + b" 200 OK\r\n\r\n", 0.0), (b"hel", 0.01), (b"lo", 0.0)]).body == b"hello"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"HTTP/1.1 200 OK", HEAD, HEAD + b"Content-Length: 9\r\n", CHUNKED, CHUNKED + b"5\r\nhel", with_length("9")],
+)
+def test_a_response_that_ends_too_early_is_an_error(get: Get, content: bytes) -> None:
+    with pytest.raises(ConnectionBroken):
+        get([(content, 0.0)])
 
 
 @pytest.mark.parametrize("status", [999, 600, 504, 1000])

@@ -128,55 +128,6 @@ def test_any_bytes_are_a_response_or_an_error(ask: Ask, content: bytes, data: st
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"hello\r\n",
-        b"<html>" * 100,
-        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
-        b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n",
-        b"HTTP/1.1 200 OK",
-        HEAD,
-        HEAD + b"Content-Length: 9\r\n",
-        HEAD + b"Content-Length: 9\r\n\r\n12345678",
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n",
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\nx\r\nhello\r\n0\r\n\r\n",
-        HEAD + b"X: y\r\n" * 101 + b"\r\n",
-        HEAD + b"X: " + b"y" * 16_384 + b"\r\n\r\n",
-        HEAD + b"Content-Encoding: gzip\r\n\r\n" + GZIPPED[:-1],
-    ],
-)
-def test_an_incomplete_or_invalid_response_is_a_failed_connection(ask: Ask, content: bytes) -> None:
-    assert isinstance(ask([(content, 0.0)]), ConnectionFailed)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        OK,
-        OK.replace(b"\r\n", b"\n"),
-        b"HTTP/1.1 100 Continue\r\n\r\n" + OK,
-        b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * 3 + OK,
-        HEAD + b"\r\n" + CSV.encode(),
-        b"HTTP/1.0 200 OK\r\n\r\n" + CSV.encode(),
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x;a=b\r\n%s\r\n0\r\nX: y\r\n\r\n" % (len(CSV), CSV.encode()),
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n" % (len(CSV), CSV.encode()),
-        HEAD + b"Content-Encoding: gzip\r\n\r\n" + GZIPPED,
-        HEAD + b"Content-Encoding: gzip\r\nContent-Encoding: identity\r\n\r\n" + GZIPPED,
-        HEAD + b"X: " + b"y" * 16_000 + b"\r\n\r\n" + CSV.encode(),
-    ],
-)
-@pytest.mark.parametrize("cut", [0, 1, 30])
-def test_a_complete_response_is_read_in_any_pieces(ask: Ask, content: bytes, cut: int) -> None:
-    reply = ask([(content[:cut], 0.02), (content[cut:], 0.0)])
-    assert isinstance(reply, UpstreamResponse)
-    assert reply.body == CSV
-
-
 @pytest.mark.parametrize("drips", [b"", b"H", HEAD + b"X: y", HEAD + b"Content-Length: 99\r\n\r\n", HEAD + b"\r\n"])
 @pytest.mark.parametrize("drop", [b"y", b"\r\nX: y"])
 def test_a_dripping_response_ends_at_the_deadline(ask: Ask, drips: bytes, drop: bytes) -> None:
