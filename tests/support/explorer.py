@@ -7,8 +7,8 @@ from typing import Any
 
 from toolfold.app import App, build_app
 from toolfold.explorer.access import LocalAccess
-from toolfold.explorer.explorer import Explorer
 from toolfold.explorer.feed import CallFeed
+from toolfold.explorer.page import Explorer
 from toolfold.explorer.router import Router
 from toolfold.explorer.static_files import FOLDER, StaticFiles
 from toolfold.protocol.http import Headers, Response

@@ -1,7 +1,7 @@
 """The web explorer: a page that shows the catalog, and the JSON that the page reads.
 
 ``router`` finds what answers a path, ``access`` decides who may ask, ``static_files`` has the built page (``make ui``),
-``explorer`` what a view gets beside its request, ``page`` the request and the answers. ``views`` has the table of the
+``page`` what a view gets, and the answers. ``views`` has the table of the
 JSON resources, ``ui/api/NAME``; a view is a function::
 
     def respond_tools(explorer: Explorer, request: PageRequest) -> Response:

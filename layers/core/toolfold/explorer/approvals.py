@@ -10,8 +10,7 @@ from typing import Any
 from toolfold.aws.clients import error_code
 from toolfold.errors import ToolfoldError
 from toolfold.execution.approval import AlreadyDecided, CannotDecide, WaitingCall, iso_time
-from toolfold.explorer.explorer import Explorer
-from toolfold.explorer.page import ApiProblem, PageRequest, invalid, json_answer
+from toolfold.explorer.page import ApiProblem, Explorer, PageRequest, invalid, json_answer
 from toolfold.protocol.http import Response
 from toolfold.text_safety import escape_unsafe
 

@@ -1,15 +1,28 @@
-"""A request of the page, with its parameters and their limits, and the answers: JSON, plain pages and errors."""
+"""What is behind the page, a request of it with its parameters, and the answers: JSON, plain pages and errors."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import html
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
+from toolfold.catalog.explanation import explain
+from toolfold.errors import CallError
+from toolfold.execution.api_keys import SecretProvider
+from toolfold.local_defaults import with_local_defaults
 from toolfold.protocol.http import Headers, LogFields, Request, Response
+
+if TYPE_CHECKING:
+    from toolfold.app import App
+    from toolfold.catalog.model import Catalog
+    from toolfold.execution.approval import ApprovalDesk
+    from toolfold.explorer.feed import CallFeed
 
 LOG_FIELDS: LogFields = {"rpc": "ui"}
 """What the log of a request has."""
@@ -159,3 +172,51 @@ def read_integer(request: PageRequest, name: str, default: int, maximum: int, mi
     if not (text.isascii() and text.isdigit() and len(text) <= 15 and int(text) >= minimum):
         raise invalid(f"The parameter {name} must be a number from {minimum}.", f"Send a number, such as {default}.")
     return min(int(text), maximum)
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The objects behind the page, made once per process.
+
+    Attributes:
+        app: The objects that answer MCP requests.
+        is_local: Whether ``toolfold ui`` serves the page, to the user of this machine; else it is deployed.
+        calls_allowed: Whether the page may call tools.
+        endpoint: URL of the MCP endpoint as its clients know it; empty: it follows from each request.
+        feed: The calls of this process, or of a log; None: they are not collected.
+    """
+
+    app: App
+    is_local: bool
+    calls_allowed: bool
+    endpoint: str = ""
+    feed: CallFeed | None = None
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether MCP requests need an access token of the issuer in the settings."""
+        return self.app.authorization is not None
+
+    def catalog(self) -> Catalog:
+        """Return what the path without a profile exposes of the current catalog."""
+        return self.app.server.tools.catalog()
+
+    def prepare(self) -> None:
+        """Prepare the first search, which takes a hundred times as long as others."""
+        with contextlib.suppress(CallError):  # a request of the page reports it
+            explain(self.catalog(), "a", 1)
+
+    @functools.cached_property
+    def approval_desk(self) -> ApprovalDesk:
+        """What finds waiting calls and records decisions, made by the first request for it."""
+        from toolfold.execution.approval import ApprovalDesk
+
+        app = self.app
+        secrets = SecretProvider(app.aws, app.settings.secret_ttl_s, app.settings.secret_timeout_s)
+        return ApprovalDesk(with_local_defaults(app.settings), app.aws, secrets.get_secret)
+
+    def endpoint_for(self, request: PageRequest) -> str:
+        """Return the URL of the MCP endpoint for clients."""
+        if self.endpoint:
+            return self.endpoint
+        return f"https://{request.header('host') or 'localhost'}{request.base_path}/mcp"

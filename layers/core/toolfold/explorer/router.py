@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import Mapping
 from http import HTTPStatus
 
 from toolfold.app import App
 from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
 from toolfold.explorer.access import API, TOKEN_PARAMETER, DeployedAccess, LocalAccess
-from toolfold.explorer.explorer import Explorer
 from toolfold.explorer.page import (
     LOG_FIELDS,
     SECURITY_HEADERS,
     ApiProblem,
+    Explorer,
     PageRequest,
     page_answer,
     parse_request,
@@ -131,7 +132,7 @@ class LocalPage:
         self.access.serve(port, app.server.origin_policy.public_host)
         self.feed.observe(app)
         explorer = Explorer(app, is_local=True, calls_allowed=True, endpoint=endpoint, feed=self.feed)
-        explorer.warm_up()
+        threading.Thread(target=explorer.prepare, name="explorer", daemon=True).start()
         return Router(explorer, self.access)
 
     def url(self, endpoint: str, token: str = "") -> str:

@@ -16,12 +16,10 @@ from toolfold.catalog.entries import Tool
 from toolfold.catalog.explanation import explain
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names
-from toolfold.explorer.explorer import Explorer, paid_sources
-from toolfold.explorer.page import ApiProblem, PageRequest, invalid, json_answer, read_integer, read_text
+from toolfold.explorer.page import ApiProblem, Explorer, PageRequest, invalid, json_answer, read_integer, read_text
 from toolfold.explorer.static_files import encoded
 from toolfold.mcp_clients import endpoint_snippets, own_command
 from toolfold.meta_tools.detail_levels import LEVELS
-from toolfold.meta_tools.result import dumps_compact
 from toolfold.meta_tools.tool_get import refusal_of, tool_get
 from toolfold.protocol.http import Response
 from toolfold.results import tokens
@@ -31,9 +29,6 @@ _READ_ONLY = (
     "This page only shows the catalog: the operator has switched calls off (TOOLFOLD_EXPLORER=read-only). "
     "MCP clients can call the tools."
 )
-
-_MAX_COUNTED = 1000
-"""Tools of a part of a catalog whose definitions are counted; of a larger part, their share of the whole."""
 
 
 def respond_start(explorer: Explorer, request: PageRequest) -> Response:
@@ -82,27 +77,13 @@ def _saved_tokens(explorer: Explorer, catalog: Catalog) -> dict[str, Any]:
     """Return the tokens of ``tools/list`` as it answers here, and those of a list of all tools."""
     listed = explorer.app.server.tools_of("").list_page().tools.decode()
     definitions = catalog.memoize(("tokens", listed), lambda: tokens.count(listed))
-    every = catalog.definition_tokens or catalog.memoize("definition tokens", lambda: _definition_tokens(catalog))
+    base = catalog.base
+    every = base.definition_tokens * len(catalog) // len(base) if len(base) else 0  # of a part, its share
     return {
         "definitions": definitions,
         "all_definitions": every,
         "saved_percent": round(100 * (1 - definitions / every), 1) if every else 0.0,
     }
-
-
-def _definition_tokens(catalog: Catalog) -> int:
-    """Return the tokens of the definitions of all tools, which the compiler has counted for whole catalogs only."""
-    if len(catalog) > _MAX_COUNTED:
-        return catalog.base.definition_tokens * len(catalog) // len(catalog.base)
-
-    pieces = 0
-    for position in range(len(catalog)):
-        tool = catalog.get(catalog.summary(position).name)
-        if tool is not None:
-            description = f"{tool.summary}. {tool.description}"
-            definition = {"name": tool.name, "description": description, "inputSchema": tool.parameters}
-            pieces += tokens.pieces(f"{dumps_compact(definition)},")
-    return tokens.with_margin(pieces)
 
 
 def respond_catalog(explorer: Explorer, request: PageRequest) -> Response:
@@ -121,7 +102,7 @@ def respond_catalog(explorer: Explorer, request: PageRequest) -> Response:
 
 def _describe_catalog(catalog: Catalog) -> dict[str, Any]:
     sources = {category.name: category.source for category in catalog.categories}
-    positions, paid = range(len(catalog)), paid_sources(catalog)
+    positions, paid = range(len(catalog)), _paid_sources(catalog)
     catalog.prefetch_summaries(positions)
     return {
         "hash": catalog.fingerprint,
@@ -151,6 +132,22 @@ def _describe_catalog(catalog: Catalog) -> dict[str, Any]:
             for line in map(catalog.summary, positions)
         ],
     }
+
+
+def _paid_sources(catalog: Catalog) -> frozenset[str]:
+    """Return the ids of the sources that have a tool which is not free, also one that is not exposed here.
+
+    A catalog calls a tool free where no source says otherwise.
+    """
+    base = catalog.base
+
+    def find() -> frozenset[str]:
+        access = base.positions_of("access")
+        paid = {position for value, positions in access.items() if value != "free" for position in positions}
+        sources = base.positions_of("source") if paid else {}
+        return frozenset(id_ for id_, positions in sources.items() if not paid.isdisjoint(positions))
+
+    return base.memoize("paid sources", find)
 
 
 MAX_QUERY_CHARS = 2000
@@ -236,7 +233,7 @@ def respond_tool(explorer: Explorer, request: PageRequest) -> Response:
             "source": tool.source,
             "category": tool.category,
             "effect": tool.effect,
-            "tier": tool.access if tool.source in paid_sources(catalog) else "",
+            "tier": tool.access if tool.source in _paid_sources(catalog) else "",
             "summary": tool.summary,
             "description": tool.description,
             "tags": tool.tags,
