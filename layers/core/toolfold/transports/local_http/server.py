@@ -14,13 +14,12 @@ import logging
 import math
 import os
 import socket
+import stat
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
-from queue import Full, Queue
 from typing import TYPE_CHECKING, Any
 
 from uvicorn.config import Config
@@ -52,52 +51,24 @@ from toolfold.transports.stdio import stopping_at_signals
 if TYPE_CHECKING:
     from toolfold.explorer.router import LocalPage
 
-MAX_UNWRITTEN_LINES = 10_000
-"""Some 3 MB of log lines."""
 
-
-class BackgroundStdout(CurrentStdout):
-    """Write to stdout from a thread of its own, so that a reader who does not read stops no request.
-
-    Lines are lost while more than :data:`MAX_UNWRITTEN_LINES` wait. On Lambda, where a process is frozen after each
-    response, lines are written at once instead.
-    """
+class LossyStdout(CurrentStdout):
+    """Write each line at once, and lose it where the reader of a pipe does not read: it must stop no request."""
 
     def __init__(self) -> None:
-        self._lines: Queue[str] = Queue(MAX_UNWRITTEN_LINES)
-        threading.Thread(target=self._write_lines, name="log", daemon=True).start()
+        with suppress(AttributeError, OSError, ValueError):  # closed, or replaced by a stream of its own
+            if stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode):  # nothing that a terminal shares with its shell
+                os.set_blocking(sys.stdout.fileno(), False)
 
     def write(self, text: str) -> int:
-        """Queue ``text``."""
-        with suppress(Full):
-            self._lines.put_nowait(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Do nothing: the thread flushes each line."""
-
-    def drain(self, timeout_s: float = 1.0) -> None:
-        """Wait until the lines are written, but not longer than ``timeout_s``."""
-        end = time.monotonic() + timeout_s
-        while self._lines.unfinished_tasks and time.monotonic() < end:
-            time.sleep(0.005)
-
-    def _write_lines(self) -> None:
-        while True:
-            self._write_line(self._lines.get())
-            self._lines.task_done()
-
-    def _write_line(self, text: str) -> None:
-        """Write a line past the buffer of stdout: Python flushes that at exit, and waits for who is writing to it."""
+        """Write ``text`` past the buffer of stdout, which Python flushes at exit, and waits for its reader."""
         try:
             file = sys.stdout.fileno()
-        except (AttributeError, OSError, ValueError):  # closed, or replaced by a stream of its own
-            super().write(text)
-            return
-        line = escape_terminal(text).encode(errors="backslashreplace")
+        except (AttributeError, OSError, ValueError):
+            return super().write(text)
         with suppress(OSError):
-            while line:
-                line = line[os.write(file, line) :]
+            os.write(file, escape_terminal(text).encode(errors="backslashreplace"))
+        return len(text)
 
 
 logger = logging.getLogger("toolfold")
@@ -155,8 +126,7 @@ class LocalServer:
         name = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host.lower()  # noqa: S104
         self.url = f"http://{name}:{own_port}{PATH}"
         is_public = not ip_address(self._socket.getsockname()[0].partition("%")[0]).is_loopback
-        self._log = BackgroundStdout()
-        telemetry = configure(settings, self._log)
+        telemetry = configure(settings, LossyStdout())
 
         def make(settings: Settings) -> RequestHandler:
             app = build_app(
@@ -191,7 +161,6 @@ class LocalServer:
     def serve_forever(self) -> None:
         """Serve until SIGINT or SIGTERM, then finish the requests that have arrived. A second signal ends at once."""
         self._server.run(sockets=[self._socket])
-        self._log.drain()
 
     def __enter__(self) -> LocalServer:
         self._thread = threading.Thread(target=self.serve_forever, name="local server", daemon=True)
