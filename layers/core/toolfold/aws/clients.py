@@ -41,14 +41,13 @@ class AwsClients:
         self._resolver: Any = None
 
     def client(self, service: str, *, timeout_s: float, region: str = "") -> Any:
-        """Return the client of ``service``, for example ``dynamodb``.
+        """Return the client of ``service``, as boto3 names it.
 
         A request is sent once, because a retry of ``UpdateItem`` could increment a counter twice. The only exception
-        is a read whose idle connection had been closed by the server; see :func:`_retry_read`. Callers that may try
-        again decide so themselves.
+        is a read whose idle connection had been closed by the server; see :func:`_retry_read`.
 
         Args:
-            service: the name that boto3 uses.
+            service: for example ``dynamodb``.
             timeout_s: seconds to connect, and as many for the request and all of its response.
             region: a region other than the environment's.
 
@@ -179,12 +178,25 @@ class AwsClients:
             client.close()
 
     def _create_client(self, session: Any, service: str, timeout_s: float, region: str) -> Any:
+        from botocore.config import Config
+
         from toolfold.aws.deadlines import limit_requests
         from toolfold.network.resolver import Resolver
 
-        if self._resolver is None:
-            self._resolver = Resolver()
-        client = _create_client(session, service, timeout_s, region)
+        config = Config(
+            connect_timeout=timeout_s,
+            read_timeout=timeout_s,
+            retries={"total_max_attempts": 1, "mode": "standard"},
+            # botocore still signs URLs for S3 with version 2 in some regions.
+            signature_version="s3v4" if service == "s3" else None,
+            # What is stored in S3 carries its own hash.
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+            user_agent_extra=f"toolfold/{__version__}",
+        )
+        client = session.create_client(service, region_name=region or None, config=config)
+        client.meta.events.register("needs-retry", _retry_read)
+        self._resolver = self._resolver or Resolver()
         limit_requests(client, self._resolver)
         return client
 
@@ -204,25 +216,6 @@ class AwsClients:
         if region := _region_of_environment():
             session.set_config_variable("region", region)
         return session
-
-
-def _create_client(session: Any, service: str, timeout_s: float, region: str) -> Any:
-    from botocore.config import Config
-
-    config = Config(
-        connect_timeout=timeout_s,
-        read_timeout=timeout_s,
-        retries={"total_max_attempts": 1, "mode": "standard"},
-        # botocore still signs URLs for S3 with version 2 in some regions.
-        signature_version="s3v4" if service == "s3" else None,
-        # What is stored in S3 carries its own hash.
-        request_checksum_calculation="when_required",
-        response_checksum_validation="when_required",
-        user_agent_extra=f"toolfold/{__version__}",
-    )
-    client = session.create_client(service, region_name=region or None, config=config)
-    client.meta.events.register("needs-retry", _retry_read)
-    return client
 
 
 def error_code(error: BaseException) -> str:
