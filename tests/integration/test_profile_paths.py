@@ -14,6 +14,7 @@ from tests.support.lambda_handler import make_handler
 from tests.support.mcp_requests import message
 from tests.support.oauth_gateway import RESOURCE
 from toolfold.auth.resource_server import ResourceServer
+from toolfold.network.session import HttpClient
 from toolfold.protocol.http import Request
 from toolfold.settings import Settings
 from toolfold.transports.local_http.server import LocalServer
@@ -78,7 +79,8 @@ def test_lambda_finds_the_profile_behind_a_stage(prefix: str) -> None:
 
 @pytest.mark.parametrize("path", ["", "/mcp", "/mcp/grouped"])
 def test_metadata_of_a_profile_is_that_of_the_endpoint(path: str) -> None:
-    server = ResourceServer(RESOURCE, "https://issuer.test", None, None)  # type: ignore[arg-type]  # not used here
+    variables = {"TOOLFOLD_OAUTH_ISSUER": "https://issuer.test", "TOOLFOLD_PUBLIC_URL": RESOURCE}
+    server = ResourceServer(Settings.from_environment(variables), HttpClient)
     found = server.respond_without_token(Request("GET", (), b"", path=f"/.well-known/oauth-protected-resource{path}"))
     assert found is not None
     assert json.loads(found.body)["resource"] == RESOURCE

@@ -207,6 +207,6 @@ def _authorization(settings: Settings, executor: ToolExecutor) -> Authorization 
     """Return what checks the access tokens of callers; None where no issuer is set."""
     if not settings.oauth_issuer:
         return None
-    from toolfold.auth.resource_server import create_resource_server
+    from toolfold.auth.resource_server import ResourceServer
 
-    return create_resource_server(settings, lambda: executor.resources.http_client)
+    return ResourceServer(settings, lambda: executor.resources.http_client)

@@ -8,7 +8,7 @@ the well-known path as well.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -36,39 +36,25 @@ _FIRST_SCOPES = frozenset(SCOPES[:2])
 
 
 class ResourceServer:
-    """Check the bearer token of each request.
+    """Check the bearer token of each request, by the settings. Nothing is read from the issuer before the first."""
 
-    Args:
-        public_url: The URL of the MCP endpoint as clients know it: the ``resource``.
-        issuer: The URL of the authorization server, for clients.
-        keys: The keys of the issuer.
-        verifier: Checks tokens.
-        scopes: The scopes that calls may need.
-        scope_prefix: What clients write before each scope.
-        shim: Answers for Amazon Cognito; None: the issuer is another.
-    """
-
-    def __init__(
-        self,
-        public_url: str,
-        issuer: str,
-        keys: IssuerKeys,
-        verifier: TokenVerifier,
-        *,
-        scopes: Sequence[str] = SCOPES,
-        scope_prefix: str = "",
-        shim: CognitoShim | None = None,
-    ) -> None:
-        self._keys, self._verifier, self._shim = keys, verifier, shim
-        self._scopes, self._scope_prefix = scopes, scope_prefix
-        parts = urlsplit(public_url)
-        path = parts.path.rstrip("/")
-        self._metadata_url = f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{path}"
+    def __init__(self, settings: Settings, get_http_client: Callable[[], HttpClient]) -> None:
+        documents = IssuerDocuments(settings.oauth_issuer, get_http_client)
+        self._keys = IssuerKeys(documents)
+        self._verifier = TokenVerifier(token_rules(settings), self._keys)
+        self._scopes = (*SCOPES, PREMIUM_SCOPE) if settings.oauth_premium_scope else SCOPES
+        self._scope_prefix = settings.oauth_scope_prefix
+        requested = self._named(self._scopes).split()
+        parts = urlsplit(settings.public_url)
+        origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
+        has_shim = bool(settings.oauth_cognito_client)
+        self._shim = CognitoShim(origin, documents, settings, ["openid", *requested]) if has_shim else None
+        self._metadata_url = f"{origin}{WELL_KNOWN}{path}"
         self._metadata_paths = (WELL_KNOWN, WELL_KNOWN + path)
         self._metadata = {
-            "resource": public_url,
-            "authorization_servers": [issuer],
-            "scopes_supported": self._named(scopes).split(),
+            "resource": settings.public_url,
+            "authorization_servers": [origin if has_shim else settings.oauth_issuer],
+            "scopes_supported": requested,
             "bearer_methods_supported": ["header"],
             "resource_name": "toolfold",
         }
@@ -129,28 +115,6 @@ class ResourceServer:
         return Response(status, headers, json.dumps(body).encode(), {"refused": str(status)})
 
 
-def create_resource_server(settings: Settings, get_http_client: Callable[[], HttpClient]) -> ResourceServer:
-    """Return what checks the tokens of ``settings.oauth_issuer``. Nothing is read from it yet."""
-    documents = IssuerDocuments(settings.oauth_issuer, get_http_client)
-    keys = IssuerKeys(documents)
-    shim_client = settings.oauth_cognito_client
-    scopes = (*SCOPES, PREMIUM_SCOPE) if settings.oauth_premium_scope else SCOPES
-    parts = urlsplit(settings.public_url)
-    origin, shim = f"{parts.scheme}://{parts.netloc}", None
-    if shim_client:
-        requested = ("openid", *(f"{settings.oauth_scope_prefix}{scope}" for scope in scopes))
-        shim = CognitoShim(origin, documents, shim_client, settings.oauth_redirect_uris, requested)
-    return ResourceServer(
-        settings.public_url,
-        origin if shim_client else settings.oauth_issuer,
-        keys,
-        TokenVerifier(token_rules(settings), keys),
-        scopes=scopes,
-        scope_prefix=settings.oauth_scope_prefix,
-        shim=shim,
-    )
-
-
 METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
 MAX_BODY_BYTES = 64 << 10
@@ -172,23 +136,15 @@ class CognitoShim:
     Args:
         issuer: The URL of this deployment, without a path.
         documents: Reads the metadata of the user pool.
-        client_id: The public client of the user pool.
-        redirect_uris: Where that client may send users, as the user pool has them.
+        settings: Name the public client of the user pool, and where it may send users.
         scopes: The scopes that clients request.
     """
 
     paths = (*METADATA_PATHS, REGISTER_PATH)
 
-    def __init__(
-        self,
-        issuer: str,
-        documents: IssuerDocuments,
-        client_id: str,
-        redirect_uris: tuple[str, ...],
-        scopes: tuple[str, ...],
-    ) -> None:
-        self._issuer, self._endpoints = issuer, Cached(documents, _endpoints)
-        self._client_id, self._redirect_uris, self._scopes = client_id, redirect_uris, scopes
+    def __init__(self, issuer: str, documents: IssuerDocuments, settings: Settings, scopes: list[str]) -> None:
+        self._issuer, self._settings, self._scopes = issuer, settings, scopes
+        self._endpoints = Cached(documents, _endpoints)
         self.reset = self._endpoints.reset
 
     def respond(self, request: Request) -> Response:
@@ -205,7 +161,7 @@ class CognitoShim:
                 "issuer": self._issuer,
                 **endpoints,
                 "registration_endpoint": f"{self._issuer}{REGISTER_PATH}",
-                "scopes_supported": list(self._scopes),
+                "scopes_supported": self._scopes,
                 "response_types_supported": ["code"],
                 "response_modes_supported": ["query"],
                 "grant_types_supported": list(_GRANTS),
@@ -229,10 +185,10 @@ class CognitoShim:
         if not isinstance(redirect_uris, list) or not redirect_uris:
             return _refuse("invalid_redirect_uri", "redirect_uris is missing.")
         # Compared as they are (RFC 9700, section 2.1): a pattern would let a code be sent to another machine.
-        if not all(isinstance(one, str) and one in self._redirect_uris for one in redirect_uris):
+        if not all(isinstance(one, str) and one in self._settings.oauth_redirect_uris for one in redirect_uris):
             return _refuse("invalid_redirect_uri", "A redirect URI is not on the list of the operator.")
         client: dict[str, Any] = {
-            "client_id": self._client_id,
+            "client_id": self._settings.oauth_cognito_client,
             "redirect_uris": redirect_uris,
             "token_endpoint_auth_method": "none",
             "grant_types": list(_GRANTS),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import binascii
 import hashlib
 import json
-import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.protocol.http import Principal
@@ -65,19 +64,13 @@ class TokenRules(NamedTuple):
 
 
 class TokenVerifier:
-    """Check tokens of one issuer for one audience.
+    """Check tokens of one issuer for one audience."""
 
-    Args:
-        rules: What tokens must have.
-        keys: The issuer's keys.
-        now: Seconds since 1970.
-    """
-
-    def __init__(self, rules: TokenRules, keys: IssuerKeys, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, rules: TokenRules, keys: IssuerKeys) -> None:
         from joserfc.errors import SecurityWarning
         from joserfc.jws import JWSRegistry
 
-        self._rules, self._keys, self._now = rules, keys, now
+        self._rules, self._keys = rules, keys
         # Unknown headers are ignored (RFC 7515, section 4). One with certificates is longer than the default.
         self._registry = JWSRegistry(algorithms=list(ALGORITHMS), strict_check_header=False)
         self._registry.max_header_length = MAX_TOKEN_CHARS
@@ -138,20 +131,19 @@ class TokenVerifier:
         return False
 
     def _check_times(self, claims: Mapping[str, Any]) -> None:
-        from joserfc.errors import ExpiredTokenError, JoseError
+        from joserfc.errors import ClaimError, ExpiredTokenError
         from joserfc.jwt import JWTClaimsRegistry
 
-        registry = JWTClaimsRegistry(now=lambda: int(self._now()), leeway=LEEWAY_S)
+        registry = JWTClaimsRegistry(leeway=LEEWAY_S, exp={"essential": True})
         times = {name: claims[name] for name in ("exp", "nbf", "iat") if name in claims}
-        if "exp" not in times:
-            raise _wrong("exp")
-        for name, value in times.items():
-            try:
-                registry.validate({name: value})
-            except ExpiredTokenError:
-                raise InvalidToken("The token has expired.") from None
-            except (JoseError, ValueError, TypeError, OverflowError):
-                raise _wrong(name) from None
+        try:
+            registry.validate(times)
+        except ExpiredTokenError:
+            raise InvalidToken("The token has expired.") from None
+        except ClaimError as error:
+            raise _wrong(error.claim) from None
+        except (ValueError, TypeError, OverflowError):
+            raise InvalidToken(_MALFORMED) from None
 
     def _check_origin(self, claims: Mapping[str, Any]) -> None:
         """Check for whom, by whom and what for the token was issued."""
