@@ -13,9 +13,8 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolfold.errors import CallError
 from toolfold.log_analysis.figures import Figures, as_json, is_of_call, is_of_request, number
@@ -40,31 +39,12 @@ _MAX_TEXT = 100
 """Characters of a name or a code of a log line: a file may contain anything."""
 
 
-@dataclass
-class _Call:
-    """A call of a tool that has not ended yet."""
+_Entry: TypeAlias = dict[str, Any]
 
-    number: int
-    tool: str
-    source: str
-    profile: str
-    started: float
-    request: _Request | None
-    log: CallLog | None = None
+_calls: ContextVar[list[_Entry] | None] = ContextVar("watched_calls", default=None)
+"""The entries of the calls that the current request has made."""
 
-
-@dataclass
-class _Request:
-    """A call of a meta-tool that has not ended yet, and the entries of the calls that it has made."""
-
-    name: str
-    profile: str
-    started: float
-    calls: list[dict[str, Any]] = field(default_factory=list)
-
-
-_request: ContextVar[_Request | None] = ContextVar("watched_request", default=None)
-_call: ContextVar[_Call | None] = ContextVar("watched_call", default=None)
+_call: ContextVar[_Entry | None] = ContextVar("watched_call", default=None)
 
 
 class CallFeed:
@@ -83,10 +63,10 @@ class CallFeed:
         self._lock, self._log_lock = threading.Lock(), threading.Lock()
         self._numbers = itertools.count(1)
         self._last = 0
-        self._running: dict[int, _Call] = {}
-        self._calls: deque[dict[str, Any]] = deque(maxlen=MAX_ENTRIES)
-        self._requests: deque[dict[str, Any]] = deque(maxlen=MAX_ENTRIES)
-        self._empty_searches: deque[dict[str, Any]] = deque(maxlen=_MAX_QUERIES)
+        self._running: dict[int, tuple[_Entry, float]] = {}
+        self._calls: deque[_Entry] = deque(maxlen=MAX_ENTRIES)
+        self._requests: deque[_Entry] = deque(maxlen=MAX_ENTRIES)
+        self._empty_searches: deque[_Entry] = deque(maxlen=_MAX_QUERIES)
         self._limits: dict[str, float] = {}
         self._figures = Figures(times_ms=deque(maxlen=_MAX_TIMES))
 
@@ -104,43 +84,48 @@ class CallFeed:
         self, name: str, arguments: Mapping[str, Any], profile: str
     ) -> Callable[[Mapping[str, Any]], None]:
         """Note that a call of a meta-tool begins; see :class:`~toolfold.execution.call.Observer`."""
-        request = _Request(name, profile, time.perf_counter())
-        token = _request.set(request)
+        started, calls = time.perf_counter(), list[_Entry]()
+        token = _calls.set(calls)
         # Clients that use another name for it have one text among the arguments.
         query = arguments.get("query") or next((text for text in arguments.values() if isinstance(text, str)), None)
 
         def end(fields: Mapping[str, Any]) -> None:
-            _request.reset(token)
-            ms = (time.perf_counter() - request.started) * 1000
+            _calls.reset(token)
             if fields.get("searched") and not fields.get("matched"):
                 self._add_empty_search(query)
-            self._add_request({"message": "request", "tool": name, "ms": ms, **fields}, self._time(), request)
+            ms = (time.perf_counter() - started) * 1000
+            line = {"message": "request", "tool": name, "ms": ms, **fields, "profile": profile}
+            self._add_request(line, self._time(), calls)
 
         return end
 
     def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
         """Note that a call of ``tool`` begins; see :class:`~toolfold.execution.call.Observer`."""
+        started, calls = time.perf_counter(), _calls.get()
+        entry = _call_entry(tool=tool.name, source=tool.source, profile=profile)
+        token = _call.set(entry)
         with self._lock:
             number = next(self._numbers)
-            call = self._running[number] = _Call(
-                number, tool.name, tool.source, profile, time.perf_counter(), _request.get()
-            )
-        token = _call.set(call)
+            self._running[number] = entry, started
 
         def end(code: str) -> None:
             _call.reset(token)
             with self._lock:
                 del self._running[number]
-            if code:
-                self._add_call(call, code)
+                if code:
+                    entry.update(code=code, ms=round((time.perf_counter() - started) * 1000, 1))
+                    self._append(self._calls, self._time(), entry)
+                    if calls is not None:
+                        calls.append(entry)
 
         return end
 
     def record_call(self, call: CallLog) -> None:
         """Note the log line of a call; see :class:`~toolfold.execution.call.Observer`."""
-        running = _call.get()
-        if running is not None:
-            running.log = call
+        entry = _call.get()
+        if entry is not None:
+            upstream_ms = round(call.upstream_s * 1000, 1) if call.requests else None
+            entry.update(cache=call.cache, upstream_ms=upstream_ms)
         self._note_limit(call.source, call.quota_used_percent)
         with self._lock:
             self._figures.add({"message": "call", "timestamp": self._time(), **call.fields()})
@@ -151,20 +136,23 @@ class CallFeed:
         at = line["timestamp"] if isinstance(line.get("timestamp"), str) else ""
         # One line may be both. Its request comes first, without the call, which is counted below.
         if is_of_request(line):
-            self._add_request({name: value for name, value in line.items() if name != "cache"}, at, None)
+            self._add_request({name: value for name, value in line.items() if name != "cache"}, at, [])
         if is_of_call(line):
             tool = line["inner_tool"] if isinstance(line.get("inner_tool"), str) else ""
             source = self._source_of(tool)
             self._note_limit(source, line.get("quota_used_percent"))
             upstream_ms = number(line, "upstream_ms")
-            ms = upstream_ms + number(line, "wait_ms")
+            entry = _call_entry(
+                tool=tool,
+                source=source,
+                code=line["code"],
+                ms=round(upstream_ms + number(line, "wait_ms"), 1),
+                upstream_ms=upstream_ms if line.get("upstream_requests") else None,
+                cache=_text(line.get("cache")),
+            )
             with self._lock:
                 self._figures.add({**line, "message": "call"})
-                self._append(self._calls, at, {
-                    "tool": tool, "source": source, "code": line["code"], "ms": round(ms, 1),
-                    "upstream_ms": upstream_ms if line.get("upstream_requests") else None,
-                    "cache": _text(line.get("cache")), "tokens": None, "saved": None, "profile": "",
-                })  # fmt: skip
+                self._append(self._calls, at, entry)
 
     def snapshot(self, after: int) -> dict[str, Any]:
         """Return what the page shows: entries with a number above ``after``, and the state of all else."""
@@ -175,9 +163,9 @@ class CallFeed:
             return {
                 "next": self._last,
                 "running": [
-                    {"id": str(call.number), "tool": call.tool, "source": call.source,
-                     "ms": round((now - call.started) * 1000)}
-                    for call in self._running.values()
+                    {"id": str(number), "tool": entry["tool"], "source": entry["source"],
+                     "ms": round((now - started) * 1000)}
+                    for number, (entry, started) in self._running.items()
                 ],
                 "calls": _newer(self._calls, after),
                 "requests": _newer(self._requests, after),
@@ -230,19 +218,7 @@ class CallFeed:
             return ""
         return next((one.source for one in catalog.categories if one.name == category), "")
 
-    def _add_call(self, call: _Call, code: str) -> None:
-        log, ms = call.log, round((time.perf_counter() - call.started) * 1000, 1)
-        entry = {
-            "tool": call.tool, "source": call.source, "code": code, "ms": ms,
-            "upstream_ms": round(log.upstream_s * 1000, 1) if log is not None and log.requests else None,
-            "cache": "" if log is None else log.cache, "tokens": None, "saved": None, "profile": call.profile,
-        }  # fmt: skip
-        with self._lock:
-            self._append(self._calls, self._time(), entry)
-            if call.request is not None:
-                call.request.calls.append(entry)
-
-    def _add_request(self, line: Mapping[str, Any], at: str, request: _Request | None) -> None:
+    def _add_request(self, line: Mapping[str, Any], at: str, calls: list[_Entry]) -> None:
         tokens, saved = line.get("tokens"), line.get("tokens_saved")
         with self._lock:
             self._figures.add({**line, "timestamp": at})
@@ -252,14 +228,13 @@ class CallFeed:
                 "code": _text(line.get("error")) or ("?" if line.get("error") else "OK"),
                 "tokens": None if tokens is None else round(number(line, "tokens")),
                 "saved": None if saved is None else round(number(line, "tokens_saved")),
-                "profile": _text(line.get("profile")) if request is None else request.profile,
+                "profile": _text(line.get("profile")),
             }
             self._append(self._requests, at, entry)
-            if request is not None and len(request.calls) == 1:  # the answer of several calls is not divided
-                [call] = request.calls
-                call["tokens"], call["saved"] = entry["tokens"], entry["saved"]
+            if len(calls) == 1:  # the answer of several calls is not divided
+                calls[0].update(tokens=entry["tokens"], saved=entry["saved"])
 
-    def _append(self, entries: deque[dict[str, Any]], at: str, entry: dict[str, Any]) -> None:
+    def _append(self, entries: deque[_Entry], at: str, entry: _Entry) -> None:
         """Add an entry, with the lock held."""
         self._last = next(self._numbers)
         entry["id"], entry["time"] = str(self._last), at
@@ -280,7 +255,12 @@ class CallFeed:
         return datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds")
 
 
-def _newer(entries: deque[dict[str, Any]], after: int) -> list[dict[str, Any]]:
+def _call_entry(**known: Any) -> _Entry:
+    of_none = {"code": "", "ms": 0, "upstream_ms": None, "cache": "", "tokens": None, "saved": None, "profile": ""}
+    return {**of_none, **known}
+
+
+def _newer(entries: deque[_Entry], after: int) -> list[_Entry]:
     return [dict(entry) for entry in entries if int(entry["id"]) > after]
 
 
