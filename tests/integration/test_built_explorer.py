@@ -93,6 +93,15 @@ def test_with_an_issuer_the_page_is_public_and_what_it_reads_needs_a_token(built
         assert "resource_metadata=" in refused["headers"]["www-authenticate"]
 
 
+@pytest.mark.parametrize(
+    "path", ["/ui/api/start", "/ui/api/catalog", "/ui/api/search?q=oil+price", "/ui/api/tool?name=GLOBAL_QUOTE"]
+)
+def test_every_resource_works_without_the_packages_of_extras(runtime: LambdaRuntime, path: str) -> None:
+    answer = runtime.invoke(event(path))
+    assert answer["statusCode"] == 200, answer["body"]
+    assert json.loads(content(answer))
+
+
 def test_a_first_response_to_a_client_loads_nothing_of_it(built: BuiltFunction) -> None:
     tools_list = json.loads((ROOT / "events/tools-list.json").read_text(encoding="utf-8"))
     for explorer in ("off", "read-only"):

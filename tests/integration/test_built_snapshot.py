@@ -81,11 +81,3 @@ def test_a_restored_snapshot_serves_the_current_catalog(runtime: LambdaRuntime, 
     runtime.stop()
     assert len(runtime.init_times_s) == 1
     assert [line for line in runtime.log if "failed" in line or "Traceback" in line] == []
-
-
-def test_a_snapshot_without_a_catalog_reads_one_published_later(runtime: LambdaRuntime, s3: Any) -> None:
-    runtime.start()
-    publish(CATALOG.replace(b" tools. Next:", b" tools. Next, as published:", 1), PLACE, s3)
-    assert " tools. Next, as published:" in called(runtime, "TOOL_LIST")
-    runtime.stop()
-    assert any("no catalog has been published" in line for line in runtime.log)

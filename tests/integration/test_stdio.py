@@ -61,21 +61,6 @@ def test_list_get_and_call(mock_api: MockApi) -> None:
     assert called.structured_content["result"]["Global Quote"]["01. symbol"] == "AAPL"
 
 
-def test_calls_run_concurrently(mock_api: MockApi) -> None:
-    async def steps(client: Client) -> float:
-        async def call() -> None:
-            arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.1"}}
-            await client.call_tool("TOOL_CALL", arguments)
-
-        started = anyio.current_time()
-        async with anyio.create_task_group() as group:
-            for _ in range(5):
-                group.start_soon(call)
-        return anyio.current_time() - started
-
-    assert play(steps, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url, ALPHA_VANTAGE_API_KEY=KEY) < 4
-
-
 def piped(*messages: dict[str, Any], **environment: str) -> list[dict[str, Any]]:
     """What comes out when messages are piped in and the pipe is closed at once."""
     opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "pipe", "version": "1"}}
@@ -91,17 +76,6 @@ def piped(*messages: dict[str, Any], **environment: str) -> list[dict[str, Any]]
     )
     assert done.stderr == ""
     return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def test_pending_calls_are_answered_after_the_end_of_input(mock_api: MockApi) -> None:
-    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.1"}}
-    answers = piped(
-        *(message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, id_) for id_ in (1, 2)),
-        message("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": "CPI"}}, 3),
-        TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url,
-        ALPHA_VANTAGE_API_KEY=KEY,
-    )
-    assert sorted(answer["id"] for answer in answers) == [0, 1, 2, 3]
 
 
 def test_cancelled_call_is_not_waited_for(mock_api: MockApi) -> None:
@@ -215,24 +189,6 @@ def test_closed_stdout_ends_the_process() -> None:
         process.stdin.flush()
         assert process.wait(timeout=20) == 1  # stdin is still open
         assert process.stderr.read() == b""
-
-
-def test_unread_answers_do_not_fill_the_memory() -> None:  # R24
-    pipe = subprocess.PIPE
-    asked = (json.dumps(message("tools/list")) + "\n").encode() * 100
-    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        assert process.stdin
-        os.set_blocking(process.stdin.fileno(), False)
-        quiet_since = time.monotonic()
-        while time.monotonic() < quiet_since + 1:  # the pipe stays full: the server does not read
-            try:
-                os.write(process.stdin.fileno(), asked)
-                quiet_since = time.monotonic()
-            except BlockingIOError:
-                time.sleep(0.01)
-        status = Path(f"/proc/{process.pid}/status").read_text()
-        assert int(status.split("VmHWM:")[1].split()[0]) < 200_000  # kB: 32 MB of answers, and the process
-        process.kill()
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])

@@ -47,12 +47,8 @@ class LocalAccess:
         self._codes: set[str] = set()
 
     def serve(self, port: int, public_host: str = "") -> None:
-        """Set where the page is served.
-
-        Args:
-            port: The port of the server. Cookies are sent to all ports of a host: their names must differ.
-            public_host: Host and port under which a proxy in front serves this server; empty: none.
-        """
+        """Set the port of the page, and host and port under which a proxy in front serves it."""
+        # Cookies are sent to all ports of a host: their names must differ.
         self._cookie_name, self._public_host = f"toolfold-ui-{port}", public_host
 
     def __repr__(self) -> str:

@@ -47,14 +47,7 @@ _NO_STORE = ("cache-control", "no-store")
 
 
 class ApiProblem(Exception):
-    """A request of the page that is refused.
-
-    Args:
-        status: The HTTP status.
-        code: A stable code.
-        message: One sentence for a person.
-        next_step: What helps.
-    """
+    """A request of the page that is refused, with a stable code, one sentence for a person, and what helps."""
 
     def __init__(self, status: int, code: str, message: str, next_step: str, *headers: tuple[str, str]) -> None:
         super().__init__(message)

@@ -45,13 +45,7 @@ _STATUSES: Mapping[type[CallError], int] = {ToolNotFound: 404, InvalidArguments:
 
 
 class Router:
-    """Answer the requests of the page.
-
-    Args:
-        explorer: What the views read.
-        access: Who may ask.
-        files: The page itself.
-    """
+    """Answer the requests of the page."""
 
     def __init__(
         self, explorer: Explorer, access: LocalAccess | DeployedAccess, files: StaticFiles | None = None
@@ -113,14 +107,10 @@ class LocalPage:
 
     Args:
         log_file: A call log whose calls are shown as well; empty: that of the settings, where they name one.
-
-    Attributes:
-        feed: The calls of the server, and of the log.
-        access: Who may read the page.
-        headers: What every answer of the server has that is not the page's own.
     """
 
     headers = SECURITY_HEADERS
+    """What every answer of the server has that is not the page's own."""
 
     def __init__(self, log_file: str = "") -> None:
         from toolfold.explorer.feed import CallFeed  # no deployment has one

@@ -36,9 +36,7 @@ def respond_start(explorer: Explorer, request: PageRequest) -> Response:
     catalog = explorer.catalog()
     counts = catalog.counts("source")
     # Without calls, Try shows the form of a call, to be copied.
-    views = ["start", "catalog", "tool", "ask", "try"]
-    if explorer.is_local:
-        views += ["watch", "approve"]
+    views = ["start", "catalog", "tool", "ask", "try", *(["watch", "approve"] if explorer.is_local else [])]
     endpoint = explorer.endpoint_for(request)
     program = own_command() if explorer.is_local else ()
     return json_answer(
@@ -283,12 +281,10 @@ _MAX_NUMBER = 10**15
 
 def respond_watch(explorer: Explorer, request: PageRequest) -> Response:
     """Return what is new after the number ``after``, and the state of all else."""
-    after = read_integer(request, "after", 0, _MAX_NUMBER)
-    if explorer.feed is None:
-        from toolfold.explorer.feed import CallFeed
+    from toolfold.explorer.feed import CallFeed  # no deployed page has it
 
-        return json_answer(CallFeed().snapshot(after))
-    return json_answer(explorer.feed.snapshot(after))
+    feed = explorer.feed or CallFeed()
+    return json_answer(feed.snapshot(read_integer(request, "after", 0, _MAX_NUMBER)))
 
 
 def respond_approvals(explorer: Explorer, request: PageRequest) -> Response:
@@ -299,13 +295,7 @@ def respond_approvals(explorer: Explorer, request: PageRequest) -> Response:
 
 
 class View(NamedTuple):
-    """One resource.
-
-    Attributes:
-        respond: Returns the answer.
-        methods: Methods of the requests that it answers.
-        is_local_only: Whether a deployed page does not have it.
-    """
+    """One resource: what returns its answer, to which methods, and whether a deployed page does not have it."""
 
     respond: Callable[[Explorer, PageRequest], Response]
     methods: tuple[str, ...] = ("GET", "HEAD")

@@ -149,12 +149,7 @@ class Response(NamedTuple):
 
 
 class Principal(NamedTuple):
-    """Who calls.
-
-    Attributes:
-        id: a hash of issuer and subject, which may be logged.
-        scopes: what the caller's token allows.
-    """
+    """Who calls: a hash of issuer and subject, which may be logged, and what the token allows."""
 
     id: str
     scopes: frozenset[str]
@@ -228,16 +223,7 @@ def error_response(status: int, sentence: str, *headers: tuple[str, str]) -> Res
 
 
 def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Response | None:
-    """Check method, headers and size; return the response to send when one is wrong or nothing more is needed.
-
-    Args:
-        request: the request to check.
-        policy: which origins and hosts are allowed.
-        stateless: whether the request uses a stateless protocol version (see ``versions``).
-
-    Returns:
-        None when the body is to be processed.
-    """
+    """Check method, headers and size; return the response to send, or None when the body is to be processed."""
     refused = refuse_caller(request.headers, policy)
     if refused is not None:
         return refused

@@ -66,12 +66,7 @@ def json_document(request: Request, document: object, media_type: str = "applica
 
 
 def describe_server(request: Request, url: str) -> Response:
-    """Return the response to a request for the server card or the AI catalog.
-
-    Args:
-        request: the request.
-        url: the URL of the endpoint for clients; empty: not known.
-    """
+    """Return the response to a request for the server card or the AI catalog; ``url`` is the endpoint, if known."""
     if not url:
         return error_response(404, "The address of this server is not known: its operator sets TOOLFOLD_PUBLIC_URL.")
     url = url.rstrip("/")

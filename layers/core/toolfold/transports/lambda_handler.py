@@ -208,12 +208,7 @@ class RequestHandler:
         self._sign_ins: SignInPages | None = None
 
     def respond(self, request: Request, remaining_s: float | None = None) -> Response:
-        """Return the response to a request.
-
-        Args:
-            request: The request.
-            remaining_s: Seconds in which the response must be ready; None: no limit.
-        """
+        """Return the response to a request, which must be ready in ``remaining_s`` seconds; None: no limit."""
         started = time.perf_counter()
         if remaining_s is not None:
             request = request._replace(deadline=time.monotonic() + remaining_s - self.app.settings.deadline_margin_s)
@@ -292,9 +287,7 @@ class LambdaHandler(RequestHandler):
     def __call__(self, event: Any, remaining_s: float | None = None) -> dict[str, Any]:
         """Return the response to ``event``, in the form that all payload formats share.
 
-        Args:
-            event: An event of API Gateway, of a function URL or of a load balancer.
-            remaining_s: Seconds until Lambda ends this invocation; None: nothing ends it.
+        Lambda ends the invocation after ``remaining_s`` seconds; None: nothing ends it.
         """
         try:
             response = self.respond(parse_event(event), remaining_s)
