@@ -120,13 +120,7 @@ class AwsClients:
 
         obstore imports in 8 ms, boto3 in 170. It reads credentials from the environment, as Lambda sets them. Others
         (containers, SnapStart, profiles, single sign-on) are read by boto3: obstore knows neither profiles nor the
-        token variable of SnapStart's endpoint.
-
-        Args:
-            bucket: name of the bucket.
-            prefix: what all keys begin with; may be empty.
-            timeout_s: seconds that one request may take, retries included.
-            max_retries: how often a failed request is sent again.
+        token variable of SnapStart's endpoint. One request takes ``timeout_s`` at most, retries included.
 
         Raises:
             ImportError: obstore is not installed.

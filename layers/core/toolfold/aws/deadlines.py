@@ -80,14 +80,12 @@ class _Limits:
         except TimeoutError:
             raise ConnectTimeoutError(self, "DNS lookup timed out") from None
         failure: OSError | None = None
-        for following, (family, kind, protocol, _, address) in zip(
-            reversed(range(len(addresses))), addresses, strict=True
-        ):
+        for number, (family, kind, protocol, _, address) in enumerate(addresses, 1):
             sock = _LimitedSocket(family, kind, protocol)
             try:
                 # Half of what is left, so that an address that does not answer leaves time for the next one.
                 remaining_s = max(0.001, expires_at - time.monotonic())
-                sock.settimeout(remaining_s / 2 if following else remaining_s)
+                sock.settimeout(remaining_s / 2 if number < len(addresses) else remaining_s)
                 sock.connect(address)
                 sock.expires_at = expires_at  # of the proxy's CONNECT
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

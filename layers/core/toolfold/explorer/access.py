@@ -89,10 +89,9 @@ class LocalAccess:
 
     def _use_code(self, given: str) -> bool:
         """Return whether ``given`` is a code that is not used yet, and note that it is. Called by several threads."""
-        found = [code for code in self._codes.copy() if _is_equal(given, code)]
         try:
-            self._codes.remove(found[0] if found else "")
-        except KeyError:  # another thread was first
+            self._codes.remove(given)
+        except KeyError:
             return False
         return True
 

@@ -6,6 +6,7 @@ or a leading slash is the name of no file. Symbolic links are not served.
 
 from __future__ import annotations
 
+import functools
 import gzip
 import hashlib
 import os
@@ -57,39 +58,26 @@ class StaticFiles:
     """Serve the files of ``folder``, which may be missing."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
-        self._folder = folder
-        self._built_at = -1
-        self._paths: dict[str, Path] = {}
-        self._files: dict[str, StaticFile] = {}
+        self._folder, self._paths = folder, _paths(folder)
+        self._read = functools.lru_cache(maxsize=64)(_read)
 
     def respond(self, name: str, request: PageRequest) -> Response | None:
         """Return the file ``name``, or None where there is no such file."""
-        self._list()
-        if name in self._paths and name not in self._files:
-            try:
-                self._files[name] = _read(self._paths[name])
-            except OSError:  # deleted by a build
-                return None
-        return encoded(request, *self._files[name]) if name in self._paths else None
+        path = self._paths.get(name)
+        try:
+            return None if path is None else encoded(request, *self._read(path, path.stat().st_mtime_ns))
+        except OSError:  # deleted by a build
+            return None
 
     def respond_index(self, request: PageRequest) -> Response:
-        """Return the page, or one that says how to build it."""
+        """Return the page, or one that says how to build it. A build may have given other names to the files."""
+        self._paths = _paths(self._folder)
         return self.respond(INDEX, request) or page_answer(
             503,
             "The page is not built",
             "Run `make ui` in the checkout (needs Node.js 20 or newer), and repeat the installation if there was one.",
             "The MCP endpoint works without the page.",
         )
-
-    def _list(self) -> None:
-        """List the files when the page was built again, and once otherwise."""
-        try:
-            built_at = os.stat(self._folder / INDEX).st_mtime_ns
-        except OSError:
-            built_at = 0
-        if built_at != self._built_at:
-            self._built_at, self._files = built_at, {}
-            self._paths = _paths(self._folder) if built_at else {}
 
 
 def _paths(folder: Path) -> dict[str, Path]:
@@ -106,7 +94,7 @@ def _paths(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _read(path: Path) -> StaticFile:
+def _read(path: Path, _written_at: int) -> StaticFile:
     content, stored = path.read_bytes(), _IMMUTABLE if _HASHED.search(path.name) else _CHECKED
     compressed = gzip.compress(content, 9, mtime=0) if path.suffix in _TEXTS else None
     return StaticFile((("content-type", _TYPES[path.suffix]), stored), content, compressed)

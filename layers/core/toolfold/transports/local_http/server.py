@@ -229,20 +229,13 @@ def _listen(host: str, port: int) -> socket.socket:
         host.encode("idna")
     except UnicodeError:
         raise OSError(errno.EINVAL, "not the name of a host") from None
-    family, kind, protocol, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    listening = socket.socket(family, kind, protocol)
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, _, _, _, address = found[0]
+    is_dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     try:
-        # A port whose former connections are still closing can be used again (not on Windows, where this shares it).
-        if os.name == "posix":
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(BACKLOG)
-    except OSError:
-        listening.close()
-        raise
-    return listening
+        return socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=is_dual)
+    except OSError as error:  # without the address that Python adds
+        raise OSError(error.errno, os.strerror(error.errno or 0)) from None
 
 
 def _check_head(policy: OriginPolicy, further: tuple[str, ...], has_page: bool, request: Request) -> Response | None:
