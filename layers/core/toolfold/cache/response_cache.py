@@ -97,11 +97,6 @@ def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def own_key(key: str, key_id: str) -> str:
-    """Return the cache key of a response that is given to calls with one API key alone."""
-    return f"{key}-{key_id}"
-
-
 def simple_text(arguments: Mapping[str, Any]) -> str | None:
     """Return a text that only equal arguments in the same order have; None for many, long or nested ones.
 
@@ -116,7 +111,7 @@ def simple_text(arguments: Mapping[str, Any]) -> str | None:
 
 
 def is_own_key(key: str) -> bool:
-    """Return whether ``key`` is one that :func:`own_key` returned."""
+    """Return whether ``key`` is that of a response to one API key alone: it ends with the hash of the key."""
     return "-" in key
 
 

@@ -82,6 +82,12 @@ class Source(NamedTuple):
     connection: Mapping[str, Any] = {}
     fit: Mapping[str, float] = {}
 
+    @property
+    def signs_in(self) -> bool:
+        """Whether its calls are made with a token of the user, who signs in there."""
+        auth = self.auth
+        return auth is not None and auth.oauth2 is not None and auth.oauth2.get("grant") == "authorization_code"
+
 
 class Tool(NamedTuple):
     """One tool that ``TOOL_CALL`` can call.

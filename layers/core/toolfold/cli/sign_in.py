@@ -16,7 +16,6 @@ from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.execution.user_tokens import UserTokens
 from toolfold.fuzzy import did_you_mean
 from toolfold.settings import Settings
-from toolfold.sources.http_api.authentication import signs_in
 
 
 def sign_in(options: Options) -> int:
@@ -45,7 +44,7 @@ def sign_out(options: Options) -> int:
 def _open(source_id: str) -> tuple[UserTokens, Source, str]:
     settings = Settings.from_environment()
     app = build_app(settings)
-    sources = {source.id: source for source in app.catalog_store().sources if signs_in(source)}
+    sources = {source.id: source for source in app.catalog_store().sources if source.signs_in}
     if source_id not in sources:
         step = did_you_mean(source_id, sources).strip() or "Its auth needs oauth2 with grant: authorization_code."
         raise ToolfoldError(f"The catalog has no source {source_id} at which a user signs in. {step}")

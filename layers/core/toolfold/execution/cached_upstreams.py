@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -30,7 +31,6 @@ from toolfold.cache.response_cache import (
     ResponseCache,
     cache_key,
     hash_api_key,
-    own_key,
     simple_text,
 )
 from toolfold.errors import (
@@ -51,7 +51,6 @@ from toolfold.execution.upstream import OF_SOURCE, Upstream
 from toolfold.messages import SLOW
 from toolfold.redaction import NO_REDACTION
 from toolfold.sources.base import AdapterContext
-from toolfold.sources.http_api.authentication import signs_in
 from toolfold.sources.registry import AdapterRegistry
 from toolfold.wording import Text
 
@@ -79,8 +78,7 @@ _THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", 
 class CachedUpstreams:
     """Answer prepared calls, keeping responses. One for a process; safe to use from many threads.
 
-    Attributes:
-        memo: what equal calls computed from cache entries, tools and sources. Never from an entry that repeats a key.
+    ``memo`` has what equal calls computed from cache entries, tools and sources; never from one that repeats a key.
     """
 
     def __init__(self, resources: CallResources) -> None:
@@ -155,7 +153,7 @@ class CachedUpstreams:
 
     def _prepare(self, call: CallContext) -> None:
         """Set how long the call may take, and the keys by which it is cached and limited."""
-        source, api_key = call.source, call.source_credentials.api_key
+        source, tool, api_key = call.source, call.tool, call.source_credentials.api_key
         call.log.is_counted = True
         call.log.is_operator_key = api_key == call.operator_key != ""
         # A catalog may ask for less time than the operator allows, not for more.
@@ -163,27 +161,19 @@ class CachedUpstreams:
         end = self._clock.monotonic() + timeout_s
         call.ends_at = end if call.deadline is None else min(end, call.deadline)
         upstream = self._upstream(source)
-        endpoint = upstream.adapter.endpoint
-        call.key_id = hash_api_key(source, endpoint, api_key, self._settings.key_salt)
-        varies_by_key = (
-            call.tool.effect != "read" or signs_in(source) or upstream.varies_by_key(call, self._clock.now())
-        )
-        common = self._common_key(call, endpoint)
-        own = own_key(common, call.key_id)
-        if source.auth is None:  # without API keys all callers are the same
-            call.keys = CacheKeys((common,), f"{own}/error")
-        else:
-            call.keys = CacheKeys((own,) if varies_by_key else (common, own), f"{own}/error")
-
-    def _common_key(self, call: CallContext, endpoint: str) -> str:
-        source, tool, arguments = call.source, call.tool, call.arguments
-        if (text := simple_text(arguments)) is None:
-            return cache_key(source, tool, arguments, endpoint)
-        found: str | None = self.memo.get("cache key", (source, tool), (endpoint, text))
-        if found is None:
-            found = cache_key(source, tool, arguments, endpoint)
-            self.memo.put("cache key", (source, tool), (endpoint, text), found, len(text))
-        return found
+        call.key_id = hash_api_key(source, upstream.endpoint, api_key, self._settings.key_salt)
+        text = simple_text(call.arguments)
+        known = None if text is None else self.memo.get("cache key", (upstream, tool), text)
+        if known is None:
+            policy = upstream.adapter.cache_policy(tool, call.arguments, self._clock.now())
+            varies_by_key = policy.varies_by_key or source.signs_in or tool.effect != "read"
+            known = cache_key(source, tool, call.arguments, upstream.endpoint), varies_by_key
+            if text is not None:
+                self.memo.put("cache key", (upstream, tool), text, known, len(text))
+        common, varies_by_key = known
+        own = f"{common}-{call.key_id}"
+        data = (common,) if source.auth is None else (own,) if varies_by_key else (common, own)
+        call.keys = CacheKeys(data, f"{own}/error")  # without API keys all callers are the same
 
     def _tried(self, call: CallContext) -> CallResult:
         """Answer a call with arguments that toolfold has added, unless an equal one was refused in the last hour."""
@@ -329,20 +319,12 @@ _NEAR_END_S = 0.1
 """A time-out this close to the end of a call was caused by that end."""
 
 
-class _Flight(Generic[T]):
-    def __init__(self, end: float) -> None:
-        self.end = end
-        self.done = threading.Event()
-        self.results: list[T] = []
-        self.error: Exception | None = None
-
-
 class SingleFlight(Generic[T]):
     """Run functions by key, each key once at a time. Safe to use from many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._flights: dict[Hashable, _Flight[T]] = {}
+        self._flights: dict[Hashable, tuple[Future[T], float]] = {}
 
     def run(self, key: Hashable, function: Callable[[], T], timeout_s: float) -> T:
         """Return what ``function`` returns, or what it returned to another thread that runs it under the same key.
@@ -361,32 +343,30 @@ class SingleFlight(Generic[T]):
         end = time.monotonic() + timeout_s
         while True:
             with self._lock:
-                flight = self._flights.get(key)
-                is_leader = flight is None
-                if flight is None:
-                    flight = self._flights[key] = _Flight(end)
-            if is_leader:
-                return self._lead(key, flight, function)
-            if not flight.done.wait(max(0.0, end - time.monotonic())):
-                raise TimeoutError
-            if flight.results:
-                return flight.results[0]
-            if flight.error is None:
-                return function()  # the other thread was stopped
-            now = time.monotonic()
-            was_late = isinstance(flight.error, UpstreamTimeout) and now >= flight.end - _NEAR_END_S
-            if not was_late or now >= end - _NEAR_END_S:
-                raise flight.error
+                running = self._flights.get(key)
+                if running is None:
+                    own = self._flights[key] = Future[T](), end
+            if running is None:
+                return self._lead(key, own[0], function)
+            future, its_end = running
+            try:
+                return future.result(max(0.0, end - time.monotonic()))
+            except CancelledError:
+                return function()
+            except UpstreamTimeout:
+                now = time.monotonic()
+                if now < its_end - _NEAR_END_S or now >= end - _NEAR_END_S:
+                    raise
 
-    def _lead(self, key: Hashable, flight: _Flight[T], function: Callable[[], T]) -> T:
+    def _lead(self, key: Hashable, future: Future[T], function: Callable[[], T]) -> T:
         try:
             result = function()
-            flight.results.append(result)
+            future.set_result(result)
             return result
         except Exception as error:
-            flight.error = error
+            future.set_exception(error)
             raise
         finally:
             with self._lock:
                 del self._flights[key]
-            flight.done.set()
+            future.cancel()  # without effect on one that has ended: this thread was stopped

@@ -32,7 +32,6 @@ from toolfold.execution.limits import caller_id
 from toolfold.execution.validation import invalid_arguments
 from toolfold.messages import CALL_WRITE, READS_ONLY, SIGN_IN_AGAIN
 from toolfold.models import SourceCredentials
-from toolfold.sources.http_api.authentication import signs_in
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -177,7 +176,7 @@ class Pipeline:
         except AuthRejected as error:
             if call.has_entered_key:
                 raise error.changed(next_step=self.resources.user_tokens.another_key(call)) from None
-            if not signs_in(call.source):
+            if not call.source.signs_in:
                 raise
             self._renew(call, error)
         try:
@@ -262,7 +261,7 @@ class Pipeline:
         call.source_credentials = SourceCredentials(api_key)
         call.operator_key = api_keys.known_operator_key(call.source, secrets)
 
-        if signs_in(call.source) and api_key:
+        if call.source.signs_in and api_key:
             call.source_credentials = self.resources.user_tokens.get_credentials(call, api_key)
 
     def _renew(self, call: CallContext, error: AuthRejected) -> None:

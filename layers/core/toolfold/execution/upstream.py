@@ -119,26 +119,16 @@ class CircuitBreakers:
 class Upstream:
     """Send the calls of one source, as its limiter and its circuit breakers allow. Safe to use from many threads.
 
-    Attributes:
-        source: the source.
-        adapter: reaches it.
-        breakers: count failures that are the same for every caller as those of the source, and the others for each call
-            and API key.
+    ``breakers`` count failures that are the same for every caller as those of the source, and the others for each call
+    and API key.
     """
 
     def __init__(
         self, source: Source, adapter: SourceAdapter, limiter: RateLimiter, settings: Settings, clock: Clock
     ) -> None:
-        self.source, self.adapter = source, adapter
+        self.source, self.adapter, self.endpoint = source, adapter, adapter.endpoint
         self._limiter, self._settings, self._clock = limiter, settings, clock
         self.breakers = CircuitBreakers(settings.breaker_failures, settings.breaker_cooldown_s, clock.monotonic)
-
-    def varies_by_key(self, call: CallContext, now: float) -> bool:
-        """Return whether another API key may be given another response to a call."""
-        quick = getattr(self.adapter, "varies_by_key", None)
-        if quick is not None:
-            return bool(quick(call.tool, call.arguments))
-        return self.adapter.cache_policy(call.tool, call.arguments, now).varies_by_key
 
     def fetch(self, call: CallContext) -> ParsedResponse:
         """Send a call and return the upstream's data.

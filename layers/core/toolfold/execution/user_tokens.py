@@ -31,7 +31,6 @@ from toolfold.sources.http_api.authentication import (
     is_token,
     read_tokens,
     requested_access,
-    signs_in,
     token_request,
     used_for_s,
 )
@@ -359,7 +358,7 @@ class UserTokens:
         """Return the name of the tokens of a source: a source that changes its hosts or its scopes has no tokens."""
         endpoint = self._settings.source_urls.get(source.id, source.base_url)
         parts: list[Any] = [source.id, urlsplit(endpoint)[:2]]
-        if signs_in(source):
+        if source.signs_in:
             oauth2 = _oauth2(source)
             parts += [oauth2["authorization_url"], oauth2["token_url"], requested_access(oauth2)]
             parts += [client.partition(":")[0]]

@@ -32,7 +32,7 @@ from toolfold.execution.sign_in_page import DONE, FAILED, FOREIGN, REFUSED, USED
 from toolfold.execution.user_tokens import authorization_url
 from toolfold.explorer.page import SECURITY_HEADERS, ApiProblem, page_answer, parse_query
 from toolfold.protocol.http import SIGN_IN_PATH, Response, error_response
-from toolfold.sources.http_api.authentication import is_token, signs_in
+from toolfold.sources.http_api.authentication import is_token
 
 if TYPE_CHECKING:
     from toolfold.app import App
@@ -116,7 +116,7 @@ class SignInPages:
         if not self._hosted.use(step, "ticket"):
             return _page(400, USED)
         source, step = self._source(step.source), step.next()
-        if not signs_in(source):
+        if not source.signs_in:
             return self._ask_for_key(source, step)
         client = self._client(source)
         redirect_uri = self._redirect_uri(f"{source.id}/callback")
@@ -167,7 +167,7 @@ class SignInPages:
     def _source(self, source_id: str) -> Source:
         """Return a source at which users sign in, or of which they have keys."""
         source = next((one for one in self._app.catalog_store().sources if one.id == source_id), None)
-        if source is None or source.auth is None or not (signs_in(source) or source.auth.caller_key):
+        if source is None or source.auth is None or not (source.signs_in or source.auth.caller_key):
             raise UnusableDocument(source_id)  # the catalog has changed since
         AllowList(self._app.settings).check(source)
         return source

@@ -189,13 +189,9 @@ class AlphaVantageAdapter(HttpApiAdapter):
         So may a key that the vendor does not know: where the form of the data is not known, a message looks like it.
         """
         ttl_s = ttl(tool, arguments, now, self.source.freshness)
-        return CachePolicy(ttl_s, self.varies_by_key(tool, arguments))
-
-    def varies_by_key(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
-        """Return the part of :meth:`cache_policy` that looking up a response needs; it takes no time."""
         varies_by_plan = tool.access != "free" or "entitlement" in arguments
         has_known_form = tool.answer["csv"] is not None or any(tool.answer["rows"])
-        return varies_by_plan or not has_known_form
+        return CachePolicy(ttl_s, varies_by_plan or not has_known_form)
 
     def quota_resets_at(self, now: float) -> float:
         """Return the next midnight in New York, where the vendor's markets are. The vendor documents no hour."""

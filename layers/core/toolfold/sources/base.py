@@ -132,9 +132,8 @@ class SourceAdapter(Protocol):
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
         """Return how the response to this call, fetched at ``now`` (seconds since 1970), may be cached.
 
-        By default as long as the freshness class says, and for its key alone where callers bring their own. An adapter
-        that takes long for ``ttl_s`` has a method ``varies_by_key(tool, arguments)`` as well, which looking up a
-        response calls instead.
+        By default as long as the freshness class says, and for its key alone where callers bring their own. That does
+        not depend on ``now``.
         """
         auth = self.source.auth
         return CachePolicy(self.source.freshness.get(tool.freshness, 0), auth is not None and auth.caller_key)

@@ -17,7 +17,6 @@ from toolfold.errors import CallError, SourceError
 from toolfold.models import SourceCredentials
 from toolfold.network.session import HttpClient
 from toolfold.sources.base import AdapterContext
-from toolfold.sources.http_api.authentication import signs_in
 from toolfold.sources.mcp.adapter import McpAdapter, import_sdk
 from toolfold.sources.mcp.connection import NO_HTTP_SSE
 from toolfold.sources.mcp.faults import McpFault, ServerFault
@@ -63,7 +62,7 @@ def ask(
         # A server may list its tools without a key. Otherwise its refusal is the error.
         is_set = source.auth is not None and os.environ.get(source.auth.environment, "").strip()
         key = key_of_deployment(source, process_settings, "required" if is_set else "optional")
-        if key and signs_in(source):
+        if key and source.signs_in:
             key = _token_of_user(source, key, process_settings)
         key = adapter.sent_key(key, time.monotonic() + TIMEOUT_S) if key else ""
         return asyncio.run(asyncio.wait_for(adapter.describe(key, includes, most_tools), TIMEOUT_S))

@@ -160,7 +160,7 @@ class TokenProvider:
     @classmethod
     def of(cls, source: Source, exchange: Exchange) -> TokenProvider | None:
         """Return what gets the access tokens of a source by client credentials; None for any other."""
-        has_own = source.auth is None or source.auth.oauth2 is None or signs_in(source)
+        has_own = source.auth is None or source.auth.oauth2 is None or source.signs_in
         return None if has_own else cls(source, exchange)
 
     def __init__(self, source: Source, exchange: Exchange, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -218,12 +218,6 @@ class TokenProvider:
         response = self._exchange(token_request(self._oauth2, key), deadline)
         data = read_tokens(self._source, response)
         return data["access_token"], sent_at + used_for_s(data)
-
-
-def signs_in(source: Source) -> bool:
-    """Return whether calls of a source are made with a token of the user, who signs in there."""
-    auth = source.auth
-    return auth is not None and auth.oauth2 is not None and auth.oauth2.get("grant") == "authorization_code"
 
 
 def requested_access(oauth2: Mapping[str, Any]) -> dict[str, str]:
