@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -21,7 +17,6 @@ from tests.support.mcp_requests import message
 from tests.support.threads import run_concurrently
 from toolfold.app import build_app
 from toolfold.aws.clients import AwsClients
-from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.cache.factory import create_shared_store
 from toolfold.errors import ClientLimit
 from toolfold.execution.limits import ClientLimits
@@ -251,35 +246,6 @@ class TestStore:
         for item in table.scan(TableName=TABLE)["Items"]:
             assert len(json.dumps(item)) < 1024
 
-    def test_counters_are_those_of_their_day_and_minute(self, table: Any) -> None:
-        clock = Clock("2026-01-13 18:59:30")  # half a minute before midnight, UTC
-        limits = self.limits(clock, CALLS_PER_DAY="1")
-        limits.admit("one", is_cached=False)
-        with pytest.raises(ClientLimit):
-            limits.admit("one", is_cached=False)
-        clock.now += 30
-        limits.admit("one", is_cached=False)
-
-    def test_without_the_table_calls_continue_with_the_limits_of_the_process(
-        self, table: Any, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        clock = Clock()
-        settings = Settings.from_environment(
-            {"TOOLFOLD_CACHE": "dynamodb://no-such-table", "TOOLFOLD_CALLS_PER_MINUTE": "2"}
-        )
-        failures: list[str] = []
-        shared = create_shared_store(
-            settings, clock.monotonic, AwsClients(), name="Limits", on_failure=lambda _: failures.append("failed")
-        )
-        limits = ClientLimits(settings, shared, clock.clocks())
-        with caplog.at_level(logging.WARNING):
-            limits.admit("one", is_cached=False)
-            limits.admit("one", is_cached=True)
-            with pytest.raises(ClientLimit):
-                limits.admit("one", is_cached=False)
-        assert failures == ["failed"]
-        assert "Limits unavailable (ResourceNotFoundException)" in caplog.text
-
 
 def test_a_table_that_fails_is_reported_and_refuses_nobody(make: Any, table: Any) -> None:
     environment = make(CALLS_PER_MINUTE="2")
@@ -294,79 +260,3 @@ def test_a_table_that_fails_is_reported_and_refuses_nobody(make: Any, table: Any
             AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
             BillingMode="PAY_PER_REQUEST",
         )
-
-
-_PROCESS = """
-import sys
-from toolfold.aws.clients import AwsClients
-from toolfold.cache.factory import create_shared_store
-from toolfold.errors import ClientLimit
-from toolfold.execution.limits import ClientLimits
-from toolfold.client_call import Clock
-from toolfold.settings import Settings
-
-settings, clock = Settings.from_environment(), Clock(now=lambda: 1_768_320_000.0)
-limits = ClientLimits(settings, create_shared_store(settings, clock.monotonic, AwsClients()), clock)
-print("ready", flush=True)
-sys.stdin.readline()
-admitted = 0
-for _ in range(20):
-    try:
-        limits.admit("one", is_cached=False)
-        admitted += 1
-    except ClientLimit:
-        pass
-print(admitted)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("store", ["dynamodb", "file"])
-def test_of_two_processes_at_once_exactly_the_limit_is_admitted(store: str, table: Any, tmp_path: Path) -> None:
-    import os
-
-    cache = f"dynamodb://{TABLE}" if store == "dynamodb" else str(tmp_path / "cache" / "answers.sqlite")
-    own = {"TOOLFOLD_CACHE": cache, "TOOLFOLD_CALLS_PER_MINUTE": "25", "TOOLFOLD_CACHE_TIMEOUT_S": "20"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", _PROCESS],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **own},
-        )
-        for _ in range(2)
-    ]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    admitted = [int(process.communicate(timeout=60)[0]) for process in processes]
-    assert sum(admitted) == 25
-    assert min(admitted) > 0
-
-
-def test_the_file_of_a_user_counts_as_the_table_does(tmp_path: Path) -> None:
-    settings = Settings.from_environment(
-        {"TOOLFOLD_CACHE": str(tmp_path / "cache" / "answers.sqlite"), "TOOLFOLD_CALLS_PER_MINUTE": "2"}
-    )
-    clock = Clock()
-    processes = [
-        ClientLimits(settings, create_shared_store(settings, clock.monotonic, AwsClients()), clock.clocks())
-        for _ in range(2)
-    ]
-    for process in processes:
-        process.admit("one", is_cached=False)
-    for process in processes:
-        with pytest.raises(ClientLimit):
-            process.admit("one", is_cached=True)
-
-
-def test_moto_refuses_an_update_that_the_table_would_not_take(table: Any) -> None:
-    """The expressions are checked by moto's own parser, which knows reserved words and unused values."""
-    store = DynamoDBStore(AwsClients(), TABLE, "", 5.0)
-    assert store.count_within("a", {"day": 1, "m1": 1}, 100.0, ["m0", "m2"]) == {"day": 0, "m1": 0}
-    assert store.count_within("a", {"day": 1, "m3": 1}, 100.0) == {"day": 1, "m3": 0}

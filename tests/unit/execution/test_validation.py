@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.support.examples import examples
-from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import validation
 
@@ -122,62 +117,3 @@ def test_countless_unknown_arguments_do_not_fill_the_answer() -> None:
 def test_a_long_wrong_value_is_cut() -> None:
     _, problems = check("GLOBAL_QUOTE", {"symbol": "IBM", "datatype": "x" * 10_000})
     assert len(str(problems)) < 300
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
-
-
-@st.composite
-def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    """A tool and arguments for it: mostly values its schema suggests, some that are anything."""
-    name = draw(st.sampled_from(NAMES))
-    tool = CATALOG.get(name)
-    assert tool is not None
-    arguments = {}
-    for parameter, rule in tool.parameters["properties"].items():
-        suggested = [*rule.get("enum", ()), *rule.get("examples", ()), rule.get("default", True), 1, 14, 0.5]
-        value = draw(st.just(None) | st.sampled_from(suggested) | st.sampled_from(suggested) | json_values)
-        if value is not None:
-            arguments[parameter] = value
-    if draw(st.integers(0, 9)) == 0:
-        arguments["other"] = draw(json_values)
-    return name, arguments
-
-
-def accepts(schema: Any, arguments: dict[str, Any]) -> bool:
-    return bool(jsonschema.Draft202012Validator(schema).is_valid(arguments))
-
-
-BEYOND_SCHEMA = ("is empty", "has an empty item", "is not one of", "at most", "is not in the calendar")
-"""Problems that no schema of the catalog states: text without content, items of lists sent as one string, dates."""
-
-
-@examples(500, many=20_000)
-@given(calls())
-def test_arguments_that_the_schema_allows_are_accepted(call: tuple[str, dict[str, Any]]) -> None:
-    name, arguments = call
-    tool = CATALOG.get(name)
-    assert tool is not None
-    if accepts(tool.parameters, arguments):
-        problems = check(name, arguments)[1]
-        assert not [problem for problem in problems if not any(words in problem["problem"] for words in BEYOND_SCHEMA)]
-
-
-@examples(500, many=20_000)
-@given(calls())
-def test_accepted_arguments_satisfy_the_schema(call: tuple[str, dict[str, Any]]) -> None:
-    """Arguments that pass are, as they will be sent, valid for jsonschema too."""
-    name, arguments = call
-    tool = CATALOG.get(name)
-    assert tool is not None
-    checked, problems = validation.validate_arguments(tool.parameters, tool.call, arguments)
-    if not problems:
-        jsonschema.validate(checked, tool.parameters)
-
-
-def test_the_catalog_used_here_is_the_whole_one(catalog: Catalog) -> None:
-    assert list(catalog) == NAMES

@@ -305,8 +305,7 @@ def calls(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     return root, draw(st.dictionaries(NAMES, VALUES, max_size=3))
 
 
-@pytest.mark.slow
-@examples(400, many=20_000)
+@examples(150, many=20_000)
 @given(calls())
 def test_the_verdict_is_that_of_the_independent_judge(call: tuple[dict[str, Any], dict[str, Any]]) -> None:
     schema, arguments = call
@@ -323,7 +322,7 @@ def test_the_verdict_is_that_of_the_independent_judge(call: tuple[dict[str, Any]
         assert all(isinstance(text, str) and text for text in problem.values())
 
 
-@examples(400, many=20_000)
+@examples(150, many=20_000)
 @given(st.dictionaries(st.text(max_size=4), VALUES | st.floats() | st.integers() | st.text(), max_size=3), SCHEMAS)
 def test_any_arguments_get_an_answer(arguments: dict[str, Any], rule: Any) -> None:
     checked, problems = check({"properties": {"a": rule, "": rule}, "$defs": {"one": True, "two": {}}}, arguments)
