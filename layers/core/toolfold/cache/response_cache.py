@@ -58,17 +58,19 @@ class CacheKeys(NamedTuple):
 def hash_api_key(source: Source, endpoint: str, key: str, salt: str) -> str:
     """Return the hash that stands for an API key in counters, limits and cache keys.
 
-    The address is part of it: what one service refuses says nothing about another that is called with the same key.
-
-    Args:
-        source: the source that the key belongs to.
-        endpoint: where the source is reached (``SourceAdapter.endpoint``).
-        key: the API key; empty for a source without one.
-        salt: makes the hash differ from one deployment to the next.
+    The address is part of it: what one service refuses says nothing about another that is called with the same key. So
+    is the salt, which differs from one deployment to the next.
     """
     secret = f"toolfold {salt}".encode(errors="surrogatepass")  # an environment may hold any bytes
     message = f"{source.id}\0{endpoint}\0{key}".encode(errors="surrogatepass")
     return hmac.digest(secret, message, "sha256").hex()[:32]
+
+
+def sent_values(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``arguments`` with what is sent for those that are not given."""
+    declared = properties(tool.parameters)
+    defaults = {name: rule["default"] for name, rule in declared.items() if rule.get("default") is not None}
+    return {**defaults, **tool.call.get("sends", {}), **arguments}
 
 
 def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint: str) -> str:
@@ -77,16 +79,8 @@ def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint
     Two calls have the same key when they send the upstream the same: to the same endpoint, for the same function, with
     the same values, given or left to their defaults, in any order. Values keep their spelling and their type, since an
     upstream may distinguish ``ibm`` from ``IBM``; lists and nested objects keep their order, since responses follow it.
-
-    Args:
-        source: the source of ``tool``.
-        tool: the tool that is called.
-        arguments: the validated arguments.
-        endpoint: where the source is reached (``SourceAdapter.endpoint``).
     """
-    declared = properties(tool.parameters)
-    defaults = {name: rule["default"] for name, rule in declared.items() if rule.get("default") is not None}
-    values = {**defaults, **tool.call.get("sends", {}), **arguments}
+    declared, values = properties(tool.parameters), sent_values(tool, arguments)
     named = [(name, values[name]) for name in declared if name in values]
     # What the schema does not name is sent in the order in which it is given.
     other = [(name, value) for name, value in values.items() if name not in declared]
@@ -150,18 +144,10 @@ class Memo:
         return int(self._stored.currsize)
 
     def get(self, kind: str, owners: tuple[object, ...], key: Hashable = None) -> Any:
-        """Return the value that was put, or None.
-
-        Args:
-            kind: what the value is.
-            owners: what it was computed from.
-            key: what else it was computed from, compared by equality.
-        """
+        """Return the value that was computed from ``owners`` and an equal ``key``, or None."""
         with self._lock:
-            try:
-                return self._stored[(kind, key, *map(id, owners))].value
-            except KeyError:
-                return None
+            found = self._stored.get((kind, key, *map(id, owners)))
+            return None if found is None else found.value
 
     def put(self, kind: str, owners: tuple[object, ...], key: Hashable, value: Any, size: int) -> None:
         """Store ``value``, which takes ``size`` bytes, unless it is too large."""
@@ -203,13 +189,8 @@ class MemoryStore:
     def put(self, key: str, value: bytes, created_at: float, expires_at: float, *, common: bool = True) -> None:
         """Store ``value``; the last one put wins.
 
-        Args:
-            key: names it.
-            value: the value.
-            created_at: not used here.
-            expires_at: not used here.
-            common: whether the value is for all API keys. Those for one key may displace others only from the half of
-                the space that those take, and the other way round.
+        Values for one API key, which are not ``common``, may displace others only from the half of the space that those
+        take, and the other way round.
         """
         with self._lock:
             self._common.pop(key, None)
@@ -309,18 +290,7 @@ def encode(entry: Entry, key: str) -> bytes:
 
 
 def decode(blob: bytes, key: str, now: float, max_bytes: int, stale_if_error_s: float = 0.0) -> Entry | None:
-    """Return the entry in ``blob``, or None where it cannot be used.
-
-    Args:
-        blob: what :func:`encode` returned.
-        key: the cache key under which it was found.
-        now: seconds since 1970.
-        max_bytes: limit of the decompressed body.
-        stale_if_error_s: seconds past ``expires_at`` for which the entry is still returned.
-
-    Returns:
-        None when it is damaged, too large, of another key, from the future, or stale.
-    """
+    """Return the entry in ``blob``; None when it is damaged, too large, of another key, from the future, or stale."""
     digest, content = blob[:_DIGEST_BYTES], blob[_DIGEST_BYTES:]
     if digest != _digest(key, content):
         return None
@@ -344,12 +314,7 @@ def _digest(key: str, content: bytes) -> bytes:
 class ResponseCache:
     """Look up entries in memory and in a shared store. Nothing here raises: a damaged entry is a miss.
 
-    Args:
-        memory: the store of this process.
-        shared: the store of all processes, or None.
-        max_entry_bytes: limit of an entry when it is decompressed.
-        stale_if_error_s: seconds past its time for which an entry is kept, for :meth:`get_stale`.
-        memo: has the decoded entries that were used last.
+    ``memo`` has the decoded entries that were used last.
     """
 
     def __init__(
@@ -382,10 +347,7 @@ class ResponseCache:
         return entry
 
     def get_stale(self, keys: Sequence[str], now: float) -> Entry | None:
-        """Return the newest entry under ``keys`` in memory, or the one under the first of them in the shared store.
-
-        It is fresh at ``now``, or stale by no more than ``stale_if_error_s``.
-        """
+        """Return the newest entry that is fresh at ``now``, or stale by no more than ``stale_if_error_s``."""
         stale_s = self._stale_if_error_s
         return self.get_local(keys, now, stale_s) or self.get_shared(keys[0], now, stale_s)
 

@@ -54,9 +54,7 @@ class Terms(NamedTuple):
 
     Attributes:
         principal: who calls; see ``execution.credentials``.
-        source: the id of the source.
         endpoint: where the source is reached.
-        tool: the name of the tool.
         tool_hash: hash of its entry in the catalog: another version of the tool is another call.
         arguments: what ``execution.call.canonical_arguments`` returns for them.
     """
@@ -70,13 +68,7 @@ class Terms(NamedTuple):
 
 
 class ApprovalToken(NamedTuple):
-    """A token.
-
-    Attributes:
-        id: of the approval, in hexadecimal. It may be logged: nothing can be approved or called with it.
-        expires_at: seconds since 1970.
-        mac: the authentication code.
-    """
+    """A token. The id of the approval, in hexadecimal, may be logged: nothing can be approved or called with it."""
 
     id: str
     expires_at: int
@@ -232,12 +224,7 @@ class SecretUnavailable(Exception):
 
 
 def signing_secret(settings: Settings, read_reference: Callable[[str], str], own: bytes) -> bytes:
-    """Return the secret that signs and checks tokens.
-
-    Args:
-        settings: the settings in force.
-        read_reference: reads a secret of AWS, or returns "".
-        own: a secret of this process, for approvals in its memory.
+    """Return the secret that signs and checks tokens; ``own``: one of this process, for approvals in its memory.
 
     Raises:
         SecretUnavailable: there is no secret.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from toolfold.catalog.json_schema import properties
+from toolfold.cache.response_cache import sent_values
 from toolfold.errors import InternalError, UpstreamError, UpstreamTimeout
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.models import ResultKind, SourceCredentials
@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UpstreamUse:
-    """What answers cost at the upstream.
-
-    Attributes:
-        requests: requests sent.
-        seconds: the time that they took together.
-    """
+    """What answers cost at the upstream: requests, and the time that they took together."""
 
     requests: int = 0
     seconds: float = 0.0
@@ -90,17 +85,12 @@ class CallLog:
     """What is logged of one call, filled in while it runs. Times in seconds.
 
     Attributes:
-        tool: name of the tool.
-        source: id of its source.
         code: ``OK``, or the code of the error.
         error_message: sentence of the error. Those of call errors are fixed texts, without arguments.
         cache: ``miss``; ``memory`` or ``shared`` for a hit; ``joined`` to an equal call that was running; ``stale`` for
             an entry past its time, the reason being in ``error_message``; ``bypass`` where no cache is used.
-        requests: requests sent to the upstream.
-        upstream_s: time that those took.
+        upstream_s: time that the ``requests`` to the upstream took.
         wait_s: time spent waiting for a turn and between attempts.
-        response_chars: length of the data.
-        circuit_breaker: state of the source's circuit breaker.
         quota_used_percent: how much of its calls of the day the API key has used, where a limit is known.
         is_operator_key: whether the API key is that of the deployment.
         was_refused: whether the call ended before its next request was sent, by a limit of toolfold's own: then it says
@@ -271,20 +261,9 @@ def canonical_arguments(tool: Tool, arguments: Mapping[str, Any]) -> str:
     """Return validated arguments as JSON: with the defaults of the tool, names in alphabetical order, 5 for 5.0.
 
     Two calls with the same text ask the source for the same. ``cache_key`` is stricter: it distinguishes what an
-    upstream may spell out in its answer.
-
-    Args:
-        tool: the tool that is called.
-        arguments: as ``execution.validation`` returns them. Others are accepted, for the log of a refused call.
+    upstream may spell out in its answer. Arguments that are not valid are accepted, for the log of a refused call.
     """
-    declared = properties(tool.parameters)
-    defaults = {
-        name: rule["default"]
-        for name, rule in declared.items()
-        if isinstance(rule, Mapping) and rule.get("default") is not None
-    }
-    values = {**defaults, **tool.call.get("sends", {}), **arguments}
-    return json.dumps(_canonical(values), sort_keys=True, separators=(",", ":"))
+    return json.dumps(_canonical(sent_values(tool, arguments)), sort_keys=True, separators=(",", ":"))
 
 
 def _canonical(value: Any) -> Any:

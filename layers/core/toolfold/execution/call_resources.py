@@ -64,9 +64,6 @@ class CallResources:
         clock: the clocks (default: the system's).
         read_file: returns content of the current catalog by its SHA-256.
         is_public: whether others than the user of this machine can send requests.
-
-    Attributes:
-        health: which sources failed last.
     """
 
     def __init__(
@@ -137,8 +134,9 @@ class CallResources:
     @made_once
     def task_store(self) -> TaskStore:
         """What keeps the tasks of clients."""
-        monotonic = self.clock.monotonic
-        shared = create_shared_store(self.settings, monotonic, self.aws, name="Tasks", on_failure=self.on_failure)
+        shared = create_shared_store(
+            self.settings, self.clock.monotonic, self.aws, name="Tasks", on_failure=self.on_failure
+        )
         return TaskStore(shared, self.clock)
 
     @property
@@ -185,17 +183,21 @@ _MAX_FAILURES = 1_000
 """Failures that are stored: of sources, and of tools that have changed."""
 
 
+State = Literal["unreachable", "failing", "slow", "changed"]
+
+_STATES: Mapping[type, State] = {
+    SourceChanged: "changed",  # a tool is not what its description says
+    NotSent: "unreachable",
+    ConnectionFailed: "failing",  # or the source says "not now"
+    UpstreamTimeout: "slow",
+}
+"""Kind of failure → what is wrong with the source; the first that fits."""
+
+
 class Trouble(NamedTuple):
-    """What is wrong with a source.
+    """What is wrong with a source, by the last call of one of its tools, and when."""
 
-    Attributes:
-        state: ``unreachable``: nothing could be sent; ``failing``: the connection broke, or the source says "not now";
-            ``slow``: there was no answer in time; ``changed``: a tool is not what its description says.
-        tool: the tool that was called.
-        at: when, by the clock.
-    """
-
-    state: Literal["unreachable", "failing", "slow", "changed"]
+    state: State
     tool: str
     at: float
 
@@ -210,7 +212,7 @@ class SourceHealth:
 
     def record_failure(self, tool: Tool, error: CallError) -> None:
         """Report that a call of ``tool`` failed. What the caller or the tool alone can cause does not count."""
-        state = _state_of(error)
+        state = next((state for kind, state in _STATES.items() if isinstance(error, kind)), None)
         if state is not None:
             key = tool.source, tool.name if state == "changed" else ""
             with self._lock:
@@ -229,16 +231,6 @@ class SourceHealth:
             recent = [(key, one) for key, one in self._failures.items() if 0 <= now - one.at <= KEPT_S]
         # What holds for all tools of a source comes before what holds for one.
         return {source: one for (source, _), one in sorted(recent, key=lambda item: item[0][1] == "")}
-
-
-def _state_of(error: CallError) -> Literal["unreachable", "failing", "slow", "changed"] | None:
-    if isinstance(error, SourceChanged):
-        return "changed"
-    if isinstance(error, NotSent):
-        return "unreachable"
-    if isinstance(error, ConnectionFailed):
-        return "failing"
-    return "slow" if isinstance(error, UpstreamTimeout) else None
 
 
 TASK_TTL_S = 900

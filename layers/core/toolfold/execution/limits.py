@@ -239,13 +239,12 @@ class RateLimiter:
 
 def _decode(blob: bytes | None) -> KeyState | None:
     try:
-        state = None if blob is None else KeyState(**json.loads(blob))
+        state = KeyState(**json.loads(blob or b"null"))
+        times = (state.blocked_until, state.resets_at, state.spaced_until, state.interval_s, state.updated_at)
+        is_whole = len(state.refusal) == 3 and all(map(math.isfinite, times))
     except (ValueError, TypeError):
         return None
-    if state is None or not isinstance(state.refusal, list) or len(state.refusal) != 3:
-        return None
-    times = (state.blocked_until, state.resets_at, state.spaced_until, state.interval_s, state.updated_at)
-    return state if all(isinstance(value, int | float) and math.isfinite(value) for value in times) else None
+    return state if is_whole else None
 
 
 def _whole_seconds(seconds: float) -> int:
@@ -381,7 +380,7 @@ def _refusal(window: _Window, now: float) -> ClientLimit:
     return ClientLimit(
         f"The {window.limit} calls that one client may make here in a {window.unit} are used up.",
         DAY_USED_UP if window.unit == "day" else WAIT,
-        retry_after_s=max(1, math.ceil(window.ends_at - now)),
+        retry_after_s=_whole_seconds(window.ends_at - now),
         resets_at=resets_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
         limit=f"{window.limit} per {window.unit}",
         used=window.limit,
