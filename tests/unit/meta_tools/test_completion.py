@@ -101,6 +101,11 @@ PARTS = {
         jmespath: sort_by(rows, &close)[-1].timestamp
         jmespath: {hi: max(rows[].close), first: rows[0].close}
         jmespath: reverse(rows)[0].close
+        SELECT rank() OVER (ORDER BY close) FROM data
+        WITH t AS (SELECT close c FROM data) SELECT c FROM t
+        SELECT close FROM data UNION SELECT 1
+        SELECT close FROM data GROUP BY close
+        SELECT 1 FROM data WHERE date > date((SELECT '2020-01-01'))
     """,
     GapKind.MATCHES: """
         close > 1000
@@ -113,6 +118,9 @@ PARTS = {
         SELECT close FROM data WHERE date != '2025-12-01'
         jmespath: rows[?close > `300`].timestamp
         jmespath: rows[?timestamp != '2026-01-13'].close
+        jmespath: rows[?timestamp >= '2026' || close > `300`].close
+        jmespath: rows[?!(timestamp >= '2026')].close
+        jmespath: rows[?timestamp >= 'soon'].close
     """,
     GapKind.OLDEST: """
         oldest 3
@@ -127,6 +135,8 @@ PARTS = {
         jmespath: rows[-5:].close
         jmespath: rows[::-1].close
         jmespath: rows[*].close | [-1]
+        oldest first; limit 3
+        SELECT close FROM data ORDER BY date FETCH FIRST 3 ROWS ONLY
     """,
     GapKind.ROWS: """
         last 150
@@ -143,6 +153,9 @@ PARTS = {
         SELECT close FROM data d ORDER BY d.date DESC LIMIT 150
         jmespath: rows[:150].close
         jmespath: rows[120].close
+        last 200; last 5
+        jmespath: rows[2:150].close
+        jmespath: rows[150:].close
     """,
     GapKind.BEGINNING: """
         2024
@@ -162,6 +175,15 @@ PARTS = {
         jmespath: max(rows[?timestamp<'2025-01-01'].close)
         jmespath: rows[?'2025-01' <= timestamp].close
         jmespath: rows[?close > `300` && contains(timestamp,'2024-06')].close
+        2024-Q2
+        after 2024-06-03
+        since 2024-06-03T10:00
+        date between 2024-06 and 2024-08
+        timestamp < 2025 and close > 5
+        since 2024; since 2025-01
+        SELECT close FROM data WHERE date BETWEEN '2024-01' AND '2024-02'
+        SELECT close FROM data WHERE timestamp < '2025'
+        jmespath: rows[?timestamp=='2024-06' || timestamp=='2024-07'].close
     """,
     None: """
         close
@@ -187,6 +209,10 @@ PARTS = {
         jmespath: rows[].close
         jmespath: rows[:5].close
         jmespath: max(rows[?timestamp>='2025-12-01'].close)
+        ytd
+        next 7 days
+        before 2026-06-30; last 5
+        jmespath: rows[:].close
     """,
 }
 """What is lacking of what a select requests of a part of a series."""

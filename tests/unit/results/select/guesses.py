@@ -20,9 +20,6 @@ from __future__ import annotations
 
 from typing import Any
 
-COUNTS = {"same": 147, "order": 4, "error": 118, "lists": 10}
-"""How many rows there are of each kind."""
-
 _D = "2026-01-13 2026-01-12 2026-01-09 2026-01-08 2026-01-07 2026-01-06"
 _Y25 = "2025-12-31 2025-12-15 2025-09-30 2025-07-15 2025-01-14 2025-01-13"
 _TOP3 = "timestamp,close: 2026-01-13,104 / 2026-01-12,102 / 2026-01-09,100"

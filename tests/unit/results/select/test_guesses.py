@@ -1,15 +1,14 @@
-"""``select`` as a model guesses it: the table of guesses, and how many there are of each kind."""
+"""``select`` as a model guesses it: the table of guesses."""
 
 from __future__ import annotations
 
-import collections
 import json
 from typing import Any
 
 import pytest
 
 from tests.unit.results.select.answers import ANSWERS, document
-from tests.unit.results.select.guesses import COUNTS, GUESSES
+from tests.unit.results.select.guesses import GUESSES
 from tests.unit.results.select.outcomes import outcome, written
 from toolfold.results import render
 
@@ -33,11 +32,3 @@ def test_whole_rows_keep_all_columns(name: str, guess: Any) -> None:
     found = outcome(guess, ANSWERS[name]).document
     assert found is not None
     assert {table.columns for table in found.tables} <= {table.columns for table in document(name).tables}
-
-
-def test_kinds_are_counted() -> None:
-    assert collections.Counter(kind for kind, *_ in GUESSES) == COUNTS
-
-
-def test_no_guess_occurs_twice() -> None:
-    assert len({(name, json.dumps(guess)) for _, name, guess, _ in GUESSES}) == len(GUESSES)

@@ -24,8 +24,7 @@ from jmespath.functions import Functions
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge, CallError, InvalidArguments, InvalidSelect
 from toolfold.results.select import jmespath
-from toolfold.results.select.jmespath import BoundedInterpreter, requested_by_jmespath
-from toolfold.results.tables import Document, Table
+from toolfold.results.select.jmespath import BoundedInterpreter
 
 ROWS = [
     {"date": f"2024-{n // 28 % 12 + 1:02}-{n % 28 + 1:02}", "close": n * 1.5, "name": "x" * 20} for n in range(1500)
@@ -329,39 +328,6 @@ def test_names_of_the_root_are_found(expression: str, data: Any, expected: Any) 
 def test_a_name_of_one_of_two_lists_is_not_guessed(expression: str) -> None:
     with pytest.raises(InvalidArguments, match="finds nothing"):
         search(expression, {"annualReports": TWO_DAYS, "quarterlyReports": TWO_DAYS})
-
-
-# What an expression requests of a series: more rows in tests/unit/meta_tools/test_completion.py
-
-SERIES = Document((Table("prices", ("date", "close"), [("2026-01-06", 7), ("2026-01-05", 9)]),))
-
-
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("prices[*].close", {}),
-        ("prices[?date >= '2024' && date < '2025-03-01'].close", {"low": "2024", "high": "2025-03-01"}),
-        ("prices[?'2024' <= date]", {"low": "2024"}),
-        ("prices[?date == '2024-01' || date == '2025-01']", {"low": "2024-01", "high": "2025-01"}),
-        ("prices[?date >= '2025' || close > `300`]", {"is_filtered": True}),
-        ("prices[?date >= '2025' && close > `300`]", {"low": "2025", "is_filtered": True}),
-        ("prices[?day >= '2025']", {"is_filtered": True}),  # no such column: nothing is known
-        ("prices[?date >= 'soon']", {"is_filtered": True}),
-        ("prices[?!(date >= '2025')]", {"is_filtered": True}),
-        ("prices[?date != '2025']", {"is_filtered": True}),
-        ("prices[5].close", {"row_count": 6}),
-        ("prices[-5:].close", {"row_count": 5, "is_oldest_first": True}),
-        ("prices[2:7]", {"row_count": 7}),
-        ("prices[2:]", {"row_count": 3}),
-        ("prices[:]", {}),
-        ("prices[::-1]", {"row_count": 1, "is_oldest_first": True}),
-        ("length(data)", {"is_summary": True}),
-    ],
-)  # fmt: skip
-def test_what_is_requested_of_a_series(expression: str, expected: dict[str, Any]) -> None:
-    requested = requested_by_jmespath(expression, SERIES)
-    names = ("low", "high", "row_count", "is_oldest_first", "is_filtered", "is_summary")
-    assert {name: getattr(requested, name) for name in names if getattr(requested, name)} == expected
 
 
 # The language is the library's

@@ -10,7 +10,6 @@ import gc
 import json
 import random
 import sqlite3
-import string
 import subprocess
 import sys
 import threading
@@ -306,73 +305,31 @@ def test_odd_cells_are_selected_or_refused(columns: tuple[str, ...], rows: list[
 @pytest.mark.parametrize(
     "statement",
     [
-        "SELECT * FROM pragma_table_info('data')",
-        "PRAGMA hard_heap_limit=0",
-        "ATTACH ':memory:' AS other",
-        "DROP TABLE data",
-        "DELETE FROM data",
-        "INSERT INTO data VALUES (1)",
-        "CREATE VIRTUAL TABLE x USING fts5(a)",
-        "VACUUM INTO '/tmp/x'",
-        "SELECT load_extension('x')",
-        "SELECT readfile('/etc/passwd')",
-        "SELECT writefile('/tmp/x', 'x')",
-        "SELECT sqlite_version() FROM data",
-        "EXPLAIN SELECT 1",
-        "BEGIN",
-        "SELECT '\0' FROM data",
-        "SELECT '\ud800' FROM data",
+        "SELECT * FROM sqlite_master", "SELECT count(*) FROM sqlite_schema", "SELECT * FROM pragma_table_info('data')",
+        "PRAGMA hard_heap_limit=0", "ATTACH ':memory:' AS other", "DROP TABLE data", "DELETE FROM data",
+        "INSERT INTO data VALUES (1)", "CREATE TABLE x (a)", "CREATE VIRTUAL TABLE x USING fts5(a)",
+        "VACUUM INTO '/tmp/x'", "SELECT load_extension('x') FROM data", "SELECT readfile('/etc/passwd') FROM data",
+        "SELECT writefile('/tmp/x', 'x') FROM data", "SELECT zeroblob(1000000000) FROM data",
+        "SELECT printf('%.*c', 1000000000, 'x') FROM data", "SELECT sqlite_version() FROM data", "BEGIN",
+        "SELECT 1; SELECT 2", "SELECT '\0' FROM data", "SELECT '\ud800' FROM data",
     ],
-)
-def test_other_statements_are_refused(statement: str) -> None:
-    assert isinstance(error_of(statement, DOCUMENT), InvalidSelect)
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "SELECT * FROM sqlite_master",
-        "SELECT count(*) FROM sqlite_schema",
-        "SELECT * FROM pragma_table_info('t')",
-        "PRAGMA hard_heap_limit=0",
-        "ATTACH ':memory:' AS other",
-        "DROP TABLE t",
-        "DELETE FROM t",
-        "INSERT INTO t VALUES (1)",
-        "CREATE TABLE x (a)",
-        "VACUUM INTO '/tmp/x'",
-        "BEGIN",
-        "SELECT load_extension('x')",
-        "SELECT zeroblob(1000000000)",
-        "SELECT printf('%.*c', 1000000000, 'x')",
-        "SELECT sqlite_version()",
-        "SELECT 1; SELECT 2",
-        "SELECT '\0'",
-        "SELECT '\ud800'",
-    ],
-)
-def test_sandbox_runs_nothing_but_reading(statement: str) -> None:
+)  # fmt: skip
+def test_nothing_but_reading_the_rows_is_run(statement: str) -> None:
+    if not statement.startswith("SELECT") or "FROM data" in statement:
+        assert isinstance(error_of(statement, DOCUMENT), InvalidSelect)
     with Statements(WorkBudget()) as statements:
-        statements.load("t", [("n", [1, 2], Kind.INTEGER)], 2)
+        statements.load("data", [("n", [1, 2], Kind.INTEGER)], 2)
         with pytest.raises((sqlite3.Error, sqlite3.Warning)):
             statements.query(statement)
-        assert statements.query("SELECT sum(n) FROM t")[1] == [(3,)]
+        assert statements.query("SELECT sum(n) FROM data")[1] == [(3,)]
 
 
 def test_errors_do_not_repeat_what_sqlite_says() -> None:
     rng = random.Random(13)
     tokens = [
         *"(),;'\"[]*=<>~!|&$@:?-/.%",
-        "SELECT",
-        "FROM",
-        "data",
-        "n",
-        "WHERE",
-        "1",
-        "''",
+        *["SELECT", "FROM", "data", "n", "WHERE", "1", "''", "UNION", "x'"],
         "GROUP BY",
-        "UNION",
-        "x'",
     ]
     for _ in range(300):
         error = error_of(" ".join(["SELECT", *rng.choices(tokens, k=rng.randrange(1, 12))]))
@@ -482,52 +439,6 @@ def test_any_text_is_answered_or_an_error_of_the_call(text: str, name: str) -> N
             if selection is not None and not selection.jmespath:
                 for answer in (SMALL, DOCUMENTS[name]):
                     evaluate(selection, answer, WorkBudget(time.monotonic() + 5), TODAY)
-
-
-CELLS = st.one_of(st.none(), st.integers(-(2**53), 2**53), st.floats(-1e6, 1e6), st.text(string.printable, max_size=4))
-
-
-@given(
-    st.lists(st.tuples(CELLS, st.integers(-50, 50), st.sampled_from("xyz")), min_size=1, max_size=30),
-    st.integers(-50, 50),
-)
-@settings(max_examples=50)
-def test_selects_agree_with_python(cells: list[tuple[Any, int, str]], bound: int) -> None:
-    answer = Document((Table("", ("any", "n", "word"), cells),))
-
-    def rows(text: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in select(text, answer).tables[0].rows]
-
-    larger = [row for row in cells if row[1] > bound]
-    by_size = sorted(larger, key=lambda row: row[1])
-    assert rows(f"n > {bound}") == larger
-    assert rows(f"n > {bound}; order by n") == by_size
-    assert rows(f"SELECT n FROM data WHERE n > {bound} ORDER BY n") == [(row[1],) for row in by_size]
-    groups = {word: sum(n for _, n, w in cells if w == word) for word in dict.fromkeys(row[2] for row in cells)}
-    assert rows("sum(n) by word") == list(groups.items())
-    assert rows("max(n), avg(n), count") == [
-        (max(row[1] for row in cells), pytest.approx(sum(row[1] for row in cells) / len(cells)), len(cells))
-    ]
-
-
-DATED = st.lists(st.tuples(st.dates().map(str) | st.none(), st.sampled_from("aBc")), min_size=1, max_size=20)
-
-
-@given(DATED.filter(lambda rows: any(row[0] for row in rows)), st.integers(0, 20))
-@settings(max_examples=50)
-def test_newest_and_the_other_rows_are_all_rows(dated: list[tuple[str | None, str]], count: int) -> None:
-    cells = [(day, place, letter) for place, (day, letter) in enumerate(dated)]
-    answer = Document((Table("", ("date", "n", "letter"), cells),))
-
-    def rows(text: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in select(text, answer).tables[0].rows]
-
-    newest, oldest = rows(f"last {count}"), rows(f"first {max(0, len(cells) - count)}")
-    assert len(newest) == min(count, len(cells))
-    if len({day for day, _ in dated if day}) == len(dated):
-        assert sorted(newest + oldest, key=lambda row: row[1]) == cells
-    assert rows(f"[:{count}]") + rows(f"[{count}:]") == cells
-    assert rows("letter = b") == [row for row in cells if row[2] == "B"]
 
 
 # The memory of a process

@@ -177,6 +177,7 @@ def test_natural_statements_are_answered(statement: str, expected: list[tuple[An
         ("SELECT a.close FROM data a JOIN data b ON a.date = b.date WHERE close > 1 AND b.n = 1", "there is no column n"),
         ("SELECT date FROM data WHERE close > ?", "a parameter"),
         ("UPDATE data SET close = 1", "only one SELECT"),
+        ("EXPLAIN SELECT 1", "only one SELECT"),
         ("SELECT 1 FROM data UNION SELECT date, close FROM data", "different numbers of columns"),
         ("WITH a AS (SELECT * FROM b), b AS (SELECT * FROM a) SELECT * FROM a", "WITH RECURSIVE"),
     ],
