@@ -45,8 +45,7 @@ class Verdict:
     Args:
         kind: ``agreed``, ``refused`` (the product refuses what the specification allows), ``refused in doubt`` (what
             the specification leaves open), ``refused as specified``,
-            ``doubtful`` (they differ where the specification leaves it open), ``disagreed``, or ``damaged and refused``
-            and ``damaged and answered`` of a damaged text.
+            ``doubtful`` (they differ where the specification leaves it open), or ``disagreed``.
         reason: of a refusal or a disagreement, without names and numbers, so that equal ones can be counted.
         detail: of a disagreement, for a reader.
     """
@@ -89,22 +88,18 @@ def run(case: Case, select: str | list[str] | None = None) -> Document:
 
 
 def judge(case: Case) -> Verdict:
-    """Compare the product with the reference; of a damaged text, see only whether the product fails."""
+    """Compare the product with the reference."""
     expected = evaluate(case)
     try:
         document = run(case)
     except InvalidSelect as refused:
         reason = generic(refused.reason, case)
-        if case.damage:
-            return Verdict("damaged and refused")
         if UNFORESEEN in refused.reason:
             return Verdict("disagreed", UNFORESEEN, refused.reason)
         kind = "refused as specified" if expected.refusal else "refused in doubt" if expected.doubts else "refused"
         return Verdict(kind, reason, refused.reason)
     except Exception as error:  # noqa: BLE001 - every other exception of the product is what is searched for
         return Verdict("disagreed", f"raises {type(error).__name__}", f"{type(error).__name__}: {error}")
-    if case.damage:
-        return Verdict("damaged and answered")
     difference = f"not refused: {expected.refusal}" if expected.refusal else _difference(document, expected, case)
     if not difference:
         return Verdict("agreed")

@@ -68,7 +68,6 @@ def _shorter(case: Case) -> Iterator[Case]:
         yield replace(case, steps=(*case.steps[:index], *case.steps[index + 1 :]))
     yield replace(case, is_list=False)
     yield replace(case, route="cells")
-    yield replace(case, damage=0)
     for at, table in enumerate(case.tables):
         for smaller in _smaller_table(table):
             yield replace(case, tables=(*case.tables[:at], smaller, *case.tables[at + 1 :]))

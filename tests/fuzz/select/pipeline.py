@@ -256,11 +256,10 @@ class ByDate:
 
 @dataclass(frozen=True)
 class Ends:
-    """``last N`` or ``first N``. ``tail``: the last by place, which needs an order."""
+    """``last N`` or ``first N``."""
 
     last: bool
     count: int
-    tail: bool = False
 
 
 @dataclass(frozen=True)
@@ -348,7 +347,6 @@ class Case:
         partition: names of the varied arguments of a list of calls.
         is_list: the steps are a list of texts.
         route: how the answer arrives: ``cells`` as they are, or parsed from ``csv`` or ``json``.
-        damage: a seed of changes to the text of the ``select``; 0: none.
     """
 
     tables: tuple[Table, ...]
@@ -357,4 +355,3 @@ class Case:
     partition: tuple[str, ...] = ()
     is_list: bool = False
     route: str = "cells"
-    damage: int = 0

@@ -15,7 +15,7 @@ from tests.fuzz.select.table import DATES, Column, Table
 from tests.fuzz.select.table_maker import TableMaker
 
 _COUNTS = (1, 1, 2, 2, 3, 3, 4, 5, 7, 10, 20, 100)
-SHARE_DAMAGED, SHARE_PARSED = 0.06, 0.2
+SHARE_PARSED = 0.2
 
 
 class PipelineMaker(ExpressionMaker):
@@ -31,14 +31,11 @@ class PipelineMaker(ExpressionMaker):
         self._aliases = 0
 
     def case(self) -> p.Case:
-        """Return a case: one table, several, or those of a list of calls; at times parsed, or with a damaged text."""
+        """Return a case: one table, several, or those of a list of calls; at times parsed."""
         random = self._random
         case = self._whole()
-        kind = random.random()
-        if kind < SHARE_DAMAGED:
-            return replace(case, damage=random.randrange(1, 2**32))
         (table, *others) = case.tables
-        if kind < SHARE_DAMAGED + SHARE_PARSED and table.rows and not table.keys and not others:
+        if random.random() < SHARE_PARSED and table.rows and not table.keys and not others:
             return replace(case, route=random.choice(("csv", "json")))
         return case
 
@@ -169,10 +166,8 @@ class PipelineMaker(ExpressionMaker):
     def _by_date(self, _frame: Frame) -> p.Action:
         return p.ByDate(self._random.random() < 0.5)
 
-    def _ends(self, frame: Frame) -> p.Action:
-        random = self._random
-        tail = random.random() < (0.15 if frame.is_ordered else 0.01)
-        return p.Ends(tail or random.random() < 0.65, random.choice(_COUNTS), tail)
+    def _ends(self, _frame: Frame) -> p.Action:
+        return p.Ends(self._random.random() < 0.65, self._random.choice(_COUNTS))
 
     def _top(self, frame: Frame) -> p.Action:
         random = self._random

@@ -129,8 +129,6 @@ def _by_date(action: pipeline.ByDate) -> list[str]:
 
 
 def _ends(action: pipeline.Ends) -> list[str]:
-    if action.tail:
-        return [f"[-{action.count}:]"]
     if action.count == 1:
         return ["last 1", "latest", "newest"] if action.last else ["first 1", "oldest"]
     return [f"last {action.count}" if action.last else f"first {action.count}"]
@@ -212,34 +210,4 @@ def select_of(case: pipeline.Case) -> str | list[str]:
     """Return the ``select`` of a case."""
     texts = [f"from {name(case.first)}"] if case.first else []
     texts += map(step_text, case.steps)
-    if case.damage:
-        return damaged("; ".join(texts), Random(case.damage))
     return texts if case.is_list else "; ".join(texts)
-
-
-_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
-_WORDS = (
-    *("and", "or", "not", "the", "rows", "==", "&&", "(", ")", "'", '"', ";", ",", "null", "%", "-", "by", "desc"),
-    *("10%", "2025-13", "1e999", "\u2212", "\x00", "SELECT", "--", "/*", "[", "]", "[-1]", ":", "*", "last 5", "as x"),
-    *("of", "over", "over 0", "9" * 30, "from", "where", "in", "in ()", "between", "is", "max(", "'a;b'", "{", "🙂"),
-)
-
-
-def damaged(text: str, random: Random) -> str:
-    """Return a text with one to three changes of its tokens: most are outside the grammar."""
-    tokens = _TOKEN.findall(text) or [""]
-    for _ in range(random.choice((1, 1, 2, 3))):
-        at = random.randrange(len(tokens))
-        kind = random.randrange(5)
-        if kind == 0 and len(tokens) > 1:
-            del tokens[at]
-        elif kind == 1:
-            tokens.insert(at, tokens[random.randrange(len(tokens))])
-        elif kind == 2:
-            tokens[at:at] = [" ", random.choice(_WORDS), " "]
-        elif kind == 3:
-            tokens[at] = "," if tokens[at] == ";" else random.choice(_WORDS)
-        else:
-            other = random.randrange(len(tokens))
-            tokens[at], tokens[other] = tokens[other], tokens[at]
-    return "".join(tokens)

@@ -384,9 +384,7 @@ def _calendar(action: pipeline.Calendar, frame: Frame) -> list[int]:
 
 def _ends(action: pipeline.Ends, frame: Frame) -> list[int]:
     date = None if frame.is_ordered else frame.date_column()
-    by_place = frame.is_ordered or action.tail
-    if action.tail and not frame.is_ordered:
-        raise Refused("tail without an order")
+    by_place = frame.is_ordered
     if by_place and frame.keys:
         frame.doubts.add("last of an ordered list of calls")
     if not by_place and date is None:
