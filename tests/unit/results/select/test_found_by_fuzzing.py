@@ -46,6 +46,7 @@ def _select(columns: dict[str, list[Any]], select: str, *keys: str) -> Document:
         (_DAYS, "last 1; close as price", ["date", "price"], [("2025-02-02", 6)]),
         (_DAYS, "close as price", ["date", "price"], list(zip(_DAYS["date"], _DAYS["close"], strict=True))),
         ({"x": [2]}, "x, -x; x = 2", ["x", "-x"], [(2, -2)]),
+        ({"x": [2]}, "x * x as y, x; x * x", ["x * x"], [(4,)]),
         ({"1": [2, 3], "x": [7, 6]}, "SELECT x FROM data ORDER BY 1 LIMIT 1", ["x"], [(6,)]),
         ({"1": [2], "x": [7]}, "x - 1 as y", ["y"], [(6,)]),
         ({"and": [1], "x": [2]}, "x > 1 and x < 3", ["and", "x"], [(1, 2)]),

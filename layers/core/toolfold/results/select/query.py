@@ -212,7 +212,8 @@ class Query:
         known = (*self.names.columns, *self.names.nested)
         column = next((one for one in known if found is not None and one.sql == found.sql), None)
         if column is not None:
-            return replace(self._loaded(column), name=alias or column.name)
+            name = column.name if isinstance(inner.unnest(), exp.Column | exp.Identifier) else _text(inner)
+            return replace(self._loaded(column), name=alias or name)
         if not any(node.find_all(exp.Column)):
             raise self._invalid(
                 f"{_text(inner)} is no column", f"Columns: {listed(one.name for one in self.names.columns)}."
