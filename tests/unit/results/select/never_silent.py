@@ -403,7 +403,7 @@ PARTS = [
     *(Case(f"a page of {key}", json.dumps({key: 500, "next": "/2", "results": [{"v": 1}, {"v": 2}]}), select, right,
          says=("500",))
       for key, select, right in (("total", "count", "count: 2"), ("total_count", "sum(v)", "sum(v): 3"), ("count",
-      "results; count", "count: 2"))),
+      "results; count", "count: 2"), ("total", "SELECT sum(v) AS s FROM data", "s: 3"))),
     Case("a page with the next alone", json.dumps({"next": "/2", "results": [{"v": 1}, {"v": 2}]}), "sum(v)",
          "sum(v): 3", says=("next",)),
     Case("the whole is no page", json.dumps({"total": 2, "results": [{"v": 1}, {"v": 2}]}), "count", "count: 2"),

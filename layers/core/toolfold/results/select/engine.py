@@ -262,13 +262,14 @@ class _Evaluation:
     def _result(self) -> Document:
         tables: list[Table] = []
         notes = [*self._document.notes]
-        for query in self._queries.values():
+        counts = {table_name(table): len(table.rows) for table in self._tables}
+        for name, query in self._queries.items():
             found = query.result()
             if not found.rows and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
             notes += [*query.names.notes, *query.notes]
-            if query.before and query.is_computed:
-                notes.append(page_note(self._document.metadata, len(query.rows.table.rows)))
+            if query.is_summary or query.groups is not None or query.is_sql:
+                notes.append(page_note(self._document.metadata, counts[name]))
             tables.append(found)
         notes = list(dict.fromkeys(note for note in notes if note))
         if self._is_object and len(tables) == 1 and len(tables[0].rows) == 1:

@@ -1,37 +1,27 @@
-"""Write the steps of a ``select`` as common table expressions of SQL, one for each step, over one table.
-
-The columns of SQL are ours: ``c0`` for the first column of the table, ``x1`` for the first computed one, ``_r`` for the
-row that the cells are of, and a number for the place of a row. Cells are taken from the answer at the end.
-"""
+"""Apply the steps of a ``select`` to the rows of one table, each as a common table expression of SQL."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
-from operator import itemgetter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
-from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results.select import dialect, expressions, periods
-from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
+from toolfold.results.select import dialect, periods
+from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced
 from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
-from toolfold.results.select.kinds import Adapter, argument_of, column_of, is_condition, kind_of, node_of
-from toolfold.results.select.names import PARTS_OF_DATES, Column, Names, written_name
-from toolfold.results.select.paths import known_names
-from toolfold.results.select.rows import Rows
-from toolfold.results.tables import Table
+from toolfold.results.select.kinds import column_of, is_condition, kind_of, node_of
+from toolfold.results.select.names import Column, written_name
+from toolfold.results.select.view import NEIGHBOURS, View, count_of, is_inside_aggregate, normal, text_of, written_form
 from toolfold.results.types import Kind
 from toolfold.results.values import unique_names
 from toolfold.text_safety import quoted_name
 
-UNITS_OF_GROUPS = ("year", "quarter", "month", "week", "weekday", "day")
 _SHOWN_PARTS = {
     "year": "CAST(substr({0}, 1, 4) AS INTEGER)",
     "quarter": "substr({0}, 1, 4) || '-Q' || ((substr({0}, 6, 2) + 2) / 3)",
@@ -41,79 +31,19 @@ _SHOWN_PARTS = {
     "day": "substr({0}, 1, 10)",
 }
 """Unit of groups → what its groups are called, as SQL of a date in ISO 8601."""
-_NEIGHBOURS = frozenset(("change", "pct_change", "lag"))
-_AS = re.compile(r"\s+as\s+(?:\w+|\"[^\"]*\")\s*$", re.I)
-_ALONE = re.compile(r"(\b\w+\([^()]*\))(?!\s*over\b)", re.I)
-"""A function without ``over``."""
+
 _ORDERED = re.compile(r"\border\s+by\b[^()]*(?:\([^()]*\)[^()]*)*$", re.I)
 """``ORDER BY`` of a whole statement, outside parentheses."""
-_ROWS_WITH_A_DATE = 20
-"""Rows in which a column that has dates has one."""
+
+_ALONE = re.compile(r"(\b\w+\([^()]*\))(?!\s*over\b)", re.I)
+"""A function without ``over``."""
 
 _MAX_COLUMNS = 250
 """Columns and calculations in one step."""
 
 
-@dataclass
-class Query:
-    """The steps over one table, as far as they have been applied.
-
-    Attributes:
-        rows: runs SQL over the table.
-        names: the columns at this step.
-        today: the day of relative dates.
-        partition: columns whose values are the calls of a list: what looks at other rows stays among those of one call.
-        notes: what the reader must know.
-        ctes: the common table expressions.
-        place: the column of SQL by which rows are in order.
-        is_ordered: whether a step has sorted them.
-        is_summary: whether they are one row of functions.
-        groups: the kinds of units by which they are grouped; None: they are not.
-    """
-
-    rows: Rows
-    names: Names
-    today: date
-    partition: tuple[Column, ...] = ()
-    notes: list[str] = field(default_factory=list)
-    ctes: list[str] = field(default_factory=list)
-    place: str = "_n"
-    is_ordered: bool = False
-    is_summary: bool = False
-    groups: tuple[str, ...] | None = None
-    step: Step = Step("", 0, Clause("all"))  # noqa: RUF009 - it is immutable
-    before: list[str] = field(default_factory=list)
-    _computed: int = 0
-
-    @classmethod
-    def of(cls, rows: Rows, today: date, partition: Sequence[str] = (), *, is_object: bool = False) -> Query:
-        """Return the query of a whole table; in that of an object no column is a key."""
-        table = rows.table
-        dated = None if is_object else rows.date_index
-        keys = set(table.keys)
-        labels = [index for index, name in enumerate(table.columns) if name in partition]
-        is_series = not labels or len({tuple(row[index] for index in labels) for row in table.rows}) < len(table.rows)
-        columns = [
-            Column(
-                name,
-                f"c{index}",
-                index=index,
-                is_key=(index == dated and is_series) or name in partition or (name in keys and rows.varies(index)),
-            )
-            for index, name in enumerate(table.columns)
-        ]
-        columns = [rows.typed(column) if column.is_key else column for column in columns]
-        shown = len(columns) - table.nested
-        names = Names(columns[:shown], None if dated is None else columns[dated], nested=columns[shown:])
-        parts = tuple(rows.typed(column) for column in columns if column.name in partition)
-        return cls(rows, names, today, parts)
-
-    @property
-    def is_computed(self) -> bool:
-        """Whether rows stand for others: functions of rows, groups or SQL."""
-        return self.is_summary or self.groups is not None or "SQL" in self.before
-
-    # Applying steps
+class Query(View):
+    """The steps over one table, as far as they have been applied."""
 
     def apply(self, step: Step) -> None:
         """Apply one step.
@@ -151,7 +81,7 @@ class Query:
         """Take up what is known of the rows that a statement of SQL was run on."""
         text = step.text
         self.notes, self.before = query.notes, [*query.before, text]
-        self.is_ordered = _ORDERED.search(text) is not None
+        self.is_sql, self.is_ordered = True, _ORDERED.search(text) is not None
         names = {normalize(column.name) for column in self.names.columns}
         before = {normalize(column.name): text for column in query.names.columns}
         self.names.dropped = {name: by for name, by in {**query.names.dropped, **before}.items() if name not in names}
@@ -162,7 +92,7 @@ class Query:
     def _call_in(self, name: str) -> str:
         """Return how the name of a column is written where it is a call of a function; empty where it is not."""
         try:
-            return _written(self._parsed(name)[0]) if name.endswith(")") else ""
+            return written_form(self._parsed(name)[0]) if name.endswith(")") else ""
         except InvalidSelect:
             return ""
 
@@ -182,7 +112,7 @@ class Query:
         summaries = [self._is_summary(tree) for tree in trees]
         if any(summaries) and not all(summaries):
             functions, others = (
-                ", ".join(_text(tree) for tree, is_one in zip(trees, summaries, strict=True) if is_one is wanted)
+                ", ".join(text_of(tree) for tree, is_one in zip(trees, summaries, strict=True) if is_one is wanted)
                 for wanted in (True, False)
             )
             form = f"{functions} by {others}"
@@ -212,17 +142,17 @@ class Query:
         known = (*self.names.columns, *self.names.nested)
         column = next((one for one in known if found is not None and one.sql == found.sql), None)
         if column is not None:
-            name = column.name if isinstance(inner.unnest(), exp.Column | exp.Identifier) else _text(inner)
+            name = column.name if isinstance(inner.unnest(), exp.Column | exp.Identifier) else text_of(inner)
             return replace(self._loaded(column), name=alias or name)
         if not any(node.find_all(exp.Column)):
             raise self._invalid(
-                f"{_text(inner)} is no column", f"Columns: {listed(one.name for one in self.names.columns)}."
+                f"{text_of(inner)} is no column", f"Columns: {listed(one.name for one in self.names.columns)}."
             )
-        unit = "%" if function_of(_normal(inner.copy())) == "pct_change" else ""
+        unit = "%" if function_of(normal(inner.copy())) == "pct_change" else ""
         sql = self._add(dialect.sql_of(node))
         looks_back = any(self._is_windowed(one) for one in dialect.to_sqlite(inner.copy()).walk())
         return Column(
-            alias or _text(inner), sql, kind_of(node), unit=unit, written=_written(inner), looks_back=looks_back
+            alias or text_of(inner), sql, kind_of(node), unit=unit, written=written_form(inner), looks_back=looks_back
         )
 
     def _show(self, columns: Sequence[Column]) -> None:
@@ -241,27 +171,24 @@ class Query:
 
     def _is_summary(self, tree: exp.Expr) -> bool:
         """Return whether an item is computed from all rows: it has functions of rows, and no columns beside them."""
-        tree = _normal(self._with_known(tree.copy()))
-        functions = [node for node in tree.walk() if is_aggregate(node)]
-        if not functions:
-            return False
-        is_windowed = any(
-            (isinstance(node, exp.Window) or function_of(node) in _NEIGHBOURS) and not _is_inside_aggregate(node)
-            for node in tree.walk()
-        )
-        return not _columns_beside(tree) and not is_windowed
+        nodes = list(normal(self._with_known(tree.copy())).walk())
+        outside = [node for node in nodes if not is_aggregate(node) and not is_inside_aggregate(node)]
+        is_of_rows = any(isinstance(node, exp.Column) or self._is_windowed(node) for node in outside)
+        return any(map(is_aggregate, nodes)) and not is_of_rows
 
     def _require_one_window(self, tree: exp.Expr) -> None:
         """Refuse ``max(x) - min(x) over 30``, whose first function may be of all rows or of 30, and change over 5."""
-        for one in tree.find_all(exp.Window):
-            if function_of(one.this) in _NEIGHBOURS and (count := _count_of(one)):
+        windows = list(tree.find_all(exp.Window))
+        for one in windows:
+            if function_of(one.this) in NEIGHBOURS and (count := count_of(one)):
                 form = re.sub(r"(\w+)\(([^()]*)\)\s+over\s+\d+", rf"\1(\2, {count})", self.step.text)
-                raise self._invalid(f"{_text(one.this)} compares two rows", f"Write {form}.", [form])
-        windows = [one for one in tree.find_all(exp.Window) if not isinstance(one.parent, exp.Paren | exp.Alias)]
+                raise self._invalid(f"{text_of(one.this)} compares two rows", f"Write {form}.", [form])
+        open_ones = [one for one in windows if not isinstance(one.parent, exp.Paren | exp.Alias)]
         beside = [one for one in tree.walk() if is_aggregate(one)]
-        if windows and beside and all(column.find_ancestor(exp.Window) for column in _columns_beside(tree)):
-            count = _count_of(windows[0])
-            problem = f"{_text(beside[0])} is of all rows, and {_text(windows[0].this)} of {count or 'some'}"
+        outside = [one for one in tree.find_all(exp.Column) if not is_inside_aggregate(one)]
+        if open_ones and beside and all(column.find_ancestor(exp.Window) for column in outside):
+            count = count_of(open_ones[0])
+            problem = f"{text_of(beside[0])} is of all rows, and {text_of(open_ones[0].this)} of {count or 'some'}"
             forms = [_ALONE.sub(rf"\1 over {count}", self.step.text)] if count else []
             raise self._invalid(problem, "Write over behind each, or set what has it in parentheses.", forms)
 
@@ -274,7 +201,7 @@ class Query:
     def _group_key(self, text: str) -> tuple[Column, str]:
         """Return the column of a group, and its unit of time or an empty text."""
         unit = text.lower()
-        if unit in UNITS_OF_GROUPS and self.names.exact(text) is None:
+        if unit in _SHOWN_PARTS and self.names.exact(text) is None:
             if self.names.date is None:
                 raise self._invalid(f"by {unit} needs a column of dates, which there is not")
             sql = self._add(_SHOWN_PARTS[unit].format(self._loaded(self.names.date).sql))
@@ -291,25 +218,27 @@ class Query:
         found = [self._group_key(text) for text in by]
         keys = [*(column for column in self.partition if column.sql not in {key.sql for key, _ in found}),
                 *(key for key, _ in found)]  # fmt: skip
-        outputs: list[tuple[Column, exp.Expr | None]] = []
+        outputs: list[Column] = []
         parts: list[str] = []
+        later: dict[str, exp.Expr] = {}
         for tree in trees:
             inner = tree.unalias()
-            alias, written = tree.alias if inner is not tree else "", _written(inner)
+            alias, written = tree.alias if inner is not tree else "", written_form(inner)
             if any(written in (key.written, f'"{key.name.lower()}"') for key in keys):
                 continue
-            node, late = self._of_group(inner, by)
+            node = self._of_group(inner, by)
             # Behind "count as n by type", count alone counts the groups.
             written = "" if alias and written == "count(*)" else written
-            column = Column(alias or _text(inner), self._new_name(), kind_of(node), written=written)
-            for one in late:
+            column = Column(alias or text_of(inner), self._new_name(), kind_of(node), written=written)
+            outputs.append(column)
+            for one in [one for one in node.walk() if function_of(one) in NEIGHBOURS]:
                 name = self._new_name()
                 parts.append(f"{dialect.sql_of(one.expressions[0])} AS {name}")
                 one.expressions[0].replace(node_of(Column(name, name, Kind.NUMBER)))
-            if not late:
+                later[column.sql] = node
+            if column.sql not in later:
                 self._require_grouped(node, keys, inner)
                 parts.append(f"{dialect.sql_of(node)} AS {column.sql}")
-            outputs.append((column, node if late else None))
         # With one maximum or minimum alone, SQLite returns the row that it is of.
         is_extreme = not by and len(trees) == 1 and isinstance(trees[0].unalias(), exp.Max | exp.Min)
         dated = self.names.date
@@ -317,16 +246,17 @@ class Query:
         day = self._loaded(dated).sql if dated is not None else ""
         self.ctes.append(self._grouped(keys, [*parts, day] if day else parts, keeps_row=dated is not None))
         if day:  # a maximum of no values is of no row
-            columns = ", ".join(column.sql for column in [*keys, outputs[0][0]])
-            dates = ", ".join(f"iif({outputs[0][0].sql} IS NULL, NULL, {one}) AS {one}" for one in ("_r", day))
+            columns = ", ".join(column.sql for column in [*keys, outputs[0]])
+            dates = ", ".join(f"iif({outputs[0].sql} IS NULL, NULL, {one}) AS {one}" for one in ("_r", day))
             self.ctes.append(f"SELECT _p, {dates}, _d, {columns} FROM {self._current}")
         self.place, self.is_ordered = "_p", False
         self.is_summary = not keys
         self.groups = tuple(unit for _, unit in found) if by else None
         shown = [*(replace(key, index=None) for key in keys), *((dated,) if dated else ())]
-        self._show([*shown, *(column for column, _ in outputs)])
+        self._show([*shown, *outputs])
         self.names.nested = ()
-        self._late(outputs, keys, found)
+        if later:
+            self._compare_groups(later, keys, {key.sql for key, unit in found if unit})
         if by and not any(unit not in ("", "weekday") for _, unit in found):
             self.names.date = None  # groups that are no periods are in the order of the list
         elif self.names.date is not None:
@@ -344,59 +274,46 @@ class Query:
         grouped = f" GROUP BY {', '.join(key.sql for key in keys)}" if keys else ""
         return f"SELECT {place} AS _p, {row} AS _r, {day} AS _d, {columns} FROM {self._current}{grouped}"
 
-    def _of_group(self, tree: exp.Expr, by: Sequence[str]) -> tuple[exp.Expr, list[exp.Expr]]:
-        """Return an item with functions of a group's rows, and the functions that look at the group before."""
+    def _of_group(self, tree: exp.Expr, by: Sequence[str]) -> exp.Expr:
+        """Return an item with functions of a group's rows; change and lag outside of these stay."""
         node = self._resolved(tree.copy())
-        if any(is_aggregate(one) and _is_inside_aggregate(one) for one in node.walk()):
-            raise self._invalid(f"{_text(tree)} has a function of all rows inside another")
-        late: list[exp.Expr] = []
-        for one in reversed(list(node.walk(bfs=False))):
-            if self._is_windowed(one):
-                if _is_inside_aggregate(one):
-                    node = replaced(node, one, self._hoisted(one))
-                elif isinstance(one, exp.Window) or not by:
-                    raise self._invalid(f"{_text(tree)} is a value for each row", "Write it as a step of its own.")
-                else:
-                    if not any(is_aggregate(part) for part in one.expressions[0].walk()):
-                        one.expressions[0].replace(call_of("last", one.expressions[0].copy()))
-                    late.append(one)
+        if any(is_aggregate(one) and is_inside_aggregate(one) for one in node.walk()):
+            raise self._invalid(f"{text_of(tree)} has a function of all rows inside another")
+        for one in [one for one in reversed(list(node.walk(bfs=False))) if self._is_windowed(one)]:
+            if is_inside_aggregate(one):
+                node = replaced(node, one, self._hoisted(one))
+            elif isinstance(one, exp.Window) or not by:
+                raise self._invalid(f"{text_of(tree)} is a value for each row", "Write it as a step of its own.")
+            elif not any(is_aggregate(part) for part in one.expressions[0].walk()):
+                one.expressions[0].replace(call_of("last", one.expressions[0].copy()))
         node = self._adapted(node)
         self._complete_ends(node)
-        return node, [one for one in node.walk() if function_of(one) in _NEIGHBOURS] if late else []
+        return node
 
     def _require_grouped(self, node: exp.Expr, keys: Sequence[Column], tree: exp.Expr) -> None:
         for column in node.find_all(exp.Column):
-            if column.name not in {key.sql for key in keys} and not _is_inside_aggregate(column):
+            if column.name not in {key.sql for key in keys} and not is_inside_aggregate(column):
                 known = column_of(column)
                 name = known.name if known is not None else column.name
                 last = f"last({written_name(name)})"
-                items = [last if item == _text(tree) else item for item in split_items(self.step.clause.text)]
+                items = [last if item == text_of(tree) else item for item in split_items(self.step.clause.text)]
                 raise self._invalid(
                     f"{quoted_name(name)} has a value for each row, and a group needs one",
                     f"Write e.g. {last} or avg({written_name(name)}).",
                     [f"{', '.join(items)} by {self.step.clause.by}"],
                 )
 
-    def _late(
-        self,
-        outputs: Sequence[tuple[Column, exp.Expr | None]],
-        keys: Sequence[Column],
-        found: Sequence[tuple[Column, str]],
-    ) -> None:
-        """Compute what looks at the group before."""
-        pending = [(column.sql, node) for column, node in outputs if node is not None]
-        if not pending:
-            return
-        if not any(unit for _, unit in found):
+    def _compare_groups(self, later: Mapping[str, exp.Expr], keys: Sequence[Column], units: Collection[str]) -> None:
+        """Compute what looks at the group before; ``units`` are the keys that are periods."""
+        if not units:
             raise self._invalid("the group before is known of periods only", "Write by year, by quarter or by month.")
-        units = {key.sql for key, unit in found if unit}
         parts = ", ".join(key.sql for key in keys if key.sql not in units)
         window = f"{f'PARTITION BY {parts} ' if parts else ''}ORDER BY _d"
-        for sql, given in pending:
+        for name, given in later.items():
             node = given
-            for one in [one for one in node.walk() if function_of(one) in _NEIGHBOURS]:
+            for one in [one for one in node.walk() if function_of(one) in NEIGHBOURS]:
                 node = replaced(node, one, self._neighbour(one, window))
-            self._add(dialect.sql_of(node), sql)
+            self._add(dialect.sql_of(node), name)
         self.notes.append("The first group has no group before it, and no change.")
 
     # Rows
@@ -458,7 +375,7 @@ class Query:
                 raise self._invalid(
                     "a place counted from the end needs an order", f"Write last {count}.", [f"last {count}"]
                 )
-            total = self.count()
+            ((total,),) = self.rows.run(self.ctes, f"SELECT count(*) FROM {self._current}")
             start, stop = (None if one is None else max(one + total, 0) if one < 0 else one for one in (start, stop))
         first = start or 0
         count = -1 if stop is None else max(stop - first, 0)
@@ -505,275 +422,3 @@ class Query:
             condition, note = periods.relative(clause, dated.sql, parts, newest_of, self.today)
         self._add(tail=f"WHERE {condition}")
         self._note(note)
-
-    # Expressions
-
-    def _parsed(self, text: str) -> list[exp.Expr]:
-        """Return the items of a text; each knows how it is written."""
-        counted = self.names.exact("count")
-        has_count = counted is not None and counted.index is None
-        trees = expressions.parse_items(
-            text, lambda name: self.names.exact(name) is not None, self.step.offset, has_count=has_count
-        )
-        texts = split_items(text)
-        for tree, written in zip(trees, texts if len(texts) == len(trees) else (), strict=False):
-            tree.unalias().meta["text"] = _AS.split(written)[0]
-        return trees
-
-    def _row(self, tree: exp.Expr) -> exp.Expr:
-        """Return an expression of a row; functions of rows in it are columns that are added first."""
-        node = self._resolved(tree.copy())
-        node = transformed(node, lambda one: self._hoisted(one) if self._is_windowed(one) or is_aggregate(one) else one)
-        return self._adapted(node)
-
-    def _resolved(self, tree: exp.Expr) -> exp.Expr:
-        """Return a tree whose columns are those of SQL."""
-        tree = _normal(self._with_known(tree))
-        for one in list(tree.find_all(exp.Column)):
-            if "column" not in one.meta:
-                tree = replaced(tree, one, self._column_node(one))
-        return tree
-
-    def _with_known(self, tree: exp.Expr) -> exp.Expr:
-        """Return a tree with the columns that earlier steps have computed in place of what computed them."""
-        for one in list(tree.walk()):
-            is_call = isinstance(one.parent, exp.Window) and one.arg_key == "this"
-            if one is not tree and (is_call or isinstance(one, exp.Column | exp.Identifier)):
-                continue
-            written = _written(one)
-            known = next((column for column in self.names.columns if column.written == written), None)
-            if known is not None:
-                tree = replaced(tree, one, node_of(self._loaded(known)))
-        return tree
-
-    def _column_node(self, node: exp.Column) -> exp.Expr:
-        name = ".".join(part.name for part in node.parts)
-        column, part = self.names.find(name), name.lower()
-        if column is None and part in PARTS_OF_DATES and self.names.date is not None:
-            dated = node_of(self._loaded(self.names.date))
-            return call_of("dayname", dated) if part == "weekday" else call_of("date_part", part, dated)
-        return node_of(self._loaded(column if column is not None else self._column(name)))
-
-    def _column(self, name: str) -> Column:
-        column = self.names.find(name)
-        if column is None:
-            forms = []
-            if step := self.names.dropped.get(normalize(name)):
-                at = self.before.index(step)
-                if any(is_aggregate(one) for tree in self._parsed(self.step.clause.text) for one in tree.walk()):
-                    forms = ["; ".join([*self.before[:at], f"{self.step.text} by {step}", *self.before[at + 1 :]])]
-                forms += ["; ".join([*self.before[:at], self.step.text, *self.before[at:]])]
-            known = known_names(self.rows.table, [one.name for one in self.names.columns])
-            raise self.names.unknown(name, known, offset=self.step.offset, forms=forms)
-        return column
-
-    def _loaded(self, column: Column) -> Column:
-        """Return a column with its kind, and load it with the table."""
-        return self.rows.typed(column) if column.index is not None and column.sql.startswith("c") else column
-
-    def _adapted(self, tree: exp.Expr) -> exp.Expr:
-        return Adapter(self.today).adapt(tree)
-
-    def _is_windowed(self, node: exp.Expr) -> bool:
-        return isinstance(node, exp.Window) or (
-            function_of(node) in _NEIGHBOURS and not isinstance(node.parent, exp.Window)
-        )
-
-    def _hoisted(self, node: exp.Expr) -> exp.Expr:
-        """Add what looks at other rows as a column, and return that."""
-        inner = self._adapted(node.copy())
-        kind = kind_of(inner)
-        if self._is_windowed(node):
-            inner = self._window(inner) if isinstance(inner, exp.Window) else self._neighbour(inner, self._by_time)
-            sql = dialect.sql_of(inner)
-        else:
-            self._complete_ends(inner)
-            inner_sql = dialect.sql_of(inner)
-            if self.partition:
-                parts = ", ".join(column.sql for column in self.partition)
-                sql = f"{inner_sql} OVER (PARTITION BY {parts})"
-            else:
-                sql = f"(SELECT {inner_sql} FROM {self._current})"
-        name = self._add(sql)
-        return node_of(Column(name, name, kind))
-
-    def _neighbour(self, node: exp.Expr, window: str) -> exp.Expr:
-        """Return a value against the one before it in time."""
-        argument, *others = node.expressions
-        value = dialect.sql_of(argument)
-        count = int(others[0].name) if others and isinstance(others[0], exp.Literal) and others[0].is_int else 1
-        before = self._add(f"lag({value}, {count}) OVER ({window})")
-        text = {
-            "lag": before,
-            "change": f"({value}) - {before}",
-            "pct_change": f"(({value}) - {before}) * 100.0 / nullif(abs({before}), 0)",
-        }[function_of(node)]
-        return exp.Var(this=f"({text})")
-
-    def _window(self, node: exp.Window) -> exp.Expr:
-        """Return ``avg(x) over 20`` by time, null where a row or a value is missing; other windows as written."""
-        spec = node.args.get("spec")
-        if node.args.get("order") is not None or node.args.get("partition_by") or spec is None:
-            return node
-        count = _count_of(node)
-        function = node.this
-        argument = argument_of(function)
-        rows = f"({self._by_time} ROWS BETWEEN {count - 1} PRECEDING AND CURRENT ROW)"
-        self._complete_ends(function)
-        counted = dialect.sql_of(argument) if argument is not None and not isinstance(argument, exp.Star) else "1"
-        return exp.Var(
-            this=f"(CASE WHEN count({counted}) OVER {rows} = {count} THEN {dialect.sql_of(function)} OVER {rows} END)"
-        )
-
-    def _complete_ends(self, tree: exp.Expr) -> None:
-        """Give ``first`` and ``last`` the date and the place by which they choose."""
-        for one in tree.walk():
-            if function_of(one) in ("first", "last") and len(one.expressions) == 1:
-                dated = self.names.date
-                day = exp.Literal.number(1) if dated is None else node_of(self._loaded(dated))
-                place = f"-{self.place}" if self.rows.is_newest_first and dated is not None else self.place
-                one.set("expressions", [one.expressions[0], day, exp.Var(this=place)])
-
-    @property
-    def _by_time(self) -> str:
-        dated = self.names.date
-        if dated is None:
-            self._note("There is no column of dates: rows are compared in the order of the list.")
-            return f"{self._partition_by}ORDER BY {self.place}"
-        day = self._loaded(dated).sql
-        if not self.partition and (dated.index is None or not self.rows.has_distinct_dates):
-            counts = f"SELECT count({day}) - count(DISTINCT {day}) FROM {self._current}"
-            ((repeated,),) = self.rows.run(self.ctes, counts)
-            if repeated:
-                self._note(f"{repeated:,} rows have the same date as another; choose one series to compare its rows.")
-        return f"{self._partition_by}ORDER BY {day}, {self._tie(is_reversed=False)}"
-
-    def _tie(self, *, is_reversed: bool) -> str:
-        """Return the order of rows of one date: as in time, where the newest are listed first from the last one on."""
-        return f"{self.place} {'DESC' if self.rows.is_newest_first != is_reversed else 'ASC'}"
-
-    @property
-    def _partition_by(self) -> str:
-        return f"PARTITION BY {', '.join(column.sql for column in self.partition)} " if self.partition else ""
-
-    def _date(self, what: str) -> Column:
-        if self.names.date is None:
-            problem = self._misfit_of_dates() or "there is none here"
-            raise self._invalid(
-                f"{quoted_name(what)} needs a column of dates, and {problem}",
-                f"Columns: {listed(column.name for column in self.names.columns)}.",
-            )
-        return self._loaded(self.names.date)
-
-    def _misfit_of_dates(self) -> str:
-        """Return which column has dates beside something else; empty: there is no such column."""
-        for column in self.names.columns:
-            if column.index is None:
-                continue
-            typed = self.rows.table.type_of(column.index)
-            some = [row[column.index] for row in self.rows.table.rows[:_ROWS_WITH_A_DATE]]
-            if typed.kind is Kind.MIXED and any(
-                isinstance(cell, str) and len(cell) > 5 and parse_date(cell) for cell in some
-            ):
-                return f"{quoted_name(column.name)} has {quoted_name(typed.misfit)} among its dates"
-        return ""
-
-    # SQL
-
-    @property
-    def _current(self) -> str:
-        return f"s{len(self.ctes) - 1}" if self.ctes else "t"
-
-    def _new_name(self) -> str:
-        self._computed += 1
-        return f"x{self._computed}"
-
-    def _add(self, sql: str = "", name: str = "", *, tail: str = "") -> str:
-        """Add a step with the rows of the last one: a computed column, of which the name is returned, or some rows."""
-        name = name or (self._new_name() if sql else "")
-        columns = f"*, {sql} AS {name}" if sql else "*"
-        self.ctes.append(f"SELECT {columns} FROM {self._current} {tail}")
-        return name
-
-    def _note(self, note: str) -> None:
-        if note and note not in self.notes:
-            self.notes.append(note)
-
-    def _invalid(self, problem: str, next_step: str = "", forms: Sequence[str] = ()) -> InvalidSelect:
-        others = ["; ".join([*self.before, form]) for form in forms]
-        return invalid(problem, next_step, offset=self.step.offset, forms=others)
-
-    def count(self) -> int:
-        """Return how many rows there are at this step."""
-        ((found,),) = self.rows.run(self.ctes, f"SELECT count(*) FROM {self._current}")
-        return int(found)
-
-    def result(self) -> Table:
-        """Return the rows at this step, with the cells of the answer where they are not computed."""
-        columns, whole = list(self.names.columns), self.rows.table
-        if not self.ctes and [(column.index, column.name) for column in columns] == list(enumerate(whole.columns)):
-            return replace(whole, keys=tuple(column.name for column in columns if column.is_key))
-        computed = [column for column in columns if column.index is None]
-        selected = ", ".join(["_r", *(column.sql for column in computed)])
-        found = self.rows.run(self.ctes, f"SELECT {selected} FROM {self._current} ORDER BY {self.place}")
-        for place, column in enumerate(computed, 1):
-            if column.looks_back and None in map(itemgetter(place), found):
-                self._note(f"{quoted_name(column.name)} is null where rows before it are missing.")
-        return self.rows.shown(columns, computed, found)
-
-
-def _is_inside_aggregate(node: exp.Expr) -> bool:
-    parent = node.parent
-    while parent is not None:
-        if is_aggregate(parent):
-            return True
-        parent = parent.parent
-    return False
-
-
-def _columns_beside(tree: exp.Expr) -> list[exp.Column]:
-    """Return the columns of an expression that are outside its functions of all rows."""
-    inner = {id(column) for one in tree.walk() if is_aggregate(one) for column in one.find_all(exp.Column)}
-    return [column for column in tree.find_all(exp.Column) if id(column) not in inner]
-
-
-def _count_of(window: exp.Window) -> int:
-    """Return the rows of ``over 20``; 0 for other windows."""
-    spec = window.args.get("spec")
-    return 0 if spec is None or not str(spec.args["start"]).isdecimal() else int(spec.args["start"].name) + 1
-
-
-def _normal(tree: exp.Expr) -> exp.Expr:
-    """Return a tree with the functions of SQLite and of ``select``."""
-    tree = dialect.to_sqlite(tree)
-    for lag in list(tree.find_all(exp.Lag)):
-        if not isinstance(lag.parent, exp.Window):
-            offset = lag.args.get("offset")
-            tree = replaced(tree, lag, call_of("lag", lag.this.copy(), *([] if offset is None else [offset.copy()])))
-    for one in tree.walk():
-        if function_of(one) in _NEIGHBOURS and not one.expressions:
-            name = function_of(one)
-            raise invalid(f"{name} needs a column", f"Write {name}(x), with the name of a column.")
-        if isinstance(one, exp.Count) and one.this is not None and is_condition(one.this):
-            raise invalid(
-                f"{_text(one)} counts each row in which the condition has a value, true or false",
-                "Write sum, or the condition as a step before count.",
-                replaces=[(r"\bcount\((?!\*)", "sum(")],
-            )
-    return tree
-
-
-def _written(tree: exp.Expr) -> str:
-    """Return an expression in one spelling, to find it again."""
-    return str(tree.sql()).lower()
-
-
-def _text(tree: exp.Expr) -> str:
-    """Return an expression as it is written."""
-    if text := tree.unalias().meta.get("text"):
-        return str(text)
-    named = tree.copy()
-    for identifier in named.find_all(exp.Identifier):
-        if identifier.name.isidentifier():
-            identifier.set("quoted", False)
-    return str(named.sql(normalize_functions="lower"))

@@ -1,0 +1,358 @@
+"""Write expressions over the rows at a step as SQL, and steps as common table expressions over one table.
+
+The columns of SQL are ours: ``c0`` for the first column of the table, ``x1`` for the first computed one, ``_r`` for the
+row that the cells are of, and a number for the place of a row. Cells are taken from the answer at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from operator import itemgetter
+from typing import Self
+
+from sqlglot import exp
+
+from toolfold.dates import parse_date
+from toolfold.errors import InvalidSelect
+from toolfold.fuzzy import normalize
+from toolfold.results.select import dialect, expressions
+from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
+from toolfold.results.select.errors import invalid, listed
+from toolfold.results.select.expressions import split_items
+from toolfold.results.select.grammar import Clause, Step
+from toolfold.results.select.kinds import Adapter, argument_of, is_condition, kind_of, node_of
+from toolfold.results.select.names import PARTS_OF_DATES, Column, Names
+from toolfold.results.select.paths import known_names
+from toolfold.results.select.rows import Rows
+from toolfold.results.tables import Table
+from toolfold.results.types import Kind
+from toolfold.text_safety import quoted_name
+
+NEIGHBOURS = frozenset(("change", "pct_change", "lag"))
+"""Functions that look at the row before."""
+
+_AS = re.compile(r"\s+as\s+(?:\w+|\"[^\"]*\")\s*$", re.I)
+_ROWS_WITH_A_DATE = 20
+"""Rows in which a column that has dates has one."""
+
+
+@dataclass
+class View:
+    """The rows of one table at a step: their columns, the SQL that makes them, and expressions over them.
+
+    Attributes:
+        rows: runs SQL over the table.
+        names: the columns at this step.
+        today: the day of relative dates.
+        partition: columns whose values are the calls of a list: what looks at other rows stays among those of one call.
+        notes: what the reader must know.
+        ctes: the common table expressions.
+        place: the column of SQL by which rows are in order.
+        is_ordered: whether a step has sorted them.
+        is_sql: whether a statement of SQL has returned them.
+        is_summary: whether they are one row of functions.
+        groups: the kinds of units by which they are grouped; None: they are not.
+    """
+
+    rows: Rows
+    names: Names
+    today: date
+    partition: tuple[Column, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    ctes: list[str] = field(default_factory=list)
+    place: str = "_n"
+    is_ordered: bool = False
+    is_sql: bool = False
+    is_summary: bool = False
+    groups: tuple[str, ...] | None = None
+    step: Step = Step("", 0, Clause("all"))  # noqa: RUF009 - it is immutable
+    before: list[str] = field(default_factory=list)
+    _computed: int = 0
+
+    @classmethod
+    def of(cls, rows: Rows, today: date, partition: Sequence[str] = (), *, is_object: bool = False) -> Self:
+        """Return the view of a whole table; in that of an object no column is a key."""
+        table = rows.table
+        dated = None if is_object else rows.date_index
+        keys = set(table.keys)
+        labels = [index for index, name in enumerate(table.columns) if name in partition]
+        is_series = not labels or len({tuple(row[index] for index in labels) for row in table.rows}) < len(table.rows)
+        columns = [
+            Column(
+                name,
+                f"c{index}",
+                index=index,
+                is_key=(index == dated and is_series) or name in partition or (name in keys and rows.varies(index)),
+            )
+            for index, name in enumerate(table.columns)
+        ]
+        columns = [rows.typed(column) if column.is_key else column for column in columns]
+        shown = len(columns) - table.nested
+        names = Names(columns[:shown], None if dated is None else columns[dated], nested=columns[shown:])
+        parts = tuple(rows.typed(column) for column in columns if column.name in partition)
+        return cls(rows, names, today, parts)
+
+    # Expressions
+
+    def _parsed(self, text: str) -> list[exp.Expr]:
+        """Return the items of a text; each knows how it is written."""
+        counted = self.names.exact("count")
+        has_count = counted is not None and counted.index is None
+        trees = expressions.parse_items(
+            text, lambda name: self.names.exact(name) is not None, self.step.offset, has_count=has_count
+        )
+        texts = split_items(text)
+        for tree, written in zip(trees, texts if len(texts) == len(trees) else (), strict=False):
+            tree.unalias().meta["text"] = _AS.split(written)[0]
+        return trees
+
+    def _row(self, tree: exp.Expr) -> exp.Expr:
+        """Return an expression of a row; functions of rows in it are columns that are added first."""
+        node = self._resolved(tree.copy())
+        node = transformed(node, lambda one: self._hoisted(one) if self._is_windowed(one) or is_aggregate(one) else one)
+        return self._adapted(node)
+
+    def _resolved(self, tree: exp.Expr) -> exp.Expr:
+        """Return a tree whose columns are those of SQL."""
+        tree = normal(self._with_known(tree))
+        for one in list(tree.find_all(exp.Column)):
+            if "column" not in one.meta:
+                tree = replaced(tree, one, self._column_node(one))
+        return tree
+
+    def _with_known(self, tree: exp.Expr) -> exp.Expr:
+        """Return a tree with the columns that earlier steps have computed in place of what computed them."""
+        for one in list(tree.walk()):
+            is_call = isinstance(one.parent, exp.Window) and one.arg_key == "this"
+            if one is not tree and (is_call or isinstance(one, exp.Column | exp.Identifier)):
+                continue
+            written = written_form(one)
+            known = next((column for column in self.names.columns if column.written == written), None)
+            if known is not None:
+                tree = replaced(tree, one, node_of(self._loaded(known)))
+        return tree
+
+    def _column_node(self, node: exp.Column) -> exp.Expr:
+        name = ".".join(part.name for part in node.parts)
+        column, part = self.names.find(name), name.lower()
+        if column is None and part in PARTS_OF_DATES and self.names.date is not None:
+            dated = node_of(self._loaded(self.names.date))
+            return call_of("dayname", dated) if part == "weekday" else call_of("date_part", part, dated)
+        return node_of(self._loaded(column if column is not None else self._column(name)))
+
+    def _column(self, name: str) -> Column:
+        column = self.names.find(name)
+        if column is None:
+            forms = []
+            if step := self.names.dropped.get(normalize(name)):
+                at = self.before.index(step)
+                if any(is_aggregate(one) for tree in self._parsed(self.step.clause.text) for one in tree.walk()):
+                    forms = ["; ".join([*self.before[:at], f"{self.step.text} by {step}", *self.before[at + 1 :]])]
+                forms += ["; ".join([*self.before[:at], self.step.text, *self.before[at:]])]
+            known = known_names(self.rows.table, [one.name for one in self.names.columns])
+            raise self.names.unknown(name, known, offset=self.step.offset, forms=forms)
+        return column
+
+    def _loaded(self, column: Column) -> Column:
+        """Return a column with its kind, and load it with the table."""
+        return self.rows.typed(column) if column.index is not None and column.sql.startswith("c") else column
+
+    def _adapted(self, tree: exp.Expr) -> exp.Expr:
+        return Adapter(self.today).adapt(tree)
+
+    def _is_windowed(self, node: exp.Expr) -> bool:
+        return isinstance(node, exp.Window) or (
+            function_of(node) in NEIGHBOURS and not isinstance(node.parent, exp.Window)
+        )
+
+    def _hoisted(self, node: exp.Expr) -> exp.Expr:
+        """Add what looks at other rows as a column, and return that."""
+        inner = self._adapted(node.copy())
+        kind = kind_of(inner)
+        if self._is_windowed(node):
+            inner = self._window(inner) if isinstance(inner, exp.Window) else self._neighbour(inner, self._by_time)
+            sql = dialect.sql_of(inner)
+        else:
+            self._complete_ends(inner)
+            inner_sql = dialect.sql_of(inner)
+            if self.partition:
+                parts = ", ".join(column.sql for column in self.partition)
+                sql = f"{inner_sql} OVER (PARTITION BY {parts})"
+            else:
+                sql = f"(SELECT {inner_sql} FROM {self._current})"
+        name = self._add(sql)
+        return node_of(Column(name, name, kind))
+
+    def _neighbour(self, node: exp.Expr, window: str) -> exp.Expr:
+        """Return a value against the one before it in time."""
+        argument, *others = node.expressions
+        value = dialect.sql_of(argument)
+        count = int(others[0].name) if others and isinstance(others[0], exp.Literal) and others[0].is_int else 1
+        before = self._add(f"lag({value}, {count}) OVER ({window})")
+        text = {
+            "lag": before,
+            "change": f"({value}) - {before}",
+            "pct_change": f"(({value}) - {before}) * 100.0 / nullif(abs({before}), 0)",
+        }[function_of(node)]
+        return exp.Var(this=f"({text})")
+
+    def _window(self, node: exp.Window) -> exp.Expr:
+        """Return ``avg(x) over 20`` by time, null where a row or a value is missing; other windows as written."""
+        spec = node.args.get("spec")
+        if node.args.get("order") is not None or node.args.get("partition_by") or spec is None:
+            return node
+        count = count_of(node)
+        function = node.this
+        argument = argument_of(function)
+        rows = f"({self._by_time} ROWS BETWEEN {count - 1} PRECEDING AND CURRENT ROW)"
+        self._complete_ends(function)
+        counted = dialect.sql_of(argument) if argument is not None and not isinstance(argument, exp.Star) else "1"
+        return exp.Var(
+            this=f"(CASE WHEN count({counted}) OVER {rows} = {count} THEN {dialect.sql_of(function)} OVER {rows} END)"
+        )
+
+    def _complete_ends(self, tree: exp.Expr) -> None:
+        """Give ``first`` and ``last`` the date and the place by which they choose."""
+        for one in tree.walk():
+            if function_of(one) in ("first", "last") and len(one.expressions) == 1:
+                dated = self.names.date
+                day = exp.Literal.number(1) if dated is None else node_of(self._loaded(dated))
+                place = f"-{self.place}" if self.rows.is_newest_first and dated is not None else self.place
+                one.set("expressions", [one.expressions[0], day, exp.Var(this=place)])
+
+    @property
+    def _by_time(self) -> str:
+        dated = self.names.date
+        if dated is None:
+            self._note("There is no column of dates: rows are compared in the order of the list.")
+            return f"{self._partition_by}ORDER BY {self.place}"
+        day = self._loaded(dated).sql
+        if not self.partition and (dated.index is None or not self.rows.has_distinct_dates):
+            counts = f"SELECT count({day}) - count(DISTINCT {day}) FROM {self._current}"
+            ((repeated,),) = self.rows.run(self.ctes, counts)
+            if repeated:
+                self._note(f"{repeated:,} rows have the same date as another; choose one series to compare its rows.")
+        return f"{self._partition_by}ORDER BY {day}, {self._tie(is_reversed=False)}"
+
+    def _tie(self, *, is_reversed: bool) -> str:
+        """Return the order of rows of one date: as in time, where the newest are listed first from the last one on."""
+        return f"{self.place} {'DESC' if self.rows.is_newest_first != is_reversed else 'ASC'}"
+
+    @property
+    def _partition_by(self) -> str:
+        return f"PARTITION BY {', '.join(column.sql for column in self.partition)} " if self.partition else ""
+
+    def _date(self, what: str) -> Column:
+        if self.names.date is None:
+            problem = self._misfit_of_dates() or "there is none here"
+            raise self._invalid(
+                f"{quoted_name(what)} needs a column of dates, and {problem}",
+                f"Columns: {listed(column.name for column in self.names.columns)}.",
+            )
+        return self._loaded(self.names.date)
+
+    def _misfit_of_dates(self) -> str:
+        """Return which column has dates beside something else; empty: there is no such column."""
+        for column in self.names.columns:
+            if column.index is None:
+                continue
+            typed = self.rows.table.type_of(column.index)
+            some = [row[column.index] for row in self.rows.table.rows[:_ROWS_WITH_A_DATE]]
+            if typed.kind is Kind.MIXED and any(
+                isinstance(cell, str) and len(cell) > 5 and parse_date(cell) for cell in some
+            ):
+                return f"{quoted_name(column.name)} has {quoted_name(typed.misfit)} among its dates"
+        return ""
+
+    # SQL
+
+    @property
+    def _current(self) -> str:
+        return f"s{len(self.ctes) - 1}" if self.ctes else "t"
+
+    def _new_name(self) -> str:
+        self._computed += 1
+        return f"x{self._computed}"
+
+    def _add(self, sql: str = "", name: str = "", *, tail: str = "") -> str:
+        """Add a step with the rows of the last one: a computed column, of which the name is returned, or some rows."""
+        name = name or (self._new_name() if sql else "")
+        columns = f"*, {sql} AS {name}" if sql else "*"
+        self.ctes.append(f"SELECT {columns} FROM {self._current} {tail}")
+        return name
+
+    def _note(self, note: str) -> None:
+        if note and note not in self.notes:
+            self.notes.append(note)
+
+    def _invalid(self, problem: str, next_step: str = "", forms: Sequence[str] = ()) -> InvalidSelect:
+        others = ["; ".join([*self.before, form]) for form in forms]
+        return invalid(problem, next_step, offset=self.step.offset, forms=others)
+
+    def result(self) -> Table:
+        """Return the rows at this step, with the cells of the answer where they are not computed."""
+        columns, whole = list(self.names.columns), self.rows.table
+        if not self.ctes and [(column.index, column.name) for column in columns] == list(enumerate(whole.columns)):
+            return replace(whole, keys=tuple(column.name for column in columns if column.is_key))
+        computed = [column for column in columns if column.index is None]
+        selected = ", ".join(["_r", *(column.sql for column in computed)])
+        found = self.rows.run(self.ctes, f"SELECT {selected} FROM {self._current} ORDER BY {self.place}")
+        for place, column in enumerate(computed, 1):
+            if column.looks_back and None in map(itemgetter(place), found):
+                self._note(f"{quoted_name(column.name)} is null where rows before it are missing.")
+        return self.rows.shown(columns, computed, found)
+
+
+def is_inside_aggregate(node: exp.Expr) -> bool:
+    """Return whether a node is part of the argument of a function of rows."""
+    parent = node.parent
+    while parent is not None:
+        if is_aggregate(parent):
+            return True
+        parent = parent.parent
+    return False
+
+
+def count_of(window: exp.Window) -> int:
+    """Return the rows of ``over 20``; 0 for other windows."""
+    spec = window.args.get("spec")
+    return 0 if spec is None or not str(spec.args["start"]).isdecimal() else int(spec.args["start"].name) + 1
+
+
+def normal(tree: exp.Expr) -> exp.Expr:
+    """Return a tree with the functions of SQLite and of ``select``."""
+    tree = dialect.to_sqlite(tree)
+    for lag in list(tree.find_all(exp.Lag)):
+        if not isinstance(lag.parent, exp.Window):
+            offset = lag.args.get("offset")
+            tree = replaced(tree, lag, call_of("lag", lag.this.copy(), *([] if offset is None else [offset.copy()])))
+    for one in tree.walk():
+        if function_of(one) in NEIGHBOURS and not one.expressions:
+            name = function_of(one)
+            raise invalid(f"{name} needs a column", f"Write {name}(x), with the name of a column.")
+        if isinstance(one, exp.Count) and one.this is not None and is_condition(one.this):
+            raise invalid(
+                f"{text_of(one)} counts each row in which the condition has a value, true or false",
+                "Write sum, or the condition as a step before count.",
+                replaces=[(r"\bcount\((?!\*)", "sum(")],
+            )
+    return tree
+
+
+def written_form(tree: exp.Expr) -> str:
+    """Return an expression in one spelling, to find it again."""
+    return str(tree.sql()).lower()
+
+
+def text_of(tree: exp.Expr) -> str:
+    """Return an expression as it is written."""
+    if text := tree.unalias().meta.get("text"):
+        return str(text)
+    named = tree.copy()
+    for identifier in named.find_all(exp.Identifier):
+        if identifier.name.isidentifier():
+            identifier.set("quoted", False)
+    return str(named.sql(normalize_functions="lower"))
