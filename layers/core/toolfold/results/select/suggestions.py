@@ -62,8 +62,7 @@ _CLAUSE = re.compile(
 """What a step of its own begins with."""
 
 _UNITS = r"(?:day|week|month|quarter|year)s?"
-_FUNCTIONS = {"maximum": "max", "minimum": "min", "total": "sum", "average": "avg", "mean": "avg", "std": "stddev"}
-_SUMMARY = r"(max|min|sum|avg|mean|average|median|total|std|stddev|maximum|minimum|count)"
+_SUMMARY = r"(max|min|sum|avg|mean|average|median|std|stddev|count)"
 
 _SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* by )", re.I)
 """Functions of all rows, after which there is one row."""
@@ -71,7 +70,9 @@ _SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* by )", re.I)
 _EXTREMES = (("top", "last", "highest|n?largest|biggest"), ("bottom", "first", "lowest|n?smallest"))
 _STEPS: tuple[tuple[str, str], ...] = (
     (r"last -(\d+)", r"last \1"),
-    (r"(.+\)) where (.+)", r"\2; \1"),
+    (rf"group by (\w+) {_SUMMARY} ([\w ]+)", r"\2(\3) by \1"),
+    (rf"{_SUMMARY} (?:of )?(?!(?:by|rows)\b)([\w ]+)", r"\1(\2)"),
+    (rf"(\w+)\.{_SUMMARY}\(\)", r"\2(\1)"),
     (r"(\w+) ?= ?([A-Za-z_]\w* ?[-+*/] ?\w.*)", r"\2 as \1"),
     (r"last (\d+) ?d", r"last \1 days"),
     (rf"(\d+) (?:most recent|latest|newest|last)( {_UNITS})?(?: rows)?", r"last \1\2"),
@@ -92,7 +93,6 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"(?:latest|newest|last|most recent|current) (\D.*)", r"last 1; \1"),
     (r"(?:oldest|first|earliest) (\D.*)", r"first 1; \1"),
     (r"(week|month|quarter|year)ly (.*\(.*)", r"\2 by \1"),
-    (r"(.+ as \w+) where (.+)", r"\1; \2"),
     (r"(?:df|data)\[\[(.+)\]\]", r"\1"),
     (r"(.+\])\.head\( ?(\d+) ?\)", r"\1; limit \2"),
     (r"'(\w+)', ?'(\w+)'", r"\1, \2"),
@@ -250,7 +250,7 @@ class _Guess:
         """Return other steps for one; None: it stays."""
         if self._kind_of(step) not in ("items", "group", ""):
             return None
-        for change in (self._path, self._table, self._day, self._field, self._pair, self._names, self._function):
+        for change in (self._path, self._table, self._day, self._field, self._pair, self._names):
             if (found := change(step)) is not None and found != step:
                 return found
         for pattern, template in _STEP_RULES:
@@ -375,7 +375,7 @@ class _Guess:
         return None
 
     def _names(self, step: str) -> str | None:
-        """Return columns that are joined by ``and``, or a table or columns with a condition behind them."""
+        """Return columns that are joined by ``and`` or behind their table, or a condition as a step of its own."""
         names = [name.strip() for name in re.split(r",|\band\b", step)]
         if len(names) > 1:
             paths = [self._path(name) for name in names]
@@ -385,23 +385,10 @@ class _Guess:
             if all(map(self.is_column, names[table is not None :])):
                 begin = "" if table is None else f"from {table_name(table)}; "
                 return begin + ", ".join(names[table is not None :])
-        match = re.fullmatch(r"([\w, ]+?) where (.+)", step, re.I)
-        if match is None:
-            return None
-        self._require_names()
-        table = self._find_table(match[1])
-        return f"from {table_name(table)}; {match[2]}" if table else f"{match[2]}; {match[1]}"
-
-    def _function(self, step: str) -> str | None:
-        """Return a function as it is written: ``mean close`` and ``close.mean()`` are ``avg(close)``."""
-        match = re.fullmatch(rf"(?:group by (\w+) )?{_SUMMARY} (?:of )?([\w ]+)", step, re.I)
-        group, name, column = match.groups() if match else ("", "", "")
-        if match is None and (match := re.fullmatch(rf"(\w+)\.{_SUMMARY}\(\)", step, re.I)):
-            column, name = match.groups()
-        if not column or (self._has_names and not self.is_column(column)):
-            return None
-        function = f"{_FUNCTIONS.get(name.lower(), name.lower())}({column})"
-        return f"{function} by {group}" if group else function
+        if match := re.fullmatch(r"(.+?) where (.+)", step, re.I):
+            self._require_names()  # the order of both depends on them
+            return f"{match[1]}; {match[2]}"
+        return None
 
 
 def _sliced(place: str) -> list[str]:
