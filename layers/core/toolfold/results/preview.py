@@ -30,7 +30,7 @@ class Limits(NamedTuple):
         rows: rows of tables, or items of outer lists and maps.
         chars: characters of a text.
         items: items of an inner list.
-        fields: fields of a record.
+        fields: fields of a record, columns, and tables.
     """
 
     rows: int
@@ -40,7 +40,7 @@ class Limits(NamedTuple):
 
 
 _STAGES = (
-    (3, Limits(0)), (2, Limits(0, 400, 8)), (1, Limits(0, 100, 3)), (0, Limits(0, 30, 1, 20)), (0, Limits(0, 30, 1, 4))
+    (3, Limits(0)), (2, Limits(0, 400, 8)), (1, Limits(0, 100, 3)), (0, Limits(0, 30, 1, 20)), (0, Limits(0, 30, 1, 4)),
 )  # fmt: skip
 """The fewest rows for which a stage is used, and its limits but that of the rows."""
 
@@ -52,13 +52,10 @@ VALUES_PER_TOKEN = 8
 """More values than that for each token cannot fit: empty cells are four for a token."""
 
 _CHARS_PER_VALUE = 12  # nor can more characters: the longest token that is counted has 97
-_FEW_FIELDS = 4  # with no more, a preview also has few columns, few tables, short names and no deep nesting
 _PRECISION = 25  # it is long enough when one with a twenty-fifth more rows would not fit: each attempt counts tokens
 _MIN_SPARE_S = 0.5  # before the deadline: one that fits is no longer made longer
 _MIN_MAP_SIZE = 12  # members above which an object of objects or of numbers is a map that may be shortened
 _MAX_RECORD_SIZE = 200  # members above which any object is a map: no record has so many
-_MAX_DEPTH = 8
-_MAX_KEY_CHARS = 40
 _MAX_PATH_CHARS = 60
 _MAX_DESCRIBED = 4  # cuts that are described one by one
 _TEXTS_CUT = "ends of long texts"
@@ -132,7 +129,6 @@ class Shortener:
         self._limits, self._left = limits, VALUES_PER_TOKEN * max_tokens
         self._rows_shown = self._rows_total = 0
         self._cuts: list[str] = []
-        self._is_last = limits.fields is not None and limits.fields <= _FEW_FIELDS
         self._is_cell_cut = False
 
     def document(self, document: Document) -> Document:
@@ -145,15 +141,15 @@ class Shortener:
             return Document(metadata=self._beginning(document.metadata), is_text=True)
         if not document.tables:
             return Document(metadata=self.value(document.metadata))
-        kept = document.tables[:_FEW_FIELDS] if self._is_last else document.tables
+        kept = document.tables[: self._limits.fields]
         tables = tuple(self._table(table, named=len(document.tables) > 1) for table in kept)
         if len(kept) < len(document.tables):
             self._cuts.append(f"{len(document.tables) - len(kept)} of {len(document.tables)} tables")
-        return Document(tables, self._shorten(document.metadata, self._limits.items, None, 0))
+        return Document(tables, self._shorten(document.metadata, self._limits.items, None))
 
     def value(self, value: Any) -> Any:
         """Return a JSON value with lists, maps and texts within the limits. Raises as :meth:`document`."""
-        return self._shorten(value, self._limits.rows, "", 0)
+        return self._shorten(value, self._limits.rows, "")
 
     def rows(self, rows: Sequence[T], total: int, prefix: str = "") -> list[T]:
         """Return the first and last of the rows of a table, of which there are ``total``."""
@@ -191,11 +187,7 @@ class Shortener:
             raise TooLong
 
     def _table(self, table: Table, named: bool) -> Table:
-        name, columns = table.name, table.columns
-        if self._is_last:
-            name = name[:_MAX_KEY_CHARS]
-            columns = tuple(map(_short_name, columns[: self._limits.fields]))
-        prefix = f"{quoted_name(name)} " if named else ""
+        columns, prefix = table.columns[: self._limits.fields], f"{quoted_name(table.name)} " if named else ""
         rows: Sequence[Sequence[Any]] = self.rows(table.rows, len(table.rows), prefix)
         for column in columns:
             self._take(1, column)
@@ -206,24 +198,21 @@ class Shortener:
         self._take(len(rows) * len(columns))
         # What is inside a row, or beside the tables: its cuts are not described.
         if not {type(cell) for row in rows for cell in row}.isdisjoint((str, list, dict)):
-            rows = [[self._shorten(cell, self._limits.items, None, 0) for cell in row] for row in rows]
+            rows = [[self._shorten(cell, self._limits.items, None) for cell in row] for row in rows]
         if self._is_cell_cut:
             self._cuts.append(f"{prefix}ends of long texts and lists")
-        return Table(name, columns, rows)
+        return Table(table.name, columns, rows)
 
-    def _shorten(self, value: Any, rows: int | None, path: str | None, depth: int) -> Any:
+    def _shorten(self, value: Any, rows: int | None, path: str | None) -> Any:
         if isinstance(value, str):
             return self._shorten_text(value, path)
         if not isinstance(value, list | dict):
             return value
-        if self._is_last and depth >= _MAX_DEPTH:
-            self._cut_at(path, "what is nested deeply")
-            return "…"
         if isinstance(value, dict):
-            return self._shorten_object(value, rows, path, depth)
+            return self._shorten_object(value, rows, path)
         items = _first_and_last(value, rows)
         self._take(1 + len(items))
-        items = [self._shorten(item, rows, path, depth + 1) for item in items]
+        items = [self._shorten(item, rows, path) for item in items]
         self._cut_members(path, len(items), len(value), "items")
         return items
 
@@ -235,18 +224,17 @@ class Shortener:
         self._take(0, text)
         return text
 
-    def _shorten_object(self, value: dict[str, Any], rows: int | None, path: str | None, depth: int) -> dict[str, Any]:
+    def _shorten_object(self, value: dict[str, Any], rows: int | None, path: str | None) -> dict[str, Any]:
         keys = list(value)
         keys = _first_and_last(keys, rows) if _is_map(value) else keys[: self._limits.fields]
         self._cut_members(path, len(keys), len(value), "keys")
         self._take(1 + len(keys))
         shown = {}
         for key in keys:
-            name = _short_name(key) if self._is_last else key
-            self._take(0, name)
+            self._take(0, key)
             # A longer path is not shown; joining it at every level would take the square of the depth.
             inner = path if path is None or len(path) > _MAX_PATH_CHARS + 1 else f"{path}.{key}"[: 3 * _MAX_PATH_CHARS]
-            shown[name] = self._shorten(value[key], rows, inner, depth + 1)
+            shown[key] = self._shorten(value[key], rows, inner)
         return shown
 
     def _cut_members(self, path: str | None, shown: int, total: int, kind: str) -> None:
@@ -273,10 +261,6 @@ def _first_and_last(items: Sequence[T], count: int | None) -> list[T]:
 
 def _first_part(count: int) -> int:
     return -(-2 * count // 3)
-
-
-def _short_name(name: str) -> str:
-    return name if len(name) <= _MAX_KEY_CHARS else f"{name[:_MAX_KEY_CHARS]}…"
 
 
 def _is_map(value: dict[str, Any]) -> bool:
