@@ -24,7 +24,7 @@ _TOKEN = re.compile(
         |\d{4}-\d\d|\d{4}-?[Qq][1-4]|[Qq][1-4][- ]?\d{4}|\d\d?/\d\d?/\d{4})(?![\w/]))
     |(?P<amount>\$?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?:%(?![\w("'])|[kKMBT]\b|bn\b)?(?!\w))
     |(?P<word>\w+)
-    |(?P<sign><=|>=|<>|!=|==|\|\||&&|::|[-+*/%(),<>=.\[\]\u2212])""",
+    |(?P<sign><=|>=|<>|!=|==|\|\||&&|::|[-+*/%(),<>=.\[\]\u2212≥≤≠])""",
     re.X,
 )
 _ONLY_IN_OVER = frozenset(
@@ -45,6 +45,7 @@ _BEFORE_ONE_AMOUNT = frozenset(("=", "!=", "<>", "<", "<=", ">", ">=", "between"
 
 _TEXT_END = re.compile(r"(?<!\s)\s++(?:and|or)\b|[;)]|,", re.I)
 _PATTERNS = {"contains": "%{}%", "starts with": "{}%", "ends with": "%{}"}
+_SIGNS = {"\u2212": "-", "==": "=", "≥": ">=", "≤": "<=", "≠": "!="}
 _OTHER_LANGUAGES = {"&&": "and", "||": "or", "!": "not", "=~": "like", "^=": "starts with", "$=": "ends with"}
 
 _MAX_NODES = 1_500
@@ -250,7 +251,7 @@ class _Lexer:
     def _sign(self, token: _Token, place: int) -> int:
         if token.text in _OTHER_LANGUAGES:
             raise unreadable(self._text, self._offset)
-        sign = {"\u2212": "-", "==": "="}.get(token.text, token.text)
+        sign = _SIGNS.get(token.text, token.text)
         self._depth += (sign == "(") - (sign == ")")
         self._lists = [depth for depth in self._lists if depth <= self._depth]
         if self._over_depth > self._depth:

@@ -107,9 +107,9 @@ class Adapter:
         Raises:
             InvalidSelect: parts do not fit each other.
         """
-        for one in tree.find_all(*COMPARISONS):
-            if isinstance(one.this, COMPARISONS) or isinstance(one.expression, COMPARISONS):
-                raise _chained(one)
+        if any(isinstance(side, COMPARISONS) for one in tree.find_all(*COMPARISONS) for side in one.iter_expressions()):
+            form = _shown(transformed(tree.copy(), _unchained))
+            raise invalid("two comparisons in a row are not read", f"Write {form}.", forms=[form])
         handlers = self._handlers()
 
         def change(node: exp.Expr) -> exp.Expr:
@@ -398,15 +398,12 @@ def _mixed(node: exp.Expr) -> Exception:
     )
 
 
-def _chained(node: exp.Expr) -> Exception:
-    """Return the error for ``a < b <= c``, which SQL reads as a comparison of a truth with c."""
-    first, second = node.this, node.expression
-    if isinstance(first, COMPARISONS):
-        second = type(node)(this=first.expression.copy(), expression=second)
-    else:
-        first = type(node)(this=first, expression=second.this.copy())
-    form = f"{_shown(first)} and {_shown(second)}"
-    return invalid("two comparisons in a row are not read", f"Write {form}.", forms=[form])
+def _unchained(node: exp.Expr) -> exp.Expr:
+    """Return ``a < b and b <= c`` for ``a < b <= c``, which SQL reads as a comparison of a truth with c."""
+    if not isinstance(node, COMPARISONS) or not isinstance(node.this, COMPARISONS):
+        return node
+    both = exp.and_(node.this, type(node)(this=node.this.expression.copy(), expression=node.expression))
+    return exp.paren(both) if isinstance(node.parent, exp.Not) else both
 
 
 def _number_form(node: exp.Expr) -> str:

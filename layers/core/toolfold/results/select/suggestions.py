@@ -26,7 +26,7 @@ _MAX_ROUNDS = 4
 _COMPARED_ROWS = 300
 
 _REPLACED = {
-    "&&": " and ", "||": " or ", "≥": ">=", "≤": "<=", "≠": "!=", "==": "=", "=~": " contains ", "groupby": "group by",
+    "&&": " and ", "||": " or ", "==": "=", "=~": " contains ", "groupby": "group by",
     " million": "M", " billion": "B", " thousand": "K",
 }  # fmt: skip
 """Signs and words of other languages → those of the language."""
@@ -116,14 +116,9 @@ _PATH = re.compile(
     rf"(?:\$\.?)?(?P<head>[A-Za-z_][\w ]*)?(?:\[(?P<place>{_PLACE})\])?"
     rf"(?:\.(?P<tail>[\w. ]+))?(?:\[(?P<end>{_PLACE})\])?"
 )
-_CHAIN = re.compile(
-    r"(?P<low>\$?-?\d[\w.,%-]*) ?(?P<first>[<>]=?) ?(?P<middle>[^<>=()]+?) "
-    r"?(?P<second>[<>]=?) ?(?P<high>\$?-?\d[\w.,%-]*)"
-)
 _COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_COUNTS, 1)}
 _COUNTED = re.compile(rf"\b(last|first|top|bottom|newest|oldest) ({'|'.join(_NUMBERS)})\b", re.I)
-_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 KindOf = Callable[[str], str]
@@ -170,8 +165,6 @@ def _words(text: str) -> str:
     for pattern, template in _WORD_RULES:
         text = pattern.sub(template, text)
     text = _COUNTED.sub(lambda match: f"{match[1]} {_NUMBERS[match[2].lower()]}", text)
-    text = _CHAIN.sub(lambda match: f"{match['middle']} {_TURNED[match['first']]} {match['low']} and {match['middle']} "
-                      f"{match['second']} {match['high']}", text)  # fmt: skip
     return " ".join(text.split())
 
 
