@@ -130,15 +130,12 @@ def test_an_error_of_s3_is_one_sentence_with_the_next_step(  # N3
 @pytest.mark.parametrize(
     ("location", "sentence"),
     [
-        (
-            "s3://BUCKET/catalog",
-            "BUCKET stands for the name of your bucket, which the stack prints as Catalog",
-        ),
-        ("my-bucket/catalog", "Did you mean s3://my-bucket/catalog?"),
-        ("s3:/my-bucket/catalog", "Did you mean s3://my-bucket/catalog?"),
-        ("S3://My-Bucket/catalog", "Did you mean s3://my-bucket/catalog?"),
-        ("arn:aws:s3:::my-bucket/catalog", "Did you mean s3://my-bucket/catalog?"),
-        ("https://my-bucket.s3.eu-west-1.amazonaws.com/catalog", "Did you mean s3://my-bucket/catalog?"),
+        ("s3://BUCKET/catalog", "must be s3://bucket/prefix, not 's3://BUCKET/catalog'."),
+        ("my-bucket/catalog", "must be s3://bucket/prefix"),
+        ("s3:/my-bucket/catalog", "must be s3://bucket/prefix"),
+        ("S3://My-Bucket/catalog", "must be s3://bucket/prefix"),
+        ("arn:aws:s3:::my-bucket/catalog", "must be s3://bucket/prefix"),
+        ("https://my-bucket.s3.eu-west-1.amazonaws.com/catalog", "must be s3://bucket/prefix"),
         ("s3://my-bucket/catalog/current.json", "Name the prefix, not an object: s3://my-bucket/catalog"),
         ("s3://", "must be s3://bucket/prefix, not 's3://'."),
         ("s3://my-bucket/a?b", "must be s3://bucket/prefix"),

@@ -6,7 +6,6 @@ import functools
 import os
 from pathlib import Path
 
-from toolfold.build.catalog_bucket import explained
 from toolfold.build.compiler import compile_folder
 from toolfold.build.preparation import prepare_catalog
 from toolfold.build.publisher import Outcome, check_catalog, publish_catalog
@@ -28,9 +27,7 @@ def run(options: Options) -> int:
     versions.check_allowed_here(catalog)
     tools = output.counted(len(catalog), "tool")
     tell(f"Checked {tools}.")
-    what = f"Nothing was published to {location}"
-    bucket, author = versions.open_bucket(options, what)
-    with explained(what, options.bucket_owner):
+    with versions.open_bucket(options, "Nothing was published to {location}") as (bucket, author):
         if options.dry_run:
             return print_comparison(bucket, content, as_json=options.json)
         done = publish_catalog(content, bucket, author, automatic=options.automatic, on_step=tell)

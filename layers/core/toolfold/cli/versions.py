@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,7 @@ from toolfold.build import catalog_bucket
 from toolfold.build.catalog_bucket import CatalogBucket, explained
 from toolfold.build.catalog_diff import compare
 from toolfold.build.pointer import Author, Version, Writer
-from toolfold.build.publisher import (
-    Outcome,
-    check_catalog,
-    choose_earlier,
-    find_version,
-    read_current,
-    roll_back,
-)
+from toolfold.build.publisher import Outcome, check_catalog, choose_earlier, find_version, read_current, roll_back
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.model import Catalog
 from toolfold.cli import output, terminal
@@ -38,26 +32,32 @@ HASH_DIGITS = 12
 """Digits of a hash that are printed where a person reads them."""
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-_WEB_ADDRESS = re.compile(r"https://([a-z0-9.-]+?)\.s3[a-z0-9.-]*\.amazonaws\.com(?:\.cn)?(/[^?#]*)?")
 
 
-def open_bucket(options: Options, what: str) -> tuple[CatalogBucket, Author]:
-    """Return the bucket of the command's location, and who runs the command."""
+@contextlib.contextmanager
+def open_bucket(options: Options, problem: str) -> Iterator[tuple[CatalogBucket, Author]]:
+    """Yield the bucket of the command's location, and who runs the command; explain what AWS refuses meanwhile.
+
+    Args:
+        options: those of the command.
+        problem: what has failed then, with ``{location}``.
+    """
     location = parse_location(options.location)
     if options.bucket_owner not in (None, "any") and not re.fullmatch(r"[0-9]{12}", options.bucket_owner):
         raise fail(f"{options.bucket_owner!r} is not the number of an account (12 digits), nor any.")
+    what = problem.format(location=location)
     with explained(what):
-        account, arn = _identity(what)
+        account, arn = _identity()
         client = catalog_bucket.open_client("s3")
     owner = {"any": "", None: account}.get(options.bucket_owner, options.bucket_owner or "")
-    options.bucket_owner = owner
     if not arn:
         with contextlib.suppress(KeyError, OSError):  # no name for the user id, as in some containers
             arn = getpass.getuser()
-    return catalog_bucket.CatalogBucket(location, client, owner), Author(Writer.TERMINAL, arn)
+    with explained(what, owner):
+        yield CatalogBucket(location, client, owner), Author(Writer.TERMINAL, arn)
 
 
-def _identity(what: str) -> tuple[str, str]:
+def _identity() -> tuple[str, str]:
     """Return account and ARN of the credentials; nothing where the credentials are not for AWS, or STS is not reached.
 
     Requests that name the account as the owner of the bucket cannot write to a bucket of another account that took the
@@ -109,26 +109,15 @@ def parse_location(text: str) -> str:
             "Its bucket is the output CatalogBucketName of the stack; `make publish` reads it."
         )
     bucket, _, prefix = text.removeprefix("s3://").partition("/")
-    if text.startswith("s3://") and bucket.isupper():
-        raise ToolfoldError(
-            f"{bucket} stands for the name of your bucket, which the stack prints as CatalogBucketName."
-        )
     if text.startswith("s3://") and _BUCKET.fullmatch(bucket) and not re.search(r"[?#\s]", prefix):
         if prefix.endswith(".json"):
             above = f"s3://{bucket}/{prefix.rpartition('/')[0]}".rstrip("/")
             raise ToolfoldError(f"Name the prefix, not an object: {above}")
         return text.rstrip("/")
-    raise ToolfoldError(f"The location of a catalog must be s3://bucket/prefix, not {text!r}.{_similar(text)}")
-
-
-def _similar(text: str) -> str:
-    """Return the address that ``text`` may mean, as a question."""
-    web = _WEB_ADDRESS.fullmatch(text)
-    rest = web[1] + (web[2] or "") if web else re.sub(r"^(?i:arn:aws[a-z-]*:s3:::|s3:/*)", "", text)
-    bucket, slash, prefix = rest.strip("/").partition("/")
-    bucket = bucket.lower() if text[:3].lower() == "s3:" else bucket
-    fits = "://" not in rest and _BUCKET.fullmatch(bucket) and not re.search(r"[?#\s]", prefix)
-    return f" Did you mean s3://{bucket}{slash}{prefix}?" if fits and not Path(text).exists() else ""
+    raise ToolfoldError(
+        f"The location of a catalog must be s3://bucket/prefix, not {text!r}. The stack has the name of its bucket in "
+        "the output CatalogBucketName."
+    )
 
 
 def as_json(version: Version, **more: Any) -> dict[str, Any]:
@@ -138,9 +127,7 @@ def as_json(version: Version, **more: Any) -> dict[str, Any]:
 
 def list_versions(options: Options) -> int:
     """Print the versions in the bucket; return the exit code."""
-    what = f"{parse_location(options.location)} cannot be read"
-    bucket, _ = open_bucket(options, what)
-    with explained(what, options.bucket_owner):
+    with open_bucket(options, "{location} cannot be read") as (bucket, _):
         pointer, _ = read_current(bucket)
     if options.json:
         output.print_json(
@@ -165,9 +152,7 @@ def list_versions(options: Options) -> int:
 
 def print_diff(options: Options) -> int:
     """Print what differs between two versions; return the exit code."""
-    what = f"{parse_location(options.location)} cannot be read"
-    bucket, _ = open_bucket(options, what)
-    with explained(what, options.bucket_owner):
+    with open_bucket(options, "{location} cannot be read") as (bucket, _):
         before, after = (_read_version(bucket, text) for text in (options.before, options.after))
     return _print_comparison(before, after, as_json=options.json)
 
@@ -219,10 +204,8 @@ def _print_comparison(before: bytes, after: bytes, *, as_json: bool) -> int:
 
 def roll_back_catalog(options: Options) -> int:
     """Make an earlier version the current one; return the exit code."""
-    location = parse_location(options.location)
-    what = f"{location} was not changed"
-    bucket, author = open_bucket(options, what)
-    with explained(what, options.bucket_owner):
+    with open_bucket(options, "{location} was not changed") as (bucket, author):
+        location = bucket.location
         if options.dry_run:
             pointer, _ = read_current(bucket)
             earlier = bucket.read_catalog(choose_earlier(pointer, options.version, location))
