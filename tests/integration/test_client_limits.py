@@ -28,6 +28,7 @@ from toolfold.transports.lambda_handler import LambdaHandler
 TABLE = "limits-of-callers"
 RESOURCE = "https://tools.example.com/mcp"
 ADDRESS, OTHER_ADDRESS = "192.0.2.1", "192.0.2.2"
+SYMBOLS = ("IBM", "AAPL", "MSFT", "KO", "PEP", "JNJ")
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +187,7 @@ def test_principals_have_limits_of_their_own_whatever_key_and_address_they_use(m
         def code(subject: str, number: int) -> str:
             token = issuer.token(RESOURCE, sub=subject)
             headers = {"authorization": f"Bearer {token}", "x-api-key": f"key{number}"}
-            return str(environment.code(address=f"192.0.2.{number}", headers=headers, symbol=f"ZZAA{'ABCDEF'[number]}"))
+            return str(environment.code(address=f"192.0.2.{number}", headers=headers, symbol=SYMBOLS[number]))
 
         assert [code("one", number) for number in range(4)] == ["OK", "OK", "CLIENT_LIMIT", "CLIENT_LIMIT"]
         assert code("two", 5) == "OK"

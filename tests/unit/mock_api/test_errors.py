@@ -275,7 +275,6 @@ def test_unknown_symbols_of_other_functions() -> None:
     assert set(document("ANALYTICS_FIXED_WINDOW", SYMBOLS="IBM,NOSUCH")) == {"error", "trace"}
     only_header = (EXPECTED["EARNINGS_CALENDAR"]["csv_header"] + "\r\n").encode()
     assert handle_query(query("EARNINGS_CALENDAR", symbol="NOSUCH")).body == only_header
-    assert handle_query(query("LISTING_STATUS", date="2009-12-31")).body.count(b"\n") == 1
     assert document("OVERVIEW", symbol="QQQ") == {}  # funds have no company data
 
 

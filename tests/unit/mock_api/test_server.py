@@ -163,8 +163,7 @@ def test_huge_and_redirect_and_retry_after_over_http(mock_api: MockApi) -> None:
 
 
 def test_close_does_not_wait_for_slow_responses_or_idle_connections() -> None:
-    mock_api = MockApi()
-    mock_api.start()
+    mock_api = MockApi().__enter__()
     idle = connect(mock_api)
     idle.request("GET", QUOTE)
     idle.getresponse().read()

@@ -36,7 +36,7 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 @contextlib.contextmanager
 def open_bucket(options: Options, problem: str) -> Iterator[tuple[CatalogBucket, Author]]:
-    """Yield the bucket of the command's location, and who runs the command; explain what AWS refuses meanwhile.
+    """Yield the bucket of the command's location, and who runs the command; explain what AWS refuses.
 
     Args:
         options: those of the command.

@@ -38,11 +38,11 @@ _PLACEHOLDER_VALUES = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A requested fault: its number, and the query that requested it."""
+    """A requested fault: the query that requested it, and how long a slow answer takes."""
 
     query: Query
     endpoint: Endpoint | None
-    number: float | None = None
+    seconds: float = 2.0
 
     @property
     def wants_csv(self) -> bool:
@@ -55,11 +55,6 @@ class Fault:
         """The columns of the endpoint, for rows of 100."""
         header = self.endpoint.csv_header if self.endpoint and self.endpoint.has_csv else ()
         return list(header) if len(header) > 1 else ["timestamp", "value"]
-
-    @property
-    def seconds(self) -> float:
-        """How long a slow answer takes."""
-        return min(2.0 if self.number is None else self.number, LONGEST_WAIT_S)
 
 
 def requested_fault(query: Query, endpoint: Endpoint | None, key: str) -> Response | None:
@@ -81,7 +76,7 @@ def _build_fault(text: str, query: Query, endpoint: Endpoint | None) -> Response
     if build is None:  # a misspelt name must not pass as data
         listed = ", ".join(sorted(FAULTS))
         return Response(404, TEXT, f"The mock API has no such fault. It knows: {listed}\n".encode())
-    return build(Fault(query, endpoint, float(number.replace("_", ".")) if number else None))
+    return build(Fault(query, endpoint, min(float(number.replace("_", ".")) if number else 2.0, LONGEST_WAIT_S)))
 
 
 def error_response(name: str, query: Query) -> Response:
@@ -164,30 +159,22 @@ def _changed(change: Callable[[list[str]], list[str]], fault: Fault) -> Response
     return _table(change(fault.columns), as_csv=fault.wants_csv)
 
 
-def _vendor_error(name: str) -> Callable[[Fault], Response]:
-    return lambda fault: error_response(name, fault.query)
-
-
-def _http(status: int, text: str, *headers: tuple[str, str]) -> Callable[[Fault], Response]:
-    return lambda _: _page(status, text, *headers)
-
-
 FAULTS: dict[str, Callable[[Fault], Response]] = {
-    **{name: _vendor_error(name) for name in ERROR_BODIES},
+    **{name: partial(lambda name, fault: error_response(name, fault.query), name) for name in ERROR_BODIES},
     "premium_placeholder_rows": lambda fault: placeholder_response(fault.endpoint),
     "empty_object": lambda _: json_response({}),
     "empty_quote": lambda _: json_response({"Global Quote": {}}),
     "empty_list": _empty_list,
     "header_only_csv": lambda fault: csv_response(",".join(fault.columns) + "\n"),
     **dict.fromkeys(("empty_body", "empty"), lambda _: Response(200, JSON, b"")),
-    **dict.fromkeys(("http_error", "http503"), _http(503, "Service Unavailable")),
-    "http500": _http(500, "Internal Server Error"),
-    "http502": _http(502, "Bad Gateway"),
-    "http429": _http(429, "Too Many Requests", ("Retry-After", "7")),
-    "http404": _http(404, "Not Found"),
-    "redirect": _http(302, "Found", ("Location", "http://elsewhere.example/query")),
+    **dict.fromkeys(("http_error", "http503"), lambda _: _page(503, "Service Unavailable")),
+    "http500": lambda _: _page(500, "Internal Server Error"),
+    "http502": lambda _: _page(502, "Bad Gateway"),
+    "http429": lambda _: _page(429, "Too Many Requests", ("Retry-After", "7")),
+    "http404": lambda _: _page(404, "Not Found"),
+    "redirect": lambda _: _page(302, "Found", ("Location", "http://elsewhere.example/query")),
     "redirect_loop": lambda fault: _page(302, "Found", ("Location", "?" + urlencode(fault.query))),
-    "html": _http(200, "Maintenance"),
+    "html": lambda _: _page(200, "Maintenance"),
     "badjson": lambda _: Response(200, JSON, b'{"Meta Data": {"1. Information": "ends too ear'),
     "truncated": lambda _: replace(_sample_rows(), connection="truncated"),
     "length_too_small": partial(_wrong_length, -15),

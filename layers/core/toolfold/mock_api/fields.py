@@ -8,14 +8,14 @@ The first line whose pattern is the column, or ``function.column``, in lower cas
 ``ahead N``            a trading day after today, N days after that of the row before
 ``LOW HIGH [%]``       a number with the decimals of LOW; ``number LOW HIGH`` is a number also where others are texts
 ``flow R [J]``         R times the revenue of the period, at random by the share J; ``level R [J]`` that of a quarter
-``each_share R [J]``   the same of a flow, for each share; ``shares R`` R times the shares of the company
+``each_share R [J]``   the same of a flow, for each share; ``price R [J]`` R times the price of the share
 ``?MARK:SHARE …``      a share of the values has the mark of a missing one
 ``falling N R``        N in the first row, and in each row R times that of the row before
 ``null``               no value
 =====================  ================================================================================================
 
-Anything else is the text, with {symbol} and {name} of what is requested, {ticker} and {company} of another
-company in each row, {index}, {word}, {letters} and {number}.
+Anything else is the text, with {symbol}, {name} and others of the share that is requested, {ticker} and {company} of
+another company in each row, what was sent for a parameter, {index}, {word}, {letters} and {number}.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ _OF_TYPES = {"integer": "1 9000", "number": "1.00 400.00", "boolean": "any true|
 
 with Path(__file__).with_name("fields.csv").open(encoding="utf-8", newline="") as file:
     RULES = [(re.compile(line["column"]), line["value"]) for line in csv.DictReader(file)]
+_QUARTER = 50_000_000
+"""Revenue of a quarter for each dollar of a share's price; a twentieth of it for each of a billion shares."""
+
 COMPANIES = [one for one in of_kind("stock") if one.kind == "Equity"]
 
 
@@ -119,17 +122,21 @@ def _apply(rule: str, cell: Cell) -> Any:
         return _WORDS_OF_RULES[word](rest, cell)
     if "{" not in rule:
         return rule
-    number, letters = cell.rng.integer(100_000, 999_999), _LETTERS[cell.index // 26 % 26] + _LETTERS[cell.index % 26]
+    stock, letters = cell.stock, _LETTERS[cell.index // 26 % 26] + _LETTERS[cell.index % 26]
     parts = {
-        "symbol": cell.subject or cell.stock.symbol,
-        "name": cell.stock.name,
+        "symbol": cell.subject,
         "letters": f"A{letters}",
         "ticker": cell.another.symbol,
         "company": cell.another.name.upper(),
-        "index": cell.index + 1,
-        "number": number,
+        "index": str(cell.index + 1),
+        "number": str(cell.rng.integer(100_000, 999_999)),
     }
-    return re.sub(r"\{(\w+)\}", lambda key: str(parts.get(key[1]) or cell.rng.choice(_WORDS)), rule)
+
+    def replace(found: re.Match[str]) -> str:
+        name = found[1]
+        return parts.get(name) or getattr(stock, name, "") or cell.request.text(name) or cell.rng.choice(_WORDS)
+
+    return re.sub(r"\{(\w+)\}", replace, rule)
 
 
 def _nth(texts: str, index: int) -> str:
@@ -146,30 +153,14 @@ def _number(rule: str, rng: Seeded) -> str:
     return f"{rng.uniform(float(low), float(high)):.{len(low.partition('.')[2])}f}{''.join(unit)}"
 
 
-@lru_cache(maxsize=4000)
-def _revenue(symbol: str, level: float, year: int, month: int) -> float:
-    rng, quarter = Seeded("revenue", symbol), Seeded("quarter", symbol, year, month)
-    now = _shares(symbol, level) * level / rng.uniform(10, 28)
-    return float(now * (1 + rng.uniform(0.02, 0.12)) ** (year - 2025 + month / 12) * quarter.uniform(0.94, 1.06))
-
-
-def _shares(symbol: str, level: float) -> int:
-    return int(Seeded("shares", symbol).uniform(0.1, 5.0) * 1e11 / level) // 1000 * 1000
-
-
-def _figure(rest: str, cell: Cell, *, of: str) -> str:
-    """Return a figure of a statement, in whole millions; for one share with the decimals of the rule."""
+def _figure(rest: str, cell: Cell, *, scale: float) -> str:
+    """Return a figure that is in proportion to the price of the share; those of companies grow with the year."""
     ratio, spread = map(float, f"{rest} 0".split()[:2])
-    stock, shares = cell.stock, _shares(cell.stock.symbol, cell.stock.level)
-    if of == "shares":
-        return str(int(shares * ratio))
-    ends = [
-        cell.time.year * 12 + cell.time.month - 1 - 3 * at for at in range(cell.months // 3 if of != "level" else 1)
-    ]
-    revenue = sum(_revenue(stock.symbol, stock.level, end // 12, end % 12 + 1) for end in ends)
-    value = revenue * ratio * (1 + spread * (2 * Seeded(stock.symbol, cell.time, rest).random() - 1))
-    decimals = len(rest.partition(" ")[0].partition(".")[2])
-    return f"{value / shares:.{decimals}f}" if of == "each_share" else str(round(value / 1e6) * 10**6)
+    value = cell.stock.level * scale * ratio * (1 + spread * (2 * cell.rng.random() - 1))
+    if scale == 1:
+        return f"{value:.2f}"
+    value *= 1.06 ** (cell.time.year - 2025)
+    return f"{value:.{len(rest.partition(' ')[0].partition('.')[2])}f}" if scale < 1 else f"{value / 1e6:.0f}000000"
 
 
 _WORDS_OF_RULES: Mapping[str, Callable[[str, Cell], Any]] = {
@@ -183,7 +174,10 @@ _WORDS_OF_RULES: Mapping[str, Callable[[str, Cell], Any]] = {
     "falling": _falling,
     "number": lambda rest, cell: float(_number(rest, cell.rng)),
     "null": lambda rest, cell: None,
-    **{word: partial(_figure, of=word) for word in ("flow", "level", "each_share", "shares")},
+    "price": partial(_figure, scale=1),
+    "level": partial(_figure, scale=_QUARTER),
+    "flow": lambda rest, cell: _figure(rest, cell, scale=_QUARTER * cell.months / 3),
+    "each_share": lambda rest, cell: _figure(rest, cell, scale=cell.months / 60),
 }
 
 

@@ -6,7 +6,6 @@ Random numbers are those of a seed: the same in every process, in every version 
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -18,10 +17,7 @@ T = TypeVar("T")
 
 
 class Seeded:
-    """Random numbers whose seed is a sequence of names.
-
-    Only ``Random.random`` is used: it is the one method whose sequence Python promises to keep between versions.
-    """
+    """Random numbers whose seed is a sequence of names, by the one method that Python promises not to change."""
 
     __slots__ = ("random",)
 
@@ -83,9 +79,6 @@ class Instrument:
 
 
 _NUMBERS = {"level": float, "dividend": float, "growth": float, "volatility": float, "decimals": int, "first_year": int}
-_MADE_UP = re.compile(r"ZZ[A-Z]{3}")
-_WORDS = ("Amber", "Birch", "Cobalt", "Ember", "Fjord", "Granite", "Harbor", "Indigo", "Juniper", "Kestrel", "Larch")
-_BUSINESSES = ("Bancorp", "Biosciences Inc", "Energy Partners LP", "Foods Inc", "Holdings Ltd", "Robotics Inc")
 
 
 def _share(instrument: Instrument) -> Instrument:
@@ -126,13 +119,7 @@ def find(kind: str, symbol: str) -> Instrument:
 
 def find_stock(symbol: str) -> Instrument:
     """Return the share or fund with this ticker. A pair such as BTCUSD is not a share."""
-    symbol = symbol.upper().replace("BRK.", "BRK-")
-    if _MADE_UP.fullmatch(symbol):
-        rng = Seeded("made up", symbol)
-        name = f"{rng.choice(_WORDS)} {rng.choice(_BUSINESSES)}"
-        exchange = rng.choice(("NYSE", "NASDAQ", "NYSE ARCA"))
-        return _share(Instrument("Equity", symbol, name, float(rng.integer(12, 320)), exchange=exchange))
-    return find("stock", symbol)
+    return find("stock", symbol.upper().replace("BRK.", "BRK-"))
 
 
 def find_company(symbol: str) -> Instrument:

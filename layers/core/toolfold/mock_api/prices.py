@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 from toolfold.mock_api.instruments import Instrument, Seeded
 
-MONDAY, THURSDAY, FRIDAY, SATURDAY, SUNDAY = 0, 3, 4, 5, 6
+SATURDAY = 5
 PERSISTENCE = 0.998  # of the distance from the trend: it keeps decades of prices in a plausible range
 ANCHOR_DATE = date(2026, 1, 1)  # on this day the price is the level of an instrument
 FIRST_DIVIDEND_YEAR = 2000
-OPEN, CLOSE = 570, 960  # minutes of the regular session of New York
-EXTENDED, ALL_DAY = (240, 1200), (0, 1440)
+REGULAR, EXTENDED, ALL_DAY = (570, 960), (240, 1200), (0, 1440)  # minutes of the sessions of New York, and of a day
 
 
 class Bar(NamedTuple):
@@ -40,24 +39,24 @@ class Bar(NamedTuple):
     split: float = 1.0
 
 
-_MOVING = ((1, MONDAY, 15), (2, MONDAY, 15), (5, MONDAY, 25), (9, MONDAY, 1), (11, THURSDAY, 22))
+_MOVING = ((1, 0, 15), (2, 0, 15), (5, 0, 25), (9, 0, 1), (11, 3, 22))
 """Month, weekday and first possible day of holidays: King, Presidents, Memorial, Labor, Thanksgiving."""
 
 
 @lru_cache(maxsize=64)
-def holidays(year: int) -> frozenset[date]:
+def _holidays(year: int) -> frozenset[date]:
     """Return the holidays of New York's exchanges that a simple rule gives: not Good Friday, Juneteenth, mourning."""
-    moving = (date(year, month, day) + timedelta((weekday - date(year, month, day).weekday()) % 7)
-              for month, weekday, day in _MOVING)  # fmt: skip
+    first = ((date(year, month, day), weekday) for month, weekday, day in _MOVING)
+    moving = (day + timedelta((weekday - day.weekday()) % 7) for day, weekday in first)
     fixed = (date(year, month, day) for month, day in ((1, 1), (7, 4), (12, 25)))
     # A New Year on Saturday is not moved into the old year.
-    observed = (day + timedelta({SATURDAY: -1, SUNDAY: 1}.get(day.weekday(), 0)) for day in fixed)
+    observed = (day + timedelta({5: -1, 6: 1}.get(day.weekday(), 0)) for day in fixed)
     return frozenset(day for day in (*moving, *observed) if day.year == year)
 
 
 def is_trading_day(day: date) -> bool:
     """Return whether New York trades on this day."""
-    return day.weekday() < SATURDAY and day not in holidays(day.year)
+    return day.weekday() < SATURDAY and day not in _holidays(day.year)
 
 
 def trading_day(day: date, step: int = 1) -> date:
@@ -121,6 +120,9 @@ PERIODS: dict[str, Callable[[str], object]] = {
     "daily": lambda label: label,
     "weekly": lambda label: (date.fromisoformat(label).toordinal() - 1) // 7,
     "monthly": lambda label: label[:7],
+    "quarterly": lambda label: (label[:4], (int(label[5:7]) - 1) // 3),
+    "semiannual": lambda label: (label[:4], label[5:7] > "06"),
+    "annual": lambda label: label[:4],
 }
 """Interval → what the labels of its days have in common."""
 
@@ -181,30 +183,22 @@ def traded_bars(stock: Instrument, today: date) -> tuple[Bar, ...]:
 
 
 @lru_cache(maxsize=256)
-def _minutes(symbol: str, bar: Bar, decimals: int, is_all_day: bool) -> tuple[list[float], list[float]]:
-    """Return the price at each minute boundary of a day, and the share of its volume that each minute has.
-
-    Inside the regular session the path runs from open to close and reaches high and low.
-    """
+def _minutes(symbol: str, bar: Bar, decimals: int, begin: int, end: int) -> list[float]:
+    """Return the price at each minute of a day: between ``begin`` and ``end`` from open to close over high and low."""
     rng = Seeded("minutes", symbol, bar.label)
     waves = [(rng.uniform(2, 9) * 6.2832, rng.uniform(-1, 1), rng.uniform(0, 6.28)) for _ in range(4)]
-    (first, last), (begin, end) = (ALL_DAY, ALL_DAY) if is_all_day else (EXTENDED, (OPEN, CLOSE))
-    path, weights = [], []
-    for minute in range(first, last + 1):
+    path = []
+    for minute in range(ALL_DAY[1] + 1):
         at = min(max((minute - begin) / (end - begin), 0.0), 1.0)
         wiggle = sum(size * math.sin(pace * at + phase) for pace, size, phase in waves) * at * (1 - at)
         price = bar.open + (bar.close - bar.open) * at + (bar.high - bar.low) * wiggle
-        quiet = 0.0 if 0 < at < 1 else 0.0005 * math.sin(max(begin - minute, minute - end, 0) / 17)
-        path.append(round(min(max(price, bar.low), bar.high) * (1 + quiet), decimals + 2))
-        weights.append(1 + 4 * (2 * at - 1) ** 4 if begin <= minute < end else 0.02)
-    inside, total = range(begin - first + 1, end - first), sum(weights[:-1])
+        path.append(round(min(max(price, bar.low), bar.high), decimals + 2))
+    inside = range(begin + 1, end)
     path[max(inside, key=path.__getitem__)], path[min(inside, key=path.__getitem__)] = bar.high, bar.low
-    return path, [weight / total for weight in weights]
+    return path
 
 
-def minute_bars(
-    instrument: Instrument, days: Sequence[Bar], step: int, *, regular: bool = False, at_least: int | None = None
-) -> list[Bar]:
+def minute_bars(instrument: Instrument, days: Sequence[Bar], step: int, *, regular: bool = False) -> list[Bar]:
     """Return bars of ``step`` minutes aligned to the clock and labelled with their start, oldest first.
 
     Args:
@@ -212,19 +206,15 @@ def minute_bars(
         days: Its daily bars.
         step: Minutes of a bar.
         regular: Only the regular session.
-        at_least: How many bars are needed, the newest ones; None for those of all days.
     """
-    is_all_day = instrument.calendar != "trading"
-    zero = ALL_DAY[0] if is_all_day else EXTENDED[0]
-    first, last = ALL_DAY if is_all_day else (OPEN, CLOSE) if regular else EXTENDED
-    if at_least is not None:
-        days = days[-(at_least * step // (last - first) + 1) :]
+    session = REGULAR if instrument.calendar == "trading" else ALL_DAY
+    first, last = session if regular or session == ALL_DAY else EXTENDED
     found = []
     for day in days:
-        path, weights = _minutes(instrument.symbol, day, instrument.decimals, is_all_day)
+        path = _minutes(instrument.symbol, day, instrument.decimals, *session)
         for start in range(first - first % step, last, step):
-            begin, end = max(start, first) - zero, min(start + step, last) - zero
-            prices, label = path[begin : end + 1], f"{day.label} {start // 60:02d}:{start % 60:02d}:00"
-            ends = prices[0], max(prices), min(prices), prices[-1]
-            found.append(Bar(label, *ends, day.volume * sum(weights[begin:end])))
+            prices = path[max(start, first) : min(start + step, last) + 1]
+            label = f"{day.label} {start // 60:02d}:{start % 60:02d}:00"
+            volume = day.volume * (len(prices) - 1) / (last - first)
+            found.append(Bar(label, prices[0], max(prices), min(prices), prices[-1], volume))
     return found

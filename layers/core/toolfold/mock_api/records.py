@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from itertools import groupby
 
 from toolfold.mock_api.endpoint import Request, parse_column
 from toolfold.mock_api.instruments import Seeded, find_company, find_money, find_stock, of_kind
@@ -23,7 +21,7 @@ _ROWS, _MOST_ROWS, _WEEK = 20, 1000, 7 * 1440
 _PLANS = {
     "NEWS_SENTIMENT": (50, 85), "INSIDER_TRANSACTIONS": (240, 9_000), "INSTITUTIONAL_HOLDINGS": (60, 0),
     "EARNINGS_CALL_TRANSCRIPT": (40, 0), "MARKET_STATUS": (16, 0), "IPO_CALENDAR": (24, 0),
-    "POLITICIAN_METADATA": (6, 0), "CONGRESS_TRADES": (24, 40_000),
+    "POLITICIAN_METADATA": (6, 0), "CONGRESS_TRADES": (24, 40_000), "LISTING_STATUS": (60, 90_000),
 }  # fmt: skip
 _BY_QUARTER = ("INCOME_STATEMENT", "BALANCE_SHEET", "CASH_FLOW", "EARNINGS", "EARNINGS_ESTIMATES", "SHARES_OUTSTANDING")
 """Functions whose rows are quarters or years."""
@@ -74,27 +72,6 @@ def _quarters(request: Request, *, is_annual: bool) -> list[Row]:
     return [{AT: at, MONTHS: 12 if is_annual else 3} for at in rows]
 
 
-def overview(request: Request) -> Data:
-    """Return a company: what it is called, and figures of its prices."""
-    company = find_company(request.text("symbol"))
-    bars = traded_bars(company, request.today)
-    closes = [bar.close for bar in bars]
-    row = {
-        "Name": company.name,
-        "Exchange": company.exchange,
-        "Currency": company.currency,
-        "Sector": company.sector,
-        "MarketCapitalization": str(round(closes[-1] * company.volume) * 100),
-        "52WeekHigh": f"{max(bar.high for bar in bars[-252:]):.2f}",
-        "52WeekLow": f"{min(bar.low for bar in bars[-252:]):.2f}",
-        "50DayMovingAverage": f"{sum(closes[-50:]) / 50:.2f}",
-        "200DayMovingAverage": f"{sum(closes[-200:]) / 200:.2f}",
-    }
-    if not company.dividend:
-        row |= dict.fromkeys(("DividendPerShare", "DividendYield", "DividendDate", "ExDividendDate"), "None")
-    return Data([{**row, **_quarters(request, is_annual=True)[0]}])
-
-
 def dividend_list(request: Request) -> Data:
     """Return the dividends, newest first. Of older ones only the day and the amount are known."""
     around = {"ex_dividend_date": 0, "declaration_date": -16, "record_date": 0, "payment_date": 30}
@@ -113,57 +90,36 @@ def splits_of(request: Request) -> Data:
     return Data([{"effective_date": day.isoformat(), "split_factor": f"{factor:.4f}"} for day, factor in known[::-1]])
 
 
-PRICE_KEYS = (
-    "contractID", "symbol", "expiration", "strike", "type", "last", "mark", "bid", "bid_size", "ask", "ask_size",
-    "volume", "open_interest", "date",
-)  # fmt: skip
 GREEKS = ("implied_volatility", "delta", "gamma", "theta", "vega", "rho")
 FIRST_OPTIONS = date(2008, 1, 1)  # the vendor's history begins here
 
 
 @lru_cache(maxsize=8)
-def _chain(symbol: str, day: date) -> tuple[Row, ...]:
+def _chain(symbol: str, day: date) -> tuple[dict[str, str], ...]:
     """Return all contracts of a trading day: by expiration, by strike, call before put."""
     spot = traded_bars(find_stock(symbol), day)[-1].close
     step = next((step for limit, step in ((25, 0.5), (75, 1.0), (200, 2.5), (600, 5.0)) if spot < limit), 10.0)
-    friday = day + timedelta(days=(4 - day.weekday()) % 7)
+    friday, middle = day + timedelta(days=(4 - day.weekday()) % 7), round(spot / step)
     expirations = [trading_day(friday + timedelta(weeks=week), -1) for week in (0, 1, 2, 3, 4, 5, 9, 13, 26, 39)]
-    strikes = [step * n for n in range(max(1, round(spot / step) - 12), round(spot / step) + 13)]
     return tuple(
-        _contract(symbol, day, expires, strike, kind, spot)
+        {
+            "contractID": f"{symbol}{expires:%y%m%d}{kind[0].upper()}{round(strike * 1000):08d}",
+            "symbol": symbol,
+            "expiration": expires.isoformat(),
+            "strike": f"{strike:.2f}",
+            "type": kind,
+            "date": day.isoformat(),
+        }
         for expires in expirations
-        for strike in strikes
+        for strike in (step * number for number in range(max(1, middle - 12), middle + 13))
         for kind in ("call", "put")
     )
-
-
-def _contract(symbol: str, day: date, expires: date, strike: float, kind: str, spot: float) -> Row:
-    """Return a contract: its intrinsic value, and a time value that is largest near the price."""
-    name = f"{symbol}{expires:%y%m%d}{kind[0].upper()}{round(strike * 1000):08d}"
-    rng, distance, sign = Seeded("option", name, day), math.log(strike / spot), 1 if kind == "call" else -1
-    width = 0.25 * math.sqrt(max((expires - day).days, 0.5) / 365)
-    mark = max(sign * (spot - strike), 0.0) + 0.4 * spot * width * math.exp(-((distance / width) ** 2) / 2)
-    half, busy = max(0.02, mark * 0.02), 2000 * math.exp(-60 * distance**2)
-    volume, interest = int(busy * rng.random() ** 2), int(4 * busy * max(rng.random() - 0.03, 0))
-    quote = {"last": mark if volume else 0, "mark": mark, "bid": max(mark - half, 0), "ask": mark + half}
-    return {
-        "contractID": name,
-        "symbol": symbol,
-        "expiration": expires.isoformat(),
-        "strike": f"{strike:.2f}",
-        "type": kind,
-        **{side: f"{price:.2f}" for side, price in quote.items()},
-        "volume": str(volume),
-        "open_interest": str(interest),
-        "date": day.isoformat(),
-        "volume_open_interest_ratio": f"{volume / interest:.4f}" if interest else None,
-    }
 
 
 def options(request: Request) -> Data:
     """Return contracts, or ratios of their volumes, filtered by contract and expiration.
 
-    A day without trading has none.
+    A day without trading has none. The figures of a contract are made up.
     """
     symbol, given = find_stock(request.text("symbol")).symbol, request.text("date")
     day = date.fromisoformat(given) if given else trading_day(request.today, -1)
@@ -172,23 +128,18 @@ def options(request: Request) -> Data:
     chain = _chain(symbol, day) if is_open else ()
     rows = [one for one in chain if all(one[key] == text for key, text in wanted.items() if text)]
     if request.function.endswith("PUT_CALL_RATIO"):
-        parts = groupby(rows, lambda row: str(row["expiration"]))
-        by_day = [{"date": expires, "value": _put_call_ratio(list(part))} for expires, part in parts]
-        whole = _put_call_ratio(rows) if rows else None
-        return Data(by_day, {"put_call_ratio_full_chain": whole, "date": day.isoformat()})
+        expirations = dict.fromkeys(row["expiration"] for row in rows)
+        return Data([{"date": expires} for expires in expirations], {"date": day.isoformat()})
     if request.function.endswith("INTEREST_RATIO"):
         return Data(rows)
     has_greeks = request.function.startswith("HIST") or request.text("require_greeks") == "true"
-    return Data(rows, columns=(*PRICE_KEYS, *(GREEKS if has_greeks else ())))
+    return Data(rows, columns=(*_PRICE_KEYS, *(GREEKS if has_greeks else ())))
 
 
-def _put_call_ratio(rows: Sequence[Row]) -> str:
-    puts, calls = (sum(int(row["volume"]) for row in rows if row["type"] == kind) for kind in ("put", "call"))
-    return f"{puts / (calls or 1):.2f}"
-
-
-_HOURS = {"United States": ("09:30", "16:00", "UTC-05"), "United Kingdom": ("08:00", "16:30", "UTC+00")}
-"""Region → opening hours and the winter time zone."""
+_PRICE_KEYS = (
+    "contractID", "symbol", "expiration", "strike", "type", "last", "mark", "bid", "bid_size", "ask", "ask_size",
+    "volume", "open_interest", "date",
+)  # fmt: skip
 
 
 def symbol_search(request: Request) -> Data:
@@ -199,32 +150,8 @@ def symbol_search(request: Request) -> Data:
         if symbol.startswith(wanted) or f" {wanted}" in f" {name}":
             score = 1.0 if wanted in (symbol, name) else 0.5 + 0.4 * len(wanted) / len(f"{symbol} {name}")
             row = {"symbol": one.symbol, "name": one.name, "type": one.kind, "region": one.region}
-            opens, closes, zone = _HOURS.get(one.region, ("09:00", "17:00", "UTC+01"))
-            hours = {"marketOpen": opens, "marketClose": closes, "timezone": zone}
-            rows.append({**row, **hours, "currency": one.currency, "matchScore": f"{score:.4f}"})
+            rows.append({**row, "currency": one.currency, "matchScore": f"{score:.4f}"})
     return Data(sorted(rows, key=lambda row: (-float(row["matchScore"]), row["symbol"]))[:10])
-
-
-FIRST_LISTING_DAY = "2010-01-01"  # the vendor's first day
-_LISTED, _DELISTED = 240, 120
-
-
-def listing_status(request: Request) -> Data:
-    """Return the shares and funds that traded on the day, or those that had been delisted by then."""
-    today, is_delisted = request.today.isoformat(), request.text("state") == "delisted"
-    day, known = request.text("date") or today, [one for one in of_kind("stock") if one.region == "United States"]
-    made_up_ones = [find_stock(f"ZZ{chr(65 + n // 26)}{chr(65 + n % 26)}X") for n in range(_LISTED + _DELISTED)]
-    rows = []
-    for at, one in enumerate([*known, *made_up_ones]):
-        rng = Seeded("listing", one.symbol)
-        listed = trading_day(date(rng.integer(1998, 2009), rng.integer(1, 12), rng.integer(1, 28)))
-        gone = trading_day(listed + timedelta(days=rng.integer(300, 5800))).isoformat()
-        end = gone if at >= len(known) + _LISTED else "null"
-        if listed.isoformat() <= day and (end <= day) == is_delisted and FIRST_LISTING_DAY <= day <= today:
-            kind, status = "ETF" if one.kind == "ETF" else "Stock", "Delisted" if is_delisted else "Active"
-            row = {"symbol": one.symbol, "name": one.name, "exchange": one.exchange, "assetType": kind}
-            rows.append({**row, "ipoDate": listed.isoformat(), "delistingDate": end, "status": status})
-    return Data(sorted(rows, key=lambda row: row["symbol"]))
 
 
 def earnings_calendar(request: Request) -> Data:
@@ -255,20 +182,12 @@ def news(request: Request) -> Data:
     return Data(rows, {"items": str(len(rows))})
 
 
-def trades(request: Request) -> Data:
-    """Return trades of members of Congress, made up: they must not name a real person."""
-    return Data(made_up(request).rows, {name: request.text(name).upper() for name in ("symbol", "bioguide_id")})
-
-
 BUILDERS: Mapping[str, Callable[[Request], Data]] = {
-    "OVERVIEW": overview,
     "DIVIDENDS": dividend_list,
     "SPLITS": splits_of,
     "SYMBOL_SEARCH": symbol_search,
-    "LISTING_STATUS": listing_status,
     "EARNINGS_CALENDAR": earnings_calendar,
     "NEWS_SENTIMENT": news,
-    "CONGRESS_TRADES": trades,
     "INDEX_CATALOG": lambda _: Data(beside={one.symbol: one.name for one in of_kind("index")}),
     **{
         f"{of}_{what}": options

@@ -30,17 +30,13 @@ _REFUSING = ("INDEX_DATA", "CURRENCY_EXCHANGE_RATE", "NEWS_SENTIMENT")
 
 
 class PathRequest(NamedTuple):
-    """A request to a tool with a path of its own, below other folders or not, as those of an OpenAPI document have."""
+    """A request to a tool with a path of its own, below other folders or not."""
 
     method: str
     path: str
     query: Query
     headers: Mapping[str, str]
     body: bytes = b""
-
-    def header(self, name: str) -> str:
-        """Return a header, or an empty string."""
-        return next((text for key, text in self.headers.items() if key.lower() == name.lower()), "")
 
     @property
     def members(self) -> Query:
@@ -75,10 +71,6 @@ class Api:
         """The sources that have endpoints."""
         return [one for one in self._catalog.sources if any(one == of.source for of in self.endpoints.values())]
 
-    def _find(self, query: Query) -> Endpoint | None:
-        keys = dict.fromkeys(one.function_key for one in self.sources if one.function_key)
-        return next((found for key in keys if (found := self.endpoints.get(get_first(query, key)))), None)
-
     @cached_property
     def _paths(self) -> Sequence[tuple[re.Pattern[str], Endpoint]]:
         """Pattern of method and path, and endpoint; those without placeholders first."""
@@ -108,7 +100,8 @@ class Api:
     def _answer_bound(self, endpoint: Endpoint, query: Query, sent: PathRequest, now: datetime | None) -> Response:
         auth, key = endpoint.source.auth, ""
         if auth is not None:
-            key = get_first(query, auth.query_key or "") or sent.header(auth.header or "Authorization")
+            headers = {name.lower(): text for name, text in sent.headers.items()}
+            key = get_first(query, auth.query_key or "") or headers.get((auth.header or "Authorization").lower(), "")
             if not key and "credentials" not in endpoint.tool.call:
                 return json_response({"error": "Credentials are missing."}, 401)
         if fault := requested_fault(query, endpoint, key.rpartition(" ")[2]):
@@ -127,7 +120,8 @@ class Api:
             query: The parsed query string, in its order and with repeated names.
             now: Moves the newest day of the data. Only the date counts; every session of that date has ended.
         """
-        endpoint = self._find(query)
+        names = {one.function_key for one in self.sources if one.function_key}
+        endpoint = next((found for name in names if (found := self.endpoints.get(get_first(query, name)))), None)
         auth = endpoint.source.auth if endpoint else None
         key = get_first(query, auth.query_key or KEY if auth else KEY)
         if not key and (endpoint is None or auth is not None):
@@ -146,7 +140,8 @@ class Api:
         try:
             return render(request, _build(request))
         except UnknownSymbol:
-            return _unknown_symbol(request, query)
+            is_refused = endpoint.kind == "map" or endpoint.function in _REFUSING
+            return error_response(endpoint.refusal, query) if is_refused else empty_response(request)
         except RefusedRequest as refusal:
             return error_response(str(refusal.args[0]), query)
 
@@ -161,12 +156,6 @@ def _build(request: Request) -> Data:
         is_price = "open" in map(strip_number, request.endpoint.columns)
         return series.price_series(request) if is_price else series.indicator(request)
     return records.made_up(request)
-
-
-def _unknown_symbol(request: Request, query: Query) -> Response:
-    endpoint = request.endpoint
-    is_refused = endpoint.kind == "map" or endpoint.function in _REFUSING
-    return error_response(endpoint.refusal, query) if is_refused else empty_response(request)
 
 
 def _refused_to_free_key(request: Request, query: Query) -> Response | None:

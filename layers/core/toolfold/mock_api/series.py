@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
-from itertools import groupby, pairwise
+from datetime import timedelta
+from itertools import groupby
+from statistics import fmean
 from typing import Any
 
 from toolfold.mock_api import instruments
@@ -21,16 +21,7 @@ from toolfold.mock_api.instruments import (
     find_pair,
     find_stock,
 )
-from toolfold.mock_api.prices import (
-    FRIDAY,
-    PERIODS,
-    Bar,
-    daily_bars,
-    group,
-    is_trading_day,
-    minute_bars,
-    traded_bars,
-)
+from toolfold.mock_api.prices import PERIODS, Bar, daily_bars, group, minute_bars, traded_bars
 from toolfold.mock_api.responses import AT, Data, RefusedRequest, Row
 
 COMPACT_POINTS = 100
@@ -53,20 +44,16 @@ def _instrument(request: Request) -> Instrument:
 def _bars(request: Request, instrument: Instrument, days: Sequence[Bar]) -> list[Bar]:
     """Return the bars of the requested length: minutes are those of the last 30 days, or of a month.
 
-    Some functions have the length in their name. With ``outputsize=compact`` only the newest days are computed.
+    Some functions have the length in their name.
     """
     named = re.search("DAILY|WEEKLY|MONTHLY", request.function)
     interval, month = request.text("interval") or (named[0].lower() if named else "monthly"), request.text("month")
     if interval in PERIODS:
         return group(days, interval)
     since = (request.today - timedelta(days=INTRADAY_DAYS)).isoformat()
-    bars = minute_bars(
-        instrument,
-        [bar for bar in days if (bar.label.startswith(month) if month else bar.label > since)],
-        int(interval.removesuffix("min")),
-        regular=request.text("extended_hours") == "false",
-        at_least=COMPACT_POINTS if request.text("outputsize") == "compact" else None,
-    )
+    wanted = [bar for bar in days if (bar.label.startswith(month) if month else bar.label > since)]
+    is_regular = request.text("extended_hours") == "false"
+    bars = minute_bars(instrument, wanted, int(interval.removesuffix("min")), regular=is_regular)
     if not bars:
         raise RefusedRequest("invalid_call")
     return bars
@@ -94,10 +81,7 @@ def _price_row(bar: Bar, digits: int) -> dict[str, Any]:
     return {
         AT: bar.label,
         "date": bar.label,
-        "open": f"{bar.open:.{digits}f}",
-        "high": f"{bar.high:.{digits}f}",
-        "low": f"{bar.low:.{digits}f}",
-        "close": f"{bar.close:.{digits}f}",
+        **{name: f"{getattr(bar, name):.{digits}f}" for name in ("open", "high", "low", "close")},
         "price": str(bar.close),
         "volume": f"{bar.volume:.0f}",
         "adjusted close": f"{bar.adjusted_close:.4f}",
@@ -108,152 +92,68 @@ def _price_row(bar: Bar, digits: int) -> dict[str, Any]:
 
 def _meta(request: Request, newest: str, separator: str) -> dict[str, str]:
     """Return meta data, numbered as the vendor does: what was requested, and how new the rows are."""
-    given = {name.replace("_", " ").title(): request.text(name) for name in request.values if name not in _NOT_META}
+    names = (name for name in request.values if name not in ("datatype", "entitlement"))
+    given = {name.replace("_", " ").title(): request.text(name) for name in names}
     about = {"Information": request.endpoint.tool.title, **given, "Last Refreshed": newest, "Time Zone": "US/Eastern"}
     return {f"{number}{separator}{name}": value for number, (name, value) in enumerate(about.items(), 1)}
 
 
-_NOT_META = ("datatype", "entitlement")
+def sma(values: Sequence[float], period: int) -> list[float]:
+    """Return the simple moving average, from the first day with enough values."""
+    return [sum(values[end - period : end]) / period for end in range(period, len(values) + 1)]
 
 
-# Technical indicators: the best known are computed, and those near the price follow it. A line is as long as the bars,
-# oldest first, with None where an indicator has too few points.
-
-Line = Sequence[float | None]
-Numbers = Mapping[str, float]
-"""The numeric parameters of a request."""
-
-
-def sma(values: Sequence[float], period: int) -> Line:
-    """Return the simple moving average."""
-    line: list[float | None] = []
-    total = 0.0
-    for index, value in enumerate(values):
-        total += value - (values[index - period] if index >= period else 0.0)
-        line.append(total / period if index >= period - 1 else None)
-    return line
-
-
-def ema(values: Sequence[float], period: int, weight: float = 0.0) -> Line:
-    """Return the exponential moving average, which starts from the mean of the first ``period`` points.
-
-    The weight of a new point is 1 / ``period`` for Wilder's average, by default 2 / (``period`` + 1).
-    """
-    if len(values) < period:
-        return [None] * len(values)
-    weight = weight or 2 / (period + 1)
-    current = sum(values[:period]) / period
-    line: list[float | None] = [None] * (period - 1) + [current]
+def ema(values: Sequence[float], period: int) -> list[float]:
+    """Return the exponential moving average, which starts from the mean of the first ``period`` values."""
+    line = sma(values[:period], period)
     for value in values[period:]:
-        current += weight * (value - current)
-        line.append(current)
+        line.append(line[-1] + 2 / (period + 1) * (value - line[-1]))
     return line
 
 
-def average(values: Line, period: float, code: float = 0) -> Line:
-    """Return the moving average of a line that may begin with Nones: for code 0 the simple one, else exponential."""
-    known = [value for value in values if value is not None]
-    return [None] * (len(values) - len(known)) + list((ema if code else sma)(known, int(period)))
+_NEAR_PRICE = (
+    "SMA", "EMA", "WMA", "DEMA", "TEMA", "TRIMA", "KAMA", "MAMA", "VWAP", "T3", "MIDPOINT", "MIDPRICE", "SAR",
+    "HT_TRENDLINE", "BBANDS",
+)  # fmt: skip
+"""Indicators that are an average of the prices; ``fields.csv`` has the range of all others."""
 
-
-def points(function: Callable[..., float], *lines: Line) -> Line:
-    """Apply ``function`` point by point; None where one of the lines has None."""
-    return [None if None in values else function(*values) for values in zip(*lines, strict=True)]
-
-
-def _rsi(bars: Sequence[Bar], series: Sequence[float], numbers: Numbers) -> Sequence[Line]:
-    period = int(numbers["time_period"])
-    steps = [b - a for a, b in pairwise(series)]
-    gains = ema([max(step, 0.0) for step in steps], period, 1 / period)
-    losses = ema([max(-step, 0.0) for step in steps], period, 1 / period)
-    return ([None, *points(lambda up, down: 100 * up / (up + down) if up + down else 50.0, gains, losses)],)
-
-
-def _macd(bars: Sequence[Bar], series: Sequence[float], numbers: Numbers) -> Sequence[Line]:
-    fast, slow, signal = (
-        (numbers[f"{name}period"], numbers.get(f"{name}matype", 1)) for name in ("fast", "slow", "signal")
-    )
-    line = points(lambda a, b: a - b, average(series, *fast), average(series, *slow))
-    smooth = average(line, *signal)
-    return line, smooth, points(lambda a, b: a - b, line, smooth)
-
-
-def _bands(bars: Sequence[Bar], series: Sequence[float], numbers: Numbers) -> Sequence[Line]:
-    period = numbers["time_period"]
-    middle = average(series, period, numbers["matype"])
-    mean, squares = average(series, period), average([value * value for value in series], period)
-    deviation = points(lambda a, b: math.sqrt(max(b - a * a, 0.0)), mean, squares)
-    upper = points(lambda m, d: m + numbers["nbdevup"] * d, middle, deviation)
-    return upper, middle, points(lambda m, d: m - numbers["nbdevdn"] * d, middle, deviation)
-
-
-def _atr(bars: Sequence[Bar], series: Sequence[float], numbers: Numbers) -> Sequence[Line]:
-    period, pairs = int(numbers["time_period"]), zip(bars, [bars[0], *bars], strict=False)
-    ranges = [max(bar.high, last.close) - min(bar.low, last.close) for bar, last in pairs]
-    return (ema(ranges, period, 1 / period),)
-
-
-def _near_price(bars: Sequence[Bar], series: Sequence[float], numbers: Numbers) -> Sequence[Line]:
-    return [ema(series, int(numbers.get("time_period", period))) for period in (10, 20)]
-
-
-Formula = Callable[[Sequence[Bar], Sequence[float], Numbers], Sequence[Line]]
-"""Bars, the prices that ``series_type`` names, and the numeric parameters → a line for each column in JSON, or more."""
-
-FORMULAS: Mapping[str, Formula] = {
-    "SMA": lambda bars, series, given: (average(series, given["time_period"]),),
-    "EMA": lambda bars, series, given: (average(series, given["time_period"], 1),),
-    "RSI": _rsi,
-    "MACD": _macd,
-    "MACDEXT": _macd,
-    "BBANDS": _bands,
-    "ATR": _atr,
-    **dict.fromkeys(
-        ("WMA", "DEMA", "TEMA", "TRIMA", "KAMA", "MAMA", "VWAP", "T3", "MIDPOINT", "MIDPRICE", "SAR", "HT_TRENDLINE"),
-        _near_price,
-    ),
-}
-"""Function → what computes it; ``fields.csv`` has the range of all others."""
+_FACTORS = {1: (1.0,), 2: (1.0, 0.99), 3: (1.04, 1.0, 0.96)}
+"""Number of columns → each as a multiple of the average: of three, upper, middle and lower band."""
 
 
 def indicator(request: Request) -> Data:
     """Return a technical indicator, newest first."""
     instrument, columns = find_charted(request.text("symbol")), request.endpoint.columns
     bars = _bars(request, instrument, daily_bars(instrument, request.today))
-    given = request.numbers()
-    if compute := FORMULAS.get(request.function):
-        lines = compute(bars, [getattr(bar, request.text("series_type") or "close") for bar in bars], given)
-        rows = [
-            {AT: bar.label[:16], **{key: f"{value:.4f}" for key, value in zip(columns, values, strict=False)}}
-            for bar, *values in zip(bars, *lines, strict=True)
-            if None not in values
-        ]
-    else:
-        rows = [{AT: bar.label[:16]} for bar in bars[int(given.get("time_period", 0)) :]]
-    return Data(rows[::-1], {"Meta Data": _meta(request, bars[-1].label, ": ")})
+    lines: list[list[str]] = []
+    if request.function in _NEAR_PRICE:
+        prices = [getattr(bar, request.text("series_type") or "close") for bar in bars]
+        average = (sma if request.function in ("SMA", "BBANDS") else ema)(
+            prices, int(request.text("time_period") or 10)
+        )
+        lines = [[f"{value * factor:.4f}" for value in reversed(average)] for factor in _FACTORS[len(columns)]]
+    rows = [
+        {AT: bar.label[:16], **dict(zip(columns, values, strict=False))}
+        for bar, *values in zip(reversed(bars), *lines, strict=False)
+    ]
+    return Data(rows, {"Meta Data": _meta(request, bars[-1].label, ": ")})
 
 
 def _quote_row(symbol: str, request: Request, digits: int) -> Row:
     """Return what quotes say about a share, under all names that they have for it."""
     last, bar = traded_bars(find_stock(symbol), request.today)[-2:]
-    change, spread = bar.close - last.close, max(0.01, round(bar.close * 0.0001, 2))
+    change = bar.close - last.close
     percent = f"{100 * change / last.close:.4f}"
     return {
         **_price_row(bar, digits),
         "symbol": symbol.upper(),
         "price": f"{bar.close:.{digits}f}",
         "latest trading day": bar.label,
-        "previous close": f"{last.close:.{digits}f}",
-        "previous_close": f"{last.close:.{digits}f}",
+        **dict.fromkeys(("previous close", "previous_close"), f"{last.close:.{digits}f}"),
         "change": f"{change:.{digits}f}",
         "change percent": f"{percent}%",
         "change_percent": percent,
         "timestamp": f"{bar.label} 19:59:42{'' if request.function.endswith('PRICES') else '.250'}",
-        "extended_hours_quote": f"{bar.close + spread:.2f}",
-        "extended_hours_change": f"{spread:.2f}",
-        "extended_hours_change_percent": f"{100 * spread / bar.close:.5f}",
-        "bid_price": f"{bar.close - spread:.2f}",
-        "ask_price": f"{bar.close + spread:.2f}",
     }
 
 
@@ -292,7 +192,6 @@ def metal_price(request: Request) -> Data:
     return Data([{"nominal": f"{metal.symbol}USD", **price}])
 
 
-MONTHS = {"monthly": 1, "quarterly": 3, "semiannual": 6, "annual": 12}
 MATURITIES = {"3month": -0.5, "2year": -0.6, "5year": -0.4, "7year": -0.2, "30year": 0.6}
 """Maturity of a treasury → difference of its yield to that of ten years."""
 
@@ -304,85 +203,48 @@ _GAPS_EVERY, _GAP_AT = 61, 17
 
 
 def economy(request: Request) -> Data:
-    """Return a commodity price or an indicator of the economy: finished periods, newest first."""
+    """Return a commodity price or an indicator of the economy: the means of finished periods, newest first."""
     series, maturity = instruments.find("series", request.function), request.text("maturity")
     interval = request.text("interval") or _ONLY.get(request.function, "monthly")
-    days, lift = daily_bars(series, request.today)[:-1], MATURITIES.get(maturity, 0.0)
-    if interval in MONTHS:
-        values = _means(days, MONTHS[interval], request.today)
-    else:
-        dated = [(date.fromisoformat(bar.label), bar) for bar in days]
-        wanted = [(day, bar) for day, bar in dated if interval == "daily" or day.weekday() == FRIDAY]
-        values = [(bar.label, bar.close if is_trading_day(day) else None) for day, bar in wanted]
-    texts = ((label, value and f"{max(value + lift, 0.01):.{series.decimals}f}") for label, value in values)
-    rows = [{"date": label, "value": text or "."} for label, text in texts]
+    days = daily_bars(series, request.today)[:-1]
+    periods = [list(part) for _, part in groupby(days, lambda bar: PERIODS[interval](bar.label))]
+    rows = []
+    for number, part in enumerate(periods if interval == "daily" else periods[:-1]):
+        label = part[-1].label if interval in ("daily", "weekly") else f"{part[0].label[:7]}-01"
+        value = max(fmean(bar.close for bar in part) + MATURITIES.get(maturity, 0.0), 0.01)
+        text = "." if number % _GAPS_EVERY == _GAP_AT else f"{value:.{series.decimals}f}"
+        rows.append({"date": label, "value": text})
     name = f"{maturity.replace('year', '-Year').replace('month', '-Month')} {series.name}".strip()
     return Data(rows[::-1], {"name": name, "interval": interval, "unit": series.unit})
-
-
-def _means(days: Sequence[Bar], span: int, today: date) -> list[tuple[str, float | None]]:
-    """Return first day and mean of each finished period, None for a value that is not known."""
-    periods = groupby(days, lambda bar: (int(bar.label[:4]) * 12 + int(bar.label[5:7]) - 1) // span)
-    found: list[tuple[str, float | None]] = []
-    for at, (number, part) in enumerate(periods):
-        closes = [bar.close for bar in part]
-        mean = None if at % _GAPS_EVERY == _GAP_AT else math.fsum(closes) / len(closes)
-        if number < (today.year * 12 + today.month - 1) // span:
-            found.append((f"{number * span // 12}-{number * span % 12 + 1:02d}-01", mean))
-    return found
-
-
-def analytics(request: Request) -> Data:
-    """Return plausible figures for each calculation and symbol, of a fixed window or of each sliding one."""
-    symbols, sliding = request.text("SYMBOLS").upper().split(","), int(request.text("WINDOW_SIZE") or 0)
-    try:
-        labels = [bar.label for bar in _window(request, [find_stock(symbol) for symbol in symbols].pop())]
-    except UnknownSymbol:
-        raise RefusedRequest("analytics_error") from None
-    if len(labels) < (sliding or 3):
-        raise RefusedRequest("analytics_error")
-    results: dict[str, Any] = {}
-    for text in request.items("CALCULATIONS"):
-        name, starts = text.partition("(")[0], dict(zip(labels[sliding - 1 :], labels, strict=False))
-        if not sliding:
-            results[text.upper()] = _figures(name, symbols, labels[-1])
-            continue
-        running = {label: _figures(name, symbols, label) for label in starts}
-        if "index" not in running[labels[-1]]:
-            running = {one: {label: values[one] for label, values in running.items()} for one in symbols}
-        results[text.upper()] = {f"RUNNING_{name}": running, "window_start": starts}
-    size = {"window_size": sliding} if sliding else {}
-    meta = {"symbols": ",".join(symbols), **size, "min_dt": labels[0], "max_dt": labels[-1],
-            "ohlc": request.text("OHLC").capitalize(), "interval": request.text("INTERVAL")}  # fmt: skip
-    document = {"meta_data": meta, "payload": {"RETURNS_CALCULATIONS": results}}
-    return Data({"": [document]}, columns=tuple(document))
-
-
-def _figures(name: str, symbols: Sequence[str], label: str) -> dict[str, Any]:
-    """Return a figure for each symbol, or the lower half of the matrix of all pairs."""
-    made_up = {symbol: Seeded(name, symbol, label).uniform(0.001, 0.04) for symbol in symbols}
-    if name not in ("COVARIANCE", "CORRELATION"):
-        return made_up
-    rows = [[1.0 if one == other else (made_up[one] + made_up[other]) * 9 for other in symbols[: at + 1]]
-            for at, one in enumerate(symbols)]  # fmt: skip
-    return {"index": list(symbols), name.lower(): rows}
 
 
 _DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.44, "year": 365.25}
 
 
-def _window(request: Request, stock: Instrument) -> list[Bar]:
-    """Return the bars in the requested window: one date is a start, two are start and end, 1year is a span."""
-    interval, (start, *rest) = request.text("INTERVAL").lower(), request.values["RANGE"]
-    days, minutes = daily_bars(stock, request.today), interval.removesuffix("min")
-    is_intraday = minutes != interval
-    bars = minute_bars(stock, days[-INTRADAY_DAYS:], int(minutes)) if is_intraday else group(days, interval)
-    last = f"{rest[0].replace('T', ' ')}~" if rest else "9999"  # ~ is behind every label of that day or month
-    back, first = re.fullmatch(r"(\d+)([a-z]+)", start), "" if start == "full" else start.replace("T", " ")
-    if back is not None:
-        span = timedelta(days=min(int(back[1]) * _DAYS[back[2]], 36500))
-        first = (datetime.combine(request.today, time(16)) - span).isoformat(sep=" ")[: 19 if is_intraday else 10]
-    return [bar for bar in bars if first <= bar.label <= last]
+def analytics(request: Request) -> Data:
+    """Return made-up figures for each calculation and symbol, of the days in a window: 1year is one, as are two dates.
+
+    Those of sliding windows are of the newest day.
+    """
+    symbols, (start, *end) = request.text("SYMBOLS").upper().split(","), request.values["RANGE"]
+    try:
+        bars = daily_bars([find_stock(symbol) for symbol in symbols].pop(), request.today)
+    except UnknownSymbol:
+        raise RefusedRequest("analytics_error") from None
+    first, last = "" if start == "full" else start[:10], f"{end[0][:10]}~" if end else "9999"
+    if back := re.fullmatch(r"(\d+)([a-z]+)", start):
+        first = (request.today - timedelta(days=min(int(back[1]) * _DAYS[back[2]], 36500))).isoformat()
+    labels = [bar.label for bar in bars if first <= bar.label <= last]
+    if len(labels) < int(request.text("WINDOW_SIZE") or 3):
+        raise RefusedRequest("analytics_error")
+    results = {
+        text.upper(): {symbol: Seeded(text, symbol, labels[-1]).uniform(0.001, 0.04) for symbol in symbols}
+        for text in request.items("CALCULATIONS")
+    }
+    meta = {"symbols": ",".join(symbols), "min_dt": labels[0], "max_dt": labels[-1],
+            "ohlc": request.text("OHLC").capitalize(), "interval": request.text("INTERVAL")}  # fmt: skip
+    document = {"meta_data": meta, "payload": {"RETURNS_CALCULATIONS": results}}
+    return Data({"": [document]}, columns=tuple(document))
 
 
 BUILDERS: Mapping[str, Callable[[Request], Data]] = {

@@ -15,7 +15,6 @@ from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET, close
-from types import TracebackType
 from typing import Any, Literal, TextIO
 from urllib.parse import parse_qsl, urlsplit
 
@@ -36,12 +35,11 @@ _PER_DAY, _PER_SECOND = 25, 1
 
 
 class QuotaCounter:
-    """Count the requests of every key, by a clock in seconds since 1970. Safe to use from many threads."""
+    """Count the requests of every key, by a clock in seconds since 1970."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._days: dict[str, tuple[int, int]] = {}
-        self._last: dict[str, float] = {}
+        self._used: dict[str, tuple[int, int, float]] = {}
         self._lock = threading.Lock()
 
     def count_request(self, key: str) -> str | None:
@@ -52,13 +50,13 @@ class QuotaCounter:
         with self._lock:
             now = self._clock()
             today = int((now + _EASTERN_S) // 86400)
-            day, used = self._days.get(key, (today, 0))
+            day, used, last = self._used.get(key, (today, 0, float("-inf")))
             used = used if day == today else 0
             if used >= _PER_DAY:
                 return "daily_quota"
-            if now - self._last.get(key, float("-inf")) < 1 / _PER_SECOND - _GRACE_S:
+            if now - last < 1 / _PER_SECOND - _GRACE_S:
                 return "free_burst"
-            self._days[key], self._last[key] = (today, used + 1), now
+            self._used[key] = today, used + 1, now
             return None
 
 
@@ -90,7 +88,6 @@ class MockApi:
         plan: ``free``: every key has its rights and quotas. None counts nothing.
         latency_s: Seconds of silence before every response.
         clock: Returns seconds since 1970, for the quotas.
-        sleep: Replaces the waiting for delays.
 
     Raises:
         OSError: The address is taken; it is bound on creation.
@@ -107,16 +104,12 @@ class MockApi:
         plan: Literal["free"] | None = None,
         latency_s: float = 0.0,
         clock: Callable[[], float] = time.time,
-        sleep: Callable[[float], None] | None = None,
     ) -> None:
         self._now, self._api = now, open_api(catalog)
         self._quota = QuotaCounter(clock) if plan else None
-        self._latency_s, self._sleep = latency_s, sleep
-        self._log = log
-        self._lock = threading.Lock()
+        self._latency_s, self._log = latency_s, log
         self._requests: list[ParsedQuery] = []
         self._closing = threading.Event()
-        self._thread: threading.Thread | None = None
         self._serving = False
         self._server = _Server((host, port), type("Handler", (_Handler,), {"api": self}))
 
@@ -148,24 +141,16 @@ class MockApi:
     @property
     def requests(self) -> list[ParsedQuery]:
         """The parsed queries so far, in the order of their arrival, with the keys as they were sent."""
-        with self._lock:
-            return [list(query) for query in self._requests]
+        return [list(query) for query in self._requests]
 
     def clear_requests(self) -> None:
         """Clear the recorded queries."""
-        with self._lock:
-            self._requests.clear()
+        self._requests.clear()
 
     def serve_forever(self) -> None:
         """Serve from this thread until :meth:`close` is called from another, or until an exception such as Ctrl-C."""
         self._serving = True
         self._server.serve_forever(poll_interval=0.05)
-
-    def start(self) -> None:
-        """Serve from a background thread."""
-        self._serving = True
-        self._thread = threading.Thread(target=self.serve_forever, name="toolfold-mock-api", daemon=True)
-        self._thread.start()
 
     def close(self) -> None:
         """Stop serving and free the address. Responses that are being delayed are abandoned."""
@@ -173,21 +158,17 @@ class MockApi:
         if self._serving:
             self._server.shutdown()
         self._server.server_close()
-        if self._thread:
-            self._thread.join()
 
     def __enter__(self) -> MockApi:
-        self.start()
+        self._serving = True
+        threading.Thread(target=self.serve_forever, name="toolfold-mock-api", daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _answer(self, query: ParsedQuery) -> Response:
-        with self._lock:
-            self._requests.append(query)
+        self._requests.append(query)
         key = get_first(query, "apikey")
         if self._quota is None or key in ("", DEMO_KEY) or key.startswith(KEY_PREFIX):
             return self._api.answer(query, self._now)
@@ -196,13 +177,6 @@ class MockApi:
             return error_response(error_name, query)
         others = [pair for pair in query if pair[0] != "apikey"]
         return self._api.answer([*others, ("apikey", FREE_KEY)], self._now)
-
-    def _wait(self, seconds: float) -> bool:
-        """Wait unless the server is closed in the meantime; return True when it was closed."""
-        if self._sleep is None:
-            return self._closing.wait(seconds)
-        self._sleep(seconds)
-        return self._closing.is_set()
 
 
 class _Server(ThreadingHTTPServer):
@@ -229,17 +203,16 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         query = parse_qsl(parts.query, keep_blank_values=True)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if parts.path == PATH:
-            if self.command != "GET":
-                self._send(Response(405, TEXT, b"Functions are called with GET\n"))
-                return
-            response, function = self.api._answer(query), get_first(query, "function")
-        elif parts.path == "/" and not parts.query:
+        if parts.path == "/" and not parts.query:
             self._send(Response(200, TEXT, ABOUT))
             return
-        else:
+        if parts.path != PATH:
             sent = PathRequest(self.command, parts.path, query, dict(self.headers), body)
             response, function = self.api._api.answer_path(sent, self.api._now)
+        elif self.command != "GET":
+            response, function = Response(405, TEXT, b"Functions are called with GET\n"), ""
+        else:
+            response, function = self.api._answer(query), get_first(query, "function")
         if self.api._log:  # without unknown function names: they may be secrets in the wrong parameter
             name = function if function in self.api._api.endpoints else "?"
             print(name, response.status, file=self.api._log, flush=True)
@@ -258,7 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self.connection.shutdown(SHUT_RDWR)
             return
-        if response.connection != "drip" and response.delay_s and self.api._wait(response.delay_s):
+        if response.connection != "drip" and response.delay_s and self.api._closing.wait(response.delay_s):
             self.close_connection = True
             return
         try:
@@ -281,7 +254,7 @@ class _Handler(BaseHTTPRequestHandler):
             size = -(-len(response.body) // DRIP_PIECES)
             for start in range(0, len(response.body), size):
                 self.wfile.write(response.body[start : start + size])
-                if self.api._wait(response.delay_s / DRIP_PIECES):
+                if self.api._closing.wait(response.delay_s / DRIP_PIECES):
                     self.close_connection = True
                     return
         else:
