@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from platform import python_version
 from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients
@@ -30,6 +31,8 @@ from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.fuzzy import closest_matches
 from toolfold.local_defaults import with_local_defaults
 from toolfold.network.errors import TransportError
+from toolfold.network.proxies import describe_proxy
+from toolfold.network.sockets import ca_bundle
 from toolfold.network.ssrf import address_check
 from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
@@ -51,18 +54,13 @@ _PLACEHOLDER = re.compile(
 _EXTRAS = ("build", "aws", "serve")
 """Those that most need."""
 
-_PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-_CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
-"""In the order in which they are read; the first that is set is used."""
-
 
 def _diagnose(environment: Mapping[str, str], options: Options) -> Iterator[Finding]:
     """Run all checks, in the order in which one needs the other."""
     absent = {extra for module, extra in EXTRAS.items() if importlib.util.find_spec(module) is None}
     missing = [extra for extra in _EXTRAS if extra in absent]
     without = f", without the extras {', '.join(missing)}" if missing else ""
-    version = ".".join(map(str, sys.version_info[:3]))
-    yield Finding("ok", "toolfold", f"{__version__} on Python {version} ({sys.executable}){without}.")
+    yield Finding("ok", "toolfold", f"{__version__} on Python {python_version()} ({sys.executable}){without}.")
     if options.mistake:
         yield Finding("problem", "settings", options.mistake)
     unknown = unknown_names(environment)
@@ -102,17 +100,14 @@ def _diagnose(environment: Mapping[str, str], options: Options) -> Iterator[Find
 
 
 def _network_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
-    proxy = next((name for name in _PROXY_VARIABLES if environment.get(name)), None)
-    if proxy is not None:
-        parts = urlsplit(environment[proxy])
-        place = parts.netloc.rpartition("@")[2]  # without user name and password
-        yield Finding("ok", "proxy", f"{place or 'a proxy'} ({proxy}).")
-    bundle = next((name for name in _CERTIFICATE_VARIABLES if environment.get(name)), None)
-    if bundle is not None and not os.path.exists(environment[bundle]):
-        text = f"{bundle} names {environment[bundle]}, which does not exist."
-        yield Finding("problem", "certificates", text, f"Correct {bundle}.")
-    elif bundle is not None:
-        yield Finding("ok", "certificates", f"those in {environment[bundle]} ({bundle}).")
+    if proxy := describe_proxy("https://example.com"):
+        yield Finding("ok", "proxy", f"{proxy}.")
+    variable, path = ca_bundle(environment)
+    if variable and not os.path.exists(path):
+        text = f"{variable} names {path}, which does not exist."
+        yield Finding("problem", "certificates", text, f"Correct {variable}.")
+    elif variable:
+        yield Finding("ok", "certificates", f"those in {path} ({variable}).")
 
 
 def _cache(settings: Settings) -> Iterator[Finding]:
