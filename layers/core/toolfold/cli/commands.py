@@ -10,7 +10,7 @@ from toolfold.cli.application import ENDPOINT, FILE, PATH, Choice, Command, Grou
 from toolfold.cli.catalog_commands import CATALOG, SOURCE
 from toolfold.version import __version__
 
-SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
+SHELLS = ("bash", "zsh", "fish", "powershell")
 
 _PORT = click.IntRange(0, 65535)
 _HOST_HELP = "address to listen on, and name to answer to (default 127.0.0.1)"
@@ -195,7 +195,7 @@ TOOLFOLD = Group(
     Command(
         "completion",
         "completion:run",
-        "print a completion script for bash, zsh, fish, tcsh or PowerShell",
+        "print a completion script for bash, zsh, fish or PowerShell",
         argument("shell", "SHELL", ", ".join(SHELLS), type=Choice(SHELLS)),
         checks_names=False,
     ),

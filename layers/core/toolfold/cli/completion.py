@@ -13,8 +13,22 @@ from toolfold.errors import ToolfoldError
 _VARIABLE = "_TOOLFOLD_COMPLETE"
 
 
-class _WordsComplete(ShellComplete):
-    """A shell that click does not know, whose script passes the command line in ``COMP_WORDS``."""
+class PowerShellComplete(ShellComplete):
+    """PowerShell 5.1 and later, which click does not know; its script passes the command line in ``COMP_WORDS``."""
+
+    name = "powershell"
+    source_template = """\
+Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
+    param($word, $line, $cursor)
+    $env:COMP_WORDS = $line.ToString().PadRight($cursor)
+    $env:%(complete_var)s = "powershell_complete"
+    try {
+        %(prog_name)s | ForEach-Object {
+            [System.Management.Automation.CompletionResult]::new($_, $_, "ParameterValue", $_)
+        }
+    } finally { Remove-Item Env:COMP_WORDS, Env:%(complete_var)s }
+}
+"""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the words before the cursor, and the beginning of the one at the cursor."""
@@ -31,35 +45,7 @@ class _WordsComplete(ShellComplete):
         return str(item.value)
 
 
-class PowerShellComplete(_WordsComplete):
-    """PowerShell 5.1 and later."""
-
-    name = "powershell"
-    source_template = """\
-Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
-    param($word, $line, $cursor)
-    $env:COMP_WORDS = $line.ToString().PadRight($cursor)
-    $env:%(complete_var)s = "powershell_complete"
-    try {
-        %(prog_name)s | ForEach-Object {
-            [System.Management.Automation.CompletionResult]::new($_, $_, "ParameterValue", $_)
-        }
-    } finally { Remove-Item Env:COMP_WORDS, Env:%(complete_var)s }
-}
-"""
-
-
-class TcshComplete(_WordsComplete):
-    """Tcsh, which has the line in ``COMMAND_LINE``."""
-
-    name = "tcsh"
-    source_template = """\
-complete %(prog_name)s 'p/*/`env COMP_WORDS="$COMMAND_LINE" %(complete_var)s=tcsh_complete %(prog_name)s`/'
-"""
-
-
-for _shell in (PowerShellComplete, TcshComplete):
-    add_completion_class(_shell)
+add_completion_class(PowerShellComplete)
 
 
 def run(options: Options) -> int:

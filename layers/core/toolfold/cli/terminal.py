@@ -190,32 +190,17 @@ class Grid:
             pad_edge=False,
             show_edge=False,
         )
-        for name, is_number, size in zip(self.names, self.is_number, self._shares(shown), strict=False):
+        for name, is_number, least in list(zip(self.names, self.is_number, self.least, strict=True))[:shown]:
             table.add_column(
                 Text(name),
                 justify="right" if is_number else "left",
                 no_wrap=is_number,
-                width=size,
+                min_width=min(least, width()),
                 overflow="crop" if ascii_only else "ellipsis",
             )
         for row in self.rows:
             table.add_row(*map(Text, row[:shown]))
         return table
-
-    def _shares(self, shown: int) -> list[int]:
-        """Return the width of each column: what it needs, first those that need the least more than they must have."""
-        from rich.cells import cell_len
-
-        widths = [min(least, width()) for least in self.least[:shown]]
-        left = width() - sum(widths) - _GAP * (shown - 1)
-        texts = [[row[index] for row in self.rows if index < len(row)] for index in range(shown)]
-        missing = sorted((max(map(cell_len, [self.names[index], *texts[index]])) - widths[index], index)
-                         for index in range(shown))  # fmt: skip
-        for done, (wanted, index) in enumerate(missing):
-            extra = max(0, min(wanted, left // (shown - done)))
-            widths[index] += extra
-            left -= extra
-        return widths
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
