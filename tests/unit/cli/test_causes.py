@@ -78,50 +78,56 @@ def reset(server: RawServer, connection: socket.socket) -> None:
     connection.close()
 
 
-def test_unknown_name(call: Call) -> None:  # N6
-    err = call("https://nowhere.invalid")
-    assert "Cannot connect to nowhere.invalid: DNS lookup failed." in err
-    assert "nslookup nowhere.invalid" in err
-
-
-def test_refused(call: Call) -> None:  # N6
-    err = call(CLOSED)
-    assert "Cannot connect to 127.0.0.1: connection refused." in err
-    assert "Nothing listens there: check the URL of the source (TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL)" in err
-
-
-def test_no_connection_in_time(call: Call, silent: str) -> None:  # N6
-    err = call(f"https://{silent}")
-    assert err.startswith("UPSTREAM_TIMEOUT: Alpha Vantage cannot be reached in time: there was no connection to 127")
-    assert "firewall" in err
-
-
-def test_no_answer_in_time(call: Call, silent: str) -> None:  # N6
-    err = call(f"http://{silent}")
-    assert err.startswith("UPSTREAM_TIMEOUT: Alpha Vantage did not answer in time.")
-    assert "TOOLFOLD_TIMEOUT_S" in err
+@pytest.mark.parametrize(
+    ("url", "variables", "words"),
+    [
+        (
+            "https://nowhere.invalid", {},
+            ["Cannot connect to nowhere.invalid: DNS lookup failed.", "nslookup nowhere.invalid"],
+        ),
+        (
+            CLOSED, {},
+            ["Cannot connect to 127.0.0.1: connection refused.", "Nothing listens there: check the URL of the source "
+             "(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL)"],
+        ),
+        (
+            "https://{silent}", {},
+            ["UPSTREAM_TIMEOUT: Alpha Vantage cannot be reached in time: there was no connection to 127", "firewall"],
+        ),
+        (
+            "http://{silent}", {},
+            ["UPSTREAM_TIMEOUT: Alpha Vantage did not answer in time.", "TOOLFOLD_TIMEOUT_S"],
+        ),
+        (
+            "https://upstream.example", {"HTTPS_PROXY": "http://{silent}"},
+            ["Cannot connect to upstream.example: the proxy does not answer in time."],
+        ),
+        (
+            "https://upstream.example", {"HTTPS_PROXY": "http://me:secret@127.0.0.1:9"},
+            ["the proxy cannot be reached.", "Check the proxy, 127.0.0.1:9 (HTTPS_PROXY).",
+             "NO_PROXY=upstream.example"],
+        ),
+        (
+            "https://upstream.example", {"HTTPS_PROXY": "http://no.invalid:1"},
+            ["cannot be reached.", "Check the proxy, no.invalid:1 (HTTPS_PROXY).", "NO_PROXY=upstream.example"],
+        ),
+        *(
+            ("https://upstream.example", {"ALL_PROXY": kind}, ["a URL that begins with http://"])
+            for kind in ("https://localhost:1", "socks5://localhost:1")
+        ),
+        ("https://localhost:9", {"CURL_CA_BUNDLE": "/no/bundle.pem"}, ["Correct CURL_CA_BUNDLE=/no/bundle.pem"]),  # N12
+    ],
+)  # fmt: skip
+def test_no_connection(call: Call, silent: str, url: str, variables: dict[str, str], words: list[str]) -> None:  # N6
+    given = {name: value.format(silent=silent) for name, value in variables.items()}
+    err = call(url.format(silent=silent), **given)
+    assert [word for word in words if word not in err] == []
+    assert "secret" not in err
 
 
 def test_reset(call: Call) -> None:  # N6
     with RawServer(reset) as server:
         assert "127.0.0.1 reset the connection before the response was complete." in call(f"http://{server.authority}")
-
-
-@pytest.mark.parametrize(
-    ("proxy", "message"),
-    [("http://me:secret@127.0.0.1:9", "the proxy cannot be reached"), ("http://no.invalid:1", "cannot be reached")],
-)
-def test_dead_proxy(call: Call, proxy: str, message: str) -> None:  # N6
-    err = call("https://upstream.example", HTTPS_PROXY=proxy)
-    assert f"{message}." in err
-    assert f"Check the proxy, {proxy.rpartition('/')[2].rpartition('@')[2]} (HTTPS_PROXY)." in err
-    assert "NO_PROXY=upstream.example" in err
-    assert "secret" not in err
-
-
-def test_silent_proxy(call: Call, silent: str) -> None:  # N6
-    err = call("https://upstream.example", HTTPS_PROXY=f"http://{silent}")
-    assert "Cannot connect to upstream.example: the proxy does not answer in time." in err
 
 
 @pytest.mark.parametrize(
@@ -144,11 +150,6 @@ def test_proxy_that_refuses(call: Call, status: int, message: str, step: str) ->
         err = call("https://upstream.example", HTTPS_PROXY=f"http://{proxy.address}")
     assert message in err
     assert re.search(step, err)
-
-
-@pytest.mark.parametrize("kind", ["https://localhost:1", "socks5://localhost:1"])
-def test_proxy_of_another_kind(call: Call, kind: str) -> None:  # N6
-    assert "a URL that begins with http://" in call("https://upstream.example", ALL_PROXY=kind)
 
 
 def test_self_signed_certificate_names_the_variable_that_decides(call: Call, tmp_path: Path) -> None:  # N12
@@ -178,11 +179,6 @@ def test_certificate_of_another_host(call: Call, tmp_path: Path) -> None:  # N12
     with RawServer(context=tls(tmp_path / "x.pem")) as server:
         err = call(f"https://{server.authority}", REQUESTS_CA_BUNDLE=str(tmp_path / "x.pem"))
     assert "the certificate belongs to another host." in err
-
-
-def test_bundle_that_cannot_be_read_is_named(call: Call, tmp_path: Path) -> None:  # N12
-    err = call("https://localhost:9", CURL_CA_BUNDLE=str(tmp_path / "none.pem"))
-    assert f"Correct CURL_CA_BUNDLE={tmp_path / 'none.pem'}" in err
 
 
 def test_service_that_speaks_no_tls(call: Call) -> None:  # N6

@@ -56,29 +56,26 @@ def install_command(extra: str) -> str:
     """
     import importlib.metadata  # 20 ms, and no other command needs it
 
-    # In an active virtual environment, pip in the path of a shell is that of this Python.
-    is_active = bool(os.environ.get("VIRTUAL_ENV")) and Path(sys.prefix) == Path(os.environ["VIRTUAL_ENV"])
-    pip = f"{'pip' if is_active else f'{sys.executable} -m pip'} install"
     try:
         distribution = importlib.metadata.distribution(_NAME)
         origin = json.loads(distribution.read_text("direct_url.json") or "{}")
     except (importlib.metadata.PackageNotFoundError, ValueError, OSError):
         distribution, origin = None, {}
-    url = str(origin.get("url", ""))
-    if origin.get("vcs_info"):
-        commit = origin["vcs_info"].get("commit_id", "")
-        return (
-            f"{pip} '{_NAME}[{extra}] @ {origin['vcs_info'].get('vcs', 'git')}+{url}{f'@{commit}' if commit else ''}'"
-        )
-    if "dir_info" in origin and url.startswith("file:"):
-        editable = "-e " if origin["dir_info"].get("editable") else ""
-        return f"{pip} {editable}'{Path(unquote(urlsplit(url).path))}[{extra}]'"
-    if url:  # a wheel
-        return f"{pip} '{_NAME}[{extra}] @ {url}'"
     checkout = (Path(__file__).parent / "../../../..").resolve()
     if distribution is None and (checkout / "pyproject.toml").is_file() and (checkout / "Makefile").is_file():
         return f"cd {checkout} && make .venv/.dev"
-    return f"{pip} '{_NAME}[{extra}]'"
+    url, package, options = str(origin.get("url", "")), f"{_NAME}[{extra}]", ""
+    if found := origin.get("vcs_info"):
+        commit = f"@{found['commit_id']}" if found.get("commit_id") else ""
+        package += f" @ {found.get('vcs', 'git')}+{url}{commit}"
+    elif "dir_info" in origin and url.startswith("file:"):
+        package = f"{Path(unquote(urlsplit(url).path))}[{extra}]"
+        options = "-e " if origin["dir_info"].get("editable") else ""
+    elif url:  # a wheel
+        package += f" @ {url}"
+    # In an active virtual environment, pip in the path of a shell is that of this Python.
+    is_active = bool(os.environ.get("VIRTUAL_ENV")) and Path(sys.prefix) == Path(os.environ["VIRTUAL_ENV"])
+    return f"{'pip' if is_active else f'{sys.executable} -m pip'} install {options}'{package}'"
 
 
 _MAX_BYTES = 1_000_000
