@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,6 +19,8 @@ from toolfold.mock_api import MockApi
 
 QUOTE = "/query?function=GLOBAL_QUOTE&symbol=IBM&apikey=SECRETKEY"
 
+Connection = http.client.HTTPConnection
+
 
 @pytest.fixture
 def mock_api() -> Iterator[MockApi]:
@@ -25,8 +28,21 @@ def mock_api() -> Iterator[MockApi]:
         yield running
 
 
-def connect(mock_api: MockApi, timeout: float = 5) -> http.client.HTTPConnection:
-    return http.client.HTTPConnection("127.0.0.1", mock_api.port, timeout=timeout)
+@pytest.fixture
+def connection(mock_api: MockApi) -> Iterator[Connection]:
+    connection = connect(mock_api)
+    yield connection
+    connection.close()
+
+
+def connect(mock_api: MockApi, timeout: float = 20) -> Connection:
+    return Connection("127.0.0.1", mock_api.port, timeout=timeout)
+
+
+def get(connection: Connection, path: str, method: str = "GET") -> tuple[http.client.HTTPResponse, bytes]:
+    connection.request(method, path, body=b"x" if method == "POST" else None)
+    response = connection.getresponse()
+    return response, response.read()
 
 
 def fault(name: str, **more: str) -> str:
@@ -34,101 +50,74 @@ def fault(name: str, **more: str) -> str:
     return f"/query?function=TIME_SERIES_DAILY&symbol=FAULT.{name}&apikey=any{rest}"
 
 
-def test_many_requests_share_one_connection(mock_api: MockApi) -> None:
-    connection = connect(mock_api)
+def test_many_requests_share_one_connection(connection: Connection) -> None:
     connection.connect()
     first = connection.sock
     for path in (QUOTE, fault("HTTP503"), "/nowhere", QUOTE):
-        connection.request("GET", path)
-        response = connection.getresponse()
-        response.read()
-        assert response.version == 11
+        assert get(connection, path)[0].version == 11
         assert connection.sock is first
-    connection.close()
 
 
-def test_a_response_has_content_type_and_length(mock_api: MockApi) -> None:
-    connection = connect(mock_api)
-    connection.request("GET", QUOTE)
-    response = connection.getresponse()
-    body = response.read()
+def test_a_response_has_content_type_and_length(connection: Connection) -> None:
+    response, body = get(connection, QUOTE)
     assert response.headers["Content-Type"] == "application/json"
     assert response.headers["Content-Length"] == str(len(body))
     assert "Global Quote" in json.loads(body)
-    connection.request("GET", QUOTE + "&datatype=csv")
-    response = connection.getresponse()
+    response, body = get(connection, QUOTE + "&datatype=csv")
     assert response.headers["Content-Type"] == "application/x-download"
-    assert response.read().startswith(b"symbol,open,")
-    connection.close()
+    assert body.startswith(b"symbol,open,")
 
 
-def test_requests_are_recorded_in_order_with_repeats_and_keys(mock_api: MockApi) -> None:
-    connection = connect(mock_api)
+def test_requests_are_recorded_in_order_with_repeats_and_keys(mock_api: MockApi, connection: Connection) -> None:
     for path in (QUOTE, "/query?RANGE=a&RANGE=b&empty="):
-        connection.request("GET", path)
-        connection.getresponse().read()
+        get(connection, path)
     assert mock_api.requests == [
         [("function", "GLOBAL_QUOTE"), ("symbol", "IBM"), ("apikey", "SECRETKEY")],
         [("RANGE", "a"), ("RANGE", "b"), ("empty", "")],
     ]
     mock_api.clear_requests()
     assert mock_api.requests == []
-    connection.close()
 
 
 def test_concurrent_requests(mock_api: MockApi) -> None:
-    def get(_: int) -> bytes:
-        connection = connect(mock_api)
-        connection.request("GET", QUOTE)
-        body = connection.getresponse().read()
-        connection.close()
-        return body
+    def fetch(_: int) -> bytes:
+        with closing(connect(mock_api)) as connection:
+            return get(connection, QUOTE)[1]
 
     with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(get, range(40)))) == 1
+        assert len(set(pool.map(fetch, range(40)))) == 1
     assert len(mock_api.requests) == 40
 
 
-def test_the_root_path_describes_the_server_and_other_paths_are_404(mock_api: MockApi) -> None:
-    connection = connect(mock_api)
-    connection.request("GET", "/")
-    response = connection.getresponse()
-    text = response.read().decode()
-    assert (response.status, "mock API" in text, "<" in text) == (200, True, False)
-    connection.request("GET", "/other")
-    response = connection.getresponse()
-    assert (response.status, b"<" in response.read()) == (404, False)
-    connection.request("POST", "/query", body=b"x")
-    response = connection.getresponse()
-    assert (response.status, b"<" in response.read()) == (405, False)
-    connection.close()
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/other", 404), ("POST", "/query", 405)])
+def test_other_paths_and_methods_are_refused(
+    mock_api: MockApi, connection: Connection, method: str, path: str, status: int
+) -> None:
+    response, body = get(connection, path, method)
+    assert (response.status, b"<" in body, mock_api.requests) == (status, False, [])
+
+
+def test_the_root_path_describes_the_server(mock_api: MockApi, connection: Connection) -> None:
+    response, body = get(connection, "/")
+    assert (response.status, b"mock API" in body, b"<" in body) == (200, True, False)
     assert mock_api.requests == []
 
 
-def test_truncated_sends_less_than_content_length(mock_api: MockApi) -> None:
-    connection = connect(mock_api)
-    connection.request("GET", fault("TRUNCATED"))
-    response = connection.getresponse()
+def test_truncated_sends_less_than_content_length(connection: Connection) -> None:
     with pytest.raises(http.client.IncompleteRead):
-        response.read()
-    connection.close()
+        get(connection, fault("TRUNCATED"))
 
 
-def test_reset_closes_without_a_response(mock_api: MockApi) -> None:
-    connection = connect(mock_api)
-    connection.request("GET", fault("RESET"))
+def test_reset_closes_without_a_response(connection: Connection) -> None:
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
-        connection.getresponse()
-    connection.close()
+        get(connection, fault("RESET"))
 
 
-def test_slow_waits_before_the_first_byte(mock_api: MockApi) -> None:
-    connection = connect(mock_api)
+def test_slow_waits_before_the_first_byte(mock_api: MockApi, connection: Connection) -> None:
     started = time.monotonic()
     connection.request("GET", fault("SLOW.0.3"))
     assert connection.getresponse().status == 200
     assert 0.3 <= time.monotonic() - started < 3
-    connection.close()
     short_timeout = connect(mock_api, timeout=0.2)
     short_timeout.request("GET", fault("SLOW.60"))
     with pytest.raises(TimeoutError):
@@ -136,42 +125,30 @@ def test_slow_waits_before_the_first_byte(mock_api: MockApi) -> None:
     short_timeout.close()
 
 
-def test_drip_sends_the_body_slowly(mock_api: MockApi) -> None:
-    connection = connect(mock_api)
+def test_drip_sends_the_body_slowly(connection: Connection) -> None:
     started = time.monotonic()
     connection.request("GET", fault("DRIP.1.2"))
     response = connection.getresponse()
     early = time.monotonic() - started
     assert json.loads(response.read())["data"]
     assert early < 0.6 <= time.monotonic() - started
-    connection.close()
 
 
-def test_huge_and_redirect_and_retry_after_over_http(mock_api: MockApi) -> None:
-    connection = connect(mock_api, timeout=20)
-    connection.request("GET", fault("HUGE", datatype="csv"))
-    assert len(connection.getresponse().read()) > 19_000_000
-    connection.request("GET", fault("REDIRECT"))
-    response = connection.getresponse()
-    response.read()
+def test_huge_and_redirect_and_retry_after_over_http(connection: Connection) -> None:
+    assert len(get(connection, fault("HUGE", datatype="csv"))[1]) > 19_000_000
+    response, _ = get(connection, fault("REDIRECT"))
     assert urlsplit(response.headers["Location"]).hostname == "elsewhere.example"
-    connection.request("GET", fault("HTTP429"))
-    response = connection.getresponse()
-    response.read()
+    response, _ = get(connection, fault("HTTP429"))
     assert response.headers["Retry-After"] == "7"
-    connection.close()
 
 
 def test_close_does_not_wait_for_slow_responses_or_idle_connections() -> None:
-    mock_api = MockApi().__enter__()
-    idle = connect(mock_api)
-    idle.request("GET", QUOTE)
-    idle.getresponse().read()
-    slow = connect(mock_api)
-    slow.request("GET", fault("SLOW.60"))
-    time.sleep(0.1)
-    started = time.monotonic()
-    mock_api.close()
+    with MockApi() as mock_api:
+        idle, slow = connect(mock_api), connect(mock_api)
+        get(idle, QUOTE)
+        slow.request("GET", fault("SLOW.60"))
+        time.sleep(0.1)
+        started = time.monotonic()
     assert time.monotonic() - started < 2
     with pytest.raises(ConnectionRefusedError):
         connect(mock_api).connect()
@@ -184,8 +161,7 @@ def test_the_log_has_function_and_status_and_never_a_key(capfd: pytest.CaptureFi
     with MockApi(log=log) as mock_api:
         connection = connect(mock_api)
         for path in (QUOTE, "/query?function=SECRETKEY&apikey=any", fault("HTTP503")):
-            connection.request("GET", path)
-            connection.getresponse().read()
+            get(connection, path)
         connection.close()
     assert log.getvalue() == "GLOBAL_QUOTE 200\n? 200\nTIME_SERIES_DAILY 503\n"
     assert capfd.readouterr() == ("", "")
@@ -196,8 +172,7 @@ def test_serve_forever_serves_from_the_calling_thread() -> None:
     thread = threading.Thread(target=mock_api.serve_forever)
     thread.start()
     connection = connect(mock_api)
-    connection.request("GET", QUOTE)
-    assert connection.getresponse().status == 200
+    assert get(connection, QUOTE)[0].status == 200
     connection.close()
     mock_api.close()
     thread.join(timeout=5)

@@ -125,10 +125,7 @@ class Endpoint:
     @property
     def label(self) -> str:
         """What some functions call themselves: ``Historical Options``."""
-        if self.function == "MARKET_STATUS":
-            return "Global Market Open & Close Status"
-        name = self.function.replace("BID_ASK", "BID_AND_ASK").replace("_", " ").title()
-        return name.replace("Fmv", "FMV").replace(" And ", " and ")
+        return self.function.replace("_", " ").title()
 
     @property
     def refusal(self) -> str:

@@ -144,9 +144,12 @@ def _gzip_bomb() -> bytes:
 
 def _invalid_utf8(fault: Fault) -> Response:
     """Return a company whose name is encoded in Latin-1."""
-    if fault.wants_csv:
-        return replace(csv_response(""), body="symbol,name\nXMPL,Soci\u00e9t\u00e9\n".encode("latin-1"))
-    return Response(200, JSON, '{"symbol": "XMPL", "name": "Soci\u00e9t\u00e9"}'.encode("latin-1"))
+    text = (
+        "symbol,name\nXMPL,Soci\u00e9t\u00e9\n"
+        if fault.wants_csv
+        else '{"symbol": "XMPL", "name": "Soci\u00e9t\u00e9"}'
+    )
+    return replace(csv_response("") if fault.wants_csv else json_response({}), body=text.encode("latin-1"))
 
 
 def _wrong_length(by: int, fault: Fault) -> Response:
