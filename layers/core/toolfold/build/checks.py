@@ -123,32 +123,36 @@ def check_mentions(written: Mapping[str, Any], tools: Mapping[str, Any], locatio
                 yield f"{locations[name]}: description mentions {mention}, which is not a tool"
 
 
-def check_use_instead(tools: list[Tool], locations: Mapping[str, str]) -> Iterator[str]:
-    """Yield references in ``use_instead`` that do not name another tool."""
-    for tool in tools:
-        for other in tool.use_instead:
-            if other.tool not in locations or other.tool == tool.name:
-                yield f"{locations[tool.name]}: use_instead names {other.tool}, which is not another tool"
+def references(entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield each place of a compiled tool with the name of another: what it is called, the object, and its key."""
+    hints = entry["hints"]
+    yield from (("use_instead", entry["use_instead"], phrase) for phrase in entry["use_instead"])
+    yield from ((f"found_by of {name}", finder, "tool") for name, finder in hints.get("found_by", {}).items())
+    if "free_instead" in hints:
+        yield "free_instead", hints["free_instead"], "tool"
+    if "adjusted_by" in hints:
+        yield "adjusted_by", hints, "adjusted_by"
 
 
-def check_hints(tools: Mapping[str, Any], locations: Mapping[str, str]) -> Iterator[str]:
-    """Yield tools that hints name and that do not exist, or cannot be called in place of the tool."""
+def check_references(tools: Mapping[str, Any], locations: Mapping[str, str]) -> Iterator[str]:
+    """Yield tools that others name and that do not exist, or cannot be called in place of the tool."""
     for name, entry in tools.items():
-        hints = entry["hints"]
-        free_instead = hints.get("free_instead", {})
-        for key, other in (("free_instead", free_instead.get("tool")), ("adjusted_by", hints.get("adjusted_by"))):
-            if other is not None and (other not in tools or other == name):
-                yield f"{locations[name]}: {key} names {other}, which is not another tool"
-        if (free := tools.get(free_instead.get("tool"))) is not None:
+        where = locations[name]
+        for label, holder, key in references(entry):
+            other = holder[key]
+            if other not in tools or (other == name and not label.startswith("found_by")):
+                yield f"{where}: {label} names {other}, which is not another tool"
+        for parameter, finder in entry["hints"].get("found_by", {}).items():
+            found, its = tools.get(finder["tool"]), finder["parameter"]
+            if found is not None and its and its not in json_schema.properties(found["parameters"]):
+                yield f"{where}: found_by of {parameter} names {finder['tool']} and {its}, which do not exist"
+        instead = entry["hints"].get("free_instead", {})
+        if (free := tools.get(instead.get("tool"))) is not None:
             if free["access"] == "premium":
-                yield f"{locations[name]}: free_instead names {free_instead['tool']}, which is premium"
-            given = {**free["example"], **free_instead["arguments"]}
+                yield f"{where}: free_instead names {instead['tool']}, which is premium"
+            given = {**free["example"], **instead["arguments"]}
             for problem in validation.validate_arguments(free["parameters"], free["call"], given)[1]:
-                yield f"{locations[name]}: free_instead: {problem['parameter']} {problem['problem']}"
-        for parameter, finder in hints.get("found_by", {}).items():
-            other, its = finder["tool"], finder["parameter"]
-            if other not in tools or (its and its not in json_schema.properties(tools[other]["parameters"])):
-                yield f"{locations[name]}: found_by of {parameter} names {other} and {its}, which do not exist"
+                yield f"{where}: free_instead: {problem['parameter']} {problem['problem']}"
 
 
 def check_vocabulary(vocabularies: Iterable[Vocabulary], tools: Mapping[str, Any]) -> Iterator[str]:

@@ -17,14 +17,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from toolfold.build import checks, emitter, search_index, semantic_index, writer
 from toolfold.build.loaded_source import LoadedSource, ToolDefinition
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
 from toolfold.build.relations import OriginalName, RelatedTool, assign_names, compile_relations, safe_name
 from toolfold.build.schema.field_types import Vocabulary
-from toolfold.build.schema.sources import FoundBy, FreeInstead, Tool, UseInstead
+from toolfold.build.schema.sources import Tool
 from toolfold.build.source_folders import load_sources
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
@@ -35,26 +35,11 @@ from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names
 
-ReferenceT = TypeVar("ReferenceT", UseInstead, FoundBy | None, FreeInstead | None)
-
 
 def renamed(tool: Tool, names: Mapping[str, str]) -> Tool:
-    """Return a tool under its name in the catalog, with references to tools of the same source."""
-
-    def name(old: str) -> str:
-        return names.get(old, old)
-
-    def to(reference: ReferenceT) -> ReferenceT:
-        return reference.model_copy(update={"tool": name(reference.tool)}) if reference is not None else reference
-
+    """Return a tool under its name in the catalog."""
     original = tool.function or tool.name
-    changes: dict[str, Any] = {
-        "name": name(tool.name if tool.binding is None else original),
-        "use_instead": [to(other) for other in tool.use_instead],
-        "parameters": [one.model_copy(update={"found_by": to(one.found_by)}) for one in tool.parameters],
-        "free_instead": to(tool.free_instead),
-        "adjusted_by": tool.adjusted_by and name(tool.adjusted_by),
-    }
+    changes = {"name": names.get(tool.name if tool.binding is None else original, tool.name)}
     if tool.binding is None:
         changes["function"] = original
     return tool.model_copy(update=changes)
@@ -72,13 +57,13 @@ def renamed_vocabulary(vocabulary: Vocabulary, names: Mapping[str, str]) -> Voca
 
 
 def searchable_texts(
-    definitions: Sequence[ToolDefinition], vocabularies: Mapping[str, Vocabulary]
+    definitions: Sequence[ToolDefinition], tools: Mapping[str, Any], vocabularies: Mapping[str, Vocabulary]
 ) -> list[dict[str, list[str]]]:
     """Return the indexed texts of each tool. A phrase in ``use_instead`` is a text of the tool that it refers to."""
     redirected: dict[str, list[str]] = {}
     for entry in definitions:
-        for other in entry.tool.use_instead:
-            redirected.setdefault(other.tool, []).append(other.phrase)
+        for phrase, other in tools[entry.tool.name]["use_instead"].items():
+            redirected.setdefault(other, []).append(phrase)
     return [
         _texts(entry, vocabularies[entry.source.settings.id], redirected.get(entry.tool.name, []))
         for entry in definitions
@@ -158,7 +143,7 @@ def compile_sources(
     left_out += (problem for source in loaded for problem in source.left_out)
     progress("Checking the tools …")
     definitions = list(_definitions(loaded, names, problems))
-    tools, locations = _tool_entries(definitions, problems, left_out)
+    tools, locations = _tool_entries(definitions, names, problems, left_out)
     definitions = [entry for entry in definitions if entry.tool.name in tools]
     used = {entry.source.settings.id for entry in definitions}
     empty = [source.settings.id for source in loaded if source.settings.id not in used and source.has_failed]
@@ -171,8 +156,7 @@ def compile_sources(
     }
     written = {entry.tool.name: tools[entry.tool.name] for entry in definitions if not entry.source.is_imported}
     problems += checks.check_mentions(written, tools, locations)
-    problems += checks.check_use_instead([entry.tool for entry in definitions], locations)
-    problems += checks.check_hints(tools, locations)
+    problems += checks.check_references(tools, locations)
     problems += checks.check_vocabulary(vocabularies.values(), tools)
     related = [
         RelatedTool(tool.name, tool.relations, _own_names(names, source), functools.partial(where, "relations"))
@@ -192,7 +176,7 @@ def compile_sources(
     if problems:
         raise SourceError(problems)
     progress(f"Building the search index of {len(tools):,} tools …")
-    searchable = searchable_texts(definitions, vocabularies)
+    searchable = searchable_texts(definitions, tools, vocabularies)
     for id_, entry in sources.items():
         own = [texts for texts, of in zip(searchable, definitions, strict=True) if of.source.settings.id == id_]
         if fit := search_index.thresholds(own, vocabularies[id_]):
@@ -267,7 +251,10 @@ def _own_names(names: Mapping[OriginalName, str], source: LoadedSource) -> dict[
 
 
 def _tool_entries(
-    definitions: Sequence[ToolDefinition], problems: list[str], left_out: list[str]
+    definitions: Sequence[ToolDefinition],
+    names: Mapping[OriginalName, str],
+    problems: list[str],
+    left_out: list[str],
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Return name → entry of each tool, and name → ``file:line``, without imported tools that are not valid."""
     entries: dict[str, dict[str, Any]] = {}
@@ -277,7 +264,10 @@ def _tool_entries(
         if (known := spellings.setdefault(name_key(tool.name), tool.name)) in locations:
             other = "" if known == tool.name else f" as {known}: names that differ by case, - and . alone are the same"
             problems.append(f"{where('name')}: tool {tool.name} is already defined at {locations[known]}{other}")
-        entry = emitter.tool_entry(source.settings.id, label, tool, source.settings.identifiers)
+        id_ = source.settings.id
+        entry = emitter.tool_entry(id_, label, tool, source.settings.identifiers)
+        for _, holder, key in checks.references(entry):
+            holder[key] = names.get((id_, holder[key]), holder[key])
         found = list(checks.check_tool(source.entry["freshness"], tool, entry, where))
         if not found and (wrong := list(checks.check_example(entry, where))):
             if tool.is_example_generated:  # for example of a pattern; no example is better than one that fails

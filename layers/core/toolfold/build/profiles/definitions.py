@@ -54,7 +54,7 @@ def definition_of(name: str, entry: Mapping[str, Any], requests: Sequence[str], 
             "title": entry["title"],
             "description": _description(entry, requests),
             "inputSchema": _brief(whole, characters, dropped | {"additionalProperties"}),
-            "annotations": _hints([entry["effect"]]),
+            "annotations": annotations_of([entry["effect"]]),
         }
         if definition_tokens(made) <= MAX_TOOL_TOKENS:
             break
@@ -94,13 +94,13 @@ def _description(entry: Mapping[str, Any], requests: Sequence[str]) -> str:
 
 
 def annotations_of(effects: Collection[str]) -> dict[str, bool]:
-    """Return the annotations of a tool whose calls have ``effects``.
+    """Return the annotations of a tool whose calls have ``effects``; ``openWorldHint`` is true by default.
 
     MCP gives ``destructiveHint`` no meaning beside ``readOnlyHint: true``, and its default is true.
     """
     if set(effects) <= {"read"}:
-        return {"readOnlyHint": True, "openWorldHint": True}
-    return {"readOnlyHint": False, "destructiveHint": "destructive" in effects, "openWorldHint": True}
+        return {"readOnlyHint": True}
+    return {"readOnlyHint": False, "destructiveHint": "destructive" in effects}
 
 
 MAX_GROUP_TOKENS = 2000
@@ -199,13 +199,8 @@ def _define(name: str, category: Mapping[str, Any], members: Sequence[Member], l
         "title": category["title"],
         "description": _shorten(category["description"], _MAX_GROUP_DESCRIPTION),
         "inputSchema": {"type": "object", "properties": properties, "required": [ACTION, *common]},
-        "annotations": _hints({entry["effect"] for _, entry in members}),
+        "annotations": annotations_of({entry["effect"] for _, entry in members}),
     }
-
-
-def _hints(effects: Collection[str]) -> dict[str, bool]:
-    """Return the annotations of a group, without ``openWorldHint``, which is true by default."""
-    return {name: value for name, value in annotations_of(effects).items() if name != "openWorldHint"}
 
 
 def _resolved(rule: Any, schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -274,6 +269,10 @@ _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 """Makes clients that defer tools show these from the start: without them nothing behind them is found."""
 
 
+def _one_of(*words: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(words)}
+
+
 class _Kind(NamedTuple):
     """The tool that stands for the sources of one kind: its name, and what its definition says before and after them.
 
@@ -284,14 +283,9 @@ class _Kind(NamedTuple):
     title: str
     before: str
     after: str
-    required: tuple[str, ...]
     source: str
     tool: str
     properties: Mapping[str, Any]
-
-
-def _one_of(*words: str) -> dict[str, Any]:
-    return {"type": "string", "enum": list(words)}
 
 
 _KINDS = {
@@ -300,7 +294,6 @@ _KINDS = {
         "API connectors",
         "Calls APIs: ",
         " discover returns the actions of a connector with their parameters, execute runs one.",
-        ("subcommand", "connector"),
         "connector",
         "action",
         {
@@ -315,7 +308,6 @@ _KINDS = {
         "Databases",
         "Reads databases: ",
         " list_tables, then discover returns the columns of a table, query runs SQL.",
-        ("subcommand", "database"),
         "database",
         "",
         {
@@ -332,7 +324,6 @@ _KINDS = {
         "MCP servers",
         "Calls MCP servers: ",
         " discover returns the tools of a server with their parameters, call runs one.",
-        ("subcommand", "server"),
         "server",
         "tool",
         {
@@ -347,7 +338,6 @@ _KINDS = {
         "Skills",
         "Returns the instructions of a skill; read it before such work. ",
         "",
-        ("name",),
         "",
         "name",
         {"name": {}, "file": {"type": "string", "description": "One of its files instead"}},
@@ -396,7 +386,7 @@ def make_kinds(sources: Mapping[str, Any], tools: Sequence[Member], kinds: Mappi
             "inputSchema": {
                 "type": "object",
                 "properties": {key: named.get(key, rule) for key, rule in entry.properties.items()},
-                "required": list(entry.required),
+                "required": ["subcommand", entry.source] if entry.source else [entry.tool],
             },
             "annotations": annotations_of({tool["effect"] for _, tool in members}),
             "_meta": _ALWAYS_LOAD,

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from toolfold.build import yaml_loader
+from toolfold.build.emitter import first_sentence
 from toolfold.build.importers.base import (
     Fetched,
     ImportedCategory,
@@ -44,11 +45,12 @@ from toolfold.build.importers.openapi.operations import (
     bind_operation,
     find_operations,
 )
-from toolfold.build.importers.openapi.schema_parts import dicts_in, first_sentence, one_paragraph
+from toolfold.build.importers.openapi.schema_parts import dicts_in, one_paragraph
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.schema.field_types import Model, Url
 from toolfold.build.schema.sources import Auth
 from toolfold.build.yaml_loader import Document, Location
+from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.fuzzy import did_you_mean
 from toolfold.sources.http_api.binding import check_header
@@ -336,7 +338,7 @@ class _Reader:
         description = self._requests.text(value.get("description"), (*operation.at, "description"), MAX_DESCRIPTION)
         title = summary
         # Frameworks make a summary of the name of a function: "List Pets".
-        if description and summary.lower() == _words(operation.name).lower():
+        if description and summary.lower() == in_words(operation.name).lower():
             summary = ""
         if value.get("deprecated") is True:
             description = f"{(description or summary or operation.title).rstrip('.')}. Deprecated by the service."
@@ -348,7 +350,7 @@ class _Reader:
             where=where,
             parameters=binding.parameters,
             effect=effect_of_method(operation.method),
-            title=title or _words(operation.name),
+            title=title or in_words(operation.name).capitalize(),
             summary=summary,
             description=description or summary or operation.title,
             call=binding.call if need == "required" else {**binding.call, "credentials": need},
@@ -364,7 +366,8 @@ class _Reader:
         found: dict[str, ImportedCategory] = {}
         for tag in (one.tags[0] for one in operations if one.tags):
             if name := _identifier(tag):
-                text = first_sentence(self._requests.text(described.get(tag), ("tags",), MAX_SOURCE_DESCRIPTION))
+                text = self._requests.text(described.get(tag), ("tags",), MAX_SOURCE_DESCRIPTION)
+                text = text and f"{first_sentence(text, MAX_SOURCE_DESCRIPTION)}."
                 found.setdefault(name, ImportedCategory(name, one_paragraph(tag, 100), text))
         return list(found.values())
 
@@ -390,8 +393,3 @@ def _own_servers(operation: Operation) -> tuple[list[Any] | None, Location]:
 def _identifier(tag: str) -> str:
     name = _NOT_IN_NAME.sub("_", tag.lower()).strip("_")[:60]
     return f"tag_{name}" if name[:1].isdigit() else name
-
-
-def _words(name: str) -> str:
-    """Return a name in words: ``listPets`` and ``list_pets`` are ``List pets``."""
-    return " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", re.sub(r"[^A-Za-z0-9]+", " ", name)).split()).capitalize()

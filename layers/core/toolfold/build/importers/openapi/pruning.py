@@ -10,13 +10,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from toolfold.build.emitter import first_sentence
 from toolfold.build.importers.openapi.schema_parts import (
     DEFINITIONS,
     Schema,
     compact_size,
-    first_sentence,
     references_of,
-    shorten,
     subschemas,
     with_subschemas,
 )
@@ -170,7 +169,7 @@ def _shortened(
         if level > 1:
             made.pop("examples", None)
             if "description" in made:
-                made["description"] = shorten(first_sentence(made["description"]), max(limits.description, 2))
+                made["description"] = first_sentence(made["description"], max(limits.description, 2))
                 if not limits.description:
                     del made["description"]
         return made
@@ -209,7 +208,7 @@ def _with_short_texts(schema: Schema) -> Schema:
     for name, part in schema.get("properties", {}).items():
         made = {key: value for key, value in part.items() if key != "examples"} if isinstance(part, dict) else part
         if isinstance(made, dict) and "description" in made:
-            made["description"] = shorten(first_sentence(made["description"]), _SHORTEST)
+            made["description"] = first_sentence(made["description"], _SHORTEST)
         if isinstance(made, dict) and len(made.get("enum", ())) > 10 * _MAX_STUB_ENUM:
             shown = ", ".join(map(str, made["enum"][:_MAX_STUB_ENUM]))
             made["description"] = f"One of {len(made.pop('enum'))} values: {shown}, …"

@@ -25,7 +25,6 @@ _FENCED = re.compile(
 """Code, mostly a command with curl: what a tool is called with is in its schema."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(`])")
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|no)\.$", re.IGNORECASE)
 
 
 def one_paragraph(text: object, max_chars: int) -> str:
@@ -69,19 +68,6 @@ def shorten(text: str, max_chars: int) -> str:
     return (
         kept[: max_chars - 2].rpartition(" ")[0].rstrip(" ,;:(") + " …" if " " in kept else kept[: max_chars - 1] + "…"
     )
-
-
-def first_sentence(text: str) -> str:
-    """Return the first sentence of a text that :func:`one_paragraph` returned.
-
-    Example:
-        >>> first_sentence("List pets, e.g. Cats. Needs a key.")
-        'List pets, e.g. Cats.'
-    """
-    for match in _SENTENCE_END.finditer(text):
-        if not _ABBREVIATION.search(text[: match.start()]):
-            return text[: match.start()]
-    return text
 
 
 Schema = dict[str, Any]
