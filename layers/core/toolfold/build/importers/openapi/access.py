@@ -16,10 +16,6 @@ from toolfold.build.importers.openapi.schema_parts import dicts_in
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog.text_checks import host_of
 
-Requirements = tuple[frozenset[str], ...]
-"""Alternatives, each the names of the schemes that are needed together. An empty one: no credential is needed."""
-
-
 _TOKEN = re.compile(r"(?:(?:access|api|auth|bearer|o_?auth)[_-]?)?token", re.IGNORECASE)
 _AUTHENTICATES = re.compile("authenticat|authoriz|oauth|bearer", re.IGNORECASE)
 PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
@@ -93,68 +89,63 @@ def scheme_like(auth: Mapping[str, Any], schemes: Schemes) -> str | None:
     return matching[0] if matching else None
 
 
-def requirements_of(own: Any, common: Any) -> Requirements:
-    """Return the requirements of an operation: ``own``, or ``common`` of the document where it has none."""
-    return tuple(map(frozenset, _listed(own, common)))
+class Security(NamedTuple):
+    """What an operation requires: ``own``, its value of ``security``, or ``common``, that of the document."""
+
+    own: Any
+    common: Any
+
+    @property
+    def listed(self) -> list[dict[str, Any]]:
+        """The alternatives, each scheme → scopes. An empty one: no credential is needed."""
+        return dicts_in(self.own if isinstance(self.own, list) else self.common)
+
+    def scopes(self, name: str) -> list[str]:
+        """Return the scopes of OAuth 2.0 that are required of the scheme called ``name``."""
+        found = [one[name] for one in self.listed if isinstance(one.get(name), list)]
+        return [scope for scopes in found[:1] for scope in scopes if isinstance(scope, str) and scope.isprintable()]
+
+    def unmet(self, chosen: str | None) -> set[str]:
+        """Return the schemes that are needed beside ``chosen``; empty where the operation can be called."""
+        if not self.listed or any(one.keys() <= {chosen} for one in self.listed):
+            return set()
+        return min((one.keys() - {chosen} for one in self.listed if one), key=len, default=set())
+
+    def need(self, *, others_state: bool) -> str:
+        """Return whether the credentials of the source are needed: ``none``, ``optional`` or ``required``.
+
+        An operation without requirements needs none by the specification. Documents leave requirements out as well, so
+        the credentials are sent where there are some, and required where no operation states any.
+
+        Args:
+            others_state: whether other operations state requirements of their own.
+
+        >>> key = {"key": []}
+        >>> Security([], [key]).need(others_state=True), Security([{}, key], None).need(others_state=True)
+        ('none', 'optional')
+        >>> Security(None, None).need(others_state=True), Security(None, None).need(others_state=False)
+        ('optional', 'required')
+        """
+        if not isinstance(self.own, list) and not (isinstance(self.common, list) and self.common):
+            return "optional" if others_state else "required"
+        if not any(self.listed):
+            return "none"
+        return "required" if all(self.listed) else "optional"
 
 
-def _listed(own: Any, common: Any) -> list[dict[str, Any]]:
-    return dicts_in(own if isinstance(own, list) else common)
-
-
-def scopes_of(own: Any, common: Any, name: str) -> list[str]:
-    """Return the scopes of OAuth 2.0 that an operation requires of the scheme called ``name``."""
-    found = [one[name] for one in _listed(own, common) if isinstance(one.get(name), list)]
-    return [scope for scopes in found[:1] for scope in scopes if isinstance(scope, str) and scope.isprintable()]
-
-
-def choose_scheme(operations: Iterable[Requirements], schemes: Schemes) -> str | None:
+def choose_scheme(operations: Iterable[Security], schemes: Schemes) -> str | None:
     """Return the name of the scheme that most ``operations`` accept alone; None where no operation needs one.
 
     Of a document that has schemes and no requirements, the first scheme is used: they were left out.
     """
     usable = [name for name, scheme in schemes.items() if scheme is not None]
-    counts: Counter[str] = Counter()
-    has_requirements = False
-    for alternatives in operations:
-        has_requirements = has_requirements or bool(alternatives)
-        counts.update(name for one in alternatives if len(one) == 1 for name in one if name in usable)
-        # A scheme among several that are needed together is better than none, where nothing else is stated.
-        counts.update({name: 0 for one in alternatives for name in one if name in usable})
-    if not has_requirements:
+    alternatives = [one for security in operations for one in security.listed]
+    if not alternatives:
         return usable[0] if usable else None
+    # A scheme among several that are needed together is better than none, where nothing else is stated.
+    counts = Counter({name: 0 for one in alternatives for name in one if name in usable})
+    counts.update(name for one in alternatives if len(one) == 1 for name in one if name in usable)
     return max(usable, key=lambda name: counts.get(name, -1)) if counts else None
-
-
-def unmet_schemes(alternatives: Requirements, chosen: str | None) -> frozenset[str]:
-    """Return the schemes that an operation needs beside ``chosen``; empty where it can be called."""
-    if not alternatives or any(one <= {chosen} for one in alternatives):
-        return frozenset()
-    return min((one - {chosen} for one in alternatives if one), key=len, default=frozenset())
-
-
-def need_of(own: Any, common: Any, *, others_state: bool) -> str:
-    """Return whether an operation needs the credentials of its source: ``none``, ``optional`` or ``required``.
-
-    An operation without requirements needs none by the specification. Documents leave requirements out as well, so the
-    credentials are sent where there are some, and required where no operation states any.
-
-    Args:
-        own: ``security`` of the operation.
-        common: ``security`` of the document.
-        others_state: whether other operations state requirements of their own.
-
-    >>> need_of([], [{"key": []}], others_state=True), need_of([{}, {"key": []}], None, others_state=True)
-    ('none', 'optional')
-    >>> need_of(None, None, others_state=True), need_of(None, None, others_state=False)
-    ('optional', 'required')
-    """
-    if not isinstance(own, list) and not (isinstance(common, list) and common):
-        return "optional" if others_state else "required"
-    alternatives = requirements_of(own, common)
-    if not any(alternatives):
-        return "none"
-    return "required" if all(alternatives) else "optional"
 
 
 _VARIABLE = re.compile(r"\{([^{}]{1,100})\}")

@@ -262,8 +262,7 @@ class _Reader:
         self, operations: Sequence[Operation], schemes: access.Schemes
     ) -> tuple[str | None, Auth | None, access.Credentials]:
         """Return the scheme, ``auth`` of the source, and what is sent of it."""
-        common, own = self._data.get("security"), self._settings.auth
-        required = [access.requirements_of(one.value.get("security"), common) for one in operations]
+        own, required = self._settings.auth, [self._security(one) for one in operations]
         chosen = access.choose_scheme(required, schemes)
         stated = {place: value for place in access.PLACES if (value := getattr(own, place, None))}
         if stated:
@@ -273,8 +272,7 @@ class _Reader:
             return None, own, _NO_CREDENTIALS
         fields = dict(scheme)
         if "oauth2" in fields:
-            listed = [access.scopes_of(one.value.get("security"), common, chosen) for one in operations]
-            scopes = dict.fromkeys(scope for scopes in listed for scope in scopes)
+            scopes = dict.fromkeys(scope for one in required for scope in one.scopes(chosen))
             fields["oauth2"] = {**fields["oauth2"], "scopes": list(scopes)}
         given = {} if own is None else own.model_dump(exclude_defaults=True)
         try:
@@ -283,6 +281,9 @@ class _Reader:
             at = ("components", "securitySchemes", chosen)
             self._findings.note(at, f"security scheme {chosen[:60]!r} cannot be used; set auth in source.yaml")
             return None, own, _NO_CREDENTIALS
+
+    def _security(self, operation: Operation) -> access.Security:
+        return access.Security(operation.value.get("security"), self._data.get("security"))
 
     def _server(self, operation: Operation, default: str) -> str:
         listed, at = _own_servers(operation)
@@ -326,9 +327,8 @@ class _Reader:
 
     def _tool(self, operation: Operation, binding: Binding, where: str, chosen: str | None) -> ImportedTool:
         """Return the tool of ``operation``, whose path does not have that of the server yet."""
-        value, common = operation.value, self._data.get("security")
-        requirements = access.requirements_of(value.get("security"), common)
-        lacks = ", ".join(sorted(access.unmet_schemes(requirements, chosen)))[:100]
+        value, security = operation.value, self._security(operation)
+        lacks = ", ".join(sorted(security.unmet(chosen)))[:100]
         if lacks:
             problem = f"{operation.title} needs the security scheme {lacks}, which is not sent"
             self._findings.note(operation.at, f"{problem}; make another source with auth for it")
@@ -344,7 +344,7 @@ class _Reader:
             description = f"{(description or summary or operation.title).rstrip('.')}. Deprecated by the service."
         if lacks:
             description = f"{(description or summary or operation.title).rstrip('.')}. {_LACKS.format(lacks)}"
-        need = access.need_of(value.get("security"), common, others_state=self._states_security)
+        need = security.need(others_state=self._states_security)
         return ImportedTool(
             name=operation.name,
             where=where,

@@ -203,22 +203,18 @@ class SchemaConverter:
             self._note((*at, "type"), f"type {given!r} is not one of JSON Schema; any value is accepted")
         elif known:
             made["type"] = known[0] if len(known) == 1 else known
-        if isinstance(form := schema.get("format"), str) and len(form) <= 50 and form.isprintable():
-            made["format"] = form
-        for key in ("contentMediaType", "contentEncoding"):
-            if isinstance(schema.get(key), str) and len(schema[key]) <= 100 and schema[key].isprintable():
-                made[key] = schema[key]
+        for key, most in (("format", 50), ("contentMediaType", 100), ("contentEncoding", 100)):
+            if isinstance(text := schema.get(key), str) and len(text) <= most and text.isprintable():
+                made[key] = text
 
     def _add_values(self, schema: Mapping[str, Any], made: Schema) -> None:
-        if isinstance(values := schema.get("enum"), list) and 0 < len(values) <= _MAX_ENUM:
-            made["enum"] = distinct(value for value in values if is_plain(value))
-            if not made["enum"]:
-                del made["enum"]
+        values = schema.get("enum")
+        if isinstance(values, list) and len(values) <= _MAX_ENUM and (plain := distinct(filter(is_plain, values))):
+            made["enum"] = plain
         if "const" in schema and is_plain(schema["const"]):
             made["const"] = schema["const"]
-        default = schema.get("default")
-        if default is not None and is_plain(default, MAX_VALUE):
-            made["default"] = default
+        if schema.get("default") is not None and is_plain(schema["default"]):
+            made["default"] = schema["default"]
         if schema.get("deprecated") is True:
             made["deprecated"] = True
         listed = schema.get("examples")
@@ -232,19 +228,16 @@ class SchemaConverter:
             if type(count := schema.get(key)) is int and 0 <= count <= MAX_NUMBER:
                 made[key] = count
         for key in _NUMBERS:
-            if is_number(schema.get(key)):
-                number = schema[key]
+            number: Any = schema.get(key)
+            if is_number(number) and (key != "multipleOf" or number > 0):
                 made[key] = int(number) if isinstance(number, float) and number.is_integer() else number
         # In OpenAPI 3.0 a boolean beside minimum and maximum.
         for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
             if schema.get(exclusive) is True and inclusive in made:
                 made[exclusive] = made.pop(inclusive)
-        if made.get("multipleOf", 1) <= 0:
-            del made["multipleOf"]
         if schema.get("uniqueItems") is True:
             made["uniqueItems"] = True
-        pattern = schema.get("pattern")
-        if isinstance(pattern, str):
+        if isinstance(pattern := schema.get("pattern"), str):
             if len(pattern) <= _MAX_TEXT_VALUE * 5 and pattern.isprintable() and is_pattern(pattern):
                 made["pattern"] = pattern
             else:
