@@ -388,7 +388,7 @@ def make_kinds(sources: Mapping[str, Any], tools: Sequence[Member], kinds: Mappi
                 "properties": {key: named.get(key, rule) for key, rule in entry.properties.items()},
                 "required": ["subcommand", entry.source] if entry.source else [entry.tool],
             },
-            "annotations": annotations_of({tool["effect"] for _, tool in members}),
+            "annotations": {**annotations_of({tool["effect"] for _, tool in members}), "openWorldHint": True},
             "_meta": _ALWAYS_LOAD,
         }
         made.append({"kind": kind, "definition": definition})
