@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 from toolfold.build import prompt_injection, yaml_loader
 from toolfold.build.compiler import compile_sources
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
-from toolfold.build.validation_errors import Finding
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog
@@ -33,6 +32,27 @@ from toolfold.catalog.store import parse_catalog
 from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.errors import SourceError
 from toolfold.results import tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One violation of a rule. ``str()`` is ``file:line: rule: problem; advice``.
+
+    A warning is about a tool whose texts may be generated, or are of others: it does not keep a catalog from being
+    published.
+    """
+
+    file: str
+    line: int
+    rule: str
+    problem: str
+    advice: str
+    is_warning: bool = False
+
+    def __str__(self) -> str:
+        warning = "warning: " if self.is_warning else ""
+        return f"{self.file}:{self.line}: {warning}{self.rule}: {self.problem}; {self.advice}"
+
 
 RULES = {
     "source": "the YAML compiles",

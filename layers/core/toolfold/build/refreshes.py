@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolfold.build import yaml_loader
-from toolfold.build.imported_source import parse_settings
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.skills import write_skills
+from toolfold.build.loaded_source import parse_settings
 from toolfold.build.source_folders import SourceFolder, list_sources
 from toolfold.errors import SourceError, ToolfoldError
 from toolfold.files import replace_file

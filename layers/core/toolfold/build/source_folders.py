@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.build import yaml_loader
-from toolfold.build.imported_source import load_imported_source
 from toolfold.build.importers import find_importer
-from toolfold.build.loaded_source import LoadedSource, load_yaml_source
+from toolfold.build.loaded_source import LoadedSource, load_imported_source, load_yaml_source
 from toolfold.errors import SourceError, ToolfoldError
 from toolfold.fuzzy import did_you_mean
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.build import yaml_loader
-from toolfold.build.imported_source import parse_settings
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.skills import read_skills, write_skills
-from toolfold.build.loaded_source import load_yaml_source
+from toolfold.build.loaded_source import load_yaml_source, parse_settings
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli import catalog_build, sources

@@ -18,8 +18,7 @@ from toolfold.build import yaml_loader
 from toolfold.build.relations import Relation
 from toolfold.build.schema.field_types import Model, Phrase, Prose, Summary, Tag
 from toolfold.build.schema.sources import Auth, SourceSettings
-from toolfold.build.validation_errors import parse
-from toolfold.build.yaml_loader import Document
+from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog import entries
 from toolfold.catalog.entries import Effect
 from toolfold.fuzzy import did_you_mean
@@ -80,7 +79,7 @@ def read_overlay(folder: Path, names: list[str], problems: list[str]) -> Overlay
     if not path.exists():
         return Overlay()
     document = yaml_loader.load(path)
-    overlay = parse(Overlay, document, document.data or {}, problems) or Overlay()
+    overlay = parse_model(Overlay, document, document.data or {}, problems) or Overlay()
     for name in overlay.tools:
         if name not in names:
             problem = f"{document.where(('tools', name))}: the source has no tool {name!r}"

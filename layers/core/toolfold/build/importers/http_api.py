@@ -25,7 +25,7 @@ from toolfold.build.importers.base import (
 )
 from toolfold.build.schema.field_types import Identifier, Model, Url
 from toolfold.build.schema.sources import Fault
-from toolfold.build.validation_errors import parse
+from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import did_you_mean
 from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
@@ -350,7 +350,7 @@ def _categories(
         if not (name.isidentifier() and name == name.lower()):
             problems.append(f"{file.path}:1: the name of the file must be lower case letters, digits and _")
             continue
-        category = parse(HttpCategory, file, file.data, problems)
+        category = parse_model(HttpCategory, file, file.data, problems)
         if category is not None:
             yield name, file, category
 

@@ -31,8 +31,7 @@ from toolfold.build.importers.base import (
     RefreshReport,
 )
 from toolfold.build.importers.skill_files import Limits, find_skills, list_files, read_file, refused
-from toolfold.build.validation_errors import parse
-from toolfold.build.yaml_loader import Document
+from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog.skills import SKILL_FILE, root_uri
 from toolfold.errors import SourceError
 
@@ -76,7 +75,7 @@ def parse_skill(path: Path, text: str) -> Document:
     except (TypeError, ValueError):
         raise SourceError([f"{path}:2: the front matter has a value that JSON does not have"]) from None
     problems: list[str] = []
-    if parse(FrontMatter, document, document.data, problems) is None:
+    if parse_model(FrontMatter, document, document.data, problems) is None:
         raise SourceError(problems)
     return document
 

@@ -15,8 +15,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from toolfold.build import yaml_loader
 from toolfold.build.profiles.definitions import REQUEST, definition_of, make_groups, make_kinds
 from toolfold.build.schema.field_types import Model, Prose
-from toolfold.build.validation_errors import parse
 from toolfold.build.writer import runs
+from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.entries import EFFECTS, RESERVED_NAMES, name_key
 from toolfold.catalog.profiles import DEFAULT, kind_of
 from toolfold.catalog.reader import line_key
@@ -203,7 +203,7 @@ def compile_profiles(folder: Path, parts: CatalogParts, problems: list[str]) -> 
     """
     path = folder / FILE
     document = yaml_loader.load(path) if path.exists() else yaml_loader.parse(path, "")
-    file = parse(ProfilesFile, document, without_empty(document.data), problems)
+    file = parse_model(ProfilesFile, document, without_empty(document.data), problems)
     if file is None:
         return {}
     compiler = _Compiler(document, file, parts)

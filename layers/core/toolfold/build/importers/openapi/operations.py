@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from toolfold.build.importers.openapi.access import Credentials
-from toolfold.build.importers.openapi.arguments import add_parameters
-from toolfold.build.importers.openapi.bodies import add_body
+from toolfold.build.importers.openapi.arguments import add_body, add_parameters
 from toolfold.build.importers.openapi.document import (
     DocumentError,
     Findings,
