@@ -136,7 +136,7 @@ def find_version(text: str, pointer: Pointer, location: str) -> str:
     if wanted == "previous":
         if not pointer.history:
             raise VersionNotFound(
-                f"{location} has one version only, {pointer.current.sha256[:12]}.", "Publish another first."
+                f"{location} has one version only, {pointer.current.sha256[:12]}.", "There is nothing to go back to."
             )
         return pointer.history[0].sha256
     if len(wanted) == len(pointer.current.sha256) and set(wanted) <= set("0123456789abcdef"):
@@ -201,19 +201,14 @@ def choose_earlier(pointer: Pointer, version: str, location: str) -> str:
     Raises:
         VersionNotFound: No version fits.
     """
-    if version:
-        return find_version(version, pointer, location)
+    if version or not pointer.history:
+        return find_version(version or "previous", pointer, location)
     for earlier in pointer.history:
         if not earlier.withdrawn:
             return earlier.sha256
-    if pointer.history:
-        raise VersionNotFound(
-            f"Every earlier version of {location} was withdrawn by a rollback.",
-            f"Name one: toolfold catalog rollback {location} VERSION",
-        )
     raise VersionNotFound(
-        f"{location} has one version only, {pointer.current.sha256[:12]}.",
-        "There is nothing to go back to; publish a corrected catalog instead.",
+        f"Every earlier version of {location} was withdrawn by a rollback.",
+        f"Name one: toolfold catalog rollback {location} VERSION",
     )
 
 
