@@ -221,32 +221,24 @@ def test_two_tools_of_one_name_are_refused(tmp_path: Path) -> None:
     assert "tool FORECAST is already defined at" in mistakes(written(tmp_path, SOURCE, TOOL, TOOL))
 
 
-def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path) / "weather" / "forecasts.yaml"
-    path.write_text(path.read_text() + "title: Again\n")
-    assert "key 'title' is given twice" in mistakes(tmp_path)
-
-
-def test_invalid_yaml_is_refused_with_its_line(tmp_path: Path) -> None:
-    path = written(tmp_path) / "weather" / "forecasts.yaml"
-    path.write_text("category: forecasts\ntitle: [open\n")
-    assert f"{path}:" in mistakes(tmp_path)
-
-
-def test_a_missing_category_file_is_refused(tmp_path: Path) -> None:
-    written(tmp_path, {**SOURCE, "categories": ["forecasts", "climate"]})
-    assert "climate.yaml:1: cannot be read" in mistakes(tmp_path)
+@pytest.mark.parametrize(
+    ("name", "old", "new", "complaint"),
+    [
+        ("forecasts.yaml", "tools:", "title: Again\ntools:", "key 'title' is given twice"),
+        ("forecasts.yaml", "title: Forecasts", "title: [open", "forecasts.yaml:3: is not valid YAML"),
+        ("source.yaml", "- forecasts", "- forecasts\n- climate", "climate.yaml:1: cannot be read"),
+        ("forecasts.yaml", "category: forecasts", "category: climate", "is 'climate' in a file called forecasts"),
+    ],
+)
+def test_a_mistake_in_a_file_is_refused(tmp_path: Path, name: str, old: str, new: str, complaint: str) -> None:
+    path = written(tmp_path) / "weather" / name
+    path.write_text(path.read_text().replace(old, new, 1))
+    assert complaint in mistakes(tmp_path)
 
 
 def test_an_unlisted_category_file_is_refused(tmp_path: Path) -> None:
     (written(tmp_path) / "weather" / "stray.yaml").write_text("category: stray\n")
     assert "stray.yaml:1: is not listed in the categories" in mistakes(tmp_path)
-
-
-def test_a_category_that_disagrees_with_its_file_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path) / "weather" / "forecasts.yaml"
-    path.write_text(path.read_text().replace("category: forecasts", "category: climate"))
-    assert "category is 'climate' in a file called forecasts" in mistakes(tmp_path)
 
 
 def test_a_mistake_in_a_shared_parameter_is_shown_where_it_is_shared(tmp_path: Path) -> None:

@@ -302,11 +302,7 @@ def _call(tool: Tool) -> dict[str, Any]:
     call: dict[str, Any] = {
         "query": {parameter.name: parameter.query for parameter in tool.parameters if parameter.query},
         "lists": lists,
-        "sends": {
-            parameter.name: parameter.default if parameter.send_default else parameter.sends
-            for parameter in tool.parameters
-            if parameter.send_default or parameter.sends is not None
-        },
+        "sends": {parameter.name: parameter.sends for parameter in tool.parameters if parameter.sends is not None},
     }
     if tool.arguments is not None:
         call["arguments"] = tool.arguments.model_dump(exclude_unset=True)

@@ -86,7 +86,7 @@ class Parameter(Model):
     max_repeats: int | None = Field(default=None, ge=2)
     """Maximum items of an array that is sent as a repeated key of the query string."""
     sends: JsonScalar | None = None
-    """Value that is sent when the argument is missing, without being shown as the default."""
+    """Value that is sent when the argument is missing: one that is not shown, or a default of this catalog alone."""
     complete: JsonScalar | None = None
     """Value with which an answer has the rows that the default leaves out."""
     finest: JsonScalar | None = None
@@ -100,8 +100,6 @@ class Parameter(Model):
     found_by: FoundBy | None = None
     repeated_as: str | None = None
     """Field or column of an answer that repeats the argument."""
-    send_default: bool = False
-    """Whether to send the default when the argument is missing, because the upstream has another default."""
 
     @model_validator(mode="after")
     def _is_whole_or_described(self) -> Parameter:
@@ -120,10 +118,8 @@ class Parameter(Model):
             raise ValueError(f"default {self.default!r} is not in the enum {self.enum}")
         if self.required and (self.complete is not None or self.finest is not None):
             raise ValueError("complete and finest are only for an optional parameter")
-        if self.send_default and self.default is None:
-            raise ValueError("send_default without a default")
-        if self.sends is not None and (self.default is not None or self.required):
-            raise ValueError("sends is only for an optional parameter without default")
+        if self.sends is not None and (self.required or self.default not in (None, self.sends)):
+            raise ValueError("sends is only for an optional parameter without another default")
         if self.sends is not None and self.enum is not None and self.sends not in self.enum:
             raise ValueError(f"sends {self.sends!r} is not in the enum {self.enum}")
         if self.required and self.default is not None:
