@@ -113,65 +113,52 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
         arguments: as the caller sent them.
         refused: the parameters that the source does not take, beside those that the schema refuses.
     """
-    validator = reader_of(catalog, tool)
-    given = validator.rename(arguments).arguments
-    problems = [problem["parameter"] for problem in validator.resolve(arguments).problems]
-    wrong = {name.partition(".")[0].partition("[")[0] for name in (*problems, *refused)}
-    known = validator.properties
-    corrected = {name: value for name, value in given.items() if name in known and name not in wrong}
-    for name in [name for name in given if name in known and name in wrong]:
-        if (value := _closest_value(validator, tool, name, given[name])) is not None:
-            corrected[name] = value
-    others = (item for item in given.items() if item[0] not in known and not is_blank(item[1]))
+    reader, required = reader_of(catalog, tool), tool.parameters.get("required", ())
+    problems = [problem["parameter"] for problem in reader.resolve(arguments).problems]
+    wrong = {re.split(r"[.\[]", name)[0] for name in (*problems, *refused)}
+    renamed = reader.rename(arguments).arguments
+    given = {name: value for name, value in renamed.items() if name in reader.properties}
+    others = ((name, value) for name, value in renamed.items() if name not in given and not is_blank(value))
     unknown = dict(islice(others, _MAX_PLACED))
+    read = {
+        name: _closest_value(reader, tool, name, value) if name in wrong else value for name, value in given.items()
+    }
+    corrected = {name: value for name, value in read.items() if name not in wrong or value is not None}
     select, needed = _as_select(tool, unknown)
-    placed = {name: _place(tool, name, value, known, corrected, len(unknown)) for name, value in unknown.items()
-              if name not in select}  # fmt: skip
+    placed = {
+        name: _place(tool, name, value, reader.properties, corrected, len(unknown))
+        for name, value in unknown.items()
+        if name not in select
+    }
     corrected |= {target: unknown[name] for name, target in placed.items() if target}
-    corrected |= {name: True for name in needed if name in known and name not in given}
-    required = tool.parameters.get("required", ())
-    offered = {
-        name: options[0]
-        for name in given
-        if name in known
-        and name not in corrected
-        and (options := closest_matches(str(given[name]), _options(tool, name)))
-    }
+    corrected |= {name: True for name in needed if name in reader.properties and name not in given}
+    lacking = [name for name in given if name not in corrected]
+    offered = {name: found[0] for name in lacking if (found := closest_matches(str(given[name]), _options(tool, name)))}
     corrected |= offered
-    examples = [
-        name
-        for name in required
-        if name not in corrected and name not in given and name in tool.example and _is_form(tool, name)
-    ]
+    missing = [name for name in required if name not in {*corrected, *given}]
+    examples = [name for name in missing if name in tool.example and _is_form(tool, name)]
     corrected |= {name: tool.example[name] for name in examples}
-    lost = [name for name in given if name in known and name not in corrected and not is_blank(given[name])]
+    lost = [name for name in given if name not in corrected and not is_blank(given[name])]
     dropped = [name for name in lost if name not in required and _is_form(tool, name)]
-    is_complete = lost == dropped
-    lists = {name: value[0] for name, value in corrected.items() if isinstance(value, list) and value}
-    single = {
-        **corrected,
-        **{name: item for name, item in lists.items() if not validator.accepts(name, corrected[name])},
-    }
-    is_complete = is_complete and not validator.resolve(single).problems
+    # Of a list that stands for several calls each must be complete.
+    lists = [name for name, value in corrected.items() if isinstance(value, list) and value]
+    first = {name: corrected[name][0] for name in lists if not reader.accepts(name, corrected[name])}
+    is_complete = lost == dropped and not reader.resolve({**corrected, **first}).problems
     left_out = (*dropped, *(name for name, target in placed.items() if not target))
     return Correction(corrected, " and ".join(select.values()), (*offered, *examples), left_out, is_complete)
 
 
-def _closest_value(validator: ArgumentReader, tool: Tool, name: str, value: Any) -> Any:
+def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) -> Any:
     """Return the value that a refused one means: the closest option or day, or a list; None: none is known."""
-    rule = validator.properties[name]
     listed = listed_values(value)
-    may_list = len(listed) == 1 or (tool.effect == "read" and not tool.needs_approval)
-    if listed and may_list and all(validator.accepts(name, validator.read_value(name, item)) for item in listed):
+    takes_each = all(reader.accepts(name, reader.read_value(name, item)) for item in listed)
+    if listed and takes_each and (tool.only_reads or len(listed) == 1):
         return listed[0] if len(listed) == 1 else listed
     if items := tool.call.get("lists", {}).get(name, {}).get("items"):
-        return _closest_items(validator, name, value, items)
+        return _closest_items(reader, name, value, items)
     if isinstance(value, str) and not value.isdecimal() and (wrong := impossible_date(value)) and wrong.nearest:
         return wrong.nearest
-    options = keyword(validator.schema, rule, "enum")
-    if isinstance(options, list) and isinstance(value, str | int | float):
-        return _closest_option(str(value), [option for option in options if isinstance(option, str)])
-    return None
+    return _closest_option(str(value), _options(tool, name)) if isinstance(value, str | int | float) else None
 
 
 def _closest_items(validator: ArgumentReader, name: str, value: Any, known: Sequence[str]) -> str | None:
@@ -241,18 +228,6 @@ _SATURDAY, _SUNDAY = 5, 6
 _DAY = timedelta(days=1)
 _NEW = timedelta(days=7)
 """Age of a day from which on every source has it: some publish days later."""
-
-
-class DayStep(NamedTuple):
-    """The next step of a call without data: what may be wrong with its day.
-
-    Attributes:
-        text: the sentence; empty: nothing is known of a day.
-        is_certain: whether no market has data of that day.
-    """
-
-    text: str | Text = ""
-    is_certain: bool = False
 
 
 def doubt_of(day: date, today: date) -> tuple[str, date | None]:
@@ -370,16 +345,16 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
         advice = step.fields["advice"] if isinstance(step, Text) and step.is_of(messages.OF_SOURCE) else ""
         if not any(finder["tool"] in advice for finder in finders.values()):
             return step
-    day = _day_step(tool, arguments) if isinstance(error, NoData) else DayStep()
-    if day.is_certain:
-        return day.text
+    day, is_certain = _day_step(tool, arguments) if isinstance(error, NoData) else ("", False)
+    if is_certain:
+        return day
     for name, finder in finders.items():
         value = arguments.get(name)
         other = None if value is None else catalog.get(finder["tool"])
         if other is not None:
             guess = (_items(tool, name, value) or [str(value)])[0].partition(".")[0][:_MAX_KEYWORDS]
             search = {finder["parameter"]: guess} if finder["parameter"] else {}
-            others = day.text or _without_period(tool, arguments)
+            others = day or _without_period(tool, arguments)
             return messages.CHECK_VALUE.filled(name=name, call=_call(other.name, search), others=others)
     return messages.CHECK_ARGUMENTS.filled(tool=tool.name)
 
@@ -393,15 +368,15 @@ def _without_period(tool: Tool, arguments: Mapping[str, Any]) -> str | Text:
     return messages.WITHOUT_PERIOD.filled(names=" and ".join(ends), call=call)
 
 
-def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> DayStep:
-    """Return what to call instead where the day that is requested may have no data."""
+def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> tuple[str | Text, bool]:
+    """Return what to call instead where the day that is requested may have no data, and whether no market has any."""
     for name in tool.hints.get("repeated_as", {}):
         readings = parse_date(arguments.get(name))
         day = readings[0].low.date() if readings else None
         if day is not None and str(day) == arguments[name]:
             doubt, other = doubt_of(day, datetime.now(UTC).date())
-            rest = {key: value for key, value in arguments.items() if key != name}
             if other is None and name not in tool.parameters.get("required", ()):
+                rest = {key: value for key, value in arguments.items() if key != name}
                 step = messages.NEWEST_DAY.filled(name=name, call=_call(tool.name, rest))
             else:
                 other = other or weekday_before(day)
@@ -409,8 +384,8 @@ def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> DayStep:
                 step = messages.OTHER_DAY.filled(day=other, call=call)
             is_certain = not doubt.startswith("may")
             text = messages.WRONG_DAY if is_certain else messages.DOUBTFUL_DAY
-            return DayStep(text.filled(name=name, day=day, doubt=doubt, step=step), is_certain)
-    return DayStep()
+            return text.filled(name=name, day=day, doubt=doubt, step=step), is_certain
+    return "", False
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> str | Text:

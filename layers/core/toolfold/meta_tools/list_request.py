@@ -5,9 +5,8 @@ The counts of these are part of every answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
@@ -27,44 +26,25 @@ _MAX_SUGGESTED = 10
 """Names suggested for an unknown one that resembles none: the most frequent."""
 
 
-@dataclass(frozen=True)
-class Filters:
-    """Conditions on a tool. An empty tuple adds no condition; names are spelled as in the catalog.
+class Filters(NamedTuple):
+    """Conditions on a tool: the names of which it has one, or with ``every_tag`` all tags; empty: no condition."""
 
-    Attributes:
-        categories: the tool is in one of these.
-        tags: the tool has one of these, or with ``every_tag`` all of them.
-        every_tag: see ``tags``.
-        access: the tool's access is one of these.
-        sources: the tool is of one of these.
-    """
-
-    categories: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    every_tag: bool = False
+    category: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
     access: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.categories or self.tags or self.access or self.sources)
+    source: tuple[str, ...] = ()
+    every_tag: bool = False
 
     def positions(self, catalog: Catalog) -> frozenset[int] | None:
         """Return the positions of the tools that meet every condition, or None when there is no condition."""
+        groups = [("category", self.category), ("source", self.source), ("access", self.access)]
+        groups += [("tags", (tag,)) for tag in self.tag] if self.every_tag else [("tags", self.tag)]
         matching = []
-        if self.categories:
-            matching.append(_union(catalog.positions_of("category"), self.categories))
-        if self.sources:
-            matching.append(_union(catalog.positions_of("source"), self.sources))
-        if self.access:
-            matching.append(_union(catalog.positions_of("access"), self.access))
-        if self.tags:
-            tags = catalog.tags()
-            matching += [_union(tags, [tag]) for tag in self.tags] if self.every_tag else [_union(tags, self.tags)]
+        for kind, names in groups:
+            if names:
+                positions = catalog.positions_of(kind)
+                matching.append(frozenset(at for name in names for at in positions.get(name, ())))
         return frozenset.intersection(*matching) if matching else None
-
-
-def _union(positions: Mapping[str, Sequence[int]], values: Sequence[str]) -> frozenset[int]:
-    return frozenset(position for value in values for position in positions.get(value, ()))
 
 
 def parse_filters(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> Filters:
@@ -82,9 +62,9 @@ def parse_filters(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> 
     return Filters(
         _named(tool, catalog, arguments, "category"),
         _named(tool, catalog, arguments, "tag"),
-        read_value(tool, arguments, "tag_mode") == "all",
         tuple(dict.fromkeys(value for value in access if value)),
         _named(tool, catalog, arguments, "source"),
+        read_value(tool, arguments, "tag_mode") == "all",
     )
 
 
@@ -102,6 +82,23 @@ def _named(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str)
             raise _unknown(tool, catalog, arguments, kind, text)
         found += spellings[normalize(text)]
     return tuple(dict.fromkeys(found))
+
+
+def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str, text: str) -> InvalidArguments:
+    from toolfold.messages import THERE_ARE  # for errors only
+
+    names = {spelling: found[0] for spelling, found in _SPELLINGS[kind](catalog).items()}
+    closest = list(dict.fromkeys(names[match] for match in closest_matches(text, names, most=3)))
+    hint: str | Text = did_you_mean(text, names, most=3, shown=names.__getitem__).strip()
+    if not hint:
+        counts = catalog.counts("tags" if kind == "tag" else kind)
+        known = sorted(counts, key=lambda name: -counts[name])
+        if kind == "category":
+            known = [category.name for category in catalog.categories]
+        more = ", …" if len(known) > _MAX_SUGGESTED else ""
+        hint = THERE_ARE.filled(names=f"{', '.join(known[:_MAX_SUGGESTED])}{more}")
+    following = correction(tool, arguments, kind, closest[0] if closest else None)
+    return invalid(tool, f"there is no {kind} {quote(text)}", hint, closest=closest, **following)
 
 
 def _category_spellings(catalog: Catalog) -> dict[str, list[str]]:
@@ -127,24 +124,6 @@ _SPELLINGS: Mapping[str, Callable[[Catalog], dict[str, list[str]]]] = {
 }
 """Filter → what its names may be called, as ``fuzzy.normalize`` spells it → the names."""
 
-
-def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str, text: str) -> InvalidArguments:
-    from toolfold.messages import THERE_ARE  # for errors only
-
-    names = {spelling: found[0] for spelling, found in _SPELLINGS[kind](catalog).items()}
-    closest = list(dict.fromkeys(names[match] for match in closest_matches(text, names, most=3)))
-    hint: str | Text = did_you_mean(text, names, most=3, shown=names.__getitem__).strip()
-    if not hint:
-        by_relevance = [category.name for category in catalog.categories]
-        if kind != "category":
-            counts = catalog.counts("tags" if kind == "tag" else kind)
-            by_relevance = sorted(counts, key=lambda name: -counts[name])
-        more = ", …" if len(by_relevance) > _MAX_SUGGESTED else ""
-        hint = THERE_ARE.filled(names=f"{', '.join(by_relevance[:_MAX_SUGGESTED])}{more}")
-    following = correction(tool, arguments, kind, closest[0] if closest else None)
-    return invalid(tool, f"there is no {kind} {quote(text)}", hint, closest=closest, **following)
-
-
 MAX_QUERY_LENGTH = 1000
 """Characters. A request is a sentence or two; longer text is a pasted document, whose words say little about it."""
 
@@ -155,13 +134,11 @@ _PROPOSED_LENGTH = 100
 """Characters at the beginning of a query that is too long, with which an error proposes to search."""
 
 
-@dataclass(frozen=True)
-class ListRequest:
+class ListRequest(NamedTuple):
     """The parsed arguments of a TOOL_LIST call. None stands for an argument that was not given.
 
     Attributes:
-        query: the request on one line, empty when it was not given.
-        queries: several requests, each on one line, of which ``query`` is the list; empty for a single one.
+        queries: the requests, each on one line; empty: everything is listed.
         filters: conditions that a tool must meet.
         limit: most tools to return.
         offset: tools to skip.
@@ -170,9 +147,8 @@ class ListRequest:
         notice: a remark on the arguments for the caller.
     """
 
-    query: str = ""
     queries: tuple[str, ...] = ()
-    filters: Filters = field(default_factory=Filters)
+    filters: Filters = Filters()
     limit: int | None = None
     offset: int | None = None
     token_budget: int | None = None
@@ -180,10 +156,14 @@ class ListRequest:
     notice: str = ""
 
     @property
+    def query(self) -> str:
+        """The requests on one line."""
+        return "; ".join(self.queries)
+
+    @property
     def is_unfiltered(self) -> bool:
         """Whether no argument narrows or shapes the list."""
-        given = (self.limit, self.offset, self.token_budget, self.detail)
-        return not self.query and not self.filters and all(value is None for value in given)
+        return not self.queries and not any(self.filters[:4]) and not self.is_paged and self.detail is None
 
     @property
     def is_paged(self) -> bool:
@@ -198,79 +178,45 @@ def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRe
         InvalidArguments: an argument has the wrong type, is out of range, or has a name that the catalog does not have.
     """
     queries = _parse_queries(arguments)
-    query = "; ".join(queries) if queries else _parse_query(arguments)
-    is_blank = arguments.get("query") is not None and not query
-    return ListRequest(
-        query=query,
-        queries=queries,
-        filters=parse_filters(TOOL, catalog, arguments),
-        limit=read_value(TOOL, arguments, "limit"),
-        offset=read_value(TOOL, arguments, "offset"),
-        token_budget=read_value(TOOL, arguments, "token_budget"),
-        detail=read_value(TOOL, arguments, "detail"),
-        notice="The query is blank, so nothing was searched for." if is_blank else "",
-    )
+    is_blank = arguments.get("query") is not None and not queries
+    given = {name: read_value(TOOL, arguments, name) for name in ("limit", "offset", "token_budget", "detail")}
+    notice = "The query is blank, so nothing was searched for." if is_blank else ""
+    return ListRequest(queries, parse_filters(TOOL, catalog, arguments), **given, notice=notice)
 
 
 def _parse_queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the requests of a list, each on one line. A list of single words is one request, and so is one text."""
-    given = arguments.get("query")
-    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
-        return ()
-    queries = tuple(dict.fromkeys(query for text in given if (query := _line(text))))
-    if len(queries) < 2 or all(" " not in query for query in queries):
-        return ()
-    if len(queries) > MAX_QUERIES:
-        problem = f"query has {len(queries)} requests, and {MAX_QUERIES} are the most"
-        raise _wrong_query(arguments, problem, "Send the others with another call.", list(queries[:MAX_QUERIES]))
-    if (longest := max(map(len, queries))) > MAX_QUERY_LENGTH:
-        problem = f"a request of query has {longest:,} characters, and {MAX_QUERY_LENGTH:,} are the most"
-        shorter = [query[:_PROPOSED_LENGTH] for query in queries]
-        raise _wrong_query(arguments, problem, "Send each as a few keywords.", shorter)
-    return queries
+    """Return the requests, each on one line without control characters. A list of single words is one request."""
 
+    def wrong(problem: str, step: str, other: Any = None) -> InvalidArguments:
+        return invalid(TOOL, problem, step, **correction(TOOL, arguments, "query", other))
 
-def _parse_query(arguments: Mapping[str, Any]) -> str:
-    """Return the query on one line: control characters become spaces, a list of words a sentence."""
     given = arguments.get("query")
     if isinstance(given, dict) and len(given) == 1 and isinstance(inner := next(iter(given.values())), str):
         given = inner
-    if isinstance(given, list) and all(isinstance(word, str) for word in given):
+    if isinstance(given, list) and all(isinstance(text, str) for text in given):
+        queries = tuple(dict.fromkeys(filter(None, map(_line, given))))
+        if len(queries) > 1 and any(" " in query for query in queries):
+            if len(queries) > MAX_QUERIES:
+                problem = f"query has {len(queries)} requests, and {MAX_QUERIES} are the most"
+                raise wrong(problem, "Send the others with another call.", list(queries[:MAX_QUERIES]))
+            if (longest := max(map(len, queries))) > MAX_QUERY_LENGTH:
+                problem = f"a request of query has {longest:,} characters, and {MAX_QUERY_LENGTH:,} are the most"
+                raise wrong(problem, "Send each as a few keywords.", [query[:_PROPOSED_LENGTH] for query in queries])
+            return queries
         given = " ".join(given)
     if isinstance(given, int | float) and not isinstance(given, bool):
         given = str(given)
-    if given is None:
-        return ""
-    if not isinstance(given, str):
-        problem = f"query must be text, not {quote(given)}"
-        raise _wrong_query(arguments, problem, 'Send query as text, e.g. "price of a stock".')
-    if len(given) > MAX_QUERY_LENGTH:
-        problem = f"query has {len(given):,} characters, and {MAX_QUERY_LENGTH:,} are the most"
+    if not isinstance(given, str | None):
+        raise wrong(f"query must be text, not {quote(given)}", 'Send query as text, e.g. "price of a stock".')
+    if len(given or "") > MAX_QUERY_LENGTH:
+        problem = f"query has {len(given or ''):,} characters, and {MAX_QUERY_LENGTH:,} are the most"
         step = "Send what is needed as a sentence or a few keywords."
-        raise _wrong_query(arguments, problem, step, _line(given[:_PROPOSED_LENGTH]))
-    return _line(given)
-
-
-def _wrong_query(arguments: Mapping[str, Any], problem: str, step: str, other: Any = None) -> InvalidArguments:
-    return invalid(TOOL, problem, step, **correction(TOOL, arguments, "query", other))
+        raise wrong(problem, step, _line((given or "")[:_PROPOSED_LENGTH]))
+    return tuple(filter(None, [_line(given or "")]))
 
 
 def _line(text: str) -> str:
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
-
-
-def page_fields(catalog: Catalog, matched: int, offset: int, returned: int, step: str, cost: int) -> dict[str, Any]:
-    """Return what an answer states of its page: ``total``, ``matched``, ``returned``, ``more``, ``next`` and others."""
-    following = offset + returned
-    return {
-        "total": len(catalog),
-        "matched": matched,
-        "returned": returned,
-        **({"offset": offset} if offset else {}),
-        "more": {"offset": following} if returned and following < matched else None,
-        "next": step,
-        "tokens": cost,
-    }
 
 
 MAX_LISTED_TOOLS, MAX_LISTED_CHARACTERS = 1000, 50_000

@@ -5,6 +5,7 @@ The structured answer also has what the text leaves out: effect, errors, example
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
@@ -47,16 +48,18 @@ def refusal_of(catalog: Catalog, tool: Tool) -> str:
     return ""
 
 
-def tool_details(catalog: Catalog, tool: Tool, refusal: str) -> dict[str, Any]:
-    """Return the further members of an entry of the level ``full``."""
+def _details(catalog: Catalog, tool: Tool, refusal: str) -> dict[str, Any]:
+    """Return the further members of an entry in full, which the text leaves out."""
     source = next((source for source in catalog.base.sources if source.id == tool.source), None)
-    examples = _examples(tool, "" if source is None else source.format_parameter)
+    examples = [tool.example]
+    if not any(keyword in tool.parameters for keyword in _RESTRICTING):
+        examples += _longer_examples(tool, "" if source is None else source.format_parameter)
     return {
         "effect": EFFECT_WORDS.get(tool.effect, tool.effect),
         "callable": not refusal,
         "version": (source.version if source is not None else "") or tool.hash,
         "errors": [refusal] if refusal else list(_errors(tool, source)),
-        "examples": [{"tool_name": tool.name, "arguments": arguments} for arguments in examples],
+        "examples": [{"tool_name": tool.name, "arguments": arguments} for arguments in examples[:MAX_EXAMPLES]],
     }
 
 
@@ -75,25 +78,13 @@ def _errors(tool: Tool, source: Source | None) -> Iterator[str]:
     yield from ("RATE_LIMITED", "UPSTREAM_ERROR", "UPSTREAM_TIMEOUT", "ANSWER_TOO_LARGE")
 
 
-def _examples(tool: Tool, format_parameter: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the example of the catalog, and the same with an optional argument each."""
-    yield tool.example
-    if any(keyword in tool.parameters for keyword in _RESTRICTING):
-        return
-    premium, count = tool.hints.get("premium", {}), 1
+def _longer_examples(tool: Tool, format_parameter: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the example of the catalog with one optional argument each."""
     for name, rule in properties(tool.parameters).items():
-        if count == MAX_EXAMPLES:
-            return
-        if name in tool.example or name == format_parameter or not isinstance(rule, dict):
-            continue
-        values = [
-            value
-            for value in rule.get("enum") or rule.get("examples") or ()
-            if value != rule.get("default") and value not in premium.get(name, ())
-        ]
-        if values:
-            count += 1
-            yield {**tool.example, name: values[0]}
+        if name not in tool.example and name != format_parameter and isinstance(rule, dict):
+            refused = [rule.get("default"), *tool.hints.get("premium", {}).get(name, ())]
+            values = (value for value in rule.get("enum") or rule.get("examples") or () if value not in refused)
+            yield from ({**tool.example, name: value} for value in itertools.islice(values, 1))
 
 
 TOOL = "TOOL_GET"
@@ -162,23 +153,19 @@ def _parse_names(given: Any) -> list[str]:
     if isinstance(given, str):
         # Some clients can send only strings: a list comes as its JSON text, or with commas.
         given = parse_list(_PARAMETERS.sub("", given))
-    if isinstance(given, list):
-        names = [name.strip() for name in given if isinstance(name, str) and name.strip()]
-        if names and len(names) == len(given) <= MAX_NAMES:
-            return names
+    listed = given if isinstance(given, list) else []
+    names = [name.strip() for name in listed if isinstance(name, str) and name.strip()]
+    if names and len(names) == len(listed) <= MAX_NAMES:
+        return names
     from toolfold.messages import NAME_TOOLS  # for errors only
 
-    following = next_call("TOOL_LIST", {})
-    received = f", not {quote(given)}"
-    if isinstance(given, list) and given:
-        received = f", not {len(given):,} items"
-        if first := list(dict.fromkeys(name.strip() for name in given if isinstance(name, str) and name.strip())):
-            following = next_call(TOOL, {"tool_name": first[:MAX_NAMES]})
+    received = f"{len(listed):,} items" if listed else quote(given)
+    several = next_call(TOOL, {"tool_name": list(dict.fromkeys(names))[:MAX_NAMES]})
     raise invalid(
         TOOL,
-        f"tool_name must be the name of a tool, or a list of 1 to {MAX_NAMES} names{received}",
+        f"tool_name must be the name of a tool, or a list of 1 to {MAX_NAMES} names, not {received}",
         NAME_TOOLS,
-        **following,
+        **(several if names else next_call("TOOL_LIST", {})),
     )
 
 
@@ -206,12 +193,11 @@ def _entry(
         from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found  # few names need it
 
         if (meta_tool := find_meta_tool(name)) is not None:
-            entry = _meta_entry(catalog, meta_tool, detail, known_hashes)
-            return _Entry({**entry, "callable": False} if meta_tool in switched_off else entry)
+            return _meta_entry(catalog, meta_tool, detail, known_hashes, is_off=meta_tool in switched_off)
         tool = catalog.get(find_name(catalog, name) or name)
-    if tool is None:
-        error = tool_not_found(catalog, name)
-        return _Entry({"name": escape(name), "found": False, "error": error.as_dict()}, error=error)
+        if tool is None:
+            error = tool_not_found(catalog, name)
+            return _Entry({"name": escape(name), "found": False, "error": error.as_dict()}, error=error)
     if known_hashes.get(tool.name.upper()) == tool.hash:
         return _Entry({"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash})
     refusal = refusal_of(catalog, tool)
@@ -219,22 +205,24 @@ def _entry(
     if refusal:
         entry["callable"] = False
     shown = {key: value for key, value in entry.items() if value not in ((), {})}
-    return _Entry(shown, tool_details(catalog, tool, refusal) if detail == "full" else {})
+    return _Entry(shown, _details(catalog, tool, refusal) if detail == "full" else {})
 
 
-def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str]) -> dict[str, Any]:
+def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str], *, is_off: bool) -> _Entry:
     import hashlib
 
     defined = definitions(catalog, (name,))[0]
+    entry: dict[str, Any] = {"name": name, "found": True}
     hash_ = hashlib.sha256(dumps_compact(defined).encode()).hexdigest()[:8]
     if known_hashes.get(name) == hash_:
-        return {"name": name, "found": True, "unchanged": True, "hash": hash_}
-    entry = {"name": name, "found": True, "description": defined["description"]}
-    if detail != "minimal":
-        entry["parameters"] = defined["inputSchema"]
-    if detail == "full" and name in COMBINING_TOOLS and (arguments := example(catalog, name)):
-        entry["example_call"] = {"tool_name": name, "arguments": arguments}
-    return {**entry, "hash": hash_}
+        entry["unchanged"] = True
+    else:
+        entry["description"] = defined["description"]
+        if detail != "minimal":
+            entry["parameters"] = defined["inputSchema"]
+        if detail == "full" and name in COMBINING_TOOLS and (arguments := _example(catalog, name)):
+            entry["example_call"] = {"tool_name": name, "arguments": arguments}
+    return _Entry({**entry, "hash": hash_, **({"callable": False} if is_off else {})})
 
 
 def _described(tool: Tool, detail: str) -> dict[str, Any]:
@@ -269,17 +257,27 @@ _SEARCHED = 200
 """Tools among which those of an example are chosen."""
 
 
-def example(catalog: Catalog, name: str) -> dict[str, Any]:
+def _example(catalog: Catalog, name: str) -> dict[str, Any]:
     """Return arguments of a call of the meta-tool ``name`` with tools of the catalog; empty where none can be shown."""
     found: list[Tool] = catalog.memoize("tools of examples", lambda: _simple_tools(catalog))
     if name == "TOOL_PIPE":
-        return next((pipe for tool in found if (pipe := _pipe(catalog, tool))), {})
+        finders = ((tool, *one) for tool in found for one in tool.hints.get("found_by", {}).items())
+        for tool, parameter, finder in finders:
+            first = catalog.get(finder["tool"])
+            if first is not None and first.example:  # finds an argument of ``tool``
+                referring = {**tool.example, parameter: {"$ref": f"found.rows[0].{parameter}"}}
+                second = {"tool_name": tool.name, "arguments": referring}
+                return {"steps": [{"as": "found", **detail_levels.example_call(first)}, second]}
+        return {}
     if len(found) < 2:
         return {}
-    first, second = found[:2]
     if name == "TOOL_BATCH":
-        return {"calls": [{"id": "a", **_call_of(first)}, {"id": "b", **_call_of(second)}]}
-    key = next(iter(first.example))
+        return {
+            "calls": [
+                {"id": id_, **detail_levels.example_call(tool)} for id_, tool in zip("ab", found[:2], strict=True)
+            ]
+        }
+    first, key = found[0], next(iter(found[0].example))
     others = "".join(f", {other}={value!r}" for other, value in first.example.items() if other != key)
     script = f"gather(*[call('{first.name}', {key}=value{others}) for value in inputs['values']])"
     return {"script": script, "inputs": {"values": [first.example[key]]}}
@@ -287,20 +285,6 @@ def example(catalog: Catalog, name: str) -> dict[str, Any]:
 
 def _simple_tools(catalog: Catalog) -> list[Tool]:
     """Return tools that read, are in every plan, and have an example, the shortest first."""
-    tools = [catalog.get(name) for name, _ in zip(catalog, range(_SEARCHED), strict=False)]
-    simple = [tool for tool in tools if tool and tool.effect == "read" and not tool.confirm and tool.example]
+    tools = [catalog.get(name) for name in itertools.islice(catalog, _SEARCHED)]
+    simple = [tool for tool in tools if tool and tool.only_reads and tool.example]
     return sorted(simple, key=lambda tool: (tool.access != "free", len(str(tool.example))))
-
-
-def _pipe(catalog: Catalog, tool: Tool) -> dict[str, Any]:
-    """Return a pipe whose first step finds an argument of ``tool``; empty where the catalog names no tool for that."""
-    for parameter, found_by in tool.hints.get("found_by", {}).items():
-        first = catalog.get(found_by["tool"])
-        if first is not None and first.example:
-            referring = {**tool.example, parameter: {"$ref": f"found.rows[0].{parameter}"}}
-            return {"steps": [{"as": "found", **_call_of(first)}, {"tool_name": tool.name, "arguments": referring}]}
-    return {}
-
-
-def _call_of(tool: Tool) -> dict[str, Any]:
-    return {"tool_name": tool.name, "arguments": dict(tool.example)}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,6 @@ from toolfold.results import tokens
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from toolfold.catalog.entries import Source
     from toolfold.catalog.model import Catalog
     from toolfold.execution.call_resources import Trouble
     from toolfold.meta_tools.detail_levels import RenderedTool
@@ -35,52 +35,6 @@ MAX_SOURCES = 50
 
 _MAX_LINES, _MAX_DESCRIPTION = 20, 100
 """Sources with a line in the text of ``TOOL_LIST()``, and characters of each description."""
-
-
-def source_entries(catalog: Catalog, ids: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return ``{"id", "title", "kind", "description", "tools"}`` of each source, the one with the most tools first.
-
-    ``version``, ``instructions`` and ``fetched_at`` are added where the source states them. Those after
-    :data:`MAX_SOURCES` have ``id``, ``title`` and ``tools`` alone.
-    """
-    counts = catalog.counts("source")
-    sources = sorted(
-        (source for source in catalog.sources if not ids or source.id in ids),
-        key=lambda source: -counts.get(source.id, 0),
-    )
-    return [
-        {
-            "id": source.id,
-            "title": source.title,
-            **(_about(source) if number < MAX_SOURCES else {}),
-            "tools": counts.get(source.id, 0),
-        }
-        for number, source in enumerate(sources)
-    ]
-
-
-def _about(source: Source) -> dict[str, Any]:
-    stated = {key: value for key in ("version", "instructions", "fetched_at") if (value := getattr(source, key))}
-    return {"kind": source.kind, "description": source.description, **stated}
-
-
-def source_lines(catalog: Catalog, ids: Collection[str] = ()) -> list[str]:
-    """Return a line for each source of ``ids`` with its instructions, or, of a catalog of several, for each source."""
-    if not ids and len(catalog.sources) < 2:
-        return []
-    entries = source_entries(catalog, ids)
-    lines = [_line(entry, whole=bool(ids)) for entry in entries[:_MAX_LINES]]
-    others = ", ".join(f"{entry['id']} ({entry['tools']})" for entry in entries[_MAX_LINES:])
-    return [*lines, *([safe_line(f"Other sources and their tools: {others}")] if others else [])]
-
-
-def _line(entry: dict[str, Any], *, whole: bool) -> str:
-    description = entry["description"]
-    if not whole and len(description) > _MAX_DESCRIPTION:
-        description = description[: _MAX_DESCRIPTION - 1].rsplit(" ", 1)[0] + "…"
-    instructions = f" {entry['instructions']}" if whole and "instructions" in entry else ""
-    return safe_line(f"Source {entry['id']} ({entry['tools']} tools): {description}{instructions}")
-
 
 SEARCH_TOOLS, SEARCH_TOKENS = 8, 1000
 """Defaults of a search (docs/explanation/decisions/search-index.md has the measurements)."""
@@ -94,12 +48,23 @@ MEDIUM_TOOLS = 2
 LISTED_TOKENS = 4000
 """Default budget of filters without a query: any category of a catalog of hundreds on one page."""
 
+GROUPED_TOKENS, _TOOLS_EACH, _MIN_SCORE_EACH = 2000, 5, 0.5
+"""Of several requests: the default budget, into which four tools in full fit; tools for one request by default, and
+the share of its best score below which a tool is left out."""
+
+_MAX_OTHERS, _MAX_QUERY_SHOWN = 3, 80
+"""Tools of other requests that a line names, and characters of a request that it repeats."""
+
+_COMPARE = "Next: no tool fits closely; compare with TOOL_GET."
+_DESCRIBE = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
+_OTHER_WORDS = "Next: try other English keywords, or TOOL_LIST() for what there is."
+
 
 def list_tools(request: MetaRequest) -> Result:
     """List tools; of sources with a trouble, their state too."""
     result = tool_list(request.catalog, request.arguments)
     troubles = request.executor.troubles()
-    return with_states(request.catalog, result, troubles) if troubles else result
+    return _with_states(request.catalog, result, troubles) if troubles else result
 
 
 def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
@@ -119,29 +84,57 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     Raises:
         InvalidArguments: see :func:`.parse_list_request`; or the budget is too small for a single tool.
     """
-    request = parse_list_request(catalog, arguments)
-    listing = _Listing(catalog, request)
+    listing = _Listing(catalog, request := parse_list_request(catalog, arguments))
     if request.is_unfiltered:
         return listing.whole_catalog()
     candidates = request.filters.positions(catalog)
-    if request.queries:
-        from toolfold.meta_tools.several_queries import list_for_each  # few calls need it
-
-        return list_for_each(catalog, request, candidates)
-    return listing.search(candidates) if request.query else listing.filtered(candidates)
+    if len(request.queries) > 1:
+        return listing.groups(candidates)
+    return listing.search(candidates) if request.queries else listing.filtered(candidates)
 
 
-_COMPARE = "Next: no tool fits closely; compare with TOOL_GET."
-_DESCRIBE = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
+def source_entries(catalog: Catalog, ids: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return ``{"id", "title", "kind", "description", "tools"}`` of each source, the one with the most tools first.
+
+    ``version``, ``instructions`` and ``fetched_at`` are added where the source states them. Those after
+    :data:`MAX_SOURCES` have ``id``, ``title`` and ``tools`` alone.
+    """
+    counts = catalog.counts("source")
+    sources = [source for source in catalog.sources if not ids or source.id in ids]
+    entries = []
+    for number, source in enumerate(sorted(sources, key=lambda source: -counts.get(source.id, 0))):
+        entry: dict[str, Any] = {"id": source.id, "title": source.title}
+        if number < MAX_SOURCES:
+            entry |= {"kind": source.kind, "description": source.description}
+            stated = {key: getattr(source, key) for key in ("version", "instructions", "fetched_at")}
+            entry |= {key: value for key, value in stated.items() if value}
+        entries.append({**entry, "tools": counts.get(source.id, 0)})
+    return entries
+
+
+def _source_lines(catalog: Catalog, ids: Collection[str] = ()) -> list[str]:
+    """Return a line for each source of ``ids`` with its instructions, or, of a catalog of several, for each source."""
+    if not ids and len(catalog.sources) < 2:
+        return []
+    entries = source_entries(catalog, ids)
+    lines = []
+    for entry in entries[:_MAX_LINES]:
+        description, instructions = entry["description"], f" {entry.get('instructions', '')}" if ids else ""
+        if not ids and len(description) > _MAX_DESCRIPTION:
+            description = description[: _MAX_DESCRIPTION - 1].rsplit(" ", 1)[0] + "…"
+        lines.append(f"Source {entry['id']} ({entry['tools']} tools): {description}{instructions.rstrip()}")
+    if others := ", ".join(f"{entry['id']} ({entry['tools']})" for entry in entries[_MAX_LINES:]):
+        lines.append(f"Other sources and their tools: {others}")
+    return list(map(safe_line, lines))
 
 
 class _Listing:
     def __init__(self, catalog: Catalog, request: ListRequest) -> None:
-        self._catalog, self._request = catalog, request
+        self._catalog, self._request, self._start = catalog, request, request.offset or 0
 
     def whole_catalog(self) -> Result:
         """Return every tool in one line, or, for a large catalog, its categories and how to search it."""
-        catalog, total, behind = self._catalog, len(self._catalog), source_lines(self._catalog)
+        catalog, total, behind = self._catalog, len(self._catalog), _source_lines(self._catalog)
         if list_request.is_large(catalog):
             step = "Next: TOOL_LIST(query) with what you need in English, or TOOL_LIST(category) for the tools of one."
             text = self._text(f"{step} {total:,} tools.", *behind, *list_request.summary_lines(catalog))
@@ -163,8 +156,6 @@ class _Listing:
             hits = tuple(hit for rank, hit in enumerate(hits[:SEARCH_TOOLS]) if hit.score >= min_score or rank < ties)
 
         def best_level(rank: int) -> int:
-            if request.detail is not None:
-                return detail_levels.LEVELS[request.detail]
             if is_brief:
                 return detail_levels.MINIMAL
             if rank < ties:
@@ -192,13 +183,78 @@ class _Listing:
         positions = range(len(self._catalog)) if candidates is None else sorted(candidates)
         if not positions:
             return self._no_match(candidates)
-        level = detail_levels.LEVELS[self._request.detail or "minimal"]
         budget = self._request.token_budget or LISTED_TOKENS
-        rendered, heading, step = self._page(positions, len(positions), lambda _rank: level, budget, Fit.SURE, {})
+        rendered, heading, step = self._page(
+            positions, len(positions), lambda _rank: detail_levels.MINIMAL, budget, Fit.SURE, {}
+        )
         if not rendered:
             return self._result(heading, [], step, len(positions))
         text = "\n".join([heading, *(tool.text for tool in rendered)])
         return self._result(self._with_stats(text, budget), rendered, step, len(positions))
+
+    def groups(self, candidates: frozenset[int] | None) -> Result:
+        """Return the tools for each of several requests, under a line of its own.
+
+        The best tools of all requests come before the second-best of any, so that the budget leaves none without a
+        tool. A tool is described once, for the request that it fits best.
+        """
+        catalog, queries, budget = self._catalog, self._request.queries, self._request.token_budget or GROUPED_TOKENS
+        fits: list[Fit] = []
+        ranked: list[list[int]] = []
+        for query in queries:
+            found = search.search(catalog, query, candidates)
+            least = _MIN_SCORE_EACH * found.hits[0].score if found.hits else 0
+            hits = found.hits if self._request.is_paged else found.hits[:_TOOLS_EACH]
+            ranked.append([hit.position for hit in hits if hit.score >= least])
+            fits.append(found.fit)
+        home: dict[int, int] = {}  # position → the request that it ranks highest for
+        for row in itertools.zip_longest(*ranked):
+            for number, position in enumerate(row):
+                if position is not None:
+                    home.setdefault(position, number)
+        best = {positions[0] for positions, fit in zip(ranked, fits, strict=True) if fit is Fit.SURE}
+        window = list(home)[self._start : self._start + (self._request.limit or MAX_TOOLS)]
+        step = "Next: TOOL_CALL the first of each group; TOOL_GET describes the others." if home else _OTHER_WORDS
+        names = [[catalog.summary(at).name for at in positions] for positions in ranked]
+
+        def text(rendered: Sequence[RenderedTool]) -> str:
+            shown = {tool.entry["name"]: tool.text for tool in rendered}
+            lines = [f"{step} {len(rendered):,} of {len(home):,} tools{self._more(len(rendered), len(home))}."]
+            for number, (query, positions) in enumerate(zip(queries, ranked, strict=True)):
+                is_home = {name: home[at] == number for name, at in zip(names[number], positions, strict=True)}
+                others = [name for name in names[number] if name in shown and not is_home[name]][:_MAX_OTHERS]
+                short = query if len(query) <= _MAX_QUERY_SHOWN else f"{query[: _MAX_QUERY_SHOWN - 1]}…"
+                remark = ": no tool fits closely" if fits[number] is Fit.WEAK else ""
+                see_also = f" (see also {', '.join(others)})" if others else ""
+                lines.append(f"# {safe_line(short)}{remark if positions else ': nothing fits'}{see_also}")
+                lines += [shown[name] for name in names[number] if name in shown and is_home[name]]
+            return "\n".join(lines)
+
+        def best_level(rank: int) -> int:
+            return detail_levels.FULL if window[rank] in best else detail_levels.MINIMAL
+
+        rendered = pack(catalog, window, self._level(best_level), int((budget - tokens.count(text(()))) * FILL_RATIO))
+        while rendered and tokens.count(text(rendered)) > budget:
+            rendered.pop()
+        if window and not rendered:
+            raise invalid(
+                list_request.TOOL,
+                f"token_budget {budget} is too small for {len(queries)} requests",
+                "Send a larger token_budget, or fewer requests, or leave it out.",
+            )
+        shown = {tool.entry["name"] for tool in rendered}
+        groups = [
+            {"query": query, "tools": [name for name in listed if name in shown], "confidence": fit.name.lower()}
+            for query, listed, fit in zip(queries, names, fits, strict=True)
+        ]
+        whole = text(rendered)
+        page = self._page_fields(rendered, step, len(home), tokens.count(whole))
+        return Result({"tools": page.pop("tools"), "queries": groups, **page}, whole)
+
+    def _level(self, best_level: Callable[[int], int]) -> Callable[[int], int]:
+        """Return ``best_level``, or the level that the request gives for all tools."""
+        detail = self._request.detail
+        return best_level if detail is None else lambda _rank: detail_levels.LEVELS[detail]
 
     def _page(
         self,
@@ -213,7 +269,7 @@ class _Listing:
 
         ``best_level`` returns the most detailed level allowed for a rank among all that match.
         """
-        start = self._request.offset or 0
+        start, level = self._start, self._level(best_level)
         window = positions[start : start + (self._request.limit or MAX_TOOLS)]
         if not window:
             step = f"Nothing is left at offset {start:,}: start again with offset 0."
@@ -221,12 +277,10 @@ class _Listing:
         longest_step = _next_step(len(window), only_full=False)
         heading_cost = tokens.count(self._heading(longest_step, len(window), matched) + "\n")
         left = int((budget - heading_cost) * FILL_RATIO)
-        rendered = pack(self._catalog, window, lambda rank: best_level(start + rank), left, remarks)
+        rendered = pack(self._catalog, window, lambda rank: level(start + rank), left, remarks)
         if not rendered:
             line_cost = tokens.count(detail_levels.minimal(self._catalog.summary(window[0]))[1] + "\n")
-            needed = next(
-                more for more in itertools.count(budget) if int((more - heading_cost) * FILL_RATIO) >= line_cost
-            )
+            needed = heading_cost + math.ceil(line_cost / FILL_RATIO)
             raise invalid(
                 list_request.TOOL,
                 f"token_budget {budget} is too small for a single tool",
@@ -239,25 +293,25 @@ class _Listing:
 
     def _heading(self, step: str, returned: int, matched: int) -> str:
         """Return the notice and the line above the tools: the next step, and which part of the matches this page is."""
-        request = self._request
-        following = (request.offset or 0) + returned
-        kind = "matches" if request.query else f"tools, {len(self._catalog):,} in all"
-        more = f"; more with offset {following}" if returned and following < matched else ""
-        ids = () if request.query else request.filters.sources
-        behind = source_lines(self._catalog, ids) if ids else ()
-        return self._text(*behind, f"{step} {returned:,} of {matched:,} {kind}{more}.")
+        kind = "matches" if self._request.queries else f"tools, {len(self._catalog):,} in all"
+        ids = () if self._request.queries else self._request.filters.source
+        behind = _source_lines(self._catalog, ids) if ids else ()
+        return self._text(*behind, f"{step} {returned:,} of {matched:,} {kind}{self._more(returned, matched)}.")
+
+    def _more(self, returned: int, matched: int) -> str:
+        following = self._start + returned
+        return f"; more with offset {following}" if returned and following < matched else ""
 
     def _no_match(self, candidates: frozenset[int] | None) -> Result:
         """Return an answer without tools, which is not an error, and what to try instead."""
         catalog, request = self._catalog, self._request
-        if not request.query:
+        if not request.queries:
             reason, step = "No tool passes all of the filters.", "Next: leave out one."
         elif candidates is not None and (elsewhere := len(search.search(catalog, request.query).hits)):
             reason = "Nothing that passes the filters fits the query."
             step = f"Next: leave out the filters; without them there are {elsewhere:,} matches."
         else:
-            reason = f"Nothing among {len(catalog):,} tools fits the query."
-            step = "Next: try other English keywords, or TOOL_LIST() for what there is."
+            reason, step = f"Nothing among {len(catalog):,} tools fits the query.", _OTHER_WORDS
         text = self._with_stats(self._text(f"{reason} {step}"), request.token_budget or SEARCH_TOKENS)
         return self._result(text, [], step, 0)
 
@@ -266,12 +320,25 @@ class _Listing:
 
     def _with_stats(self, text: str, budget: int) -> str:
         """Append the catalog's categories as far as the budget allows, and its tags when the request named one."""
-        for line in list_request.summary_lines(self._catalog)[: 2 if self._request.filters.tags else 1]:
+        for line in list_request.summary_lines(self._catalog)[: 2 if self._request.filters.tag else 1]:
             longer = f"{text}\n{line}"
             if tokens.count(longer) > budget:
                 break
             text = longer
         return text
+
+    def _page_fields(self, rendered: Sequence[RenderedTool], step: str, matched: int, cost: int) -> dict[str, Any]:
+        following = self._start + len(rendered)
+        return {
+            "tools": [tool.entry for tool in rendered],
+            "total": len(self._catalog),
+            "matched": matched,
+            "returned": len(rendered),
+            **({"offset": self._start} if self._start else {}),
+            "more": {"offset": following} if rendered and following < matched else None,
+            "next": step,
+            "tokens": cost,
+        }
 
     def _result(
         self,
@@ -283,19 +350,16 @@ class _Listing:
         fit: Fit = Fit.NOTHING,
     ) -> Result:
         request, catalog = self._request, self._catalog
-        cost = _count_tokens(text) if cost is None else cost
-        structured = {
-            "tools": [tool.entry for tool in rendered],
-            **list_request.page_fields(catalog, matched, request.offset or 0, len(rendered), step, cost),
-            **({"notice": request.notice} if request.notice else {}),
-        }
-        if request.query:
+        structured = self._page_fields(rendered, step, matched, _count_tokens(text) if cost is None else cost)
+        if request.notice:
+            structured["notice"] = request.notice
+        if request.queries:
             return Result({**structured, "confidence": fit.name.lower()}, text)
         # A client may show all data to its model: a search has none of what the catalog can be divided by.
         structured["categories"] = list_request.category_counts(catalog)
-        if request.is_unfiltered or request.filters.tags:
+        if request.is_unfiltered or request.filters.tag:
             structured["tags"] = list_request.tag_counts(catalog)
-        return Result({**structured, "sources": source_entries(catalog, request.filters.sources)}, text)
+        return Result({**structured, "sources": source_entries(catalog, request.filters.source)}, text)
 
 
 def _every_line(catalog: Catalog) -> list[RenderedTool]:
@@ -334,7 +398,7 @@ _STATES = {
 """State → what the line states of the source."""
 
 
-def with_states(catalog: Catalog, result: Result, troubles: Mapping[str, Trouble]) -> Result:
+def _with_states(catalog: Catalog, result: Result, troubles: Mapping[str, Trouble]) -> Result:
     """Return a list of tools with the ``state`` of each source in ``troubles`` that it has tools of."""
     listed = {entry["id"] for entry in result.structured.get("sources", ())}
     if not listed:  # the tools of a search
