@@ -6,9 +6,9 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, ScriptError
@@ -27,7 +27,6 @@ from toolfold.scripts.values import CallPlaces, TooLarge, to_json
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.meta_tools.result import MetaRequest
 
 
 TOOL = "TOOL_SCRIPT"
@@ -42,6 +41,7 @@ _ASSIGNMENT = re.compile(r"\s*[A-Za-z_][\w.\[\]'\"]*\s*(?::[^=]+)?=(?!=)")
 """The beginning of a line that sets a variable."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_FENCE = re.compile(r"```(?:python|py)?[ \t]*\n(.*)```", re.DOTALL | re.IGNORECASE)
 
 
 def tool_script(request: MetaRequest) -> Result:
@@ -54,31 +54,30 @@ def tool_script(request: MetaRequest) -> Result:
     Raises:
         InvalidArguments: there is no script, or its inputs are no object.
     """
-    started = time.perf_counter()
     script, inputs = _read(request.arguments)
-    max_tokens = read_value(TOOL, request.arguments, "max_tokens") or 0
-    printed = Output()
-    with Plan(request, with_approval) as calls:
-        run = ScriptCalls(request, calls, script)
+    max_tokens = read_value(TOOL, request.arguments, "max_tokens")
+    with Plan(request, with_approval) as plan:
+        run = _Script(plan, script)
         try:
             if len(script.encode("utf-8", "surrogatepass")) > MAX_SCRIPT_BYTES:
                 raise limit_error("script")
-            value = request.interpreter().run(script, inputs, run.modules, run.call, run.settle, printed, calls.end)
+            value = request.interpreter().run(script, inputs, run.modules, run.call, run.settle, run.printed, plan.end)
             found = to_json(value)
         except TooLarge:
-            return _failed(limit_error("result"), printed, run, started)
+            return run.failed(limit_error("result"))
         except ScriptError as error:
-            failed = _failed(run.with_hint(error), printed, run, started)
+            failed = run.failed(run.with_hint(error))
         except CallError as error:
             if error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING"):
                 error = repeated_by(error, _REPEAT_SCRIPT)
-            failed = _failed(error, printed, run, started)
+            failed = run.failed(error)
         else:
-            return _answer(run, found, printed, _notes(script, found, printed), max_tokens, started)
-        return failed._replace(answered=calls.progress(lacks_time=True))
+            return run.answer(found, max_tokens)
+        return failed._replace(answered=plan.progress(lacks_time=True))
 
 
 def _read(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the script, without a fence of Markdown around it, and the variables that it begins with."""
     script = arguments.get("script")
     if is_blank(script) or not isinstance(script, str):
         problem = "is missing" if is_blank(script) else f"must be text, not {quote(script)}"
@@ -88,66 +87,8 @@ def _read(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if inputs is None:
         raise invalid(TOOL, f"inputs must be an object, not {quote(given)}", 'Send inputs as {"name": value}.')
     own = {name: value for name, value in inputs.items() if _WORD.fullmatch(name) and name not in ("call", "gather")}
-    return _unfenced(script), {**own, "inputs": inputs}
-
-
-def _unfenced(script: str) -> str:
-    text = script.strip()
-    if not (text.startswith("```") and text.endswith("```")):
-        return script
-    first, _, rest = text[:-3].partition("\n")
-    return "\n" + rest if first.strip("`").strip().lower() in ("", "python", "py") else script
-
-
-def _figures(run: ScriptCalls, printed: Output, started: float) -> dict[str, Any]:
-    entries = []
-    for item in run.items:
-        entry: dict[str, Any] = {"tool_name": item.tool_name, "ok": item.answer is not None}
-        if item.answer is not None:
-            entry |= {"elapsed_ms": round(item.elapsed_s * 1000, 1), "cached": item.answer.status.cached}
-        elif item.error is not None:
-            entry["error"] = {key: value for key, value in item.error.as_dict().items() if key != "schema"}
-        entries.append(entry)
-    elapsed_ms = round((time.perf_counter() - started) * 1000, 1)
-    return {"printed": printed.text, "calls": entries, "elapsed_ms": elapsed_ms}
-
-
-def _failed(error: CallError, printed: Output, run: ScriptCalls, started: float) -> Result:
-    structured = {"error": error.as_dict(), **_figures(run, printed, started)}
-    text = "\n".join([error_text(error), *_printed_lines(printed)])
-    return Result(structured, text, is_error=True, errors=(error,))
-
-
-def _printed_lines(printed: Output) -> list[str]:
-    """Return what was printed as one line of JSON: it may have texts of a source in it."""
-    return [safe_line(f"# printed: {json.dumps(printed.text, ensure_ascii=False)}")] if printed.text else []
-
-
-def _notes(script: str, value: Any, printed: Output) -> tuple[str, ...]:
-    """Return what the author of a script without a result may not expect."""
-    last = script.rstrip().rpartition("\n")[2]
-    if value is not None or (printed.text and _ASSIGNMENT.match(last) is None):
-        return ()
-    return ("The script has no result: the value of its last expression is. End it with what to return.",)
-
-
-def _answer(
-    run: ScriptCalls, value: Any, printed: Output, notes: tuple[str, ...], max_tokens: int, started: float
-) -> Result:
-    request, budget = run.request, WorkBudget(run.deadline)
-    document = tables.from_value(value, budget) if value is not None else tables.Document(metadata=None)
-    document = replace(document, notes=(*document.notes, *notes))
-    answered = [item.answer for item in run.items if item.answer is not None]
-    answer = answer_of(document, answered)
-    size = len(json.dumps(value)) if value is not None else 4
-    options = replace(output_options(request, max_tokens), ask_less=_ASK_LESS)
-    rendered = output.render_document(document, options, answer.status, budget, size)
-    structured = {
-        **rendered.structured,
-        **_figures(run, printed, started),
-        "upstream_requests": answer.use.requests,
-    }
-    return Result(structured, "\n".join([rendered.text, *_printed_lines(printed)]), blocks=answer.blocks)
+    fence = _FENCE.fullmatch(script.strip())
+    return "\n" + fence[1] if fence else script, {**own, "inputs": inputs}
 
 
 MODULES = (
@@ -166,57 +107,18 @@ _INSTEAD: Mapping[str, str] = {
 }
 """Module that scripts import and that there is not → what to write instead."""
 
+_CALL_IN_FUNCTION = (
+    "A function that is passed to map, sorted, max or the like cannot make calls: make them before, in a loop or in a "
+    "list, as in [call(…) for x in xs]."
+)
+_NOT_IN_SUBSET = "Scripts are a subset of Python: write this without it."
+_NO_HOST = "A script has no files, network or variables of a system: data comes from call(…) and from inputs."
+_NO_RESULT = "The script has no result: the value of its last expression is. End it with what to return."
+
 _MAX_SHOWN = 3
 """Tools whose answers are described: those that were called last."""
 
 _MAX_NAMES = 20
-
-
-class Ended(NamedTuple):
-    """How a script ended.
-
-    Attributes:
-        message: of its exception.
-        called: tool and value of each of its calls that succeeded.
-        modules: module of a source → the names of its functions, as far as the script uses it.
-    """
-
-    message: str
-    called: Sequence[tuple[str, Any]]
-    modules: Mapping[str, Collection[str]]
-
-    def shapes(self) -> str:
-        """Return what the tools that were called last have returned, in a sentence each."""
-        shapes = {name: _shape(value) for name, value in self.called[-50:]}
-        return " ".join(f"{name} returned {shape}." for name, shape in list(shapes.items())[-_MAX_SHOWN:] if shape)
-
-
-def _missing_module(ended: Ended) -> str:
-    found = re.search(r"No module named '([\w.]+)", ended.message)
-    name = found[1].partition(".")[0] if found else ""
-    meant = did_you_mean(name, [*MODULES, *ended.modules])
-    return f"{meant}{_INSTEAD.get(name, '')}There are {', '.join(MODULES)}, and a module for each source."
-
-
-def _wrong_member(ended: Ended) -> str:
-    if found := re.search(r"module '(\w+)' has no attribute '(\w+)'", ended.message):
-        return did_you_mean(found[2], ended.modules.get(found[1], ()), shown=f"{found[1]}.{{}}".format)
-    if found := re.search(r"'dict' object has no attribute '(\w+)'", ended.message):
-        return f"An answer is an object: write [{found[1]!r}]. {ended.shapes()}"
-    return ended.shapes()
-
-
-def _not_in_the_subset(ended: Ended) -> str:
-    if "cannot suspend" in ended.message:
-        return (
-            "A function that is passed to map, sorted, max or the like cannot make calls: make them before, in a loop "
-            "or in a list, as in [call(…) for x in xs]."
-        )
-    return "Scripts are a subset of Python: write this without it."
-
-
-def _no_host(_ended: Ended) -> str:
-    return "A script has no files, network or variables of a system: data comes from call(…) and from inputs."
 
 
 def _shape(value: Any) -> str:
@@ -230,18 +132,6 @@ def _shape(value: Any) -> str:
 def _listed(names: Sequence[Any]) -> str:
     more = ", …" if len(names) > _MAX_NAMES else ""
     return ", ".join(escape(str(name)) for name in names[:_MAX_NAMES]) + more
-
-
-_HINTS: Mapping[str, Callable[[Ended], str]] = {
-    "ModuleNotFoundError": _missing_module,
-    "ImportError": _wrong_member,
-    "AttributeError": _wrong_member,
-    **dict.fromkeys(("KeyError", "IndexError", "TypeError"), Ended.shapes),
-    "NotImplementedError": _not_in_the_subset,
-    "PermissionError": _no_host,
-    "RuntimeError": lambda ended: _no_host(ended) if "not supported in this environment" in ended.message else "",
-}
-"""Exception of a script → what to change."""
 
 
 _PENDING = "$pending"
@@ -265,26 +155,60 @@ def with_approval(tool: Tool) -> Tool:
     return tool if tool.effect == "read" or tool.needs_approval else tool._replace(confirm=_NEEDS_APPROVAL)
 
 
-class ScriptCalls:
-    """The calls of one script.
+class _Script:
+    """One script: its calls, and its result.
 
     Attributes:
         modules: module → the functions of it that the script may use.
+        printed: what it prints.
         items: the calls, in the order in which they were made.
     """
 
-    def __init__(self, request: MetaRequest, calls: Plan, script: str) -> None:
-        self.request, self._calls = request, calls
+    def __init__(self, plan: Plan, script: str) -> None:
+        self._plan, self._script, self._started = plan, script, time.perf_counter()
         self._places = CallPlaces(script)
-        self._functions = _modules(request.catalog, script)
+        self._functions = _modules(plan.catalog, script)
         self.modules = {module: frozenset(functions) for module, functions in self._functions.items()}
+        self.printed = Output()
         self.items: list[Item] = []
         self._later: dict[int, Item] = {}
 
-    @property
-    def deadline(self) -> float:
-        """``time.monotonic()`` at which the answer must be complete."""
-        return self._calls.budget.deadline
+    def failed(self, error: CallError) -> Result:
+        """Return the result of a script that ended in ``error``."""
+        structured = {"error": error.as_dict(), **self._figures()}
+        text = "\n".join([error_text(error), *self._printed_lines()])
+        return Result(structured, text, is_error=True, errors=(error,))
+
+    def answer(self, value: Any, max_tokens: int | None) -> Result:
+        """Return the result of a script whose last expression has the value ``value``."""
+        budget = WorkBudget(self._plan.budget.deadline)
+        document = tables.from_value(value, budget) if value is not None else tables.Document(metadata=None)
+        last = self._script.rstrip().rpartition("\n")[2]
+        if value is None and (not self.printed.text or _ASSIGNMENT.match(last) is not None):
+            document = replace(document, notes=(*document.notes, _NO_RESULT))
+        answer = answer_of(document, [item.answer for item in self.items if item.answer is not None])
+        size = len(json.dumps(value)) if value is not None else 4
+        options = replace(output_options(self._plan.request, max_tokens), ask_less=_ASK_LESS)
+        rendered = output.render_document(document, options, answer.status, budget, size)
+        structured = {**rendered.structured, **self._figures(), "upstream_requests": answer.use.requests}
+        return Result(structured, "\n".join([rendered.text, *self._printed_lines()]), blocks=answer.blocks)
+
+    def _figures(self) -> dict[str, Any]:
+        entries = []
+        for item in self.items:
+            entry: dict[str, Any] = {"tool_name": item.tool_name, "ok": item.answer is not None}
+            if item.answer is not None:
+                entry |= {"elapsed_ms": round(item.elapsed_s * 1000, 1), "cached": item.answer.status.cached}
+            elif item.error is not None:
+                entry["error"] = {key: value for key, value in item.error.as_dict().items() if key != "schema"}
+            entries.append(entry)
+        elapsed_ms = round((time.perf_counter() - self._started) * 1000, 1)
+        return {"printed": self.printed.text, "calls": entries, "elapsed_ms": elapsed_ms}
+
+    def _printed_lines(self) -> list[str]:
+        """Return what was printed as one line of JSON: it may have texts of a source in it."""
+        printed = self.printed.text
+        return [safe_line(f"# printed: {json.dumps(printed, ensure_ascii=False)}")] if printed else []
 
     def call(self, called: ScriptCall) -> Any:
         """Return what a call of the script returns.
@@ -330,19 +254,38 @@ class ScriptCalls:
     def with_hint(self, error: ScriptError) -> ScriptError:
         """Return an exception of the script with what to change."""
         called = [(item.tool_name, self._value_or_error(item)) for item in self.items if item.answer is not None]
-        modules = {**dict.fromkeys(_source_modules(self.request.catalog), ()), **self.modules}
-        make = _HINTS.get(str(error.details.get("exception", "")))
-        hint = make(Ended(error.message, called, modules)) if make is not None else ""
+        shapes = {name: _shape(value) for name, value in called[-50:]}
+        returned = " ".join(f"{name} returned {shape}." for name, shape in list(shapes.items())[-_MAX_SHOWN:] if shape)
+        hint = self._hint(str(error.details.get("exception", "")), error.message, returned).strip()
         cached = " Calls that have succeeded are cached." if called else ""
-        return error.changed(next_step=f"{hint.strip() or 'Correct the script and send it again.'}{cached}")
+        return error.changed(next_step=f"{hint or 'Correct the script and send it again.'}{cached}")
+
+    def _hint(self, exception: str, message: str, returned: str) -> str:
+        """Return what to change; ``returned`` is what the tools that were called last have returned."""
+        if exception == "ModuleNotFoundError":
+            found = re.search(r"No module named '([\w.]+)", message)
+            name = found[1].partition(".")[0] if found else ""
+            meant = did_you_mean(name, [*MODULES, *_source_modules(self._plan.catalog)])
+            return f"{meant}{_INSTEAD.get(name, '')}There are {', '.join(MODULES)}, and a module for each source."
+        if exception in ("ImportError", "AttributeError"):
+            if found := re.search(r"module '(\w+)' has no attribute '(\w+)'", message):
+                return did_you_mean(found[2], self.modules.get(found[1], ()), shown=f"{found[1]}.{{}}".format)
+            if found := re.search(r"'dict' object has no attribute '(\w+)'", message):
+                return f"An answer is an object: write [{found[1]!r}]. {returned}"
+        if exception in ("ImportError", "AttributeError", "KeyError", "IndexError", "TypeError"):
+            return returned
+        if exception == "NotImplementedError":
+            return _CALL_IN_FUNCTION if "cannot suspend" in message else _NOT_IN_SUBSET
+        is_of_host = exception == "RuntimeError" and "not supported in this environment" in message
+        return _NO_HOST if is_of_host or exception == "PermissionError" else ""
 
     def _open(self, called: ScriptCall) -> Item:
         name, arguments = self._tool_of(called)
         if len(self.items) >= MAX_CALLS:
             raise limit_error("calls")
-        item = self._calls.open(str(len(self.items)), {"tool_name": name, "arguments": arguments})
+        item = self._plan.open(str(len(self.items)), {"tool_name": name, "arguments": arguments})
         self.items.append(item)
-        if self._calls.is_full:
+        if self._plan.is_full:
             raise limit_error("calls")
         return item
 
@@ -353,7 +296,7 @@ class ScriptCalls:
             name = self._functions.get(module, {}).get(function, "")
         elif function in _CALLS:
             name, args, arguments = _named_tool(args, arguments)
-        elif self.request.catalog.get(function) is not None:
+        elif self._plan.catalog.get(function) is not None:
             name = function
         else:
             meant = did_you_mean(function, [*_CALLS, "gather", *self._functions])
@@ -361,18 +304,18 @@ class ScriptCalls:
         if len(args) == 1 and isinstance(args[0], dict) and not arguments:
             arguments = {str(key): value for key, value in args.pop().items()}
         if args:
-            arguments = {**_positional(self.request.catalog, name, args), **arguments}
+            arguments = {**_positional(self._plan.catalog, name, args), **arguments}
         return name, _sendable(arguments)
 
     def _perform(self, items: list[Item]) -> None:
-        self._calls.perform(items, MAX_PARALLEL)
+        self._plan.perform(items, MAX_PARALLEL)
         if any(item.is_skipped for item in items):
             raise limit_error("deadline")
 
     def _value_or_error(self, item: Item) -> Any:
         if item.error is not None or item.answer is None:
             return item.error
-        return view_of(item.answer.document, WorkBudget(self.deadline))
+        return view_of(item.answer.document, WorkBudget(self._plan.budget.deadline))
 
 
 def _named_tool(args: list[Any], arguments: dict[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
