@@ -106,11 +106,11 @@ def test_variables_apply_to_a_catalog_without_profiles() -> None:
 def test_kinds_are_switched_by_their_names(app: App, catalog: Path) -> None:
     settings = app.settings
     closed = resolve_profile(app.catalog_store(), "closed", settings)
-    assert closed.off() == {"database", "mcp"}
+    assert closed.with_mode("off") == {"database", "mcp"}
     assert closed.kinds["database"].origin == "profiles.yaml:6"
     strict = app_of(catalog, TOOLFOLD_DATABASE_MODE="off").settings
-    assert resolve_profile(app.catalog_store(), "opened", strict).off() == frozenset()
-    assert resolve_profile(app.catalog_store(), "single", strict).off() == {"database"}
+    assert resolve_profile(app.catalog_store(), "opened", strict).with_mode("off") == frozenset()
+    assert resolve_profile(app.catalog_store(), "single", strict).with_mode("off") == {"database"}
 
 
 def test_origin_of_a_switch_is_named(app: App) -> None:

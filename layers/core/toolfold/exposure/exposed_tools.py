@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.catalog.entries import COMBINING_TOOLS
@@ -61,62 +61,45 @@ class Resolution(NamedTuple):
     combining: Mapping[str, Decision]
     is_ready_made: bool = False
 
-    def off(self) -> frozenset[str]:
-        """Return the kinds that are not exposed."""
-        return self._with_mode("off")
-
-    def inline(self) -> frozenset[str]:
-        """Return the kinds whose tools are each listed."""
-        return self._with_mode("inline")
+    def with_mode(self, mode: str) -> frozenset[str]:
+        """Return the kinds that are ``off``, or those that are ``inline``: whose tools are each listed."""
+        return frozenset(kind for kind, decision in self.kinds.items() if decision.value == mode)
 
     def switched_off(self) -> frozenset[str]:
         """Return the tools that combine several calls, and that are switched off."""
         return frozenset(name for name, decision in self.combining.items() if decision.value == "off")
 
-    def _with_mode(self, mode: str) -> frozenset[str]:
-        return frozenset(kind for kind, decision in self.kinds.items() if decision.value == mode)
-
-
-def resolve(profile: Profile, settings: Settings, *, is_ready_made: bool = False) -> Resolution:
-    """Return what ``profile`` is with ``settings``."""
-    mode = Decision(DEFAULT_MODE, "default")
-    if profile.mode:
-        origin = f"the name {profile.name}" if is_ready_made else _line(profile, "mode")
-        mode = Decision(profile.mode, origin)
-    elif settings.mode:
-        mode = Decision(settings.mode, "TOOLFOLD_MODE")
-    kinds = {kind: _kind_mode(kind, profile, getattr(settings, f"{kind}_mode")) for kind in KINDS}
-    combining = {name: _switch(name, key, profile, settings) for key, name in _SWITCHES.items()}
-    return Resolution(profile, mode, kinds, combining, is_ready_made)
-
 
 _SWITCHES: Mapping[str, str] = {"batch": "TOOL_BATCH", "pipe": "TOOL_PIPE", "scripts": "TOOL_SCRIPT"}
 """Key of a profile and field of the settings → the tool that it switches off."""
-
-
-def _switch(name: str, key: str, profile: Profile, settings: Settings) -> Decision:
-    """Return whether a tool that combines several calls is on: neither the variable nor the profile says no."""
-    if name in settings.switched_off:
-        return Decision("off", f"TOOLFOLD_{key.upper()}")
-    if name in profile.switched_off:
-        return Decision("off", _line(profile, key))
-    return Decision("on", _line(profile, key) if key in profile.where else "default")
-
-
-def _kind_mode(kind: str, profile: Profile, setting: str) -> Decision:
-    if kind in profile.kinds:
-        return Decision(profile.kinds[kind], _line(profile, "kinds" if "kinds" in profile.where else _PLURALS[kind]))
-    if setting:
-        return Decision(setting, f"TOOLFOLD_{kind.upper()}_MODE")
-    return Decision("progressive", "default")
-
 
 _PLURALS: Mapping[str, str] = {"connector": "kinds", "database": "databases", "mcp": "mcp", "skill": "kinds"}
 """Kind of source → the key of a profile that sets it where ``kinds`` is not given."""
 
 
-def _line(profile: Profile, key: str) -> str:
-    return profile.where.get(key, f"profile {profile.name}")
+def resolve(profile: Profile, settings: Settings, *, is_ready_made: bool = False) -> Resolution:
+    """Return what ``profile`` is with ``settings``."""
+
+    def line(key: str) -> str:
+        return profile.where.get(key, f"profile {profile.name}")
+
+    mode = Decision(settings.mode, "TOOLFOLD_MODE") if settings.mode else Decision(DEFAULT_MODE, "default")
+    if profile.mode:
+        mode = Decision(profile.mode, f"the name {profile.name}" if is_ready_made else line("mode"))
+    kinds = {}
+    for kind in KINDS:
+        setting = getattr(settings, f"{kind}_mode")
+        kinds[kind] = Decision(setting or "progressive", f"TOOLFOLD_{kind.upper()}_MODE" if setting else "default")
+        if kind in profile.kinds:
+            kinds[kind] = Decision(profile.kinds[kind], line("kinds" if "kinds" in profile.where else _PLURALS[kind]))
+    combining = {}
+    for key, name in _SWITCHES.items():  # on, where neither the variable nor the profile says no
+        combining[name] = Decision("on", line(key) if key in profile.where else "default")
+        if name in settings.switched_off:
+            combining[name] = Decision("off", f"TOOLFOLD_{key.upper()}")
+        elif name in profile.switched_off:
+            combining[name] = Decision("off", line(key))
+    return Resolution(profile, mode, kinds, combining, is_ready_made)
 
 
 Entry = bytes | int
@@ -141,84 +124,40 @@ class Exposed(NamedTuple):
 
 def expose(catalog: Catalog, resolution: Resolution) -> Exposed:
     """Return what ``catalog``, the whole or a view, shows to the clients of a profile."""
-    mode = mode_of(catalog, resolution)
-    return _MODES[mode](catalog, resolution)
+    mode = resolution.mode.value
+    if mode == "auto":
+        mode = "direct" if len(catalog) <= AUTO_DIRECT else "progressive"
+    own, profile, off = catalog.base_positions, resolution.profile, resolution.switched_off()
+    pinned = [at for at in profile.pinned if at in own]
+    if mode == "direct":
+        return Exposed(mode, list(dict.fromkeys([*pinned, *own])) if pinned else own)
+    if mode == "research":
+        from toolfold.exposure.research import DEFINITIONS  # for this mode only
 
-
-def mode_of(catalog: Catalog, resolution: Resolution) -> str:
-    """Return the mode, with ``auto`` decided by the number of tools."""
-    if resolution.mode.value != "auto":
-        return resolution.mode.value
-    return "direct" if len(catalog) <= AUTO_DIRECT else "progressive"
-
-
-def _progressive(catalog: Catalog, resolution: Resolution, mode: str = "progressive") -> Exposed:
-    shown = [*definitions(catalog), *(_combining(catalog, resolution) if mode == "lazy" else ())]
-    return Exposed(mode, [*_encoded(shown), *_beside(catalog, resolution)])
-
-
-def _direct(catalog: Catalog, resolution: Resolution) -> Exposed:
-    positions = catalog.base_positions
-    pinned = [at for at in resolution.profile.pinned if at in positions]
-    if pinned:
-        positions = list(dict.fromkeys([*pinned, *positions]))
-    return Exposed("direct", positions)
-
-
-def _grouped(catalog: Catalog, resolution: Resolution, mode: str = "grouped") -> Exposed:
-    hidden = resolution.off() | resolution.inline()
-    # A ready-made profile has those of ``default``.
-    profile = "default" if resolution.is_ready_made else resolution.profile.name
-    compiled = catalog.base.exposed(profile, mode)
-    stand_ins = [one["definition"] for one in compiled if one["kind"] not in hidden]
+        return Exposed(mode, _encoded(DEFINITIONS), {str(one["name"]): one for one in DEFINITIONS})
+    stand_ins: list[Mapping[str, Any]] = []
+    inline = resolution.with_mode("inline")
+    if mode in ("grouped", "kinds"):
+        hidden = inline | resolution.with_mode("off")
+        # A ready-made profile has those of ``default``.
+        compiled = catalog.base.exposed("default" if resolution.is_ready_made else profile.name, mode)
+        stand_ins = [one["definition"] for one in compiled if one["kind"] not in hidden]
     shown = list(stand_ins)
-    if mode == "grouped":
-        shown += [one for one in definitions(catalog) if one["name"].startswith("TOOL_CALL")]
-        shown += _combining(catalog, resolution)
-    return _with_stand_ins(mode, shown, stand_ins, _beside(catalog, resolution))
-
-
-def _research(catalog: Catalog, resolution: Resolution) -> Exposed:
-    from toolfold.exposure.research import DEFINITIONS  # for this mode only
-
-    return _with_stand_ins("research", DEFINITIONS, DEFINITIONS, ())
-
-
-_MODES: Mapping[str, Callable[[Catalog, Resolution], Exposed]] = {
-    "progressive": _progressive,
-    "lazy": functools.partial(_progressive, mode="lazy"),
-    "direct": _direct,
-    "grouped": _grouped,
-    "kinds": functools.partial(_grouped, mode="kinds"),
-    "research": _research,
-}
-
-
-def _combining(catalog: Catalog, resolution: Resolution) -> list[dict[str, Any]]:
-    off = resolution.switched_off()
-    return definitions(catalog, [name for name in COMBINING_TOOLS if name in _COMBINING and name not in off])
-
-
-def _with_stand_ins(
-    mode: str, shown: Iterable[Mapping[str, Any]], stand_ins: Iterable[Mapping[str, Any]], beside: Sequence[Entry]
-) -> Exposed:
-    return Exposed(mode, [*_encoded(shown), *beside], {str(one["name"]).lower(): one for one in stand_ins})
+    if mode != "kinds":
+        shown += [one for one in definitions(catalog) if mode != "grouped" or one["name"].startswith("TOOL_CALL")]
+    if mode in ("grouped", "lazy"):
+        shown += definitions(catalog, [name for name in COMBINING_TOOLS if name in _COMBINING and name not in off])
+    # Beside these are the tools of kinds that are inline, and the pins.
+    sources = [source.id for source in catalog.sources if kind_of(source.kind) in inline]
+    beside = [own[at] for source in sources for at in catalog.positions_of("source").get(source, ())]
+    most_used = profile.most_used if resolution.mode.value == "auto" else ()
+    beside += [*pinned, *(at for at in most_used if at in own)]
+    entries = [*_encoded(shown), *dict.fromkeys(beside)]
+    return Exposed(mode, entries, {str(one["name"]).lower(): one for one in stand_ins})
 
 
 def _encoded(shown: Iterable[Mapping[str, Any]]) -> list[Entry]:
     return [dumps_compact(one).encode() for one in shown]
-
-
-def _beside(catalog: Catalog, resolution: Resolution) -> list[Entry]:
-    """Return the positions of the tools that are shown by themselves: those of kinds that are inline, and the pins."""
-    inline = resolution.inline()
-    sources = [source.id for source in catalog.sources if kind_of(source.kind) in inline]
-    own = catalog.base_positions
-    positions = [own[at] for source in sources for at in catalog.positions_of("source").get(source, ())]
-    pinned = list(resolution.profile.pinned)
-    if resolution.mode.value == "auto":
-        pinned += resolution.profile.most_used
-    return list(dict.fromkeys([*positions, *(at for at in pinned if at in own)]))
 
 
 PAGE_SIZE = 100
@@ -236,23 +175,12 @@ def list_id(*parts: str) -> str:
 
 
 def encode_cursor(list_hash: str, offset: int) -> str:
-    """Return the cursor of the page that begins at ``offset``.
-
-    Example:
-        >>> encode_cursor("0123456789abcdef", 100)
-        '0123456789abcdef.100'
-    """
+    """Return the cursor of the page that begins at ``offset``."""
     return f"{list_hash}.{offset}"
 
 
 def decode_cursor(cursor: object, list_hash: str, entries: int) -> int | None:
-    """Return the offset in ``cursor``, or None for one that no page of this list has returned.
-
-    Args:
-        cursor: As the client sent it.
-        list_hash: Of the list that is requested.
-        entries: How many entries it has.
-    """
+    """Return the offset in ``cursor``, or None for one that no page of this list of ``entries`` has returned."""
     match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
     if match is None or match[1] != list_hash:
         return None
@@ -262,17 +190,17 @@ def decode_cursor(cursor: object, list_hash: str, entries: int) -> int | None:
 
 _STEPS: Mapping[str, str] = {
     "direct": "Each tool is called by its own name; select among its arguments picks a part of the answer. "
-    "TOOL_LIST(query) finds tools, and TOOL_GET(tool_name) describes one whole.",
+    "TOOL_LIST(query) finds tools, and TOOL_GET(tool_name) describes one whole. ",
     "grouped": "Each tool is a category: action names one of its tools, and the parameters of that tool are beside it. "
     "An error has the parameters of the tool, and so has TOOL_GET(tool_name). TOOL_CALL(tool_name, arguments, select) "
-    "runs any tool, and its select picks a part of an answer; TOOL_LIST(query) finds tools.",
+    "runs any tool, and its select picks a part of an answer; TOOL_LIST(query) finds tools. ",
     "kinds": "Each tool stands for a kind of source. Its subcommands return the tools of a source with their "
     "parameters, and run one; request_tools(query) finds tools. For a tool you know, run it: an error has the call to "
-    "make instead.",
+    "make instead. ",
     "research": "search(query) finds tools, and answers where the query names all that a call needs; fetch(id) returns "
-    "one.",
+    "one. ",
 }
-"""Mode → how to call, in the instructions; the other modes have those of the meta-tools."""
+"""Mode → how to call, in the instructions, before what follows; the other modes have those of the meta-tools."""
 
 
 class ExposedTools(MetaTools):
@@ -311,14 +239,12 @@ class ExposedTools(MetaTools):
         Raises:
             UnknownCursor: It is not a cursor of this list.
         """
-        entries = self.exposed.entries
-        offset = 0 if cursor is None else decode_cursor(cursor, self._list_id, len(entries))
+        offset = 0 if cursor is None else decode_cursor(cursor, self._list_id, len(self.exposed.entries))
         if offset is None:
             raise UnknownCursor("Unknown cursor: the list has changed, or is another one. Request it from the start.")
-        page = self._pages.get(offset)
-        if page is None:
-            page = self._pages[offset] = self._make_page(offset)
-        return page
+        if offset not in self._pages:
+            self._pages[offset] = self._make_page(offset)
+        return self._pages[offset]
 
     def _make_page(self, offset: int) -> ToolPage:
         end = offset + PAGE_SIZE
@@ -333,21 +259,17 @@ class ExposedTools(MetaTools):
 
     def every_definition(self) -> list[dict[str, Any]]:
         """Return all definitions of ``tools/list``, as one page."""
-        found: list[dict[str, Any]] = []
-        for offset in range(0, max(len(self.exposed.entries), 1), PAGE_SIZE):
-            found += json.loads(self._make_page(offset).tools)
-        return found
+        offsets = range(0, max(len(self.exposed.entries), 1), PAGE_SIZE)
+        return [one for offset in offsets for one in json.loads(self._make_page(offset).tools)]
 
     def instructions(self) -> str:
         """Return the instructions for a client that connects."""
-        step = _STEPS.get(self.exposed.mode, "")
-        description = self.resolution.profile.description
         is_research = self.exposed.mode == "research"
         return instructions(
             self._catalog_of_profile,
             self.now(),
-            steps=f"{step} " if step else None,
-            purpose=description,
+            steps=_STEPS.get(self.exposed.mode),
+            purpose=self.resolution.profile.description,
             switched_off=COMBINING_TOOLS if is_research else self.resolution.switched_off(),
             has_select=not is_research,
         )

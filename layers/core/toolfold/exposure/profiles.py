@@ -88,7 +88,7 @@ def _not_found(catalog: Catalog, name: str) -> ProfileNotFound:
 
 def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
     """Return the part of ``catalog`` that a profile exposes: ``catalog`` itself where that is all of it."""
-    profile, off = resolution.profile, resolution.off()
+    profile, off = resolution.profile, resolution.with_mode("off")
     kinds = {source.id: kind_of(source.kind) for source in catalog.sources}
     switched_off = [source for source, kind in kinds.items() if kind in off]
     out = {at for source in switched_off for at in catalog.positions_of("source").get(source, ())}

@@ -119,22 +119,22 @@ def _other_values(tool: Tool, arguments: Mapping[str, Any], document: Document) 
 
 def _values_of(document: Document, field: str) -> list[str]:
     metadata = document.metadata if isinstance(document.metadata, dict) else {}
-    for name, value in metadata.items():
-        if name.lower() == field:
-            return [value] if isinstance(value, str) else []
-    for table in document.tables:
-        for index, name in enumerate(table.columns):
-            if name.lower() == field:
-                return list({row[index]: None for row in table.rows if isinstance(row[index], str)})
-    return []
+    fields = (value for name, value in metadata.items() if name.lower() == field)
+    columns = (
+        [row[index] for row in table.rows]
+        for table in document.tables
+        for index, name in enumerate(table.columns)
+        if name.lower() == field
+    )
+    first = next(itertools.chain(([value] for value in fields), columns), [])
+    return list(dict.fromkeys(value for value in first if isinstance(value, str)))
 
 
 def _default_limit(tool: Tool, arguments: Mapping[str, Any], document: Document) -> Iterator[str]:
     """Yield that a period has more rows than the default number of them, which the tool returned."""
-    longest = tool.hints.get("complete", {})
-    if not longest or not any(map(_names_a_date, arguments.values())):
+    if not any(map(_names_a_date, arguments.values())):
         return
-    for name, most in longest.items():
+    for name, most in tool.hints.get("complete", {}).items():
         default = properties(tool.parameters).get(name, {}).get("default")
         if type(default) is int and name not in arguments and any(len(t.rows) == default for t in document.tables):
             yield f"There may be more: {default} rows are the default; {name} {most} is the most."
@@ -158,28 +158,21 @@ def _out_of_date(tool: Tool, document: Document, today: date) -> Iterator[str]:
 
 def _jumps(tool: Tool, requested: Requested, document: Document) -> Iterator[str]:
     """Yield that prices jump as after a split, between two rows of the period that is selected."""
-    if requested.columns and requested.columns.isdisjoint(_PRICES):
+    functions, names = requested.functions, [name.lower() for table in document.tables[:1] for name in table.columns]
+    if (requested.columns and requested.columns.isdisjoint(_PRICES)) or "close" not in names:
         return
-    if requested.functions and requested.functions <= _OF_ONE_ROW and not requested.functions >= _ENDS:
+    if functions and functions <= _OF_ONE_ROW and not functions >= _ENDS:
         return
-    for table in document.tables[:1]:
-        names = [name.lower() for name in table.columns]
-        if not names or "close" not in names:
+    rows = _rows_of(requested, document.tables[0].rows)
+    cells = [row[names.index("close")] for row in rows]
+    if not all(type(cell) in (int, float) and cell > 0 for cell in cells):
+        return
+    for index, (before, after) in enumerate(itertools.pairwise(cells), 1):
+        ratio = max(before, after) / min(before, after)
+        if ratio > _LEAST_SPLIT and any(abs(ratio / factor - 1) < spread for factor, spread in _SPLITS):
+            verb, adjusted = "falls" if after < before else "rises", tool.hints["adjusted_by"]
+            yield f"close {verb} from {before} to {after} by {rows[index][0]}, as by a split; {adjusted} corrects that."
             return
-        column, rows = names.index("close"), _rows_of(requested, table.rows)
-        cells = [row[column] for row in rows]
-        if not all(type(cell) in (int, float) and cell > 0 for cell in cells):
-            return
-        for index, (before, after) in enumerate(itertools.pairwise(cells), 1):
-            if before < _LEAST_SPLIT * after < _LEAST_SPLIT**2 * before:
-                continue
-            ratio = max(before, after) / min(before, after)
-            if any(abs(ratio / factor - 1) < spread for factor, spread in _SPLITS):
-                day = rows[index][0]
-                verb = "falls" if after < before else "rises"
-                adjusted = tool.hints["adjusted_by"]
-                yield f"close {verb} from {before} to {after} by {day}, as by a split; {adjusted} corrects that."
-                return
 
 
 def _rows_of(requested: Requested, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:

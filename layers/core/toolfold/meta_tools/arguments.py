@@ -59,60 +59,37 @@ def read_value(tool: str, arguments: Mapping[str, Any], name: str) -> Any:
     given, rule = arguments.get(name), arguments_of(tool)[name]
     if is_blank(given):
         return None
+    closest: Any = None
+    end = ", or leave it out"
     if rule.bounds is not None:
         least, most = rule.bounds
-        given = given.get(name) if isinstance(given, dict) else given
-        number = whole_number(given)
+        number = whole_number(given.get(name) if isinstance(given, dict) else given)
         if number is not None and least <= number <= most:
             return number
-        closest: Any = None if number is None or number < 1 else min(max(number, least), most)
+        closest = None if number is None or number < 1 else min(max(number, least), most)
         allowed = f"a whole number, {least:,} to {most:,}" if most < NO_BOUND else f"a whole number from {least}"
-        raise wrong_value(tool, arguments, name, allowed, closest)
-    if rule.schema.get("type") == "boolean":
-        if (value := boolean(given)) is None:
-            raise wrong_value(tool, arguments, name, "true or false")
-        return value
-    if "enum" not in rule.schema:
-        if not isinstance(given, str):
-            raise wrong_value(tool, arguments, name, "text")
+    elif rule.schema.get("type") == "boolean":
+        if (value := boolean(given)) is not None:
+            return value
+        allowed = "true or false"
+    elif "enum" in rule.schema:
+        options: list[str] = rule.schema["enum"]
+        if isinstance(given, str) and given.strip().lower() in options:
+            return given.strip().lower()
+        from toolfold.fuzzy import closest_matches  # needed for errors only
+
+        closest = next(iter(closest_matches(given, options)), None) if isinstance(given, str) else None
+        allowed, end = f"one of {', '.join(options)}", ""
+    elif isinstance(given, str):
         return given
-    option = given.strip().lower() if isinstance(given, str) else None
-    options: list[str] = rule.schema["enum"]
-    if option in options:
-        return option
-    from toolfold.fuzzy import closest_matches  # needed for errors only
-
-    matches = closest_matches(given, options) if isinstance(given, str) else []
-    allowed = f"one of {', '.join(options)}"
-    raise wrong_value(tool, arguments, name, allowed, matches[0] if matches else None, "")
-
-
-def wrong_value(
-    tool: str,
-    arguments: Mapping[str, Any],
-    name: str,
-    allowed: str,
-    closest: Any = None,
-    end: str = ", or leave it out",
-) -> InvalidArguments:
-    """Return the error for a value that an argument does not take.
-
-    Args:
-        tool: the meta-tool.
-        arguments: of the call.
-        name: of the argument.
-        allowed: what it takes, in words.
-        closest: the value that may be meant; None: the next call is without the argument.
-        end: how the next step ends.
-    """
+    else:
+        allowed = "text"
     from toolfold.wording import Text  # needed for an error only
 
     # The name is a term of the reader: a person sends an option of a command.
-    problem = Text(f"{{{name}}} must be {{allowed}}, not {{given}}").filled(
-        allowed=allowed, given=quote(arguments[name])
-    )
+    problem = Text(f"{{{name}}} must be {{allowed}}, not {{given}}").filled(allowed=allowed, given=quote(given))
     step = Text(f"Send {{{name}}} as {{allowed}}{{end}}.").filled(allowed=allowed, end=end)
-    return invalid(tool, problem, step, **correction(tool, arguments, name, closest))
+    raise invalid(tool, problem, step, **correction(tool, arguments, name, closest))
 
 
 def read_strings(tool: str, arguments: Mapping[str, Any], name: str) -> list[str]:
@@ -125,15 +102,15 @@ def read_strings(tool: str, arguments: Mapping[str, Any], name: str) -> list[str
     if given is None:
         return []
     items = parse_list(given) if isinstance(given, str) else given
-    if not isinstance(items, list) or len(items) > MAX_ITEMS or not all(isinstance(item, str) for item in items):
-        received = f"a list of {len(items)}" if isinstance(items, list) else quote(given)
-        raise invalid(
-            tool,
-            f"{name} must be a string, or a list of at most {MAX_ITEMS} strings, not {received}",
-            f'Send {name} as a string or a list, e.g. ["a", "b"], or leave it out.',
-            **correction(tool, arguments, name),
-        )
-    return [item.strip() for item in items if item.strip()]
+    if isinstance(items, list) and len(items) <= MAX_ITEMS and all(isinstance(item, str) for item in items):
+        return [item.strip() for item in items if item.strip()]
+    received = f"a list of {len(items)}" if isinstance(items, list) else quote(given)
+    raise invalid(
+        tool,
+        f"{name} must be a string, or a list of at most {MAX_ITEMS} strings, not {received}",
+        f'Send {name} as a string or a list, e.g. ["a", "b"], or leave it out.',
+        **correction(tool, arguments, name),
+    )
 
 
 def read_items(tool: str, name: str, given: Any, maximum: int, example: str) -> list[Any]:
@@ -145,8 +122,8 @@ def read_items(tool: str, name: str, given: Any, maximum: int, example: str) -> 
     if isinstance(given, str):
         given = parse_json(given)
     if isinstance(given, dict):
-        is_named = all(isinstance(value, dict) for value in given.values()) and "arguments" not in given
-        given = [{"id": key, **value} for key, value in given.items()] if given and is_named else [given]
+        is_named = given and all(isinstance(value, dict) for value in given.values()) and "arguments" not in given
+        given = [{"id": key, **value} for key, value in given.items()] if is_named else [given]
     if not isinstance(given, list) or not given:
         problem = (
             "is missing" if given is None else "is empty" if given == [] else f"must be a list, not {quote(given)}"
@@ -168,14 +145,13 @@ def own_option(item: dict[str, Any], names: Iterable[str]) -> str:
         InvalidArguments: it is neither text nor a whole number.
     """
     for name in names:
-        if name in item:
-            value = item.pop(name)
-            if is_blank(value):
-                continue
-            number = whole_number(value) if not isinstance(value, str) else None
-            if not isinstance(value, str) and number is None:
-                raise InvalidArguments(f"{name} must be text, not {quote(value)}.", f"Send {name} as a short name.")
-            return value.strip() if isinstance(value, str) else str(number)
+        value = item.pop(name, None)
+        if is_blank(value):
+            continue
+        number = None if isinstance(value, str) else whole_number(value)
+        if not isinstance(value, str) and number is None:
+            raise InvalidArguments(f"{name} must be text, not {quote(value)}.", f"Send {name} as a short name.")
+        return value.strip() if isinstance(value, str) else str(number)
     return ""
 
 

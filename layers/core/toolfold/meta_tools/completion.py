@@ -63,43 +63,49 @@ class Gap:
     @property
     def note(self) -> str:
         """What is lacking, as a sentence."""
-        covered, low, high = self.covered, self.requested.low, self.requested.high
-        rows = coverage.describe_rows(covered.row_count)
-        match self.kind:
-            case GapKind.BEGINNING:
-                return f"Asked {f'from {low}' if low else f'until {high}'}; the data begin {covered.first}."
-            case GapKind.END | GapKind.FUTURE:
-                return f"Asked {f'until {high}' if high else f'from {low}'}; the data end {covered.last}."
-            case GapKind.ROWS:
-                count = coverage.rows_until(high, covered)
-                until = f" until {high}" if high else ""
-                return f"Asked for {self.requested.row_count:,} rows{until}; the data have {count:,}."
-            case GapKind.OLDEST:
-                return f"The oldest of the {rows} since {covered.first}, not of the whole series."
-            case GapKind.SUMMARY:
-                return f"Computed from the {rows} {self._reach}."
-            case GapKind.MATCHES:
-                return f"Searched the {rows} {self._reach}."
-            case GapKind.RESOLUTION:
-                return f"The rows are {covered.step_name}, too far apart for this period."
-
-    @property
-    def _reach(self) -> str:
-        """How far the rows reach, on the side where there may be more."""
-        return f"until {self.covered.last}" if self.is_of_future else f"since {self.covered.first}"
+        return _NOTES[self.kind].format(**self._fields)
 
     @property
     def default(self) -> str:
         """What the call returns without the arguments."""
-        match self.kind:
-            case GapKind.RESOLUTION:
-                return f"has {self.covered.step_name} rows"
-            case GapKind.ROWS:
-                until = f" until {self.requested.high}" if self.requested.high else ""
-                return f"has {coverage.describe_rows(coverage.rows_until(self.requested.high, self.covered))}{until}"
-            case GapKind.FUTURE:
-                return f"ends {self.covered.last}"
-        return f"begins {self.covered.first}"
+        return _DEFAULTS.get(self.kind, "begins {first}").format(**self._fields)
+
+    @property
+    def _fields(self) -> dict[str, str]:
+        covered, low, high = self.covered, self.requested.low, self.requested.high
+        count = coverage.rows_until(high, covered) if self.kind is GapKind.ROWS else covered.row_count
+        return {
+            "beginning": f"from {low}" if low else f"until {high}",
+            "end": f"until {high}" if high else f"from {low}",
+            "until": f" until {high}" if high else "",
+            "first": covered.first,
+            "last": covered.last,
+            "step": covered.step_name,
+            "wanted": f"{self.requested.row_count:,}",
+            "count": f"{count:,}",
+            "rows": coverage.describe_rows(count),
+            # How far the rows reach, on the side where there may be more.
+            "reach": f"until {covered.last}" if self.is_of_future else f"since {covered.first}",
+        }
+
+
+_NOTES: Mapping[GapKind, str] = {
+    GapKind.BEGINNING: "Asked {beginning}; the data begin {first}.",
+    GapKind.END: "Asked {end}; the data end {last}.",
+    GapKind.FUTURE: "Asked {end}; the data end {last}.",
+    GapKind.ROWS: "Asked for {wanted} rows{until}; the data have {count}.",
+    GapKind.OLDEST: "The oldest of the {rows} since {first}, not of the whole series.",
+    GapKind.SUMMARY: "Computed from the {rows} {reach}.",
+    GapKind.MATCHES: "Searched the {rows} {reach}.",
+    GapKind.RESOLUTION: "The rows are {step}, too far apart for this period.",
+}
+_DEFAULTS: Mapping[GapKind, str] = {
+    GapKind.RESOLUTION: "has {step} rows",
+    GapKind.ROWS: "has {rows}{until}",
+    GapKind.FUTURE: "ends {last}",
+}
+_ONLY_WITH_ARGUMENTS = (GapKind.FUTURE, GapKind.OLDEST, GapKind.SUMMARY, GapKind.MATCHES)
+"""Kinds that lack nothing, as far as is known, unless an argument brings more."""
 
 
 def find_gap(
@@ -142,10 +148,6 @@ def _missing_arguments(tool: Tool, arguments: Mapping[str, Any], hint: str, cove
         if name not in arguments and value != default and not (type(default) is int and covered.row_count < default):
             found[name] = value
     return found
-
-
-_ONLY_WITH_ARGUMENTS = (GapKind.FUTURE, GapKind.OLDEST, GapKind.SUMMARY, GapKind.MATCHES)
-"""Kinds that lack nothing, as far as is known, unless an argument brings more."""
 
 
 def _is_of_future(covered: Coverage, today: date) -> bool:

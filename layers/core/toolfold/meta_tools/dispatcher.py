@@ -10,7 +10,8 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOLS
@@ -35,12 +36,7 @@ WRITE = "TOOL_CALL_WRITE"
 
 
 class ToolPage(NamedTuple):
-    """A page of ``tools/list``.
-
-    Attributes:
-        tools: the definitions, as JSON.
-        next_cursor: the cursor of the next page; None: this is the last.
-    """
+    """A page of ``tools/list``: its definitions as JSON, and the cursor of the next page, None after the last."""
 
     tools: bytes
     next_cursor: str | None = None
@@ -98,8 +94,8 @@ class MetaTools:
             raise UnknownCursor("Unknown cursor: the list has a single page.")
         catalog = self._catalog_or_none()
         if catalog is None:
-            return ToolPage(_encode(definitions(None)))
-        return catalog.memoize("tools/list", lambda: ToolPage(_encode(definitions(catalog))))
+            return ToolPage(dumps_compact(definitions(None)).encode())
+        return catalog.memoize("tools/list", lambda: ToolPage(dumps_compact(definitions(catalog)).encode()))
 
     def resolve(self, name: str, arguments: Mapping[str, Any]) -> MetaCall | None:
         """Return the call that a ``tools/call`` of ``name`` stands for: of a meta-tool, or of a tool of the catalog.
@@ -223,7 +219,12 @@ class MetaTools:
             call = _read_call(catalog, "TOOL_CALL" if name == WRITE else name, arguments)
             off = self.switched_off(catalog)
             if call.name in off:
-                raise _switched_off(call.name, off)
+                others = " or ".join(other for other in COMBINING_TOOLS if other not in off)
+                step = f"Use {others}" if others else "Make the calls one after the other, with TOOL_CALL"
+                raise ToolNotExposed(
+                    f"{call.name} is switched off here; nothing was called.",
+                    f"{step}; the operator can switch {call.name} on.",
+                )
             turns = self.large_answer_turns
             request = MetaRequest(
                 catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter, off
@@ -244,7 +245,8 @@ class MetaTools:
             return error_result(error)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server
             # Only the type and the place: an exception's text may contain a URL with an API key.
-            logger.error("defect in %s: %s at %s", name, type(error).__name__, _origin(error))
+            trace = traceback.extract_tb(error.__traceback__)[-1]
+            logger.error("defect in %s: %s at %s:%s", name, type(error).__name__, trace.name, trace.lineno)
             from toolfold.messages import REPORT
 
             return error_result(InternalError("toolfold failed on this call.", REPORT))
@@ -265,10 +267,6 @@ what its request needs alone.
 """
 
 
-def _encode(shown: list[dict[str, Any]]) -> bytes:
-    return dumps_compact(shown).encode()
-
-
 def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
     from toolfold.meta_tools.arguments import MAX_ARGUMENTS
 
@@ -282,14 +280,6 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
     return read_meta_call(catalog, name, arguments)
 
 
-def _switched_off(tool: str, off: Collection[str]) -> ToolNotExposed:
-    others = [name for name in COMBINING_TOOLS if name not in off]
-    step = f"Use {' or '.join(others)}" if others else "Make the calls one after the other, with TOOL_CALL"
-    return ToolNotExposed(
-        f"{tool} is switched off here; nothing was called.", f"{step}; the operator can switch {tool} on."
-    )
-
-
 def _check_unicode(name: str, arguments: Mapping[str, Any]) -> None:
     """Raise an error for half of a surrogate pair, anywhere in the arguments: it can be neither sent nor repeated."""
     try:
@@ -301,13 +291,6 @@ def _check_unicode(name: str, arguments: Mapping[str, Any]) -> None:
         ) from None
     except (ValueError, RecursionError):
         pass  # reported where the value is used
-
-
-def _origin(error: BaseException) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "?" if trace is None else f"{trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"
 
 
 _SAMPLES, _SAMPLE_CHARS = 4, 128
@@ -326,29 +309,27 @@ def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]
     """
     from toolfold.results import tokens  # the first response is not counted
 
-    text = result.text
+    text, structured, saved = result.text, result.structured, catalog.definition_tokens
     if call.name == "TOOL_LIST":
-        answered = result.structured["tokens"]
-    elif call.name == "TOOL_GET" and len(result.structured["tools"]) == 1:  # the same at every call
+        answered = structured["tokens"]
+    elif call.name == "TOOL_GET" and len(structured["tools"]) == 1:  # the same at every call
         answered = catalog.memoize(("tokens", text), lambda: tokens.count(text))
-    elif len(text) <= _SAMPLES * _SAMPLE_CHARS:
-        answered = tokens.count(text)
     else:
-        # From the middle of each quarter: the notes above a table have longer words than its rows.
-        step = len(text) // _SAMPLES
+        # From the middle of each part: the notes above a table have longer words than its rows.
+        step = max(_SAMPLE_CHARS, len(text) // _SAMPLES)
         starts = range((step - _SAMPLE_CHARS) // 2, len(text), step)
         sample = "".join(text[start : start + _SAMPLE_CHARS] for start in starts)
-        answered = tokens.count(sample) * len(text) // len(sample)
+        answered = tokens.count(sample) * len(text) // max(1, len(sample))
     if call.name not in ("TOOL_LIST", "TOOL_GET"):
         return {"tokens": answered}
-    entries, query, saved = result.structured["tools"], call.arguments.get("query"), -answered
-    found = {} if call.name == "TOOL_GET" else {"matched": result.structured["matched"]}
-    if (query.strip() if isinstance(query, str) else query) and not result.structured.get("offset"):
-        found["searched"] = 1
-        saved += catalog.definition_tokens if entries else 0
-    for entry in entries:
+    found = {} if call.name == "TOOL_GET" else {"matched": structured["matched"]}
+    query = call.arguments.get("query")
+    is_search = bool(query.strip() if isinstance(query, str) else query) and not structured.get("offset")
+    found |= {"searched": 1} if is_search else {}
+    for entry in structured["tools"]:
         if entry.get("found", True):
             members = (("unchanged", "unchanged"), ("example_call", "full"), ("parameters", "medium"))
             level = next((level for member, level in members if member in entry), "minimal")
             found[f"schemas_{level}"] = found.get(f"schemas_{level}", 0) + 1
-    return {**found, "tokens": answered, **({"tokens_saved": saved} if catalog.definition_tokens else {})}
+    saving = (saved if is_search and structured["tools"] else 0) - answered
+    return {**found, "tokens": answered, **({"tokens_saved": saving} if saved else {})}
