@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from toolfold.meta_tools import definitions, tool_list
-from toolfold.meta_tools.definitions import arguments_of
+from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.dispatcher import MetaTools
 
 PAGE = Path("docs/reference/discovery.md")
@@ -44,7 +44,7 @@ def test_errors_say_what_to_send_instead(tools: MetaTools, name: str, arguments:
 def test_page_lists_every_argument_and_key(tools: MetaTools) -> None:
     rows = re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)
     structured = tools.call("TOOL_LIST", {"query": ""}).structured
-    assert [*arguments_of("TOOL_LIST"), *structured, *arguments_of("TOOL_GET")] == rows
+    assert [*TOOLS["TOOL_LIST"].arguments, *structured, *TOOLS["TOOL_GET"].arguments] == rows
 
 
 def test_page_states_the_defaults_of_the_code() -> None:

@@ -14,7 +14,7 @@ from tests.support.exposure import compile_profiles
 from tests.support.meta_tools import tokens
 from toolfold.build import writer
 from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
-from toolfold.meta_tools.definitions import TOOLS, arguments_of, definitions, instructions
+from toolfold.meta_tools.definitions import TOOLS, definitions, instructions
 from toolfold.meta_tools.dispatcher import NAMES, MetaTools
 
 
@@ -129,7 +129,7 @@ def test_every_parameter_is_described(tools: MetaTools) -> None:
 def test_the_reader_knows_each_parameter_and_its_bounds(tools: MetaTools, name: str) -> None:
     (definition,) = tools.definitions((name,))
     for parameter, rule in definition["inputSchema"]["properties"].items():
-        known = arguments_of(definition["name"])[parameter]
+        known = TOOLS[definition["name"]].arguments[parameter]
         assert known.schema == rule
         if "maximum" in rule:
             assert known.bounds == (rule["minimum"], rule["maximum"])

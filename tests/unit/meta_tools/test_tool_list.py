@@ -18,7 +18,7 @@ from toolfold.build.compiler import compile_folder
 from toolfold.catalog.search import search
 from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
 from toolfold.meta_tools import detail_levels, list_request, tool_list
-from toolfold.meta_tools.definitions import arguments_of
+from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.results import tokens
@@ -294,7 +294,7 @@ def test_meta_tools_return_the_same_result(tools: MetaTools) -> None:
 def test_definition_has_arguments_that_the_code_accepts_and_those_that_most_calls_need(tools: MetaTools) -> None:
     properties = tools.definitions()[0]["inputSchema"]["properties"]
     assert tuple(properties) == ("query", "category", "limit", "offset")
-    assert set(properties) < set(arguments_of(list_request.TOOL))
+    assert set(properties) < set(TOOLS[list_request.TOOL].arguments)
 
 
 def test_every_entry_has_name_description_and_category(tools: MetaTools) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import Names
-from toolfold.meta_tools.definitions import NO_BOUND, TOOLS, arguments_of
+from toolfold.meta_tools.definitions import NO_BOUND, TOOLS
 
 if TYPE_CHECKING:
     from toolfold.wording import Text
@@ -41,10 +41,10 @@ NAMES_OF_ARGUMENTS: Mapping[str, Names] = {
 
 def own_name(tool: str, name: str) -> str | None:
     """Return the argument of a meta-tool that ``name`` means; None for an unknown name."""
-    return name if name in arguments_of(tool) else next(iter(NAMES_OF_ARGUMENTS[tool].of(name)), None)
+    return name if name in TOOLS[tool].arguments else next(iter(NAMES_OF_ARGUMENTS[tool].of(name)), None)
 
 
-OPTIONS = tuple(name for name in arguments_of("TOOL_CALL") if name not in ("tool_name", "arguments"))
+OPTIONS = tuple(name for name in TOOLS["TOOL_CALL"].arguments if name not in ("tool_name", "arguments"))
 """Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
 
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
@@ -56,7 +56,7 @@ def read_value(tool: str, arguments: Mapping[str, Any], name: str) -> Any:
     Raises:
         InvalidArguments: the argument does not take the value.
     """
-    given, rule = arguments.get(name), arguments_of(tool)[name]
+    given, rule = arguments.get(name), TOOLS[tool].arguments[name]
     if is_blank(given):
         return None
     closest: Any = None
@@ -235,7 +235,7 @@ def invalid(tool: str, problem: str | Text, next_step: str | Text, **details: An
 
 def correction(tool: str, arguments: Mapping[str, Any], name: str, value: Any = None) -> dict[str, Any]:
     """Return the detail :func:`next_call` with another ``value`` for an argument, or without it."""
-    known = arguments_of(tool)
+    known = TOOLS[tool].arguments
     others = {key: given for key, given in arguments.items() if key != name and key in known}
     return next_call(tool, others if value is None else {**others, name: value})
 
@@ -256,7 +256,7 @@ def put(tool: str, read: dict[str, Any], name: str, value: Any, given_as: str) -
 
 def sendable(tool: str, read: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of ``read`` is an argument of the meta-tool ``tool``."""
-    return {key: value for key, value in read.items() if key in arguments_of(tool)}
+    return {key: value for key, value in read.items() if key in TOOLS[tool].arguments}
 
 
 _MAX_CALL = 600

@@ -438,8 +438,3 @@ TOOLS: Mapping[str, MetaTool] = {
     ),
 }
 """Meta-tool → what it is."""
-
-
-def arguments_of(tool: str) -> Mapping[str, Argument]:
-    """Return the arguments of a meta-tool."""
-    return TOOLS[tool].arguments

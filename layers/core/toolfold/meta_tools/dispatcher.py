@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOLS
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments, ToolNotExposed
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
-from toolfold.meta_tools.definitions import arguments_of, definitions, has_writes, instructions
+from toolfold.meta_tools.definitions import TOOLS, definitions, has_writes, instructions
 from toolfold.meta_tools.result import MetaCall, MetaRequest, Result, dumps_compact, error_result, to_text
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ what its request needs alone.
 def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
     from toolfold.meta_tools.arguments import MAX_ARGUMENTS
 
-    known = arguments_of(name)
+    known = TOOLS[name].arguments
     if len(arguments) > MAX_ARGUMENTS:
         raise InvalidArguments(f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(known)}.")
     if name in ("TOOL_LIST", "TOOL_GET") and all(key in known for key in arguments):

@@ -36,7 +36,7 @@ from toolfold.meta_tools.arguments import (
     whole_number,
 )
 from toolfold.meta_tools.corrections import call_or_description, correct
-from toolfold.meta_tools.definitions import arguments_of
+from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 
@@ -77,7 +77,7 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
         ToolNotFound: no tool has the name.
     """
     name, given = arguments.get("tool_name"), arguments.get("arguments")
-    if isinstance(name, str) and isinstance(given, dict) and arguments.keys() <= arguments_of(TOOL).keys():
+    if isinstance(name, str) and isinstance(given, dict) and arguments.keys() <= TOOLS[TOOL].arguments.keys():
         tool = None if name in RESERVED_NAMES else catalog.called_tool(name)
         if tool is not None and given.keys() <= tool.parameters.get("properties", {}).keys():
             return MetaCall(TOOL, {**arguments, "tool_name": tool.name})
@@ -162,7 +162,7 @@ def _unwrapped(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if not wrapped:
             return given
         given = _lifted(tool, given, wrapped)
-    raise invalid(tool, "arguments are nested too deeply", f"Send {', '.join(arguments_of(tool))} at the top.")
+    raise invalid(tool, "arguments are nested too deeply", f"Send {', '.join(TOOLS[tool].arguments)} at the top.")
 
 
 def _lifted(tool: str, given: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
@@ -181,8 +181,8 @@ def _is_around(tool: str, key: str, given: Mapping[str, Any]) -> bool:
         return False
     if tool in META_TOOLS:
         is_known = all(own_name(tool, name) or normalize(name) in WRAPPERS for name in inner)
-        return key not in arguments_of(tool) and is_known
-    main = next(iter(arguments_of(tool)))
+        return key not in TOOLS[tool].arguments and is_known
+    main = next(iter(TOOLS[tool].arguments))
     has_main = any(own_name(tool, name) in (main, "continue") and not is_blank(given[name]) for name in given)
     # Beside the main argument an object of options has others; an object without it may be an argument itself.
     return normalize(key) == "options" if has_main else bool(inner)
@@ -280,14 +280,14 @@ def _no_such_argument(
     names = read.get({"TOOL_GET": "tool_name", "TOOL_LIST": "query"}.get(tool, ""))
     inner = parse_object(given[name]) if normalize(name) in WRAPPERS else None
     found = find_name(catalog, names) if isinstance(names, str) else None
-    if found is not None and (inner is not None or name in arguments_of(TOOL)):
+    if found is not None and (inner is not None or name in TOOLS[TOOL].arguments):
         options = {key: given[key] for key in OPTIONS if key in given and key not in kept}
         following = call_or_description(catalog, found, inner or {}, options)
         return invalid(tool, f"{quote(name)} belongs to TOOL_CALL", "TOOL_CALL runs the tool.", **following)
-    elsewhere = [other for other in META_TOOLS if name in arguments_of(other)]
-    hint = did_you_mean(name, arguments_of(tool))
+    elsewhere = [other for other in META_TOOLS if name in TOOLS[other].arguments]
+    hint = did_you_mean(name, TOOLS[tool].arguments)
     if hint:
-        kept.setdefault(closest_matches(name, arguments_of(tool))[0], given[name])
+        kept.setdefault(closest_matches(name, TOOLS[tool].arguments)[0], given[name])
     elif normalize(name) == "page":
         hint = "Send offset, a number: an answer has the next one in more. "
     elif elsewhere:
@@ -295,7 +295,7 @@ def _no_such_argument(
     elif tool == "TOOL_LIST" and "key" not in normalize(name):
         hint = "Arguments of a tool go into TOOL_CALL's arguments. "
     following = next_call(tool, kept) if kept or tool == "TOOL_LIST" else {}
-    takes = f"{tool} takes {', '.join(arguments_of(tool))}."
+    takes = f"{tool} takes {', '.join(TOOLS[tool].arguments)}."
     return invalid(tool, f"there is no argument {quote(name)}", f"{hint}{takes}", **following)
 
 
@@ -408,7 +408,7 @@ class _CallReader:
         if meant == "arguments":
             self._arguments.update(parse_object(value) or {})
         call = self._call() if meant == "arguments" else self._call(**{meant: value})
-        hint = f"{did_you_mean(name, [meant])}TOOL_CALL takes {', '.join(arguments_of(TOOL))}."
+        hint = f"{did_you_mean(name, [meant])}TOOL_CALL takes {', '.join(TOOLS[TOOL].arguments)}."
         return invalid(TOOL, f"there is no argument {quote(name)}", hint, **next_call(TOOL, call))
 
     def _not_an_object(self, value: Any) -> InvalidArguments:

@@ -36,7 +36,7 @@ def tool_call(request: MetaRequest) -> Result:
         CallError: the call failed; see ``errors``.
     """
     started = time.perf_counter()
-    inspects = bool(boolean(request.arguments.get("inspect")))
+    inspects = "inspect" in request.arguments and bool(boolean(request.arguments["inspect"]))
     with Plan(request, can_continue=False) as plan:
         try:
             item = Item("", request.arguments)

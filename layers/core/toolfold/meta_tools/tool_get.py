@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
 
-MAX_EXAMPLES = 3
+MAX_EXAMPLES = 2
+"""Calls beside ``example_call``."""
 
 _RESTRICTING = ("oneOf", "not", "if", "dependentSchemas", "dependentRequired")
 """Keywords by which one argument may exclude another: then no argument is added to the example."""
@@ -51,15 +52,15 @@ def refusal_of(catalog: Catalog, tool: Tool) -> str:
 def _details(catalog: Catalog, tool: Tool, refusal: str) -> dict[str, Any]:
     """Return the further members of an entry in full, which the text leaves out."""
     source = next((source for source in catalog.base.sources if source.id == tool.source), None)
-    examples = [tool.example]
-    if not any(keyword in tool.parameters for keyword in _RESTRICTING):
-        examples += _longer_examples(tool, "" if source is None else source.format_parameter)
+    version = "" if source is None else source.version
+    further = _longer_examples(tool, "" if source is None else source.format_parameter)
+    examples = [{"tool_name": tool.name, "arguments": one} for one in itertools.islice(further, MAX_EXAMPLES)]
     return {
         "effect": EFFECT_WORDS.get(tool.effect, tool.effect),
         "callable": not refusal,
-        "version": (source.version if source is not None else "") or tool.hash,
+        **({"version": version} if version else {}),
         "errors": [refusal] if refusal else list(_errors(tool, source)),
-        "examples": [{"tool_name": tool.name, "arguments": arguments} for arguments in examples[:MAX_EXAMPLES]],
+        **({"examples": examples} if examples else {}),
     }
 
 
@@ -80,6 +81,8 @@ def _errors(tool: Tool, source: Source | None) -> Iterator[str]:
 
 def _longer_examples(tool: Tool, format_parameter: str) -> Iterator[Mapping[str, Any]]:
     """Yield the example of the catalog with one optional argument each."""
+    if any(keyword in tool.parameters for keyword in _RESTRICTING):
+        return
     for name, rule in properties(tool.parameters).items():
         if name not in tool.example and name != format_parameter and isinstance(rule, dict):
             refused = [rule.get("default"), *tool.hints.get("premium", {}).get(name, ())]

@@ -61,7 +61,7 @@ def tool_script(request: MetaRequest) -> Result:
         try:
             if len(script.encode("utf-8", "surrogatepass")) > MAX_SCRIPT_BYTES:
                 raise limit_error("script")
-            value = request.interpreter().run(script, inputs, run.modules, run.call, run.settle, run.printed, plan.end)
+            value = request.interpreter().run(script, inputs, run, plan.end)
             found = to_json(value)
         except TooLarge:
             return run.failed(limit_error("result"))
@@ -168,7 +168,9 @@ class _Script:
         self._plan, self._script, self._started = plan, script, time.perf_counter()
         self._places = CallPlaces(script)
         self._functions = _modules(plan.catalog, script)
-        self.modules = {module: frozenset(functions) for module, functions in self._functions.items()}
+        self.modules: Mapping[str, Collection[str]] = {
+            module: frozenset(functions) for module, functions in self._functions.items()
+        }
         self.printed = Output()
         self.items: list[Item] = []
         self._later: dict[int, Item] = {}

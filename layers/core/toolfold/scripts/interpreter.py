@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from toolfold.errors import CallError, ScriptError, ScriptLimit, ScriptsUnavailable, ScriptSyntax
 from toolfold.extras import how_to_add
@@ -164,6 +164,24 @@ class Output:
         return "".join(self._parts)
 
 
+class Host(Protocol):
+    """What a script can reach: the one that makes its calls.
+
+    Attributes:
+        modules: modules that the script may use → the names of their functions.
+        printed: collects what the script prints.
+    """
+
+    modules: Mapping[str, Collection[str]]
+    printed: Output
+
+    def call(self, called: ScriptCall) -> Any:
+        """Return what a call returns; :data:`LATER` for one that is awaited. May raise a ``CallError``."""
+
+    def settle(self, ids: Collection[int]) -> Mapping[int, Any]:
+        """Return the results of awaited calls, or the exceptions that they raise, by their ids."""
+
+
 class Interpreter:
     """Runs scripts. One for a process; safe to use from many threads."""
 
@@ -171,25 +189,13 @@ class Interpreter:
         self._pool: pydantic_monty.Monty | None = None
         self._lock = threading.Lock()
 
-    def run(
-        self,
-        script: str,
-        inputs: Mapping[str, Any],
-        modules: Mapping[str, Collection[str]],
-        call: Callable[[ScriptCall], Any],
-        settle: Callable[[Collection[int]], Mapping[int, Any]],
-        output: Output,
-        deadline: float,
-    ) -> Any:
+    def run(self, script: str, inputs: Mapping[str, Any], host: Host, deadline: float) -> Any:
         """Run a script and return the value of its last expression.
 
         Args:
             script: the text.
             inputs: name → value.
-            modules: modules that the script may use → the names of their functions.
-            call: returns what a call returns; :data:`LATER` for one that is awaited; raises what it raises.
-            settle: returns the results of awaited calls, or the exceptions that they raise, by their ids.
-            output: collects what the script prints.
+            host: makes its calls.
             deadline: ``time.monotonic()`` at which the script must end.
 
         Raises:
@@ -197,12 +203,15 @@ class Interpreter:
             ScriptError: it ended with an exception.
             ScriptLimit: it was stopped.
             ScriptsUnavailable: there is no interpreter.
-            CallError: what ``call`` raised, where the script did not catch it.
+            CallError: what the host raised, where the script did not catch it.
         """
-        pool = self._open()
+        with self._lock:
+            if self._pool is None:
+                self._pool = start_processes()
+            pool = self._pool
         import pydantic_monty as monty
 
-        run = _Run(monty, call, settle, deadline, f"<python-input-{1 if modules else 0}>")
+        run, output = _Run(monty, host, deadline), host.printed
         limits: Any = {
             "max_feed_duration_secs": max(0.01, min(MAX_SCRIPT_S, deadline - time.monotonic())),
             "max_memory": MAX_MEMORY_BYTES,
@@ -210,7 +219,9 @@ class Interpreter:
             "max_suspensions": _MAX_SUSPENSIONS,
             "max_total_sleep_secs": 0.0,
         }
-        hosted = {name: monty.ExternalModule(dict.fromkeys(functions, _unused)) for name, functions in modules.items()}
+        hosted = {
+            name: monty.ExternalModule(dict.fromkeys(functions, _unused)) for name, functions in host.modules.items()
+        }
         try:
             with open_session(monty, pool, limits=limits, external_modules=hosted) as session:
                 output.process_id = session.worker_pid
@@ -218,21 +229,19 @@ class Interpreter:
                     session.feed_run("import " + ", ".join(hosted))
                 return run.drive(session.feed_start(script, inputs=dict(inputs), print_callback=output))
         except monty.MontySyntaxError as error:
-            frames = error.traceback()
             raise ScriptSyntax(
                 f"The script cannot be parsed: {_message(error)}.",
                 "A script is Python; its last expression is the result. Correct this line; nothing was called.",
-                line=frames[0].line if frames else 1,
+                line=_line(error),
             ) from None
         except monty.MontyRuntimeError as error:
-            raise run.explain(error, output) from None
+            raise run.explain(error) from None
         except monty.MontyConversionError as error:
             raise ScriptError(
                 f"A value cannot be passed to the script: {_message(error)}.", "Send inputs as JSON.", line=1
             ) from None
         except monty.MontyCrashedError as error:
-            limit = "output" if output.is_full else "time" if error.timed_out else "memory"
-            raise limit_error(limit) from None
+            raise limit_error("output" if output.is_full else "time" if error.timed_out else "memory") from None
 
     def close(self) -> None:
         """End the processes. The next script starts others."""
@@ -240,12 +249,6 @@ class Interpreter:
             pool, self._pool = self._pool, None
         if pool is not None:
             pool.__exit__(None, None, None)
-
-    def _open(self) -> pydantic_monty.Monty:
-        with self._lock:
-            if self._pool is None:
-                self._pool = start_processes()
-            return self._pool
 
 
 LATER = object()
@@ -255,16 +258,9 @@ LATER = object()
 class _Run:
     """One script as it runs."""
 
-    def __init__(
-        self,
-        monty: Any,
-        call: Callable[[ScriptCall], Any],
-        settle: Callable[[Collection[int]], Mapping[int, Any]],
-        deadline: float,
-        filename: str,
-    ) -> None:
-        self._monty, self._call, self._settle, self._deadline = monty, call, settle, deadline
-        self._filename = filename
+    def __init__(self, monty: Any, host: Host, deadline: float) -> None:
+        self._monty, self._host, self._deadline = monty, host, deadline
+        self._filename = f"<python-input-{1 if host.modules else 0}>"
         self._raised: dict[str, CallError] = {}
 
     def drive(self, step: Any) -> Any:
@@ -277,7 +273,7 @@ class _Run:
                 name = step.variable_name
                 step = step.resume(value=_named(name)) if name in ("call", "gather") else step.resume()
             elif isinstance(step, monty.FutureSnapshot):
-                settled = self._settle(step.pending_call_ids)
+                settled = self._host.settle(step.pending_call_ids)
                 step = step.resume({id_: self._outcome(value) for id_, value in settled.items()})
             elif step.is_os_function:
                 step = step.resume_auto() if step.function_name == "import" else step.resume_not_handled()
@@ -285,23 +281,15 @@ class _Run:
                 step = step.resume(self._answer(step))
         return step.output
 
-    def explain(self, error: Any, output: Output) -> CallError:
+    def explain(self, error: Any) -> CallError:
         """Return the error for an exception that ended a script."""
-        inner, message = error.exception(), _message(error)
-        frames = error.traceback()
-        line = frames[0].line if frames else 1
-        if output.is_full:
+        inner, message, line = error.exception(), _message(error), _line(error)
+        if self._host.printed.is_full:
             return limit_error("output")
-        if isinstance(inner, TimeoutError) and "sleep" in message:
-            return limit_error("sleep")
-        if isinstance(inner, TimeoutError) and "limit exceeded" in message:
-            return limit_error("time" if time.monotonic() < self._deadline else "deadline")
-        if isinstance(inner, RecursionError):
-            return limit_error("recursion")
-        if isinstance(inner, MemoryError) and "limit" in message:
-            return limit_error("memory")
-        if isinstance(inner, RuntimeError) and message.startswith("suspension limit"):
-            return limit_error("suspensions")
+        for exception, part, limit in _STOPPED:
+            if isinstance(inner, exception) and part in message:
+                is_late = limit == "time" and time.monotonic() >= self._deadline
+                return limit_error("deadline" if is_late else limit)
         if isinstance(inner, NotImplementedError) and (found := _UNSUPPORTED.match(message)) is not None:
             return ScriptSyntax(
                 f"The script cannot be parsed: scripts have no {found[1]}.",
@@ -323,7 +311,7 @@ class _Run:
         start = step.position.start if step.position.filename == self._filename else -1
         called = ScriptCall(str(step.function_name), tuple(step.args), dict(step.kwargs), start, step.call_id)
         try:
-            value = self._call(called)
+            value = self._host.call(called)
         except ScriptLimit:
             raise
         except CallError as error:
@@ -336,6 +324,16 @@ class _Run:
         text = f"{value.code}: {value.message} {value.suggestion}"[:2000]
         self._raised[text] = value
         return {"exception": RuntimeError(text)}
+
+
+_STOPPED: tuple[tuple[type[Exception], str, str], ...] = (
+    (TimeoutError, "sleep", "sleep"),
+    (TimeoutError, "limit exceeded", "time"),
+    (RecursionError, "", "recursion"),
+    (MemoryError, "limit", "memory"),
+    (RuntimeError, "suspension limit", "suspensions"),
+)
+"""Exception of the interpreter, with a part of its message, that says at which limit a script was stopped."""
 
 
 def limit_error(limit: str) -> ScriptLimit:
@@ -360,6 +358,11 @@ _LIMITS: Mapping[str, tuple[str, str]] = {
     "deadline": ("The time of one call was over before the script ended.", "Do less in one; answers are cached."),
 }
 """Limit → message and next step."""
+
+
+def _line(error: Any) -> int:
+    frames = error.traceback()
+    return int(frames[0].line) if frames else 1
 
 
 def _message(error: Any) -> str:
