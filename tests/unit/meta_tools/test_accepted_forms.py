@@ -68,7 +68,8 @@ WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     (GET, {"arguments": {"name": "RSI"}}, GET, {"tool_name": "RSI"}),
     (CALL, {"tool_name": "GLOBAL_QUOTE", "arguments": {"arguments": IBM}}, CALL, QUOTE),
     (CALL, {"tool_name": "GLOBAL_QUOTE", "arguments": {"params": json.dumps(IBM)}}, CALL, QUOTE),
-    (CALL, {"tool_name": "GLOBAL_QUOTE", "arguments": json.dumps(json.dumps(IBM))}, CALL, QUOTE),
+    *((CALL, {"tool_name": "global_quote", "arguments": text}, CALL, QUOTE)
+      for text in (json.dumps(IBM), json.dumps(json.dumps(IBM)))),
     (CALL, {"tool_name": "GLOBAL_QUOTE", "arguments": "symbol=IBM"}, CALL, QUOTE),
     (CALL, {"tool_name": "GLOBAL_QUOTE", "arguments": "symbol: 'IBM', datatype: csv"}, CALL,
      {**QUOTE, "arguments": {**IBM, "datatype": "csv"}}),
@@ -131,7 +132,8 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (GET, {"tool_name": "RSI", "known": "yes"}, "leave it out", GET, {"tool_name": "RSI"}),
     (GET, {}, "TOOL_LIST has the names", LIST, {}),
     (GET, {"tool_name": ["SMA", "RSI"] * 50_000}, "TOOL_LIST has the names", GET, {"tool_name": ["SMA", "RSI"]}),
-    (CALL, {}, "TOOL_LIST has the names", LIST, {}),
+    *((CALL, given, "TOOL_LIST has the names", LIST, {})
+      for given in ({}, {"tool_name": None, "arguments": {}}, {"tool_name": "", "arguments": {}})),
     (CALL, GOLD, "TOOL_LIST has the names", LIST, GOLD),
     (CALL, IBM, "TOOL_LIST has the names", LIST, {}),
     (CALL, {"tool_name": 7}, "one tool", LIST, {}),

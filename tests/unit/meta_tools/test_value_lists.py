@@ -112,13 +112,9 @@ def test_column_that_no_answer_has_is_the_error_of_the_answers(tools: MetaTools)
     assert "there is no column nonsense" in error(result)["message"]
 
 
-def test_characters_without_width_are_no_part_of_a_ticker(tools: MetaTools) -> None:
-    assert call(tools, QUOTE, {"symbol": "\ufeffAA\u200bPL"}).structured["result"]["symbol"] == "AAPL"
-
-
-def test_list_of_one_value_is_an_ordinary_call(tools: MetaTools) -> None:
-    assert call(tools, QUOTE, {"symbol": ["AAPL"]}).structured["result"]["symbol"] == "AAPL"
-    assert call(tools, QUOTE, {"symbol": ["AAPL", "aapl"]}).structured["result"]["symbol"] == "AAPL"
+@pytest.mark.parametrize("given", ["\ufeffAA\u200bPL", ["AAPL"], ["AAPL", "aapl"]])
+def test_one_value_in_any_form_is_an_ordinary_call(tools: MetaTools, given: Any) -> None:
+    assert call(tools, QUOTE, {"symbol": given}).structured["result"]["symbol"] == "AAPL"
 
 
 def test_series_of_one_value_stand_side_by_side(tools: MetaTools) -> None:
@@ -205,23 +201,21 @@ def test_pairs_and_enums_take_lists(tools: MetaTools) -> None:
     assert table_of(yields)["columns"] == ["timestamp", "2year", "10year"]
 
 
-def test_parameter_that_takes_lists_is_sent_one_list(tools: MetaTools, mock_api: MockApi) -> None:
+@pytest.mark.parametrize(
+    ("tool", "given", "name", "sent"),
+    [
+        ("REALTIME_BULK_QUOTES", {"symbol": ["AAPL", "MSFT"]}, "symbol", "AAPL,MSFT"),
+        ("NEWS_SENTIMENT", {"tickers": "AAPL,MSFT"}, "tickers", "AAPL,MSFT"),
+        ("SYMBOL_SEARCH", {"keywords": "Tesla, Inc and others"}, "keywords", "Tesla, Inc and others"),
+        ("SMA", {**SMA, "time_period": "1,000"}, "time_period", "1000"),
+    ],
+)
+def test_one_value_with_commas_is_sent_once(
+    tools: MetaTools, mock_api: MockApi, tool: str, given: dict[str, Any], name: str, sent: str
+) -> None:
     mock_api.clear_requests()
-    call(tools, "REALTIME_BULK_QUOTES", {"symbol": ["AAPL", "MSFT"]})
-    call(tools, "NEWS_SENTIMENT", {"tickers": "AAPL,MSFT"}, max_tokens=500)
-    assert [dict(query).get("symbol", dict(query).get("tickers")) for query in mock_api.requests] == ["AAPL,MSFT"] * 2
-
-
-def test_free_text_with_a_comma_is_one_value(tools: MetaTools, mock_api: MockApi) -> None:
-    mock_api.clear_requests()
-    call(tools, "SYMBOL_SEARCH", {"keywords": "Tesla, Inc and others"})
-    assert [dict(query)["keywords"] for query in mock_api.requests] == ["Tesla, Inc and others"]
-
-
-def test_number_with_thousands_is_one_value(tools: MetaTools, mock_api: MockApi) -> None:
-    mock_api.clear_requests()
-    call(tools, "SMA", {**SMA, "time_period": "1,000"}, select="last 1")
-    assert [dict(query)["time_period"] for query in mock_api.requests] == ["1000"]
+    call(tools, tool, given)
+    assert [dict(query)[name] for query in mock_api.requests] == [sent]
 
 
 def test_raw_form_of_a_list_is_refused_with_the_call_that_works(tools: MetaTools) -> None:

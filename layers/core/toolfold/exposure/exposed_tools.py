@@ -48,7 +48,6 @@ class Resolution(NamedTuple):
     """What a profile is in this process.
 
     Attributes:
-        profile: The profile.
         mode: The mode, which may be ``auto``.
         kinds: Kind of source → its mode.
         combining: Tool that combines several calls → ``on`` or ``off``.
@@ -109,13 +108,7 @@ _COMBINING = ("TOOL_BATCH", "TOOL_PIPE")
 
 
 class Exposed(NamedTuple):
-    """What a mode shows.
-
-    Attributes:
-        mode: One of the modes but ``auto``.
-        entries: Of ``tools/list``, in their order.
-        stand_ins: Name, in lower case, of a tool that stands for several → its definition.
-    """
+    """What a mode shows: entries of ``tools/list``, and name in lower case → tool that stands for several."""
 
     mode: str
     entries: Sequence[Entry]
@@ -204,13 +197,7 @@ _STEPS: Mapping[str, str] = {
 
 
 class ExposedTools(MetaTools):
-    """What the clients of one profile see.
-
-    Args:
-        base: The meta-tools with the whole catalog.
-        catalog: The part of it that the profile exposes.
-        resolution: The profile, and its mode.
-    """
+    """What the clients of one profile see of the meta-tools ``base``: the part ``catalog`` of the whole catalog."""
 
     def __init__(self, base: MetaTools, catalog: Catalog, resolution: Resolution) -> None:
         super().__init__(lambda: catalog, base.executor, base.now)

@@ -28,10 +28,6 @@ def profile_names(catalog: Catalog) -> list[str]:
 def select(tools: MetaTools, name: str) -> ExposedTools:
     """Return the tools that the profile called ``name`` exposes.
 
-    Args:
-        tools: The meta-tools with the whole catalog.
-        name: The name of a profile.
-
     Raises:
         ProfileNotFound: There is no such profile.
         CatalogUnavailable: The catalog cannot be read.

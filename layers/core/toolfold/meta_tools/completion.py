@@ -42,8 +42,6 @@ class Gap:
     """What a document lacks of what a ``select`` requests.
 
     Attributes:
-        kind: what is lacking.
-        requested: what is requested.
         covered: its dates.
         complete: arguments that the call lacks and with which the tool returns more; may be empty.
         is_of_future: whether there are rows of days to come, and the arguments bring more of these.

@@ -107,11 +107,7 @@ def call_or_description(
 def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused: Sequence[str] = ()) -> Correction:
     """Return the call of ``tool`` that ``arguments`` mean.
 
-    Args:
-        catalog: the current catalog.
-        tool: the tool.
-        arguments: as the caller sent them.
-        refused: the parameters that the source does not take, beside those that the schema refuses.
+    ``refused`` are the parameters that the source does not take, beside those that the schema refuses.
     """
     reader, required = reader_of(catalog, tool), tool.parameters.get("required", ())
     problems = [problem["parameter"] for problem in reader.resolve(arguments).problems]

@@ -246,8 +246,6 @@ class MetaTool(NamedTuple):
     """A meta-tool.
 
     Attributes:
-        title: for people.
-        description: for a model.
         arguments: name → argument; of those that combine calls, the main one first.
         answer: member of the answer → its type.
         required: the names of the arguments without which there is no call.

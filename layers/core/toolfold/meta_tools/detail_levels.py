@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -221,14 +221,6 @@ def with_related(positions: Sequence[int], full: int, related: Mapping[int, str]
     return [*positions[:full], *related, *(position for position in positions[full:] if position not in related)]
 
 
-def mark(rendered: RenderedTool, remark: str) -> RenderedTool:
-    """Return a tool with the remark that says how it is related."""
-    text = safe_line(f"{rendered.text} [{remark}]")
-    pieces = tokens.pieces(text + "\n")
-    entry = {**rendered.entry, "relation": remark}
-    return replace(rendered, entry=entry, text=text, pieces=pieces, cost=tokens.with_margin(pieces))
-
-
 FILL_RATIO = 0.8
 """Share of a budget that is filled. A twentieth is what counting line by line leaves out; the rest is for parameters
 whose names are words run together (fastkperiod), and for abbreviations: a page full of them has up to a sixth more
@@ -240,14 +232,7 @@ RESERVED_LINES = 3
 
 @dataclass(frozen=True)
 class RenderedTool:
-    """A tool at one detail level.
-
-    Attributes:
-        entry: as data.
-        text: as text.
-        cost: tokens of the text with its line feed.
-        pieces: what ``tokens.pieces`` counts in the same.
-    """
+    """A tool at one detail level; ``cost`` is the tokens, and ``pieces`` the pieces, of its text with a line feed."""
 
     entry: dict[str, Any]
     text: str
@@ -262,25 +247,22 @@ def pack(
     budget: int,
     remarks: Mapping[int, str] = MappingProxyType({}),
 ) -> list[RenderedTool]:
-    """Render the first of ``positions`` that fit into ``budget`` tokens, in their order.
+    """Render the first of ``positions``, the best first, that fit into ``budget`` tokens; none where no line fits.
 
     Args:
         catalog: holds the tools.
-        positions: tools, the best first.
+        positions: tools.
         best_level: rank among ``positions`` → the most detailed level allowed. No tool is shown in less detail than a
             tool below it.
         budget: tokens.
         remarks: position → how the tool is related to one of the best, at the end of its line.
-
-    Returns:
-        Empty when not even one line fits.
     """
 
     def render(position: int, level: int) -> RenderedTool:
-        rendered = render_tool(catalog, position, level)
-        if position not in remarks:
+        rendered, remark = render_tool(catalog, position, level), remarks.get(position)
+        if remark is None:
             return rendered
-        return mark(rendered, remarks[position])
+        return _rendered({**rendered.entry, "relation": remark}, safe_line(f"{rendered.text} [{remark}]"))
 
     catalog.prefetch_summaries(positions)
     lines = [render(position, MINIMAL) for position in positions[: RESERVED_LINES + 1]]
@@ -319,5 +301,9 @@ def _render(catalog: Catalog, position: int, level: int) -> RenderedTool:
         if tool is None:
             raise damaged(f"no entry for the tool at {position}")
         entry, text = (full if level == FULL else medium)(tool)
+    return _rendered(entry, text)
+
+
+def _rendered(entry: dict[str, Any], text: str) -> RenderedTool:
     pieces = tokens.pieces(text + "\n")
     return RenderedTool(entry, text, tokens.with_margin(pieces), pieces)

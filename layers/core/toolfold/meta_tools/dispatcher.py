@@ -275,9 +275,11 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
         raise InvalidArguments(f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(known)}.")
     if name in ("TOOL_LIST", "TOOL_GET") and all(key in known for key in arguments):
         return MetaCall(name, arguments)
-    from toolfold.meta_tools.reader import read_meta_call
+    from toolfold.meta_tools.reader import read_arguments, read_tool_call
 
-    return read_meta_call(catalog, name, arguments)
+    if name == "TOOL_CALL":
+        return read_tool_call(catalog, arguments)
+    return MetaCall(name, read_arguments(catalog, name, arguments))
 
 
 def _check_unicode(name: str, arguments: Mapping[str, Any]) -> None:

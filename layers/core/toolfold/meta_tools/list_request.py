@@ -139,10 +139,6 @@ class ListRequest(NamedTuple):
 
     Attributes:
         queries: the requests, each on one line; empty: everything is listed.
-        filters: conditions that a tool must meet.
-        limit: most tools to return.
-        offset: tools to skip.
-        token_budget: most tokens of the text.
         detail: the detail level of all tools.
         notice: a remark on the arguments for the caller.
     """

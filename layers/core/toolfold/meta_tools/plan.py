@@ -18,9 +18,17 @@ from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.cache.response_cache import simple_text
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
 from toolfold.execution.argument_reader import reader_of
-from toolfold.meta_tools import corrections, value_lists
+from toolfold.meta_tools import corrections
 from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, with_notes
-from toolfold.meta_tools.call import Call, CallSession, output_options, read_options
+from toolfold.meta_tools.call import (
+    Call,
+    CallSession,
+    ValueLists,
+    merge_answers,
+    output_options,
+    read_lists,
+    read_options,
+)
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.tool_names import tool_not_found
@@ -53,13 +61,8 @@ class Item:
     """One call of several.
 
     Attributes:
-        id: names it in the answer.
         given: the arguments of TOOL_CALL, in the documented form where they could be read.
-        call: the call; None where it could not be read.
-        parts: the arguments of each request; several where an argument is a list.
-        lists: what the parts stand for; None for a single call.
-        answer: its answer; None while it has none.
-        error: why it has none.
+        parts: the arguments of each request; several where an argument is a list, as ``lists`` says.
         is_skipped: whether it was not performed, because of an error before it or of the time.
         elapsed_s: the time from its first request to its answer.
         notes: what was read in a way that the caller may not expect.
@@ -69,7 +72,7 @@ class Item:
     given: Mapping[str, Any]
     call: Call | None = None
     parts: Sequence[Mapping[str, Any]] = ()
-    lists: value_lists.ValueLists | None = None
+    lists: ValueLists | None = None
     answer: Answer | None = None
     error: CallError | None = None
     is_skipped: bool = False
@@ -104,7 +107,6 @@ class Plan(CallSession):
     """The calls of one request.
 
     Args:
-        request: of the meta-tool.
         change_tool: returns a tool as it is called here; None: as the catalog has it.
         can_continue: whether calls for which the time was over are made by a later request.
     """
@@ -177,7 +179,7 @@ class Plan(CallSession):
         call = self._call_of(item, keeps_raw=keeps_raw)
         sent = call.sent
         if _has_lists(sent):
-            item.lists, sent = value_lists.plan(self.catalog, call)
+            item.lists, sent = read_lists(self.catalog, call)
             select = call.options.select
             call = call._replace(is_part=item.lists is not None and select is not None and not select.jmespath)
         item.call = call if self._change_tool is None else call._replace(tool=self._change_tool(call.tool))
@@ -355,7 +357,7 @@ class Plan(CallSession):
                 return
         try:
             if item.lists is not None and item.call is not None:
-                item.answer = value_lists.merge(self, item.call, item.lists, [one or _late() for one in outcomes])
+                item.answer = merge_answers(self, item.call, item.lists, [one or _late() for one in outcomes])
             elif isinstance(outcomes[0], CallError):
                 raise outcomes[0]
             elif outcomes[0] is None:

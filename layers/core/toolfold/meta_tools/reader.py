@@ -57,18 +57,6 @@ _PAGED_BY = 8
 """Tools on a page of a search, where ``page`` comes without ``limit``; as in ``tool_list.SEARCH_TOOLS``."""
 
 
-def read_meta_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
-    """Return a call of the meta-tool ``name`` in the documented form.
-
-    Raises:
-        InvalidArguments: an argument has no place, or two contradict each other.
-        ToolNotFound: TOOL_CALL names no tool.
-    """
-    if name == TOOL:
-        return read_tool_call(catalog, arguments)
-    return MetaCall(name, read_arguments(catalog, name, arguments))
-
-
 def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 0) -> MetaCall:
     """Return a TOOL_CALL in the documented form, or the call of a meta-tool that it names.
 

@@ -85,10 +85,7 @@ class MetaRequest(NamedTuple):
     """What the function of a meta-tool gets.
 
     Attributes:
-        catalog: the current catalog.
-        executor: performs calls.
         arguments: of the meta-tool.
-        credentials: the API keys of the request.
         turns: how many large answers are shaped at the same time.
         deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
         whole: whether the answer is for a person or a file, and complete.

@@ -80,14 +80,9 @@ def tool_pipe(request: MetaRequest) -> Result:
 
 
 class _Step(NamedTuple):
-    """One step.
+    """One step: ``given`` is its TOOL_CALL in the documented form, or a join of the steps with the indexes ``joined``.
 
-    Attributes:
-        name: given with ``as``; empty for a step without one.
-        given: its TOOL_CALL in the documented form, or the join as it was sent.
-        joined: indexes of the steps that it joins; empty for a call.
-        join: how it joins them; None: by SQL.
-        select: what to select of the joined steps.
+    A join without ``join`` is one by SQL.
     """
 
     name: str

@@ -120,8 +120,6 @@ class ScriptCall(NamedTuple):
 
     Attributes:
         function: its name, with that of a module before it.
-        args: positional arguments.
-        kwargs: named arguments.
         start: byte of the script at which the call begins.
         id: by which the result of an awaited call is requested.
     """
