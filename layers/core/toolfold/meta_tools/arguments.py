@@ -270,31 +270,22 @@ _CALL_TEXT = re.compile(r"\s*([\w.:/-]+)\s*\((.{1,500})\)\s*;?\s*", re.DOTALL)
 
 def parse_object(value: Any) -> dict[str, Any] | None:
     """Return the object that ``value`` is or spells as JSON, in a fence of Markdown or not; else None."""
-    if isinstance(value, dict):
-        return value
-    if not isinstance(value, str):
-        return None
+    if isinstance(value, dict) or not isinstance(value, str):
+        return value if isinstance(value, dict) else None
     text = value.strip()
     if text.startswith("```"):
         text = text.strip("`").removeprefix("json").strip()
-    if text.startswith('"'):
-        text = _decoded(text)
-    if not text.startswith("{"):
-        return None
-    try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
-        return _parse_python(text)
-    return parsed if isinstance(parsed, dict) else None
-
-
-def _decoded(text: str) -> str:
-    """Return the text that a JSON string has: JSON may be encoded twice."""
-    try:
-        decoded = json.loads(text)
-    except (ValueError, RecursionError):
-        return ""
-    return decoded.strip() if isinstance(decoded, str) else ""
+    for _ in range(2):  # JSON may be encoded twice
+        if not text.startswith(("{", '"')):
+            return None
+        try:
+            parsed = json.loads(text)
+        except (ValueError, RecursionError):
+            return _parse_python(text) if text.startswith("{") else None
+        if not isinstance(parsed, str):
+            return parsed if isinstance(parsed, dict) else None
+        text = parsed.strip()
+    return None
 
 
 _MAX_PYTHON = 2000
@@ -331,18 +322,14 @@ def parse_call_text(text: str) -> tuple[str, dict[str, Any]] | None:
     if not isinstance(call, ast.Call) or call.args:
         return None
     arguments: dict[str, Any] = {}
-    for keyword in call.keywords:
-        if keyword.arg is None:
-            return None
-        if isinstance(keyword.value, ast.Name):
-            arguments[keyword.arg] = keyword.value.id
-            continue
-        try:
-            arguments[keyword.arg] = ast.literal_eval(keyword.value)
-            json.dumps(arguments, allow_nan=False)
-        except (ValueError, TypeError, RecursionError):
-            return None
-    return found[1], arguments
+    try:
+        for keyword in call.keywords:
+            value = keyword.value
+            arguments[keyword.arg or ""] = value.id if isinstance(value, ast.Name) else ast.literal_eval(value)
+        json.dumps(arguments, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return None if "" in arguments else (found[1], arguments)
 
 
 def json_problem(text: str) -> str:

@@ -8,9 +8,10 @@ limits, approval, cache. They share one deadline, the memory of one call and the
 from __future__ import annotations
 
 import contextvars
+import queue
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -289,29 +290,36 @@ class Plan(CallSession):
                 part.outcome = error
                 if stops_on_error:
                     return
-        if not waiting:
-            return
-        running: dict[Future[CallResult], _Part] = {}
-        pool = ThreadPoolExecutor(threads)
-        try:
-            while waiting or running:
-                while waiting and len(running) < threads and not self.is_over:
-                    # In a copy of this context: cancelling the call of the client cancels its parts.
-                    part = waiting.pop(0)
-                    running[pool.submit(contextvars.copy_context().run, self._fetch, part)] = part
-                done = wait(running, max(_MIN_WAIT_S, self.end - time.monotonic()), FIRST_COMPLETED).done
-                if not done:
-                    return
-                future = next(iter(done))
-                part = running.pop(future)
-                try:
-                    part.outcome = self._read_response(part, future.result())
-                except CallError as error:
-                    part.outcome = error
-                    if stops_on_error:
-                        waiting = []
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        done: queue.SimpleQueue[tuple[_Part, Any]] = queue.SimpleQueue()
+
+        def fetch(part: _Part) -> None:
+            outcome: Any
+            try:
+                outcome = self._fetch(part)
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread of the call
+                outcome = error
+            done.put((part, outcome))
+
+        running = 0
+        while waiting or running:
+            while waiting and running < threads and not self.is_over:
+                # In a copy of this context: cancelling the call of the client cancels its parts.
+                run, part = contextvars.copy_context().run, waiting.pop(0)
+                threading.Thread(target=run, args=(fetch, part), name="part", daemon=True).start()
+                running += 1
+            try:
+                part, outcome = done.get(timeout=max(_MIN_WAIT_S, self.end - time.monotonic()))
+            except queue.Empty:
+                return  # what still arrives is dropped
+            running -= 1
+            try:
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                part.outcome = self._read_response(part, outcome)
+            except CallError as error:
+                part.outcome = error
+                if stops_on_error:
+                    waiting = []
 
     def _fetch(self, part: _Part, *, only_cached: bool = False) -> CallResult:
         part.started = time.perf_counter()
