@@ -12,7 +12,7 @@ import pytest
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.clocks import Clock
 from tests.support.executor import answered
-from tests.support.upstream import CSV, Upstream, notice
+from tests.support.upstream import Upstream, notice
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.base import increment
 from toolfold.cache.dynamodb import DynamoDBStore
@@ -93,12 +93,6 @@ class TestDynamoDBStore:
         item = aws.get_item(TableName=TABLE, Key={"pk": {"S": "a"}})["Item"]
         assert item["expires_at"] == {"N": "2001"}
 
-    @pytest.mark.parametrize("value", [b"", bytes(range(256)) * 3, b"\xff\xfe\x00", bytes(390_000)])
-    def test_every_byte_is_preserved(self, table: DynamoDBStore, aws: Any, value: bytes) -> None:
-        table.put("bytes", value, 1000.0, 2000.0)
-        assert table.get("bytes") == value
-        assert aws.get_item(TableName=TABLE, Key={"pk": {"S": "bytes"}})["Item"]["v"] == {"B": value}
-
     def test_an_older_value_does_not_replace_a_newer_one(self, table: DynamoDBStore) -> None:
         table.put("a", b"new", 1000.5, 2000.0)
         table.put("a", b"old", 1000.0, 2000.0)
@@ -156,12 +150,6 @@ class TestEnvironments:
         assert second.body == first.body
         assert [item for item in aws.scan(TableName=TABLE)["Items"] if "large" in item]
 
-    def test_an_expired_item_is_not_served(self, aws: Any, make: Make, upstream: Upstream) -> None:
-        clock = Clock()
-        make(clock)()
-        clock.now += 43_200
-        assert not make(clock)().cached
-
     def test_an_exhausted_daily_quota_is_known_to_all_environments(
         self, aws: Any, make: Make, upstream: Upstream
     ) -> None:
@@ -187,19 +175,6 @@ class TestEnvironments:
             assert len(other.requests) == 2
         with pytest.raises(RateLimited):
             make(clock)("CPI")
-
-    def test_requests_of_all_environments_are_counted_together(self, aws: Any, make: Make, upstream: Upstream) -> None:
-        clock = Clock()
-        for tool in ("CPI", "WTI"):
-            make(clock, TOOLFOLD_REQUESTS_PER_DAY="2")(tool)
-        with pytest.raises(RateLimited):
-            make(clock, TOOLFOLD_REQUESTS_PER_DAY="2")("COPPER")
-
-    def test_environments_wait_for_each_other(self, aws: Any, make: Make, upstream: Upstream) -> None:
-        clock = Clock()
-        for tool in ("CPI", "WTI"):
-            make(clock, TOOLFOLD_REQUESTS_PER_SECOND="1")(tool)
-        assert clock.slept == [pytest.approx(1.001)]
 
 
 class TestFailures:
@@ -252,7 +227,3 @@ class TestFailures:
         now[0] = 30.0
         table.put("large", bytes(500_000), 1000.0, 2000.0)
         assert len(caplog.messages) == 2
-
-
-def test_a_cached_response_equals_the_fetched_one(aws: Any, make: Make) -> None:
-    assert make()().body == make()().body == CSV

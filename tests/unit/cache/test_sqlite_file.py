@@ -403,24 +403,6 @@ def test_expired_values_and_counters_are_deleted(tmp_path: Path) -> None:
     file.close()
 
 
-def test_eviction_takes_no_longer_with_many_entries(tmp_path: Path) -> None:
-    def processor_time(entries: int) -> float:
-        store = SQLiteStore(tmp_path / f"{entries}.sqlite", 64_000_000, 0.3)
-        with sqlite3.connect(tmp_path / f"{entries}.sqlite") as file:
-            rows = ((f"{number}", bytes(500), 1.0, 1e6 + number) for number in range(entries))
-            file.executemany("INSERT INTO entries VALUES (?, ?, ?, ?)", rows)
-        file.close()
-        started = time.thread_time()
-        for number in range(200):
-            store.put(f"new {number}", bytes(500), 1.0, 2e6)
-        duration = time.thread_time() - started
-        store.close()
-        return duration
-
-    few, many = processor_time(500), processor_time(50_000)
-    assert many < 4 * few + 0.05
-
-
 @pytest.mark.slow
 def test_a_process_that_is_stopped_while_it_reads_stops_writes_but_no_reads(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"

@@ -62,15 +62,6 @@ def test_a_failure_after_the_cooldown_opens_it_again(breakers: CircuitBreakers, 
     assert breakers.find(OF_SOURCE) == Circuit("open", 30.0)
 
 
-def test_each_call_has_a_breaker_of_its_own(breakers: CircuitBreakers) -> None:
-    for _ in range(3):
-        breakers.record_failure("one")
-    assert breakers.find("one") == Circuit("open", 30.0)
-    assert breakers.find("other") == breakers.find(OF_SOURCE) == Circuit("closed")
-    breakers.record_success("one")
-    assert breakers.find("one") == Circuit("closed")
-
-
 def test_failures_of_many_calls_take_bounded_memory(clock: Clock) -> None:
     breakers = CircuitBreakers(max_failures=1, cooldown_s=30.0, clock=clock)
     for number in range(30_000):

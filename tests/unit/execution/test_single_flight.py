@@ -10,33 +10,6 @@ from toolfold.errors import RateLimited, UpstreamTimeout
 from toolfold.execution.cached_upstreams import SingleFlight
 
 
-def test_equal_work_under_way_is_done_once() -> None:
-    flights: SingleFlight[int] = SingleFlight()
-    started, may_end, runs, results = threading.Event(), threading.Event(), [], []
-
-    def work() -> int:
-        runs.append(1)
-        started.set()
-        assert may_end.wait(5)
-        return 7
-
-    def call() -> None:
-        results.append(flights.run("name", work, 5.0))
-
-    threads = [threading.Thread(target=call) for _ in range(5)]
-    for thread in threads:
-        thread.start()
-    assert started.wait(5)
-    with pytest.raises(TimeoutError):
-        flights.run("name", work, 0.01)
-    assert flights.run("other name", lambda: 9, 0.01) == 9
-    may_end.set()
-    for thread in threads:
-        thread.join()
-    assert results == [7] * 5
-    assert flights.run("name", lambda: 8, 5.0) == 8
-
-
 def test_a_failure_is_shared_with_equal_calls() -> None:
     flights: SingleFlight[str] = SingleFlight()
     started, may_end = threading.Event(), threading.Event()

@@ -10,7 +10,6 @@ from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import validation
 
 CATALOG = FileStore(bundled_path())()
-NAMES = list(CATALOG)
 
 
 def check(name: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -25,34 +25,30 @@ _TRUE_FALSE = {"true": True, "false": False}
 
 
 class _Rules:
-    __slots__ = ("alternatives", "first_items", "items", "options", "other", "properties", "types")
+    """What a schema says, with all that applies beside it."""
 
     def __init__(self, root: Mapping[str, Any], schema: Any, rules: list[Mapping[str, Any]]) -> None:
-        self.types = allowed_types(root, schema)
-        self.options = _options(rules)
-        self.alternatives = branches(rules)
+        first: dict[str, Any] = {}
         self.properties: dict[str, Any] = {}
         for rule in rules:
+            first = {**rule, **first}
             self.properties = {**properties(root, {"properties": rule.get("properties")}), **self.properties}
-        self.other = next((rule["additionalProperties"] for rule in rules if "additionalProperties" in rule), None)
-        self.items = next((rule["items"] for rule in rules if "items" in rule), None)
-        self.first_items: list[Any] = next(
-            (rule["prefixItems"] for rule in rules if isinstance(rule.get("prefixItems"), list)), []
-        )
+        self.types = allowed_types(root, schema)
+        self.alternatives = branches(rules)
+        self.options = _options(rules)
+        self.other, self.items = first.get("additionalProperties"), first.get("items")
+        listed = first.get("prefixItems")
+        self.first_items: list[Any] = listed if isinstance(listed, list) else []
 
 
 class Coercion:
     """Converts arguments by the schema ``root``. Safe to use from many threads.
 
-    Args:
-        root: the whole schema, for its references.
-        into_alternatives: whether values are also converted to fit one alternative of ``anyOf`` and ``oneOf``. Off for
-            arguments that fit as they are.
+    With ``into_alternatives``, values are also converted to fit one alternative of ``anyOf`` and ``oneOf``.
     """
 
     def __init__(self, root: Mapping[str, Any], *, into_alternatives: bool) -> None:
-        self._root = root
-        self._into_alternatives = into_alternatives
+        self._root, self._into_alternatives = root, into_alternatives
         self._rules: dict[tuple[int, ...], _Rules] = {}
         self._types = {name: allowed_types(root, rule) for name, rule in properties(root).items()}
 
@@ -106,17 +102,15 @@ class Coercion:
 
     def _rules_for(self, schema: Mapping[str, Any], value: Any) -> _Rules:
         """Return the rules of ``schema``, with those of the alternative that ``value`` was most likely written for."""
-        rules = self._rules_of(schema)
-        if self._into_alternatives and rules.alternatives:
-            kind = json_type(value)
-            fitting = [
-                branch
-                for branch in rules.alternatives
-                if isinstance(branch, Mapping) and kind in self._rules_of(branch).types
-            ]
-            if fitting:
-                return self._rules_of(schema, max(fitting, key=lambda branch: self._likeness(branch, value)))
-        return rules
+        rules, kind = self._rules_of(schema), json_type(value)
+        fitting = [
+            branch
+            for branch in (rules.alternatives if self._into_alternatives else ())
+            if isinstance(branch, Mapping) and kind in self._rules_of(branch).types
+        ]
+        if not fitting:
+            return rules
+        return self._rules_of(schema, max(fitting, key=lambda branch: self._likeness(branch, value)))
 
     def _likeness(self, branch: Any, value: Any) -> int:
         """Count what ``value`` shares with ``branch``: its keys, and twice the constants that distinguish branches."""

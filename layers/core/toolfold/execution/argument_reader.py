@@ -63,17 +63,8 @@ class _Refused(Exception):
 class ArgumentReader(ArgumentValidator):
     """Reads the arguments of one tool. Safe to use from many threads.
 
-    Args:
-        schema: the tool's ``parameters``.
-        call: the tool's ``call``.
-        forms: how callers may write arguments otherwise: ``arguments`` of the source.
-        tool_name: for next steps.
-
-    Attributes:
-        ticker_patterns: parameter of tickers → what a value in the form of the source matches.
-
-    Raises:
-        SchemaError: the schema cannot be used.
+    ``forms`` says how callers may write arguments otherwise: ``arguments`` of the source. ``ticker_patterns`` has, for
+    each parameter of tickers, what a value in the form of the source matches.
     """
 
     def __init__(
@@ -120,8 +111,9 @@ class ArgumentReader(ArgumentValidator):
         renamed = self.rename(arguments)
         given, notes, own = dict(renamed.arguments), list(renamed.notes), list(renamed.problems)
         next_step: Text | None = None
-        for name in [name for name in given if name in self.properties and given[name] is not None]:
-            value = given[name]
+        for name, value in list(given.items()):
+            if name not in self.properties or value is None:
+                continue
             if self._is_nothing(name, value) and name not in self.schema.get("required", ()):
                 notes.append(f"{name} {_shown(value)} was read as not given.")
                 del given[name]

@@ -140,7 +140,7 @@ class UserTokens:
             AuthorizationRequired: no key was entered yet.
         """
         source, owner = call.source, call.credentials.caller
-        store, name = self._store(source, owner), self._name(source, "", owner)
+        store, name = self._place(source, "", owner)
         with _store_of(source):
             found = store.read(name)
             if found is None and call.credentials.awaits_sign_in:
@@ -160,7 +160,7 @@ class UserTokens:
         """Store the key of a caller in place of the one before; raises OSError where that is not possible."""
         from toolfold.execution.token_store import Tokens  # needs the extra oauth
 
-        store, name = self._store(source, owner), self._name(source, "", owner)
+        store, name = self._place(source, "", owner)
         with store.locked(name, self._settings.timeout_s):
             store.write(name, Tokens(key, _FOREVER))
 
@@ -195,15 +195,14 @@ class UserTokens:
 
     def drop_token(self, call: CallContext, client: str) -> None:
         """Use the token of a call, which the source has refused, no more. A newer one, of another thread, is kept."""
-        source, owner, token = call.source, self._owner(call), call.source_credentials.api_key
-        folder, name = self._store(source, owner), self._name(source, client, owner)
-        with _store_of(source), folder.locked(name, self._settings.timeout_s):
-            tokens = folder.read(name)
-            if tokens is not None and tokens.access_token == token:
+        store, name = self._place(call.source, client, self._owner(call))
+        with _store_of(call.source), store.locked(name, self._settings.timeout_s):
+            tokens = store.read(name)
+            if tokens is not None and tokens.access_token == call.source_credentials.api_key:
                 if tokens.refresh_token:
-                    folder.write(name, tokens._replace(expires_at=0))
+                    store.write(name, tokens._replace(expires_at=0))
                 else:
-                    folder.delete(name)
+                    store.delete(name)
 
     def begin(self, source: Source, client: str) -> SignIn:
         """Begin a sign-in, or return the one whose link was not opened yet."""
@@ -237,10 +236,10 @@ class UserTokens:
         Raises:
             CallError: they are deleted, and the source has not confirmed that they are revoked.
         """
-        folder, name = self._store(source), self._name(source, client)
-        with _store_of(source), folder.locked(name, self._settings.timeout_s):
-            tokens = folder.read(name)
-            folder.delete(name)
+        store, name = self._place(source, client)
+        with _store_of(source), store.locked(name, self._settings.timeout_s):
+            tokens = store.read(name)
+            store.delete(name)
         url = _oauth2(source).get("revocation_url")
         if tokens is None or not url:
             return tokens is not None
@@ -262,9 +261,9 @@ class UserTokens:
         """Wait for the end of the newest sign-in at a source; return whether one may have ended."""
         end = min(time.monotonic() + MAX_WAIT_S, deadline - _END_MARGIN_S)
         if owner:  # any process may end it
-            folder, name = self._store(source, owner), self._name(source, client, owner)
+            store, name = self._place(source, client, owner)
             with _store_of(source):
-                while folder.read(name) is None and time.monotonic() + _POLL_S < end:
+                while store.read(name) is None and time.monotonic() + _POLL_S < end:
                     time.sleep(_POLL_S)
             return True
         page = self._pages.get(source.id)
@@ -275,25 +274,25 @@ class UserTokens:
 
     def _usable(self, source: Source, client: str, deadline: float, owner: str) -> Tokens | None:
         """Return tokens that are valid for some time yet, refreshed where necessary; None without a sign-in."""
-        folder, name = self._store(source, owner), self._name(source, client, owner)
-        if (tokens := folder.read(name)) is None or self._now() < tokens.expires_at:
+        store, name = self._place(source, client, owner)
+        if (tokens := store.read(name)) is None or self._now() < tokens.expires_at:
             return tokens
         try:
-            with folder.locked(name, deadline - time.monotonic()):  # one refresh: a refresh token may work once
-                tokens = folder.read(name)
+            with store.locked(name, deadline - time.monotonic()):  # one refresh: a refresh token may work once
+                tokens = store.read(name)
                 if tokens is not None and self._now() < tokens.expires_at:
                     return tokens
                 if tokens is None or not tokens.refresh_token:
-                    folder.delete(name)
+                    store.delete(name)
                     return None
                 form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh_token}
                 try:
                     new = self._request_tokens(source, client, form, deadline)
                 except GrantRejected:
-                    folder.delete(name)
+                    store.delete(name)
                     return None
                 new = new._replace(refresh_token=new.refresh_token or tokens.refresh_token, code=tokens.code)
-                folder.write(name, new)
+                store.write(name, new)
                 return new
         except TimeoutError:
             raise UpstreamTimeout(
@@ -313,9 +312,9 @@ class UserTokens:
         form = {"grant_type": "authorization_code", "code": code, "code_verifier": verifier}
         form |= {"redirect_uri": redirect_uri, **{name: oauth2[name] for name in ("resource",) if oauth2.get(name)}}
         tokens = self._request_tokens(source, client, form, time.monotonic() + self._settings.timeout_s)
-        folder, name = self._store(source, owner), self._name(source, client, owner)
-        with folder.locked(name, self._settings.timeout_s):
-            folder.write(name, tokens._replace(code=code if is_token(code) else ""))
+        store, name = self._place(source, client, owner)
+        with store.locked(name, self._settings.timeout_s):
+            store.write(name, tokens._replace(code=code if is_token(code) else ""))
 
     def _request_tokens(self, source: Source, client: str, form: Mapping[str, str], deadline: float) -> Tokens:
         """Return what is stored of the answer of the token endpoint."""
@@ -332,7 +331,18 @@ class UserTokens:
         exchange = exchange_for(source, self._context, "")
         return exchange(request, deadline or time.monotonic() + self._settings.timeout_s)
 
-    def _store(self, source: Source, owner: str = "") -> TokenStore:
+    def _place(self, source: Source, client: str, owner: str = "") -> tuple[TokenStore, str]:
+        """Return where the tokens are, and their name: a source that changes its hosts or its scopes has none."""
+        endpoint = self._settings.source_urls.get(source.id, source.base_url)
+        parts: list[Any] = [source.id, urlsplit(endpoint)[:2]]
+        if source.signs_in:
+            oauth2 = _oauth2(source)
+            parts += [oauth2["authorization_url"], oauth2["token_url"], requested_access(oauth2)]
+            parts += [client.partition(":")[0]]
+        parts += [owner] if owner else []
+        return self._store(source, owner), hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
+
+    def _store(self, source: Source, owner: str) -> TokenStore:
         if self.hosted is not None and owner:
             return self.hosted.tokens
         try:
@@ -353,17 +363,6 @@ class UserTokens:
                 path = self._path or os.path.join(path, FOLDER)
                 self._opened = local_tokens(path, self._settings.secret_timeout_s, self._now)
             return self._opened
-
-    def _name(self, source: Source, client: str, owner: str = "") -> str:
-        """Return the name of the tokens of a source: a source that changes its hosts or its scopes has no tokens."""
-        endpoint = self._settings.source_urls.get(source.id, source.base_url)
-        parts: list[Any] = [source.id, urlsplit(endpoint)[:2]]
-        if source.signs_in:
-            oauth2 = _oauth2(source)
-            parts += [oauth2["authorization_url"], oauth2["token_url"], requested_access(oauth2)]
-            parts += [client.partition(":")[0]]
-        parts += [owner] if owner else []
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
 
 
 @contextlib.contextmanager
