@@ -131,16 +131,13 @@ class ApprovalGate:
             raise _denied(tool)
         raise self._request(call, secret, terms, problem)
 
-    def redeem(self, call: CallContext) -> None:
-        """Use up the approval of a call that has one. Call this last before the request is sent.
+    def redeem(self, call: CallContext, approval: Approval) -> None:
+        """Use up the approval of a call. Call this last before the request is sent.
 
         Raises:
             ApprovalRequired: another call was faster.
             ApprovalUnavailable: it cannot be recorded.
         """
-        approval = call.approval
-        if approval is None:
-            return
         redeemed = ApprovalRecord("redeemed").encode()
         if not self._resources.replace(approval.token.id, approval.stored, redeemed):
             raise ApprovalRequired(
@@ -266,8 +263,7 @@ class ApprovalDesk:
             raise CannotDecide("This is no approval token: it has 40 letters, digits, - and _. Copy all of it.")
         cache = self._settings.cache
         place = cache if cache.startswith("dynamodb://") else approval_file(self._settings)
-        where = f"with this token in {place}. TOOLFOLD_CACHE must be the server's."
-        stored, record = self._undecided(token.id, where)
+        stored, record = self._undecided(token.id, f"with this token in {place}. TOOLFOLD_CACHE must be the server's.")
         if token.expires_at <= self._now():
             raise AlreadyDecided("This token has expired. Let the call be made again.")
         if record.terms is None:

@@ -34,10 +34,8 @@ class ToolExecutor:
     Args:
         settings: the settings in force.
         aws: creates the clients of AWS (default: its own).
-        uses_own_keys: whether calls without a key may use those of the deployment.
-        clock: the clocks (default: the system's).
         middleware: called around each call, the first outermost.
-        shared: further arguments of :class:`~toolfold.execution.call_resources.CallResources`.
+        uses_own_keys, clock, shared: see :class:`~toolfold.execution.call_resources.CallResources`.
 
     Attributes:
         observer: sees calls while they run; None: none does. Set before the first call.

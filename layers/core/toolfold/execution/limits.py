@@ -311,7 +311,15 @@ class ClientLimits:
         if refused:
             with self._lock:
                 self._used_up.update({f"{key}/{window.name}": before[window.name] for window in refused})
-            raise _refusal(max(refused, key=lambda window: window.ends_at), now)
+            window = max(refused, key=lambda window: window.ends_at)
+            raise ClientLimit(
+                f"The {window.limit} calls that one client may make here in a {window.unit} are used up.",
+                DAY_USED_UP if window.unit == "day" else WAIT,
+                retry_after_s=_whole_seconds(window.ends_at - now),
+                resets_at=datetime.fromtimestamp(window.ends_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                limit=f"{window.limit} per {window.unit}",
+                used=window.limit,
+            )
 
     def _windows(self, now: float, is_cached: bool) -> list[_Window]:
         minute, day = now // MINUTE_S, now // DAY_S
@@ -344,22 +352,16 @@ def caller_id(source: Source, credentials: RequestCredentials, salt: str) -> str
     use in turn. A key that the source does not take makes no other caller: otherwise a made-up key for each call would
     pass any limit.
     """
+    takes_key = source.auth is not None and source.auth.caller_key
     if credentials.caller:
         kind, name = "token", credentials.caller
-    elif key := _sent_key(source, credentials):
+    elif takes_key and (key := credentials.named.get(source.id, "").strip() or credentials.first()):
         kind, name = "key", key
     else:
         kind, name = "address", _network(credentials.address)
     secret = f"toolfold {salt}".encode(errors="surrogatepass")
     message = f"caller\0{kind}\0{name}".encode(errors="surrogatepass")
     return hmac.new(secret, message, hashlib.sha256).hexdigest()[:32]
-
-
-def _sent_key(source: Source, credentials: RequestCredentials) -> str:
-    """Return the key of the caller with which ``source`` is called; empty where it is called with another, or none."""
-    if source.auth is None or not source.auth.caller_key:
-        return ""
-    return credentials.named.get(source.id, "").strip() or credentials.first()
 
 
 def _network(address: str) -> str:
@@ -373,15 +375,3 @@ def _network(address: str) -> str:
         return address
     mapped = getattr(found, "ipv4_mapped", None)
     return str(mapped or IPv6Network((int(found), 64), strict=False))
-
-
-def _refusal(window: _Window, now: float) -> ClientLimit:
-    resets_at = datetime.fromtimestamp(window.ends_at, UTC)
-    return ClientLimit(
-        f"The {window.limit} calls that one client may make here in a {window.unit} are used up.",
-        DAY_USED_UP if window.unit == "day" else WAIT,
-        retry_after_s=_whole_seconds(window.ends_at - now),
-        resets_at=resets_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        limit=f"{window.limit} per {window.unit}",
-        used=window.limit,
-    )

@@ -34,7 +34,6 @@ from toolfold.messages import CALL_WRITE, READS_ONLY, SIGN_IN_AGAIN
 from toolfold.models import SourceCredentials
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
     from toolfold.execution.call import CallContext, CallResult, Observer
     from toolfold.execution.call_resources import CallResources
 
@@ -245,12 +244,16 @@ class Pipeline:
 
     def _find_key(self, call: CallContext) -> None:
         secrets = self.resources.secret_provider
+        takers = call.catalog.memoize(
+            "sources that take keys",
+            lambda: sum(other.auth is not None and other.auth.caller_key for other in call.catalog.sources),
+        )
         try:
             api_key = api_keys.resolve_api_key(
                 call.source,
                 call.credentials,
                 secrets,
-                is_only_one=_key_takers(call.catalog) <= 1,
+                is_only_one=takers <= 1,
                 uses_own=self.resources.uses_own_keys,
                 need=call.tool.call.get("credentials", "required"),
             )
@@ -275,16 +278,9 @@ class Pipeline:
     def _redeem(self, call: CallContext) -> None:
         """Use the approval up. Last: a call that cannot be sent for another reason keeps it."""
         if call.approval is not None:
-            self.resources.approval_gate.redeem(call)
+            self.resources.approval_gate.redeem(call, call.approval)
 
 
 def _count_refused(log: CallLog) -> None:
     """Count a call that the source does not see, because of a limit or an approval."""
     log.is_counted, log.cache = True, "bypass"
-
-
-def _key_takers(catalog: Catalog) -> int:
-    def count() -> int:
-        return sum(other.auth is not None and other.auth.caller_key for other in catalog.sources)
-
-    return catalog.memoize("sources that take keys", count)

@@ -36,14 +36,6 @@ if TYPE_CHECKING:
     from toolfold.sources.base import SourceAdapter
 
 
-def _random() -> float:
-    """Return a number from 0 to 1.
-
-    Not from ``random``, whose state all copies of one snapshot share: they would all pause for the same time.
-    """
-    return os.urandom(1)[0] / 255
-
-
 def _without_keys(error: CallError, call: CallContext) -> CallError:
     """Return ``error`` without the keys: it may quote the upstream.
 
@@ -68,12 +60,9 @@ OF_SOURCE = ""
 
 
 class Circuit(NamedTuple):
-    """A circuit breaker at one moment.
+    """A circuit breaker at one moment, and the seconds until a call may be made.
 
-    Attributes:
-        state: ``closed``: calls pass; ``open``: none does; ``half-open``: calls pass, and the first result counts. They
-            do not wait for a trial, which may be slow.
-        wait_s: seconds, at least 1, until a call may be made; 0 when it may be made now.
+    ``half-open``: calls pass, and the first result counts. They do not wait for a trial, which may be slow.
     """
 
     state: Literal["closed", "open", "half-open"] = "closed"
@@ -176,16 +165,11 @@ class Upstream:
                 self.breakers.record_success(call.keys.own)
 
     def _fetch(self, call: CallContext) -> ParsedResponse:
-        """Return the upstream's data.
+        """Return the upstream's data, or raise the outcome of the last request, without the keys of the call.
 
         Retried are: no connection, a connection that broke, status 502, 503 and 504, an empty response; and once a
-        refusal because requests came too fast. Everything else would fail again.
-
-        Only a tool that reads is sent more than once: after a broken connection it is unknown whether a write took
-        effect.
-
-        Raises:
-            CallError: the outcome of the last request, without the keys of the call.
+        refusal because requests came too fast. Everything else would fail again. Only a tool that reads is sent more
+        than once: after a broken connection it is unknown whether a write took effect.
         """
         log, is_read = call.log, call.tool.effect == "read"
         was_slowed, attempt = False, 0
@@ -207,8 +191,9 @@ class Upstream:
             except CallError as error:
                 if not is_read or not isinstance(error, Retryable) or attempt >= self._settings.retries:
                     raise
-                # Half of it is random, so that calls that failed together are not retried together.
-                backoff_s = self._settings.retry_backoff_s * 2.0**attempt * (0.5 + _random() / 2)
+                # Half of it is random, so that calls that failed together are not retried together. It is not from the
+                # module random, whose state all copies of one snapshot share.
+                backoff_s = self._settings.retry_backoff_s * 2.0**attempt * (0.5 + os.urandom(1)[0] / 510)
                 pause_s = max(backoff_s, float(error.details.get("retry_after_s", 0.0)))
                 if not self._may_wait(pause_s, call.ends_at):
                     raise
