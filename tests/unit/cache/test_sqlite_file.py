@@ -123,6 +123,7 @@ DAMAGES = {
     "cut within the first page": lambda content: content[:1000],
     "tree of the first page": lambda content: content[:100] + b"\xff" * 3996 + content[4096:],
     "page size": lambda content: content[:16] + b"\0\7" + content[18:],
+    "other tables": lambda content: content.replace(b"numbers", b"nombres"),
     "an earlier layout": lambda content: content[:60] + b"\0\0\0\1" + content[64:],
     "a later layout": lambda content: content[:60] + b"\0\0\0\x63" + content[64:],
 }

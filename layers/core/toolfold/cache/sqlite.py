@@ -49,9 +49,6 @@ _PRAGMAS = (
     "trusted_schema = OFF",
     "cell_size_check = ON",
 )
-_DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-"""Codes of a file whose content is the fault. SQL is the same for all files: an error of it means other tables."""
-
 _PAGE_BYTES = 4096
 _MIN_FILE_BYTES = 256_000
 """A smaller limit counts as this: the empty tables take a tenth of it."""
@@ -108,7 +105,7 @@ class SQLiteStore:
         self._max_pages = int(self._max_bytes * _ENTRIES) // _PAGE_BYTES
         self._connection: sqlite3.Connection | None = None
         self._opened: tuple[int, int] | None = None
-        self._execute("SELECT 1 FROM entries LIMIT 1")
+        self._run(lambda _: None)
 
     def get(self, key: str) -> bytes | None:
         """Return the value last put, or None."""
@@ -248,7 +245,7 @@ class SQLiteStore:
                     try:
                         return operation(self._open())
                     except sqlite3.DatabaseError as error:
-                        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF not in _DAMAGED:
+                        if _code(error) not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                             raise  # busy, full, or read-only
                         self._close()
                     if not is_shared:
@@ -273,14 +270,21 @@ class SQLiteStore:
         # Before SQLite opens the file for writing: it would complete what another application left there.
         if _layout(self._path) != LAYOUT:
             raise sqlite3.DatabaseError("another layout")
-        self._connection = connection = sqlite3.connect(
+        connection = sqlite3.connect(
             f"file:{quote(os.fsencode(self._path))}?mode=rw",  # never makes a file
             uri=True, timeout=self._timeout_s, isolation_level=None, check_same_thread=False, cached_statements=32,
         )  # fmt: skip
-        self._opened = status.st_dev, status.st_ino
         pages = int(self._max_bytes * _FILE) // _PAGE_BYTES
-        for pragma in (*_PRAGMAS, f"synchronous = {self._synchronous}", f"max_page_count = {pages}"):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
+        try:
+            for pragma in (*_PRAGMAS, f"synchronous = {self._synchronous}", f"max_page_count = {pages}"):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            connection.execute("SELECT 1 FROM entries, numbers LIMIT 1").fetchall()
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            if _code(error) == sqlite3.SQLITE_ERROR:
+                raise sqlite3.DatabaseError("other tables") from None
+            raise
+        self._connection, self._opened = connection, (status.st_dev, status.st_ino)
         return connection
 
     def _recreate(self) -> None:
@@ -301,6 +305,11 @@ class SQLiteStore:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+def _code(error: sqlite3.DatabaseError) -> int:
+    """Return the code of SQLite; that of a damaged file for an error of this module."""
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF
 
 
 def _used_pages(connection: sqlite3.Connection) -> int:
