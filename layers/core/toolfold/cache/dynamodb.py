@@ -70,7 +70,7 @@ class DynamoDBStore:
             "Item", {}
         )
         if "large" in item and self._bucket:
-            return self._get_object(item["large"]["S"])
+            return self._s3.run(lambda s3: self._get_object(s3, item["large"]["S"]))
         return bytes(item["v"]["B"]) if "v" in item else None
 
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
@@ -169,17 +169,14 @@ class DynamoDBStore:
             return float(error.response["Item"]["n"]["N"])
         return 0.0
 
-    def _get_object(self, path: str) -> bytes | None:
-        def get(s3: Any) -> bytes | None:
-            try:
-                return bytes(s3.get_object(Bucket=self._bucket, Key=path)["Body"].read())
-            except Exception as error:
-                # The bucket's lifecycle deleted it first. S3 calls that "denied" to callers that may not list.
-                if error_code(error) in _OBJECT_GONE:
-                    return None
-                raise
-
-        return self._s3.run(get)
+    def _get_object(self, s3: Any, path: str) -> bytes | None:
+        try:
+            return bytes(s3.get_object(Bucket=self._bucket, Key=path)["Body"].read())
+        except Exception as error:
+            # The bucket's lifecycle deleted it first. S3 calls that "denied" to callers that may not list.
+            if error_code(error) in _OBJECT_GONE:
+                return None
+            raise
 
 
 def _key(key: str) -> dict[str, Any]:

@@ -24,12 +24,8 @@ def create_shared_store(
 ) -> FailSafeStore[CacheStore] | None:
     """Return the store that other processes share, or None where ``settings.cache`` names none.
 
-    Args:
-        settings: ``cache`` is empty, ``memory``, ``off``, ``dynamodb://table``, or else the path of a file.
-        clock: a monotonic clock.
-        aws: creates the clients of AWS.
-        name: what is logged as unavailable when it fails.
-        on_failure: called at each failure with its reason, also at those of the bucket.
+    ``name`` is what is logged as unavailable when it fails; ``on_failure`` is called at each failure with its reason,
+    also at those of the bucket. ``clock`` is monotonic.
     """
     location = settings.cache
     if location in ("", "memory", "off"):

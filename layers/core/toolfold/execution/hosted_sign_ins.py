@@ -36,8 +36,6 @@ class Step(NamedTuple):
     """Where a sign-in is. ``repr`` hides what must not be known.
 
     Attributes:
-        id: of the sign-in.
-        source: the id of the source.
         owner: the id of the caller for whom it was begun.
         until: when it ends, in seconds since 1970.
         state: of the request that the browser was sent away with; empty in a ticket.
@@ -62,15 +60,8 @@ class Step(NamedTuple):
 class HostedSignIns:
     """Write and read the steps of sign-ins. One for a process; safe to use from many threads.
 
-    Args:
-        settings: the settings in force.
-        aws: creates the client of the table.
-        read_reference: reads a secret of AWS, or returns "".
-        now: seconds since 1970.
-
-    Attributes:
-        tokens: the records of the callers.
-        url: what the pages are below: ``protocol.http.SIGN_IN_PATH`` of this server.
+    ``tokens`` are the records of the callers; ``url`` is what the pages are below: ``protocol.http.SIGN_IN_PATH`` of
+    this server.
     """
 
     def __init__(

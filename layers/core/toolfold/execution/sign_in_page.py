@@ -70,15 +70,8 @@ class Attempt:
 class SignInPage:
     """Serve the pages of one source until its sign-ins have ended or expired.
 
-    Args:
-        source_id: of the source.
-        title: its title.
-        port: of the server; 0: any free one.
-        authorization_url: returns where the browser is sent.
-        finish: exchanges the code for tokens and stores them; raises CallError or OSError.
-
-    Raises:
-        OSError: the port is taken.
+    ``authorization_url`` returns where the browser is sent; ``finish`` exchanges the code for tokens and stores them,
+    or raises CallError or OSError. So does making this one where the port is taken; 0 is any free one.
     """
 
     def __init__(
@@ -165,11 +158,10 @@ class SignInPage:
     def _open(self, request: BaseHTTPRequestHandler, given: Mapping[str, str]) -> None:
         with self._lock:
             attempt = _find(self._current(), "ticket", given.get("ticket", ""))
-            if attempt is None or attempt.is_opened:
-                attempt = None
-            else:
+            is_new = attempt is not None and not attempt.is_opened
+            if attempt is not None:
                 attempt.is_opened = True
-        if attempt is None:
+        if attempt is None or not is_new:
             _send(request, 400, self._title, USED)
             return
         cookie = f"{_COOKIE}={attempt.cookie}; Path=/callback; HttpOnly; SameSite=Lax; Max-Age={LIFETIME_S:.0f}"

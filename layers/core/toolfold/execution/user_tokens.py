@@ -96,9 +96,7 @@ class UserTokens:
     def get_credentials(self, call: CallContext, client: str) -> SourceCredentials:
         """Return the token that a call is made with, and what no answer may repeat besides.
 
-        Args:
-            call: the call.
-            client: id and secret of the application, ``client_id:client_secret``; a public one has no secret.
+        ``client`` is id and secret of the application, ``client_id:client_secret``; a public one has no secret.
 
         Raises:
             AuthorizationRequired: the user has to sign in, or cannot at this server.
