@@ -173,7 +173,9 @@ class Catalog:
 
     def position(self, name: str) -> int | None:
         """Return the position of the tool called ``name`` in the listing, or None."""
-        found: int | None = self._sections["names"].get(name_key(name), self._is_position)
+        found: int | None = self._sections["names"].get(
+            name_key(name), lambda value: type(value) is int and 0 <= value < len(self)
+        )
         return found
 
     def tags(self) -> Mapping[str, Sequence[int]]:
@@ -403,9 +405,6 @@ class Catalog:
             logger.error("tool %s of the catalog is damaged: its %s", ascii(value["name"][:64]), error)
             return False
         return True
-
-    def _is_position(self, value: Any) -> bool:
-        return type(value) is int and 0 <= value < len(self)
 
     def _lines(self) -> Iterator[ToolSummary]:
         for _, line in self._sections["lines"].items():

@@ -101,13 +101,12 @@ def is_profile(value: Any, tools: int) -> bool:
         return False
     runs = [value.get("listed") or [], value.get("unexposed", []), *(one[2] for one in value.get("elsewhere", []))]
     positions = (*value.get("pinned", []), *value.get("most_used", []))
-    return all(type(at) is int and at < tools for at in positions) and all(_are_runs(one, tools) for one in runs)
-
-
-def _are_runs(numbers: list[Any], tools: int) -> bool:
-    """Return whether ``numbers`` are starts and stops in ascending order, within the catalog."""
-    is_ascending = len(numbers) % 2 == 0 and numbers == sorted(numbers)
-    return is_ascending and all(type(number) is int and number <= tools for number in numbers)
+    if not all(type(at) is int and at < tools for at in positions):
+        return False
+    # Starts and stops in ascending order, within the catalog.
+    numbers = [number for one in runs for number in one]
+    are_in_pairs = all(len(one) % 2 == 0 and one == sorted(one) for one in runs)
+    return are_in_pairs and all(type(number) is int and number <= tools for number in numbers)
 
 
 def is_definition(value: Any) -> bool:

@@ -165,7 +165,12 @@ class Section:
         value = None if line is None else self._parse(line)
         if line is not None and not is_valid(value):
             raise damaged(f"a line of {self._name}")
-        self._cache(key, _LINE_OVERHEAD_BYTES + len(prefix) + len(line or b""), value)
+        size = _LINE_OVERHEAD_BYTES + len(prefix) + len(line or b"")
+        if self._cached_bytes + size > _MAX_CACHED_BYTES:
+            # Emptied as a whole: frequent keys return soon, and threads need no lock to agree on the oldest entry.
+            self._cached, self._cached_bytes = {}, 0
+        self._cached[key] = value
+        self._cached_bytes += size
         return value
 
     def items(self) -> Iterator[tuple[str, Any]]:
@@ -204,13 +209,6 @@ class Section:
             return json.loads(line.decode())
         except (ValueError, RecursionError):
             raise damaged(f"a line of {self._name}") from None
-
-    def _cache(self, key: str, size: int, value: Any) -> None:
-        if self._cached_bytes + size > _MAX_CACHED_BYTES:
-            # Emptied as a whole: frequent keys return soon, and threads need no lock to agree on the oldest entry.
-            self._cached, self._cached_bytes = {}, 0
-        self._cached[key] = value
-        self._cached_bytes += size
 
 
 def sections_of(table: Mapping[str, Any], read: BlockReader, size: int | None = None) -> dict[str, Section]:

@@ -75,7 +75,13 @@ def add_semantic_scores(catalog: Postings, scores: dict[int, float], query: str)
     The added scores, as a vector over all tools, have ``catalog.semantic_share`` of the length of ``scores``. That is
     the sum of both in standard deviations, but for the means, and a tool without semantic postings loses nothing.
     """
-    found = _semantic_scores(catalog, query)
+    times = Counter(stems(query)[:_MAX_WORDS])
+    catalog.prefetch(semantic=list(times))
+    found: defaultdict[int, float] = defaultdict(float)
+    for term, number in times.items():
+        factor = 2 * number / (number + 1)  # a word that occurs n times has twice its weight at most, as in the search
+        for position, weight in zip(*catalog.semantic_postings(term), strict=True):
+            found[position] += factor * weight
     best = max(found.values(), default=0.0)
     if not best:
         return
@@ -83,18 +89,6 @@ def add_semantic_scores(catalog: Postings, scores: dict[int, float], query: str)
     others = nlargest(_MAX_ADDED, found, key=found.__getitem__)
     for position in {*(scores.keys() & found.keys()), *others}:
         scores[position] = scores.get(position, 0.0) + factor * found[position]
-
-
-def _semantic_scores(catalog: Postings, query: str) -> Mapping[int, float]:
-    """Return position → score. A word that occurs n times has twice its weight at most, as in ``catalog.search``."""
-    times = Counter(stems(query)[:_MAX_WORDS])
-    catalog.prefetch(semantic=list(times))
-    scores: defaultdict[int, float] = defaultdict(float)
-    for term, number in times.items():
-        factor = 2 * number / (number + 1)
-        for position, weight in zip(*catalog.semantic_postings(term), strict=True):
-            scores[position] += factor * weight
-    return scores
 
 
 def _length(scores: Mapping[int, float]) -> float:

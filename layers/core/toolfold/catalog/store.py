@@ -239,8 +239,18 @@ class S3Store:
         """
         self.wait()
         # A negative age is possible: the clock of an environment that is restored from a snapshot may be earlier.
-        if self._catalog is None or not 0 <= time.monotonic() - self._checked_at < self._check_again_s:
-            self._catalog = self._read_again()
+        if self._catalog is not None and 0 <= time.monotonic() - self._checked_at < self._check_again_s:
+            return self._catalog
+        try:
+            self._catalog, self._check_again_s = self._load_current(), self._max_age_s
+        except CatalogUnavailable:
+            if self._catalog is None:
+                raise
+            self._check_again_s = _RETRY_S
+            logger.warning("the catalog in S3 cannot be read; using the last one")
+            if self.on_failure is not None:
+                self.on_failure(CATALOG_NOT_REFRESHED)
+        self._checked_at = time.monotonic()
         return self._catalog
 
     def start_reading(self) -> None:
@@ -268,20 +278,6 @@ class S3Store:
     def invalidate(self) -> None:
         """Close the connections to S3, and read the pointer again at the next request."""
         self._client, self._check_again_s = None, 0.0
-
-    def _read_again(self) -> Catalog:
-        """Return the current catalog, or the last one; note when it was read, and when to read it again."""
-        try:
-            catalog, self._check_again_s = self._load_current(), self._max_age_s
-        except CatalogUnavailable:
-            if self._catalog is None:
-                raise
-            catalog, self._check_again_s = self._catalog, _RETRY_S
-            logger.warning("the catalog in S3 cannot be read; using the last one")
-            if self.on_failure is not None:
-                self.on_failure(CATALOG_NOT_REFRESHED)
-        self._checked_at = time.monotonic()
-        return catalog
 
     def _load_current(self) -> Catalog:
         try:

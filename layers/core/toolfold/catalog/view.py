@@ -95,12 +95,10 @@ class CatalogView(Catalog):
             elif name == "adjusted_by":
                 yield name, value if self._lists(value) else None
             elif name == "no_data":
-                yield name, "" if any(map(self._hides, _NAME.findall(value))) else value
+                known = [one for one in _NAME.findall(value) if self._base.canonical_name(one) is not None]
+                yield name, value if all(map(self._lists, known)) else ""
             else:
                 yield name, value
-
-    def _hides(self, name: str) -> bool:
-        return self._base.canonical_name(name) is not None and not self._lists(name)
 
     def summary(self, position: int) -> ToolSummary:
         """Return the summary of the tool at ``position`` of this view."""

@@ -183,7 +183,11 @@ class HttpClient:
         token = current_request.set(state)
         failure: Exception | None = None
         try:
-            proxy = self._proxy_for(str(prepared.url), state)
+            proxy, host = proxy_for(str(prepared.url)), _host_of(str(prepared.url))
+            # A proxy resolves names, and does not know what is forbidden here.
+            address = literal_address(host) if proxy else None
+            if address and state.is_allowed and not state.is_allowed(host, address):
+                raise errors.ForbiddenAddress
             proxies = {"all": proxy} if proxy else {}
             with self._adapter.send(prepared, stream=True, proxies=proxies) as response:
                 body = _read_body(response.raw, max_bytes, state)
@@ -201,14 +205,6 @@ class HttpClient:
                 state.trace.proxy = describe_proxy(str(prepared.url))
                 state.trace.end(failure)
                 self.on_request(state.trace)
-
-    def _proxy_for(self, url: str, state: RequestState) -> str:
-        """Return the URL of the proxy for ``url``, which resolves names and does not know what is forbidden here."""
-        proxy, host = proxy_for(url), _host_of(url)
-        address = literal_address(host) if proxy else None
-        if address and state.is_allowed and not state.is_allowed(host, address):
-            raise errors.ForbiddenAddress
-        return proxy
 
 
 class _Adapter(HTTPAdapter):

@@ -32,6 +32,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, quote_plus, urlencode
 
+from cachetools import LRUCache
+
 from toolfold.errors import AuthRejected, CallError, UpstreamError, UpstreamTimeout
 from toolfold.messages import CHECK_KEY, TRY_AGAIN
 from toolfold.sources.base import ConnectionFailed
@@ -168,7 +170,7 @@ class TokenProvider:
             raise ValueError("the source has no oauth2")
         self._source, self._exchange, self._monotonic = source, exchange, monotonic
         self._oauth2: Mapping[str, Any] = source.auth.oauth2
-        self._tokens: dict[str, _Token] = {}
+        self._tokens: LRUCache[str, _Token] = LRUCache(MAX_TOKENS)
         self._lock = threading.Lock()
 
     def get_token(self, key: str, deadline: float) -> str:
@@ -184,13 +186,14 @@ class TokenProvider:
                 return entry.text
             if entry.failure is not None and entry.failures > failures_before:  # this call has waited for it
                 raise entry.failure.changed()
+            sent_at = self._monotonic()
             try:
-                entry.text, entry.expires_at = self._request(key, deadline)
+                data = read_tokens(self._source, self._exchange(token_request(self._oauth2, key), deadline))
             except CallError as error:
                 entry.text, entry.failure = "", error
                 entry.failures += 1
                 raise
-            entry.failure = None
+            entry.text, entry.expires_at, entry.failure = data["access_token"], sent_at + used_for_s(data), None
             return entry.text
         finally:
             entry.lock.release()
@@ -206,18 +209,8 @@ class TokenProvider:
         # By hash: the table must not have the secrets of callers whose request is over.
         name = hashlib.sha256(key.encode()).hexdigest()
         with self._lock:
-            entry = self._tokens.pop(name, None) or _Token()
-            self._tokens[name] = entry
-            while len(self._tokens) > MAX_TOKENS:
-                self._tokens.pop(next(iter(self._tokens)))
+            entry = self._tokens[name] = self._tokens.get(name) or _Token()
             return entry
-
-    def _request(self, key: str, deadline: float) -> tuple[str, float]:
-        """Return a new token, and when it is not used any more."""
-        sent_at = self._monotonic()
-        response = self._exchange(token_request(self._oauth2, key), deadline)
-        data = read_tokens(self._source, response)
-        return data["access_token"], sent_at + used_for_s(data)
 
 
 def requested_access(oauth2: Mapping[str, Any]) -> dict[str, str]:
@@ -263,7 +256,11 @@ def read_tokens(source: Source, response: Response) -> dict[str, Any]:
         GrantRejected: it does not accept the code or the refresh token.
         CallError: it does not accept the client, or it failed.
     """
-    data = _json_object(response.body[:MAX_TOKEN_BYTES].decode("utf-8", errors="replace"))
+    try:
+        data = json.loads(response.body[:MAX_TOKEN_BYTES].decode("utf-8", errors="replace"))
+    except (ValueError, RecursionError):
+        data = None
+    data = data if isinstance(data, dict) else {}
     title = source.title
     if response.status in _REFUSED:
         error = data.get("error")
@@ -288,22 +285,10 @@ def is_token(given: Any) -> bool:
 
 def used_for_s(data: Mapping[str, Any]) -> float:
     """Return the seconds for which a token is used: it is replaced before its end."""
-    lifetime_s = _lifetime_s(data.get("expires_in"))
-    return max(lifetime_s - MARGIN_S, lifetime_s / 2)
-
-
-def _json_object(body: str) -> dict[str, Any]:
-    try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def _lifetime_s(given: Any) -> float:
-    """Return the seconds for which a token is valid; some servers send them as text."""
-    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 12:
+    given = data.get("expires_in")
+    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 12:  # some servers send text
         given = int(given)
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < float("inf"):
-        return DEFAULT_EXPIRES_IN_S
-    return float(min(given, MAX_EXPIRES_IN_S))
+        given = DEFAULT_EXPIRES_IN_S
+    lifetime_s = float(min(given, MAX_EXPIRES_IN_S))
+    return max(lifetime_s - MARGIN_S, lifetime_s / 2)

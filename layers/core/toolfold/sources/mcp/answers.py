@@ -50,7 +50,10 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     if texts and len(texts) == len(content) and all(value is not None for value in values):
         return ParsedResponse("json", texts[0].strip() if len(texts) == 1 else _dumps(values))
     if not texts:
-        return ParsedResponse("text", _describe(content), blocks=_encode(content))
+        # A sentence about them, for those who see text alone.
+        counts = Counter(_NAMES.get(block["type"], "content block") for block in content)
+        parts = ", ".join(name if count == 1 else f"{count} × {name}" for name, count in counts.items())
+        return ParsedResponse("text", f"The call returned: {parts}.", blocks=_encode(content))
     first = next(index for index, block in enumerate(content) if block["type"] == "text")
     others = [*content[:first], *content[first + 1 :]]
     if values[0] is not None:
@@ -119,13 +122,6 @@ def _json_value(text: str) -> Any:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict | list) else None
-
-
-def _describe(content: Sequence[Mapping[str, Any]]) -> str:
-    """Return a sentence about blocks without text, for those who see text alone."""
-    counts = Counter(_NAMES.get(block["type"], "content block") for block in content)
-    parts = [name if count == 1 else f"{count} × {name}" for name, count in counts.items()]
-    return f"The call returned: {', '.join(parts)}."
 
 
 def _encode(blocks: Sequence[Mapping[str, Any]]) -> str:

@@ -297,7 +297,12 @@ class Sessions:
         if session is None or not session.is_usable:
             if session is not None:
                 self._drop(key, session)
-            self._make_room()
+            now = time.monotonic()
+            idle = sorted((one.used_at, key) for key, one in self._sessions.items() if not one.calls)
+            surplus = len(self._sessions) - MAX_SESSIONS + 1
+            for position, (used_at, other) in enumerate(idle):
+                if position < surplus or now - used_at > IDLE_S:
+                    self._drop(other, self._sessions[other])
             session = self._sessions[key] = open_session(key)
         return session
 
@@ -307,11 +312,3 @@ class Sessions:
         session.close()
         if self._sessions.get(key) is session:
             del self._sessions[key]
-
-    def _make_room(self) -> None:
-        now = time.monotonic()
-        idle = sorted((one.used_at, key) for key, one in self._sessions.items() if not one.calls)
-        surplus = len(self._sessions) - MAX_SESSIONS + 1
-        for position, (used_at, key) in enumerate(idle):
-            if position < surplus or now - used_at > IDLE_S:
-                self._drop(key, self._sessions[key])

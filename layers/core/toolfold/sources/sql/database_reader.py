@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold import client_call
 from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind
-from toolfold.sources.sql.schema import DatabaseSchema, Rows, SqlSettings, Table
+from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table
 
 if TYPE_CHECKING:
     from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
@@ -262,7 +262,10 @@ class DatabaseReader:
             if failure.offset is not None:
                 failure.offset = bound.original_offset(failure.offset)
             raise
-        return _rows_json(rows)
+        if not rows.lines:
+            return f'{{"rows":[],"columns":{_json(rows.columns)}}}'
+        why = f"the answer has the first {len(rows.lines):,} rows only; aggregate, filter, or use LIMIT and OFFSET"
+        return f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
 
     def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
         """Return what ``work`` returns for a connection; end its statement when the client cancels the call."""
@@ -302,14 +305,6 @@ def _table_entry(table: Table, schema: DatabaseSchema) -> dict[str, Any]:
         **rows,
         "columns": ", ".join(schema.sql_name(column.name) for column in table.columns),
     }
-
-
-def _rows_json(rows: Rows) -> str:
-    body = ",".join(rows.lines)
-    if not rows.lines:
-        return f'{{"rows":[],"columns":{_json(rows.columns)}}}'
-    why = f"the answer has the first {len(rows.lines):,} rows only; aggregate, filter, or use LIMIT and OFFSET"
-    return f'{{"rows":[{body}]{_member("more_rows", why if rows.has_more else "")}}}'
 
 
 def _member(name: str, text: str) -> str:
