@@ -4,75 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from tests.fuzz import inputs
-from toolfold.protocol.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, STATELESS
 
-_WORDS = [
-    *("initialize", "ping", "tools/list", "tools/call", "server/discover", "TOOL_LIST", "TOOL_GET", "TOOL_CALL", "CPI"),
-    *("GLOBAL_QUOTE", "symbol", "IBM", "tool_name", "arguments", "cursor", "_meta", META_VERSION, META_CAPABILITIES),
-    *(*HANDSHAKE, *STATELESS, "2.0", "jsonrpc", "id", "method", "params", "result", "error", "=?base64?SUJN?=", "*/*"),
-    *(
-        "application/json",
-        "text/plain",
-        "POST",
-        "OPTIONS",
-        "version",
-        "httpMethod",
-        "requestContext",
-        "isBase64Encoded",
-    ),
-]
+_DATA: dict[str, list[str]] = json.loads((Path(__file__).parent / "words.json").read_text())
+_WORDS, _HEADERS = _DATA["words"], _DATA["headers"]
+_HEADER_VALUES = [*_WORDS, *_DATA["header_values"], "x" * 5000]
 _TOKENS = [word.encode() for word in _WORDS] + [
     *(b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\\ud800", b"\\u0000", b"\0", b"\r\n", b"\n\n", b"\n", b":", b'"'),
     *(b"NaN", b"1e999", b"-0", b"1.0", b"9" * 400, b"[" * 1200, b'{"a":' * 300, b"true", b"null", b"[]", b"{}", b","),
 ]
 _VALUES: list[Any] = [
-    *(
-        None,
-        True,
-        False,
-        0,
-        -1,
-        1.5,
-        1e308,
-        10**400,
-        2**63,
-        "",
-        " ",
-        "x",
-        "é",
-        "\ud800",
-        "\0",
-        "a" * 3000,
-        "[",
-        '["CPI"]',
-    ),
+    *(None, True, False, 0, -1, 1.5, 1e308, 10**400, 2**63, "", " ", "x", "é", "\ud800", "\0", "a" * 3000, "["),
+    '["CPI"]',
     *([], {}, [[]], {"": None}, ["CPI"] * 25, {"symbol": "IBM"}, '{"symbol": "IBM"}', "{" * 1200, {"a" * 70: 1}),
     *_WORDS,
-]
-_HEADERS = [
-    *("content-type", "accept", "origin", "host", "authorization", "x-api-key", "mcp-session-id", "last-event-id"),
-    *("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-param-symbol", "cookie"),
-]
-_HEADER_VALUES = [
-    *(
-        *_WORDS,
-        "",
-        " ",
-        "é",
-        "Bearer KEY",
-        "bearer",
-        "https://app.test",
-        "null",
-        "http://[",
-        "//",
-        "a,b;c=d",
-        "=?base64?%?=",
-    ),
-    *("=?base64?é?=", "\x00", "a\rb", "text/event-stream", "x" * 5000, "localhost:1", "[::1]:x"),
 ]
 
 

@@ -23,7 +23,6 @@ from tests.support.lambda_handler import CONTEXT, load_gateway
 from tests.support.mcp_requests import message
 from tests.support.sam_template import load
 from toolfold.catalog.store import bundled_path
-from toolfold.cli.stats import QUERIES
 from toolfold.errors import CALL_ERRORS
 from toolfold.mock_api.server import MockApi
 from toolfold.telemetry import DEGRADATIONS, FAILURES
@@ -235,7 +234,6 @@ def test_every_field_of_a_query_is_written(resources: dict[str, dict[str, Any]],
     queries = {name: one["QueryString"] for name, one in of_type(resources, "AWS::Logs::QueryDefinition").items()}
     logs = [widget["properties"] for one in widgets(resources) for widget in one if widget["type"] == "log"]
     queries |= {one["title"]: one["query"] for one in logs}
-    queries |= {f"toolfold stats, {name}": query for name, query in QUERIES.items()}
     written = {field for line in emitted.lines for field in line} | {"@timestamp"}
     for name, query in queries.items():
         bare = re.sub(r"'[^']*'|\"[^\"]*\"|\b\d\w*", "", query)

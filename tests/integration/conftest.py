@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from tests.support.built_function import LOCAL_BUILD, BuiltFunction, load_built_function
 from tests.support.clocks import Clock
 from tests.support.executor import Calls, Make
 from tests.support.http import Send
@@ -34,6 +36,20 @@ def upstream() -> Iterator[Upstream]:
 
 
 @pytest.fixture
+def alpha_vantage() -> Iterator[Upstream]:
+    """The upstream of one of several sources."""
+    with Upstream() as running:
+        yield running
+
+
+@pytest.fixture
+def tides() -> Iterator[Upstream]:
+    """The upstream of the source of ``tests/fixtures/sources/tides``."""
+    with Upstream((200, {}, b'{"times": [{"time": "04:10", "metres": 1.2}]}')) as running:
+        yield running
+
+
+@pytest.fixture
 def make(catalog: Catalog, clock: Clock, upstream: Upstream) -> Make:
     return lambda **environment: Calls(catalog, clock, upstream.url, **environment)
 
@@ -52,6 +68,27 @@ def no_aws(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith("AWS_") or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     use_aws_endpoint("http://127.0.0.1:1", monkeypatch)
+
+
+@pytest.fixture
+def on_moto(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send the requests to AWS of this process to moto."""
+    from tests.support.aws_services import use_aws_endpoint
+
+    use_aws_endpoint(endpoint, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def s3(endpoint: str) -> Any:
+    """A client of moto that needs no variables."""
+    from tests.support.aws_services import client
+
+    return client("s3", endpoint)
+
+
+@pytest.fixture(scope="module")
+def built() -> BuiltFunction:
+    return load_built_function(LOCAL_BUILD)
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from tests.support.approvals import (
     elicited,
     reply,
 )
+from tests.support.threads import run_concurrently
 from tests.support.upstream import Upstream
 from toolfold.errors import ApprovalRequired, InsufficientScope
 from toolfold.execution.approval_store import Terms, mint
@@ -345,11 +346,7 @@ def test_of_concurrent_calls_with_one_token_one_is_performed(
         barrier.wait()
         codes.append(by_meta_tool(world, TOOL, ARGUMENTS, beside)[0])
 
-    threads = [threading.Thread(target=run) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_concurrently([run] * 16)
     assert codes.count("OK") == 1
     assert set(codes) <= {"OK", *REFUSED}
     assert world.sent == 1

@@ -8,16 +8,17 @@ import os
 import stat
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 
+from tests.support import aws_services
 from tests.support.approvals import ARGUMENTS, TOOL, World, by_meta_tool, compile_docks, reply
-from tests.support.aws_services import use_aws_endpoint
+from tests.support.threads import run_concurrently
 from tests.support.upstream import Upstream
 from toolfold.cli.entry_point import main
 
@@ -58,17 +59,10 @@ def cache(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def table(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    use_aws_endpoint(endpoint, monkeypatch)
-    client = boto3.client("dynamodb")
-    client.create_table(
-        TableName=TABLE,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    yield client
-    client.delete_table(TableName=TABLE)
+def table(on_moto: None) -> Iterator[Any]:
+    """A client; the table exists."""
+    with aws_services.table(TABLE) as client:
+        yield client
 
 
 def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
@@ -85,11 +79,7 @@ def test_table_redeems_an_approval_once_for_several_environments(make_world: Cal
     def call(number: int) -> None:
         codes.append(by_meta_tool(worlds[number % 2], TOOL, ARGUMENTS, beside)[0])
 
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_concurrently(partial(call, number) for number in range(16))
     assert codes.count("OK") == 1
     assert worlds[0].sent == 1
     items = [item for item in table.scan(TableName=TABLE)["Items"] if item["pk"]["S"].startswith("approval/")]

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import built_function
-from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT, BuiltFunction
+from tests.support.built_function import NEEDS_BUILD, ROOT, BuiltFunction
 from tests.support.catalogs import BUNDLED_TOOLS, publish
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.unit.test_import_budget import MAX_TOOLFOLD_MODULES, forbidden, ours
@@ -33,33 +32,11 @@ pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 
 
 @pytest.fixture(scope="module")
-def built() -> BuiltFunction:
-    return built_function.load_built_function(LOCAL_BUILD)
-
-
-@pytest.fixture(scope="module")
-def s3_url() -> Iterator[str]:
-    from tests.support import aws_services  # a second to import: not when these tests are skipped
-
-    with aws_services.serving() as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def s3(s3_url: str) -> Any:
-    import boto3
-
-    return boto3.client(
-        "s3", endpoint_url=s3_url, region_name="us-east-1", aws_access_key_id="t", aws_secret_access_key="t"
-    )
-
-
-@pytest.fixture(scope="module")
-def start(built: BuiltFunction, s3_url: str) -> Callable[..., LambdaRuntime]:
+def start(built: BuiltFunction, endpoint: str) -> Callable[..., LambdaRuntime]:
     """Makes a runtime for the built function, with a catalog at ``place`` and further variables."""
 
     def make(place: str, **variables: str) -> LambdaRuntime:
-        return built.runtime({"TOOLFOLD_CATALOG": place, "AWS_ENDPOINT_URL": s3_url, **variables})
+        return built.runtime({"TOOLFOLD_CATALOG": place, "AWS_ENDPOINT_URL": endpoint, **variables})
 
     return make
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import built_function
-from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT, BuiltFunction
+from tests.support.built_function import NEEDS_BUILD, ROOT, BuiltFunction
 from tests.support.lambda_runtime import LambdaRuntime
 from toolfold.explorer.page import SECURITY_HEADERS
 
@@ -20,11 +19,6 @@ HOST = "id.execute-api.us-east-1.amazonaws.com"
 PAGE_MODULES = "toolfold.explorer"
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
-
-
-@pytest.fixture(scope="module")
-def built() -> BuiltFunction:
-    return built_function.load_built_function(LOCAL_BUILD)
 
 
 @pytest.fixture(scope="module")

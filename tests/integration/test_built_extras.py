@@ -5,15 +5,17 @@ The sources are real ones of this machine. Where the machine allows it, the func
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import built_function, lambda_file_system
+from tests.support import built_function
 from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT, BuiltFunction
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.lambda_sources import LambdaSources, serve
@@ -36,6 +38,31 @@ MAX_UNZIPPED_BYTES = 262_144_000
 
 ALL = "sources scripts"
 OF_EXTRAS = ("mcp", "pydantic", "pydantic_monty", "psycopg", "sqlglot", "anyio", "asyncio")
+
+
+_SCRIPT = """
+set -e
+mount --make-rprivate /
+mount --bind /tmp /tmp
+mount --bind "$0" "$0"
+mount -o remount,bind,ro "$0"
+mount -t tmpfs -o ro none /dev/shm
+mount -o remount,bind,ro /
+exec "$@"
+"""
+
+
+@functools.cache
+def launcher() -> Sequence[str]:
+    """Return a command that runs the one behind it in the file system of Lambda, or nothing where that is not allowed.
+
+    Code that makes a lock or a queue of ``multiprocessing``, or writes beside its package, fails there as on Lambda.
+    """
+    command = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", _SCRIPT, str(ROOT))
+    if shutil.which("unshare") is None:
+        return ()
+    tried = subprocess.run([*command, "true"], capture_output=True, check=False)
+    return () if tried.returncode else command
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +95,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Buil
 @pytest.fixture(scope="module")
 def start(sources: LambdaSources, built: Callable[[str], BuiltFunction]) -> Callable[..., LambdaRuntime]:
     """Makes a runtime with extras, separated by spaces, and further variables."""
-    launcher = lambda_file_system.launcher()
 
     def make(extras: str, **variables: str) -> LambdaRuntime:
-        return built(extras).runtime({**sources.variables, **variables}, launcher)
+        return built(extras).runtime({**sources.variables, **variables}, launcher())
 
     return make
 
@@ -131,7 +157,7 @@ class TestSources:
     def test_a_file_of_sqlite_beside_the_code_is_read_unless_it_is_in_wal_mode(
         self, start: Callable[..., LambdaRuntime], journal: str, works: bool
     ) -> None:
-        if not lambda_file_system.launcher():
+        if not launcher():
             pytest.skip("this machine does not let its users make namespaces")
         with tempfile.TemporaryDirectory(dir=LOCAL_BUILD) as folder:  # read-only for the function
             file = create_sqlite(Path(folder) / "stock.db")
@@ -191,7 +217,7 @@ class TestScripts:
         assert len(children(runtime)) <= 2
 
     def test_the_file_system_is_the_one_of_lambda(self, runtime: LambdaRuntime) -> None:
-        if not lambda_file_system.launcher():
+        if not launcher():
             pytest.skip("this machine does not let its users make namespaces")
         process = Path(f"/proc/{runtime.pid}")
         mounts = {line.split()[4]: line.split()[5] for line in (process / "mountinfo").read_text().splitlines()}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import built_function
-from tests.support.built_function import DEPLOYED_BUILD, LAMBDA_PYTHON, LOCAL_BUILD, NEEDS_BUILD, ROOT, BuiltFunction
+from tests.support.built_function import DEPLOYED_BUILD, LAMBDA_PYTHON, NEEDS_BUILD, ROOT, BuiltFunction
 
 CATALOG = ROOT / "catalog/catalog.json"
 OF_EXTRAS = (
@@ -34,11 +34,6 @@ MAX_ZIPPED_BYTES = 30_000_000
 """A minute of upload at 4 Mbit/s. Five layers were 85 MB."""
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
-
-
-@pytest.fixture(scope="module")
-def built() -> BuiltFunction:
-    return built_function.load_built_function(LOCAL_BUILD)
 
 
 def test_every_module_of_the_core_layer_can_be_imported(built: BuiltFunction) -> None:

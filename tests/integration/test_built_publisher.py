@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 
 from tests.support.built_function import LAMBDA_PYTHON, NEEDS_LAMBDA_PYTHON, ROOT
 from tests.support.catalogs import BUNDLED_TOOLS, publish, sha256_of, small_catalog
+from tests.support.http_service import HttpService
 from tests.support.lambda_runtime import FunctionError, LambdaRuntime
 
 BUILD = ROOT / ".aws-sam/publisher-e2e"
@@ -29,23 +28,6 @@ CATALOG = (ROOT / "catalog/catalog.json").read_bytes()
 SCHEDULED = {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}
 
 
-@pytest.fixture(scope="module")
-def aws() -> Iterator[str]:
-    from tests.support import aws_services  # a second to import: not when these tests are skipped
-
-    with aws_services.serving() as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def s3(aws: str) -> Any:
-    import boto3
-
-    return boto3.client(
-        "s3", endpoint_url=aws, region_name="us-east-1", aws_access_key_id="t", aws_secret_access_key="t"
-    )
-
-
 @pytest.fixture
 def location(s3: Any, request: pytest.FixtureRequest) -> str:
     """A prefix of its own in a bucket."""
@@ -54,7 +36,7 @@ def location(s3: Any, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def start(aws: str) -> Callable[..., LambdaRuntime]:
+def start(endpoint: str) -> Callable[..., LambdaRuntime]:
     from tests.support import sam_template  # a second to import, as above
 
     properties = sam_template.load(BUILD / "template.yaml")["Resources"]["PublisherFunction"]["Properties"]
@@ -68,7 +50,7 @@ def start(aws: str) -> Callable[..., LambdaRuntime]:
             layers=(layer,),
             python=LAMBDA_PYTHON,
             handler=properties["Handler"],
-            environment={**environment, "TOOLFOLD_CATALOG": location, "AWS_ENDPOINT_URL": aws, **variables},
+            environment={**environment, "TOOLFOLD_CATALOG": location, "AWS_ENDPOINT_URL": endpoint, **variables},
             timeout_s=float(properties["Timeout"]),
             memory_mb=int(properties["MemorySize"]),
         )
@@ -76,54 +58,34 @@ def start(aws: str) -> Callable[..., LambdaRuntime]:
     return make
 
 
-class CloudFormation:
-    """Sends events of a custom resource to a function, and receives the answers."""
-
-    def __init__(self) -> None:
-        answers = self.answers = list[dict[str, Any]]()
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_PUT(self) -> None:
-                assert self.headers["content-type"] == ""
-                answers.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-                self.send_response(200)
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-    def send(self, runtime: LambdaRuntime, request_type: str) -> dict[str, Any]:
-        """Return the answer to an event of this type."""
-        event = {
-            "RequestType": request_type,
-            "ResponseURL": f"http://127.0.0.1:{self.server.server_port}/answer",
-            "StackId": "arn:aws:cloudformation:eu-central-1:123456789012:stack/toolfold/1",
-            "RequestId": f"request-{len(self.answers)}",
-            "LogicalResourceId": "PublishedCatalog",
-            "ResourceType": "Custom::ToolfoldCatalog",
-            "ResourceProperties": {"ServiceTimeout": "900"},
-        }
-        before = len(self.answers)
-        runtime.invoke(event)
-        [answer] = self.answers[before:]
-        assert {name: answer[name] for name in ("StackId", "RequestId", "LogicalResourceId")} == {
-            name: event[name] for name in ("StackId", "RequestId", "LogicalResourceId")
-        }
-        return answer
-
-
 @pytest.fixture(scope="module")
-def cloudformation() -> Iterator[CloudFormation]:
-    running = CloudFormation()
-    thread = threading.Thread(target=running.server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield running
-    running.server.shutdown()
-    running.server.server_close()
-    thread.join()
+def cloudformation() -> Iterator[HttpService]:
+    """The place to which answers to events of a custom resource are put."""
+    with HttpService((200, {}, b"")) as running:
+        yield running
+
+
+def send(cloudformation: HttpService, runtime: LambdaRuntime, request_type: str) -> dict[str, Any]:
+    """Return the answer to an event of this type."""
+    known = {
+        "StackId": "arn:aws:cloudformation:eu-central-1:123456789012:stack/toolfold/1",
+        "RequestId": f"request-{len(cloudformation.received)}",
+        "LogicalResourceId": "PublishedCatalog",
+    }
+    event = {
+        **known,
+        "RequestType": request_type,
+        "ResponseURL": f"{cloudformation.url}/answer",
+        "ResourceType": "Custom::ToolfoldCatalog",
+        "ResourceProperties": {"ServiceTimeout": "900"},
+    }
+    before = len(cloudformation.received)
+    runtime.invoke(event)
+    [put] = cloudformation.received[before:]
+    assert (put.method, put.headers["content-type"]) == ("PUT", "")
+    answer = dict(put.json)
+    assert known.items() <= answer.items()
+    return answer
 
 
 def pointer(s3: Any, location: str) -> dict[str, Any]:
@@ -146,24 +108,24 @@ def test_settings_for_callers_are_none_of_the_publisher(
 
 
 def test_a_stack_publishes_is_updated_and_deleted(
-    start: Callable[..., LambdaRuntime], cloudformation: CloudFormation, s3: Any, location: str
+    start: Callable[..., LambdaRuntime], cloudformation: HttpService, s3: Any, location: str
 ) -> None:
     with start(location) as runtime:
-        created = cloudformation.send(runtime, "Create")
+        created = send(cloudformation, runtime, "Create")
         assert (created["Status"], created["PhysicalResourceId"]) == ("SUCCESS", "toolfold-catalog")
         # To the byte what the repository has: the gateway of the same build serves the same catalog.
         assert created["Data"] == {"Outcome": "published", "Sha256": sha256_of(CATALOG), "Tools": str(BUNDLED_TOOLS)}
         written = pointer(s3, location)
         assert (written["sha256"], written["writer"]) == (sha256_of(CATALOG), "deployment")
         assert written["published_by"].endswith("stack/toolfold/1")
-        assert cloudformation.send(runtime, "Update")["Data"]["Outcome"] == "unchanged"
+        assert send(cloudformation, runtime, "Update")["Data"]["Outcome"] == "unchanged"
 
         publish(small_catalog(), location, s3)
-        kept = cloudformation.send(runtime, "Update")
+        kept = send(cloudformation, runtime, "Update")
         assert (kept["Status"], kept["Data"]["Outcome"]) == ("SUCCESS", "kept")
         assert pointer(s3, location)["sha256"] == sha256_of(small_catalog())
 
-        deleted = cloudformation.send(runtime, "Delete")
+        deleted = send(cloudformation, runtime, "Delete")
         assert deleted["Status"] == "SUCCESS"
         assert pointer(s3, location)["sha256"] == sha256_of(small_catalog())
     lines = [json.loads(line) for line in runtime.log if line.startswith("{")]
@@ -184,16 +146,16 @@ def test_a_stack_publishes_is_updated_and_deleted(
 )
 def test_a_deployment_is_answered_if_something_is_wrong(
     start: Callable[..., LambdaRuntime],
-    cloudformation: CloudFormation,
+    cloudformation: HttpService,
     place: str,
     variables: dict[str, str],
     reason: str,
 ) -> None:
     with start(place, **variables) as runtime:
-        answer = cloudformation.send(runtime, "Create")
+        answer = send(cloudformation, runtime, "Create")
         assert (answer["Status"], answer["PhysicalResourceId"]) == ("FAILED", "toolfold-catalog")
         assert reason in answer["Reason"]
-        assert cloudformation.send(runtime, "Delete")["Status"] == "SUCCESS"
+        assert send(cloudformation, runtime, "Delete")["Status"] == "SUCCESS"
 
 
 def test_the_schedule_publishes_and_then_confirms(start: Callable[..., LambdaRuntime], s3: Any, location: str) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import built_function
-from tests.support.built_function import LOCAL_BUILD, NEEDS_BUILD, ROOT
+from tests.support.built_function import NEEDS_BUILD, ROOT, BuiltFunction
 from tests.support.catalogs import publish
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.mcp_requests import message
@@ -22,39 +21,20 @@ PLACE = "s3://snapshots/catalog"
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 
 
-@pytest.fixture(scope="module")
-def s3_url() -> Iterator[str]:
+@pytest.fixture
+def runtime(endpoint: str, s3: Any, built: BuiltFunction, mock_api: MockApi) -> Iterator[LambdaRuntime]:
     from tests.support import aws_services  # a second to import: not when these tests are skipped
 
-    with aws_services.serving() as url:
-        yield url
-
-
-@pytest.fixture
-def s3(s3_url: str) -> Any:
-    import boto3
-
-    keys = {"aws_access_key_id": "t", "aws_secret_access_key": "t"}
-    client: Any = boto3.client("s3", endpoint_url=s3_url, region_name="us-east-1", **keys)
-    client.create_bucket(Bucket="snapshots")
-    yield client
-    for item in client.list_objects_v2(Bucket="snapshots").get("Contents", ()):
-        client.delete_object(Bucket="snapshots", Key=item["Key"])
-    client.delete_bucket(Bucket="snapshots")
-
-
-@pytest.fixture
-def runtime(s3_url: str, s3: Any, mock_api: MockApi) -> Iterator[LambdaRuntime]:
     variables = {
         "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start",
-        "AWS_ENDPOINT_URL": s3_url,
+        "AWS_ENDPOINT_URL": endpoint,
         "TOOLFOLD_CATALOG": PLACE,
         "TOOLFOLD_CACHE": "memory",
         "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
         "ALPHA_VANTAGE_API_KEY": "mock-key",
         "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
     }
-    with built_function.load_built_function(LOCAL_BUILD).runtime(variables) as runtime:
+    with aws_services.bucket("snapshots", s3), built.runtime(variables) as runtime:
         yield runtime
 
 

@@ -158,44 +158,8 @@ class TestCache:
         assert not calls().cached
         assert len(upstream.requests) == 2
 
-    def test_a_cache_file_is_used_by_the_next_process(self, make: Make, tmp_path: Any, upstream: Upstream) -> None:
-        place = str(tmp_path / "answers.sqlite")
-        make(CACHE=place)()
-        assert make(CACHE=place)().cached
-        assert len(upstream.requests) == 1
-
-    def test_a_cache_file_that_cannot_be_opened_is_one_warning(
-        self, make: Make, tmp_path: Any, upstream: Upstream, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        (tmp_path / "folder").write_text("a file, where a folder is wanted")
-        calls = make(CACHE=str(tmp_path / "folder" / "answers.sqlite"))
-        assert not calls().cached
-        assert calls().cached
-        assert [record.levelname for record in caplog.records if record.name == "toolfold"].count("WARNING") == 1
-
 
 class TestSingleFlight:
-    def test_equal_calls_at_once_make_one_request(self, calls: Calls, upstream: Upstream) -> None:
-        asked, may_answer = threading.Event(), threading.Event()
-
-        def slow(query: dict[str, str]) -> Reply:
-            asked.set()
-            assert may_answer.wait(5)
-            return OK
-
-        upstream.replies = [slow]
-        outcomes: list[CallResult] = []
-        threads = [threading.Thread(target=lambda: outcomes.append(calls())) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        assert asked.wait(5)
-        may_answer.set()
-        for thread in threads:
-            thread.join()
-        assert len(upstream.requests) == 1
-        assert len({outcome.body for outcome in outcomes}) == 1
-        assert len(outcomes) == 8
-
     def test_a_joined_call_times_out_at_its_own_deadline(self, calls: Calls, upstream: Upstream, clock: Clock) -> None:
         asked, may_answer = threading.Event(), threading.Event()
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import boto3
 import pytest
 
-from tests.support.aws_services import use_aws_endpoint
+from tests.support import aws_services
 from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream
 from toolfold.catalog.model import Catalog
@@ -159,17 +158,7 @@ def test_no_store_and_no_response_contains_the_key(
     check("log", told.getvalue())
 
 
-def test_the_table_does_not_contain_the_key(
-    catalog: Catalog, endpoint: str, told: io.StringIO, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use_aws_endpoint(endpoint, monkeypatch)
-    dynamodb: Any = boto3.client("dynamodb")
-    dynamodb.create_table(
-        TableName="canary",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
+def fill_table(catalog: Catalog) -> None:
     with Upstream(echo) as upstream:
         shared = {
             "TOOLFOLD_CACHE": "dynamodb://canary",
@@ -183,8 +172,12 @@ def test_the_table_does_not_contain_the_key(
             calls.clock.now += 1
     with MockApi() as mock_api:
         Calls(catalog, mock_api.url, **shared)("GLOBAL_QUOTE", {"symbol": "FAULT.DAILY_QUOTA"})
-    items = dynamodb.scan(TableName="canary")["Items"]
-    dynamodb.delete_table(TableName="canary")
+
+
+def test_the_table_does_not_contain_the_key(catalog: Catalog, on_moto: None, told: io.StringIO) -> None:
+    with aws_services.table("canary") as dynamodb:
+        fill_table(catalog)
+        items = dynamodb.scan(TableName="canary")["Items"]
     kinds = {item["pk"]["S"].partition("/")[0] for item in items}
     assert {"limits", "usage", "slot"} < kinds
     for item in items:

@@ -9,11 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import boto3
 import pytest
 import yaml
 
-from tests.support.aws_services import use_aws_endpoint
+from tests.support.aws_services import bucket
 from tests.support.catalogs import ALLOWED_HOST, write_sources
 
 ACTION = Path(__file__).parents[2] / "deploy/action"
@@ -33,19 +32,10 @@ def run(workspace: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def published(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[str]]]:
-    use_aws_endpoint(endpoint, monkeypatch)
+def published(on_moto: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[str]]]:
     monkeypatch.setenv("TOOLFOLD_ALLOWED_HOSTS", ALLOWED_HOST)
-    client = boto3.client("s3")
-    client.create_bucket(Bucket=BUCKET)
-
-    def listed() -> list[str]:
-        return [one["Key"] for one in client.list_objects_v2(Bucket=BUCKET).get("Contents", ())]
-
-    yield listed
-    for key in listed():
-        client.delete_object(Bucket=BUCKET, Key=key)
-    client.delete_bucket(Bucket=BUCKET)
+    with bucket(BUCKET) as s3:
+        yield lambda: [one["Key"] for one in s3.list_objects_v2(Bucket=BUCKET).get("Contents", ())]
 
 
 def test_a_catalog_is_checked_and_published(published: Callable[[], list[str]], tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +31,6 @@ SIGV4 = (
     "SignedHeaders=host;x-amz-date, Signature=5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7"
 )
 IDENTITY = {"apiKey": None, "accessKey": None, "caller": None, "userArn": None, "sourceIp": "192.0.2.1"}
-
-
-@pytest.fixture
-def alpha_vantage() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
-
-
-@pytest.fixture
-def tides() -> Iterator[Upstream]:
-    with Upstream((200, {}, b'{"times": [{"time": "04:10", "metres": 1.2}]}')) as running:
-        yield running
 
 
 @pytest.fixture
@@ -177,21 +165,26 @@ def test_a_repeated_key_in_the_query_string_is_an_error(alpha_vantage: Upstream)
     assert alpha_vantage.requests == []
 
 
-@pytest.fixture
-def two_sources(alpha_vantage: Upstream, tides: Upstream, tmp_path: Path) -> LambdaHandler:
-    """A handler whose catalog has two sources that take callers' keys."""
-    folder = tmp_path / "sources"
+@pytest.fixture(scope="module")
+def catalog_of_two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A catalog of two sources that take callers' keys."""
+    folder = tmp_path_factory.mktemp("two") / "sources"
     shutil.copytree("catalog/alpha_vantage", folder / "alpha_vantage")
     shutil.copytree("tests/fixtures/sources/tides", folder / "tides")
     described = yaml.safe_load((folder / "tides/source.yaml").read_text())
     described["auth"] = {"environment": "TOOLFOLD_SOURCE_TIDES_KEY", "query_key": "token", "caller_key": True}
     (folder / "tides/source.yaml").write_text(yaml.safe_dump(described))
-    catalog = tmp_path / "catalog.json"
+    catalog = folder.with_name("catalog.json")
     catalog.write_text(compile_folder(folder))
+    return catalog
+
+
+@pytest.fixture
+def two_sources(alpha_vantage: Upstream, tides: Upstream, catalog_of_two: Path) -> LambdaHandler:
     return make_handler(
         {
             "TOOLFOLD_CACHE": "off",
-            "TOOLFOLD_CATALOG": str(catalog),
+            "TOOLFOLD_CATALOG": str(catalog_of_two),
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": alpha_vantage.url,
             "TOOLFOLD_SOURCE_TIDES_URL": tides.url,
         }

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.issuer import Issuer
+from tests.support.lambda_handler import http_event
 from tests.support.mcp_requests import message
 from toolfold.app import build_app
 from toolfold.catalog.json_schema import properties
@@ -58,13 +59,7 @@ def make_environment(mock_api: MockApi, cache: str, **environment: str) -> Lambd
 def ask(handler: LambdaHandler, headers: dict[str, str], call: Call) -> Any:
     """Return the answer to a call, or the code of its error; without what says how old it is."""
     given = {"tool_name": call.tool, "arguments": json.loads(call.arguments)}
-    event = {
-        "version": "2.0",
-        "rawPath": "/mcp",
-        "headers": {"content-type": "application/json", **headers},
-        "requestContext": {"http": {"method": "POST"}},
-        "body": json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": given})),
-    }
+    event = http_event(message("tools/call", {"name": "TOOL_CALL", "arguments": given}), headers)
     found = json.loads(handler(event)["body"])["result"]["structuredContent"]
     return found["error"]["code"] if "error" in found else found["result"]
 

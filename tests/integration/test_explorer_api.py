@@ -86,24 +86,6 @@ def page(folder: Path) -> Iterator[Page]:
         server.__exit__()
 
 
-def test_what_clients_do_appears_with_its_figures(page: Page) -> None:
-    found = page.api("watch?after=0")
-    assert [request["name"] for request in found["requests"]] == ["TOOL_LIST", "TOOL_LIST", *["TOOL_CALL"] * 3]
-    first, second, refused = found["calls"]
-    assert (first["code"], first["cache"], first["source"]) == ("OK", "miss", "alpha_vantage")
-    assert first["ms"] >= first["upstream_ms"] > 0
-    assert (second["cache"], second["upstream_ms"]) == ("memory", None)
-    assert second["tokens"] == first["tokens"] > 0
-    assert refused["code"] == "INVALID_ARGUMENTS"
-    assert found["limits"] == [{"source": "alpha_vantage", "used_percent": 4.0}]
-    assert [search["query"] for search in found["empty_searches"]] == ["xqvq zzkz"]
-    figures = found["figures"]["figures"]
-    assert figures["cache_hit_percent"] == 50.0
-    assert figures["tokens_per_query"] > 0
-    described = {key for key in keys_of(EXAMPLES["watch"]) if not key.startswith(".running.")}
-    assert set(keys_of(found)) == described
-
-
 def test_calls_of_another_process_appear_from_its_log(page: Page, folder: Path, capsys: Any) -> None:
     path = folder / "other.jsonl"
     before = page.api("watch?after=0")

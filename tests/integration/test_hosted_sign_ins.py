@@ -23,6 +23,7 @@ import pytest
 
 from tests.support.authorization_server import AuthorizationServer, Grant
 from tests.support.aws_services import client, create_table, use_aws_endpoint
+from tests.support.lambda_handler import http_event
 from tests.support.mcp_requests import message
 from tests.support.sign_ins import CLIENT, Browser, NotesService, SignInServer, variables
 from toolfold.app import build_app
@@ -69,16 +70,10 @@ class Tab:
         parts = urlsplit(url)
         if f"{parts.scheme}://{parts.netloc}" != HOST:
             return self.others.step(url)
-        event = {
-            "version": "2.0",
-            "rawPath": parts.path,
-            "rawQueryString": parts.query,
-            "headers": {"host": parts.netloc},
-            "cookies": [f"{name}={value}" for name, value in self.cookies.items()],
-            "requestContext": {"http": {"method": "GET" if form is None else "POST"}},
-            "body": urlencode(form or {}),
-        }
-        answer = self.handler(event)
+        cookies = [f"{name}={value}" for name, value in self.cookies.items()]
+        how = {"rawQueryString": parts.query, "cookies": cookies, "headers": {"host": parts.netloc}}
+        method = "GET" if form is None else "POST"
+        answer = self.handler({**http_event(urlencode(form or {}), path=parts.path, method=method), **how})
         if cookie := answer["headers"].get("set-cookie"):
             name, _, value = cookie.partition(";")[0].partition("=")
             self.cookies[name] = value
@@ -127,18 +122,10 @@ class World:
     ) -> dict[str, Any]:
         token = self.people.token(RESOURCE, sub=person, scope=SCOPES, client_id="agents")
         self.people.issued.append(token)
-        headers = {"content-type": "application/json", "authorization": f"Bearer {token}", **(more or {})}
+        headers = {"authorization": f"Bearer {token}", **(more or {})}
         if version := params.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion"):
             headers |= {"mcp-protocol-version": version, "mcp-method": "tools/call", "mcp-name": params["name"]}
-        answer = handler(
-            {
-                "version": "2.0",
-                "rawPath": "/mcp",
-                "headers": headers,
-                "requestContext": {"http": {"method": "POST"}},
-                "body": json.dumps(message("tools/call", params)),
-            }
-        )
+        answer = handler(http_event(message("tools/call", params), headers))
         self.shown.append(answer["body"])
         result: dict[str, Any] = json.loads(answer["body"])["result"]
         return result
@@ -184,8 +171,6 @@ def world(
     dynamodb = client("dynamodb", endpoint)
     create_table(dynamodb, TABLE)
     with NotesService() as service, SignInServer(service.url) as issuer, People() as people:
-        assert isinstance(issuer, SignInServer)
-        assert isinstance(people, People)
         service.issuer = issuer
         issuer.clients[CLIENT.partition(":")[0]]["redirect_uris"] = [f"{HOST}/ui/sign-in/notes/callback"]
         given = {
@@ -245,8 +230,7 @@ def test_the_pages_have_the_headers_of_private_ones(world: World) -> None:
         "Path=/; Max-Age=600; Secure; HttpOnly; SameSite=Lax",
     )
     assert tab.step(f"{HOST}/ui/sign-in/notes/elsewhere")[0] == 404
-    event = {"version": "2.0", "rawPath": "/ui/sign-in/notes", "requestContext": {"http": {"method": "POST"}}}
-    assert world.handler(event)["statusCode"] == 405
+    assert world.handler(http_event(path="/ui/sign-in/notes"))["statusCode"] == 405
 
 
 def test_a_link_that_another_person_opens_changes_nothing(world: World) -> None:

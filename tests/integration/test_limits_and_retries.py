@@ -16,14 +16,6 @@ BURST = notice("spreading out your free API requests more sparingly (1 request p
 
 
 class TestLimits:
-    def test_a_used_up_quota_costs_one_request(self, calls: Calls, upstream: Upstream) -> None:
-        upstream.replies = [DAILY]
-        for tool in ("CPI", "WTI", "COPPER"):
-            error = calls.error(tool)
-            assert error.code == "RATE_LIMITED"
-            assert error.details == {"retry_after_s": 12 * 3600, "limit": "25 per day", "used": 1}
-        assert len(upstream.requests) == 1
-
     def test_a_used_up_quota_does_not_block_cached_responses(self, calls: Calls, upstream: Upstream) -> None:
         calls("CPI")
         upstream.replies = [DAILY]

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ import pytest
 from tests.conftest import KEY
 from tests.support.mcp_requests import message
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
+from tests.support.threads import run_concurrently
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.lambda_handler import RequestHandler
@@ -187,11 +189,7 @@ def test_each_request_has_a_log_line_of_its_own(start: Start, capsys: pytest.Cap
         body = json.dumps(message("tools/call", params)).encode()
         assert exchange(url, post(url, body, "Connection: close", f"X-API-Key: {KEY}")).startswith(b"HTTP/1.1 200 ")
 
-    threads = [threading.Thread(target=describe, args=(number,)) for number in range(100)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_concurrently(partial(describe, number) for number in range(100))
     exchange(url, b"nonsense\r\n\r\n")
     written, give_up = "", time.monotonic() + 20
     while written.count('"request"') < 101 and time.monotonic() < give_up:

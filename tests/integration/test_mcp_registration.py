@@ -29,8 +29,6 @@ def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Guarded
     for name in ("DATA", "CACHE", "CONFIG"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / "home" / name))
     with GuardedMcpServer() as server, SignInServer(server.url) as issuer:
-        assert isinstance(server, GuardedMcpServer)
-        assert isinstance(issuer, SignInServer)
         server.issuer = issuer
         yield server
 

@@ -150,31 +150,34 @@ def test_the_key_reaches_its_server_and_is_in_no_answer(tmp_path: Path, monkeypa
         assert key not in json.dumps(server.requests)
 
 
-STDIO_FAULTS = {
+FAULTS = {
     "dies": "UPSTREAM_ERROR",
     "dies_at_start": "UPSTREAM_ERROR",
     "malformed": "UPSTREAM_ERROR",
     "not_mcp": "UPSTREAM_ERROR",
     "refuses": "UPSTREAM_ERROR",
+    "sampling": "UPSTREAM_ERROR",
+    "status_503": "UPSTREAM_ERROR",
     "large": "ANSWER_TOO_LARGE",
     "many_blocks": "ANSWER_TOO_LARGE",
     "changed": "SOURCE_CHANGED",
     "gone": "SOURCE_CHANGED",
-    "sampling": "UPSTREAM_ERROR",
     "hang": "UPSTREAM_TIMEOUT",
     "slow_list": "UPSTREAM_TIMEOUT",
 }
+OF_ONE_TRANSPORT = {"stdio": {"dies", "dies_at_start", "gone", "slow_list"}, "http": {"status_503"}}
+LIMITS = {"MAX_RESPONSE_BYTES": "1000000", "TIMEOUT_S": "2", "BREAKER_FAILURES": "50"}
 
 
-@pytest.mark.parametrize("fault", STDIO_FAULTS)
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in OF_ONE_TRANSPORT["http"]])
 def test_a_faulty_process_fails_its_own_calls_with_a_clear_error(
     fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    sources = Sources(tmp_path, MAX_RESPONSE_BYTES="1000000", TIMEOUT_S="2", BREAKER_FAILURES="50")
+    sources = Sources(tmp_path, **LIMITS)
     sources.add("well", child())
     sources.add("harbour", child(), fault)
     found = sources.call("harbour__echo", {"text": "hi"})
-    assert found.structured["error"]["code"] == STDIO_FAULTS[fault], found.text
+    assert found.structured["error"]["code"] == FAULTS[fault], found.text
     assert sources.code("well__echo", {"text": "hi"}) == ""
     if fault == "sampling":
         assert found.structured["error"]["refused"] == "sampling/createMessage"
@@ -185,29 +188,16 @@ def test_a_faulty_process_fails_its_own_calls_with_a_clear_error(
     assert "Traceback" not in out + err
 
 
-HTTP_FAULTS = {
-    "large": "ANSWER_TOO_LARGE",
-    "many_blocks": "ANSWER_TOO_LARGE",
-    "malformed": "UPSTREAM_ERROR",
-    "not_mcp": "UPSTREAM_ERROR",
-    "sampling": "UPSTREAM_ERROR",
-    "status_503": "UPSTREAM_ERROR",
-    "refuses": "UPSTREAM_ERROR",
-    "changed": "SOURCE_CHANGED",
-    "hang": "UPSTREAM_TIMEOUT",
-}
-
-
-@pytest.mark.parametrize("fault", HTTP_FAULTS)
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in OF_ONE_TRANSPORT["stdio"]])
 def test_a_faulty_server_fails_its_own_calls_with_a_clear_error(fault: str, tmp_path: Path) -> None:
-    sources = Sources(tmp_path, MAX_RESPONSE_BYTES="1000000", TIMEOUT_S="2")
+    sources = Sources(tmp_path, **LIMITS)
     with HttpServer() as well, HttpServer(fault) as faulty:
         sources.write("bay", remote(well.url))
         sources.refresh("bay")
         sources.write("bay", remote(faulty.url))
         sources.compile()
         found = sources.call("bay__echo", {"text": "hi"})
-        assert found.structured["error"]["code"] == HTTP_FAULTS[fault], found.text
+        assert found.structured["error"]["code"] == FAULTS[fault], found.text
         assert SECRET not in found.text
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lambda_handler import CONTEXT, load_gateway
+from tests.support.lambda_handler import CONTEXT, http_event, load_gateway
 from tests.support.mcp_requests import message
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
@@ -34,13 +34,8 @@ def load(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ca
         app = load_gateway()
 
         def call(name: str = "TOOL_CALL", arguments: Any = QUOTE, **headers: str) -> dict[str, Any]:
-            event = {
-                "version": "2.0",
-                "rawPath": "/mcp",
-                "headers": {"content-type": "application/json"} | {n.replace("_", "-"): v for n, v in headers.items()},
-                "requestContext": {"http": {"method": "POST"}},
-                "body": json.dumps(message("tools/call", {"name": name, "arguments": arguments})),
-            }
+            sent = {name.replace("_", "-"): value for name, value in headers.items()}
+            event = http_event(message("tools/call", {"name": name, "arguments": arguments}), sent)
             return dict(json.loads(app.handler(event, CONTEXT)["body"])["result"]["structuredContent"])
 
         mock_api.clear_requests()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from tests.support.lambda_handler import make_handler
+from tests.support.lambda_handler import http_event, make_handler
 from tests.support.mcp_requests import message
 from tests.support.oauth_gateway import RESOURCE
 from toolfold.auth.resource_server import ResourceServer
@@ -65,13 +65,7 @@ def test_preflight_and_methods_are_those_of_the_endpoint(url: str) -> None:
 
 @pytest.mark.parametrize("prefix", ["", "/prod", "/mcp"])
 def test_lambda_finds_the_profile_behind_a_stage(prefix: str) -> None:
-    event = {
-        "version": "2.0",
-        "rawPath": f"{prefix}/mcp/kinds",
-        "headers": {"content-type": "application/json", "accept": "application/json"},
-        "requestContext": {"http": {"method": "POST"}},
-        "body": json.dumps(message("tools/list")),
-    }
+    event = http_event(message("tools/list"), path=f"{prefix}/mcp/kinds")
     response = make_handler({})(event, 29.0)
     tools = json.loads(response["body"])["result"]["tools"]
     assert [tool["name"] for tool in tools] == ["connector", "request_tools"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import json
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -17,10 +16,10 @@ from botocore.exceptions import ClientError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.aws_services import use_aws_endpoint
+from tests.support import aws_services
 from tests.support.catalogs import sha256_of, small_catalog
 from toolfold.build.catalog_bucket import CatalogBucket, open_client
-from toolfold.build.pointer import Author, Writer, parse_pointer
+from toolfold.build.pointer import Author, Writer
 from toolfold.build.publisher import Outcome, Publication, publish_catalog, read_current, roll_back
 from toolfold.catalog.store import POINTER, S3Store, object_name
 from toolfold.errors import CatalogDamaged, CatalogRejected, PublishConflict, PublishError, VersionNotFound
@@ -34,22 +33,14 @@ ANNA, STACK, SCHEDULE = Author(Writer.TERMINAL, "anna"), Author(Writer.DEPLOYMEN
 @pytest.fixture(scope="module")
 def client(endpoint: str) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
-        use_aws_endpoint(endpoint, patch)
+        aws_services.use_aws_endpoint(endpoint, patch)
         yield open_client("s3")
 
 
 @pytest.fixture
-def s3(endpoint: str, client: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    use_aws_endpoint(endpoint, monkeypatch)
-    client.create_bucket(Bucket=BUCKET)
-    yield client
-    empty(client)
-    client.delete_bucket(Bucket=BUCKET)
-
-
-def empty(client: Any) -> None:
-    for item in client.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
-        client.delete_object(Bucket=BUCKET, Key=item["Key"])
+def s3(on_moto: None, client: Any) -> Iterator[Any]:
+    with aws_services.bucket(BUCKET, client):
+        yield client
 
 
 @pytest.fixture
@@ -183,13 +174,6 @@ class TestRules:
         assert put(bucket, A, ANNA, automatic=True).outcome is Outcome.UNCHANGED
         assert put(bucket, B, STACK).outcome is Outcome.PUBLISHED
 
-    def test_the_schedule_records_that_it_checked(self, bucket: CatalogBucket) -> None:
-        put(bucket, A, STACK)
-        assert read_current(bucket)[0].checked_at == ""
-        assert put(bucket, A, SCHEDULE).outcome is Outcome.UNCHANGED
-        assert read_current(bucket)[0].checked_at == "2026-01-02T03:04:05Z"
-        assert put(bucket, B, STACK).outcome is Outcome.PUBLISHED
-
     @pytest.mark.parametrize("content", [b"nope", b"{}", b""])
     def test_only_a_person_repairs_a_damaged_pointer(self, bucket: CatalogBucket, s3: Any, content: bytes) -> None:
         s3.put_object(Bucket=BUCKET, Key="catalog/current.json", Body=content)
@@ -198,19 +182,6 @@ class TestRules:
         with pytest.raises(VersionNotFound, match="has a pointer that is damaged"):
             read_current(bucket)
         assert put(bucket, A, ANNA).outcome is Outcome.PUBLISHED
-
-    def test_a_pointer_of_an_earlier_release_is_kept_by_a_deployment_and_listed(
-        self, bucket: CatalogBucket, s3: Any
-    ) -> None:
-        put(bucket, A)
-        written = json.loads(s3.get_object(Bucket=BUCKET, Key="catalog/current.json")["Body"].read())
-        earlier = {name: written[name] for name in ("sha256", "bytes", "head", "tools")}
-        s3.put_object(Bucket=BUCKET, Key="catalog/current.json", Body=json.dumps(earlier))
-
-        assert put(bucket, B, STACK).outcome is Outcome.KEPT
-        assert put(bucket, B).outcome is Outcome.PUBLISHED
-        [_, former] = read_current(bucket)[0].versions
-        assert (former.sha256, former.writer, former.published_at[:2]) == (sha256_of(A), Writer.UNKNOWN, "20")
 
 
 class TestRollback:
@@ -339,7 +310,7 @@ SCENARIOS = st.tuples(
 
 def race(client: Any, first: Author | None, runs: list[tuple[str, int | None]], turns: list[int]) -> None:
     """Run publishers at once, one request at a time in the order of ``turns``; check what holds at every moment."""
-    empty(client)
+    aws_services.empty_bucket(client, BUCKET)
     bucket = CatalogBucket(LOCATION, client)
     for content in (B, A) if first is not None else ():
         put(bucket, content, first)
@@ -438,15 +409,6 @@ def test_a_pointer_that_is_removed_at_the_same_time_is_reported(s3: Any, bucket:
 
     with pytest.raises(PublishConflict, match="was removed at the same time"):
         put(CatalogBucket(LOCATION, Recorded(s3, remove)), B)
-
-
-def test_a_gateway_reads_a_pointer_with_all_members(bucket: CatalogBucket, s3: Any) -> None:
-    put(bucket, A, SCHEDULE)
-    put(bucket, B, ANNA, automatic=True)
-    content = s3.get_object(Bucket=BUCKET, Key="catalog/current.json")["Body"].read()
-    assert parse_pointer(content) is not None
-    assert {"checked_at", "automatic", "history", "previous"} <= json.loads(content).keys()
-    assert S3Store(LOCATION, 60)().sha256 == sha256_of(B)
 
 
 def test_the_boto3_of_the_runtime_knows_the_conditions() -> None:

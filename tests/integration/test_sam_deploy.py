@@ -147,11 +147,5 @@ def test_deployment_without_questions_reaches_the_change_set(
     assert parameters_of(endpoint) == {"Access": "open", "LogRetentionDays": "7"}
 
 
-def test_publishing_without_a_stack_names_the_next_step(variables: dict[str, str]) -> None:  # N3
-    command = ["make", "--assume-old=.venv/.dev", "--assume-old=.venv-sam/.installed", "publish"]
-    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stderr.startswith("There is no stack toolfold: deploy it by `make deploy`.")
-
-
 def _plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "")

@@ -15,6 +15,7 @@ import pytest
 
 from tests.fixtures.sources.weather.adapter import WeatherAdapter
 from tests.support.clocks import Clock
+from tests.support.threads import run_concurrently
 from tests.support.upstream import Upstream
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.model import Catalog
@@ -50,20 +51,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 
 
 @pytest.fixture
-def alpha_vantage() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
-
-
-@pytest.fixture
 def weather() -> Iterator[Upstream]:
     with Upstream(FORECAST) as running:
-        yield running
-
-
-@pytest.fixture
-def tides() -> Iterator[Upstream]:
-    with Upstream((200, {}, b'{"times": [{"time": "04:10", "metres": 1.2}]}')) as running:
         yield running
 
 
@@ -217,17 +206,6 @@ class TestEffects:
             return REPORT
 
         weather.replies = [reply]
-        threads = [threading.Thread(target=lambda: calls("REPORT_WEATHER", station="Oslo")) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_concurrently([lambda: calls("REPORT_WEATHER", station="Oslo")] * 4)
         assert len(weather.requests) == 4
         assert [log.code for log in calls.logs] == ["OK"] * 4
-
-
-def test_reset_drops_the_cache(calls: Calls, weather: Upstream) -> None:
-    calls("FORECAST", station="Oslo")
-    calls.executor.reset()
-    assert not calls("FORECAST", station="Oslo").cached
-    assert len(weather.requests) == 2

@@ -14,7 +14,6 @@ import boto3
 import pytest
 from aws_lambda_powertools.utilities.parameters import base
 
-from tests.support.aws_services import use_aws_endpoint
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AuthRequired
@@ -31,8 +30,7 @@ Find = Callable[..., str]
 
 
 @pytest.fixture
-def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsClients]:
-    use_aws_endpoint(endpoint, monkeypatch)
+def aws(on_moto: None) -> Iterator[AwsClients]:
     clients = AwsClients()
     yield clients
     clients.reset()
@@ -86,18 +84,18 @@ def rotate(arn: str) -> None:
     client.put_secret_value(SecretId=arn, SecretString="another")
 
 
-def test_a_secret_is_the_key(aws: AwsClients, find: Find) -> None:
-    assert find(secret(KEY)) == KEY
-
-
-def test_a_binary_secret_is_the_key(aws: AwsClients, find: Find) -> None:
+@pytest.mark.parametrize(
+    ("stored", "field"),
+    [
+        ({"SecretString": KEY}, ""),
+        ({"SecretBinary": KEY.encode()}, ""),
+        ({"SecretString": json.dumps({"apikey": KEY, "other": "x"})}, "#apikey"),
+    ],
+    ids=["text", "bytes", "field"],
+)
+def test_a_secret_is_the_key(aws: AwsClients, find: Find, stored: dict[str, Any], field: str) -> None:
     client: Any = boto3.client("secretsmanager")
-    arn = client.create_secret(Name=f"key-{uuid.uuid4()}", SecretBinary=KEY.encode())["ARN"]
-    assert find(arn) == KEY
-
-
-def test_a_field_of_a_secret_is_the_key(aws: AwsClients, find: Find) -> None:
-    assert find(secret(json.dumps({"apikey": KEY, "other": "x"})) + "#apikey") == KEY
+    assert find(client.create_secret(Name=f"key-{uuid.uuid4()}", **stored)["ARN"] + field) == KEY
 
 
 @pytest.mark.parametrize("kind", ["String", "SecureString"])

@@ -6,9 +6,9 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tests.integration.test_local_http_limits import calling
 from tests.support import processes
 from tests.support.processes import TOOLFOLD, announced_url
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
+from tests.support.threads import run_concurrently
 from toolfold.cli.environment import install_command
 from toolfold.mock_api.server import MockApi
 
@@ -128,11 +129,7 @@ def test_log_whose_reader_is_gone_stops_nothing() -> None:
         assert process.stderr
         process.stdout.close()
         url = announced_url(process)
-        threads = [threading.Thread(target=answers_honestly, args=(url,)) for _ in range(20)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_concurrently(partial(answers_honestly, url) for _ in range(20))
         assert answers_honestly(url)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0

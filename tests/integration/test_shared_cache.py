@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from tests.support.aws_services import use_aws_endpoint
+from tests.support import aws_services
 from tests.support.clocks import Clock
 from tests.support.executor import answered
 from tests.support.upstream import Upstream, notice
@@ -28,34 +28,16 @@ TABLE, BUCKET = "answers", "large-answers"
 
 
 @pytest.fixture
-def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def aws(on_moto: None) -> Iterator[Any]:
     """DynamoDB's client; the table and the bucket exist."""
-    use_aws_endpoint(endpoint, monkeypatch)
-    dynamodb, s3 = boto3.client("dynamodb"), boto3.client("s3")
-    dynamodb.create_table(
-        TableName=TABLE,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    s3.create_bucket(Bucket=BUCKET)
-    yield dynamodb
-    dynamodb.delete_table(TableName=TABLE)
-    for item in s3.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
-        s3.delete_object(Bucket=BUCKET, Key=item["Key"])
-    s3.delete_bucket(Bucket=BUCKET)
+    with aws_services.bucket(BUCKET), aws_services.table(TABLE) as dynamodb:
+        yield dynamodb
 
 
 @pytest.fixture
 def table(aws: Any) -> DynamoDBStore:
     # Longer than in service: the imitation is in Python, and the machine may be busy.
     return DynamoDBStore(AwsClients(), TABLE, f"s3://{BUCKET}/cache", 5.0)
-
-
-@pytest.fixture
-def upstream() -> Iterator[Upstream]:
-    with Upstream() as running:
-        yield running
 
 
 Make = Callable[..., Callable[..., CallResult]]

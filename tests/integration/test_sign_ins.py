@@ -43,6 +43,7 @@ from tests.support.sign_ins import (
     auth_of,
     variables,
 )
+from tests.support.threads import run_concurrently
 from toolfold.app import App, build_app
 from toolfold.errors import AuthorizationRequired, SourceError, UpstreamError
 from toolfold.execution.call import CallLog
@@ -111,7 +112,6 @@ class World:
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[World]:
     caplog.set_level(logging.DEBUG)
     with NotesService() as service, SignInServer(service.url) as issuer:
-        assert isinstance(issuer, SignInServer)
         service.issuer = issuer
         for name, value in variables(tmp_path, service, issuer).items():
             monkeypatch.setenv(name, value)
@@ -180,11 +180,7 @@ def test_an_expired_token_is_refreshed_once_for_all_calls(world: World) -> None:
     tokens = world.app.executor.resources.user_tokens
     tokens._now = lambda: time.time() + 3600
     results: list[Result] = []
-    threads = [threading.Thread(target=lambda: results.append(world.call())) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_concurrently([lambda: results.append(world.call())] * 4)
     assert [result.is_error for result in results] == [False] * 4
     assert world.issuer.kinds().count("refresh_token") >= 1
     assert world.issuer.kinds().count("refused") == 0  # each refresh token was used once
@@ -467,8 +463,6 @@ def harbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogC
     caplog.set_level(logging.DEBUG)
     (tmp_path / "home").mkdir(mode=0o700)
     with GuardedMcpServer() as server, SignInServer(server.url) as issuer:
-        assert isinstance(server, GuardedMcpServer)
-        assert isinstance(issuer, SignInServer)
         server.issuer = issuer
         for name in ("DATA", "CACHE", "CONFIG"):
             monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / "home" / name))

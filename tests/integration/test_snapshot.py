@@ -21,8 +21,7 @@ import boto3
 import pytest
 
 from tests.conftest import KEY
-from tests.support import mcp_requests
-from tests.support.aws_services import use_aws_endpoint
+from tests.support import aws_services, mcp_requests
 from tests.support.catalogs import publish
 from tests.support.lambda_handler import make_handler
 from tests.support.upstream import Upstream
@@ -39,23 +38,10 @@ TOLD = '{"told"'
 
 
 @pytest.fixture
-def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def aws(on_moto: None) -> Iterator[None]:
     """A bucket for catalogs and a table for answers."""
-    use_aws_endpoint(endpoint, monkeypatch)
-    s3: Any = boto3.client("s3")
-    dynamodb: Any = boto3.client("dynamodb")
-    s3.create_bucket(Bucket="snapshots")
-    dynamodb.create_table(
-        TableName="snapshots",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    yield
-    dynamodb.delete_table(TableName="snapshots")
-    for item in s3.list_objects_v2(Bucket="snapshots").get("Contents", ()):
-        s3.delete_object(Bucket="snapshots", Key=item["Key"])
-    s3.delete_bucket(Bucket="snapshots")
+    with aws_services.bucket("snapshots"), aws_services.table("snapshots"):
+        yield
 
 
 @pytest.fixture

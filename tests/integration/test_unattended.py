@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.support.aws_services import use_aws_endpoint
+from tests.support import aws_services
 from tests.support.catalogs import ALLOWED_HOST, publish, sha256_of, small_catalog, write_sources
 from toolfold.build.catalog_bucket import CatalogBucket, open_client
 from toolfold.build.pointer import Author, Writer
@@ -30,18 +30,14 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 @pytest.fixture(scope="module")
 def client(endpoint: str) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
-        use_aws_endpoint(endpoint, patch)
+        aws_services.use_aws_endpoint(endpoint, patch)
         yield open_client("s3")
 
 
 @pytest.fixture
-def s3(endpoint: str, client: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    use_aws_endpoint(endpoint, monkeypatch)
-    client.create_bucket(Bucket=BUCKET)
-    yield client
-    for item in client.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
-        client.delete_object(Bucket=BUCKET, Key=item["Key"])
-    client.delete_bucket(Bucket=BUCKET)
+def s3(on_moto: None, client: Any) -> Iterator[Any]:
+    with aws_services.bucket(BUCKET, client):
+        yield client
 
 
 @pytest.fixture
@@ -72,17 +68,13 @@ def make(tmp_path: Path, s3: Any) -> Unattended:
     return Unattended(tmp_path, s3)
 
 
-def step(_: str) -> None:
-    pass
-
-
 def test_a_deployment_publishes_and_says_what(make: Unattended, bucket: CatalogBucket) -> None:
-    assert make("A").deploy(STACK, step) == {"Outcome": "published", "Sha256": sha256_of(A), "Tools": "1"}
+    assert make("A").deploy(STACK, str) == {"Outcome": "published", "Sha256": sha256_of(A), "Tools": "1"}
     current = read_current(bucket)[0].current
     assert (current.writer, current.published_by) == (Writer.DEPLOYMENT, STACK)
     assert S3Store(LOCATION, 60)().sha256 == sha256_of(A)
-    assert make("A").deploy(STACK, step)["Outcome"] == "unchanged"
-    assert make("B").deploy(STACK, step)["Outcome"] == "published"
+    assert make("A").deploy(STACK, str)["Outcome"] == "unchanged"
+    assert make("B").deploy(STACK, str)["Outcome"] == "published"
     assert [(run.trigger, run.outcome) for run in make.runs] == [
         ("deployment", "published"),
         ("deployment", "unchanged"),
@@ -94,7 +86,7 @@ def test_a_deployment_leaves_what_a_person_published(
     make: Unattended, s3: Any, bucket: CatalogBucket, caplog: pytest.LogCaptureFixture
 ) -> None:
     publish(A, LOCATION, s3)
-    assert make("B").deploy(STACK, step) == {"Outcome": "kept", "Sha256": sha256_of(A), "Tools": "1"}
+    assert make("B").deploy(STACK, str) == {"Outcome": "kept", "Sha256": sha256_of(A), "Tools": "1"}
     assert read_current(bucket)[0].current.sha256 == sha256_of(A)
     assert "the deployment left the catalog as it is" in caplog.text
 
@@ -102,7 +94,7 @@ def test_a_deployment_leaves_what_a_person_published(
 @pytest.mark.parametrize("pointer", [b"nope", b"{}"])
 def test_a_damaged_pointer_is_left_and_fails_the_schedule(make: Unattended, s3: Any, pointer: bytes) -> None:
     s3.put_object(Bucket=BUCKET, Key="catalog/current.json", Body=pointer)
-    assert make("A").deploy(STACK, step)["Outcome"] == "kept"
+    assert make("A").deploy(STACK, str)["Outcome"] == "kept"
     with pytest.raises(CatalogDamaged, match="The pointer of s3://unattended/catalog is damaged"):
         make("A").refresh()
     assert s3.get_object(Bucket=BUCKET, Key="catalog/current.json")["Body"].read() == pointer
@@ -112,7 +104,7 @@ def test_a_damaged_pointer_is_left_and_fails_the_schedule(make: Unattended, s3: 
 def test_the_schedule_confirms_and_replaces_what_a_deployment_published(
     make: Unattended, bucket: CatalogBucket
 ) -> None:
-    make("A").deploy(STACK, step)
+    make("A").deploy(STACK, str)
     make.now = NOW + timedelta(hours=5)
     assert make("A").refresh()[:2] == ("schedule", "unchanged")
     assert read_current(bucket)[0].checked_at == "2026-01-02T08:04:05Z"
@@ -123,19 +115,14 @@ def test_the_schedule_confirms_and_replaces_what_a_deployment_published(
 def test_the_age_grows_while_the_catalog_of_a_person_is_kept(make: Unattended, bucket: CatalogBucket) -> None:
     make("A").refresh()
     make("B").refresh()
-    roll_back(bucket, author=author(), now=NOW)
+    roll_back(bucket, author=Author(Writer.TERMINAL, "anna"), now=NOW)
     make.now = NOW + timedelta(hours=50)
     run = make("B").refresh()
     assert (run.outcome, run.sha256, run.age_s) == ("kept", sha256_of(A), 50 * 3600.0)
 
 
-def author() -> Any:
-
-    return Author(Writer.TERMINAL, "anna")
-
-
 def test_a_refreshed_catalog_with_findings_never_becomes_current(make: Unattended, bucket: CatalogBucket) -> None:
-    make("A").deploy(STACK, step)
+    make("A").deploy(STACK, str)
 
     def break_texts(sources: Path) -> None:
         path = sources / "tides/harbours.yaml"
@@ -146,7 +133,7 @@ def test_a_refreshed_catalog_with_findings_never_becomes_current(make: Unattende
         publisher.refresh()
     assert read_current(bucket)[0].current.sha256 == sha256_of(A)
     assert {(run.outcome, run.code) for run in make.runs[1:]} == {("failed", "CATALOG_REJECTED")}
-    publisher.deploy(STACK, step)
+    publisher.deploy(STACK, str)
     assert read_current(bucket)[0].current.sha256 == sha256_of(B)
 
 
@@ -173,7 +160,7 @@ def test_a_race_that_is_lost_is_no_failure(make: Unattended, s3: Any, bucket: Ca
 
     publisher = make("B", client=Client(s3, be_faster))
     if start == "deploy":
-        assert publisher.deploy(STACK, step) == {"Outcome": "conflict", "Sha256": sha256_of(A), "Tools": "1"}
+        assert publisher.deploy(STACK, str) == {"Outcome": "conflict", "Sha256": sha256_of(A), "Tools": "1"}
     else:
         assert publisher.refresh().outcome == "conflict"
     assert read_current(bucket)[0].current.sha256 == sha256_of(A)
@@ -193,13 +180,13 @@ def deny(times: int) -> Callable[[str], None]:
 
 
 def test_a_new_role_that_is_not_known_everywhere_is_tried_again(make: Unattended, s3: Any) -> None:
-    assert make("A", client=Client(s3, deny(2))).deploy(STACK, step)["Outcome"] == "published"
+    assert make("A", client=Client(s3, deny(2))).deploy(STACK, str)["Outcome"] == "published"
     assert make.pauses == [5.0, 10.0]
 
 
 def test_a_permission_that_is_missing_is_a_failure_in_one_sentence(make: Unattended, s3: Any) -> None:
     with pytest.raises(BucketUnavailable, match=r"Nothing was published to .*access was denied") as caught:
-        make("A", client=Client(s3, deny(99))).deploy(STACK, step)
+        make("A", client=Client(s3, deny(99))).deploy(STACK, str)
     assert "arn:" not in str(caught.value)
     assert make.pauses == [5.0, 10.0, 20.0]
     make.pauses.clear()

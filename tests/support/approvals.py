@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import requests
 
-from tests.support.lambda_handler import make_handler
+from tests.support.lambda_handler import http_event, make_handler
 from tests.support.mcp_requests import message, request, stateless
 from tests.support.upstream import Upstream
 from toolfold.app import App, build_app
@@ -139,28 +141,6 @@ def _at_profile(world: World, profile: str, name: str, arguments: Mapping[str, A
     return _handle(world, sent._replace(path=f"/mcp/{profile}"))
 
 
-def by_group(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
-    """Call the group of the tool, in the mode grouped."""
-    group = "works" if tool == CONFIRMED else "works_write"
-    return _at_profile(world, "grouped", group, {"action": tool, **arguments, **beside})
-
-
-def by_kind(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
-    """Call the connectors, in the mode kinds."""
-    given = {"subcommand": "execute", "connector": "docks", "action": tool, "parameters": dict(arguments), **beside}
-    return _at_profile(world, "kinds", "connector", given)
-
-
-def by_direct_name(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
-    """Call the tool by its name, in the mode direct."""
-    return _at_profile(world, "direct", tool, {**arguments, **beside})
-
-
-def by_other_name(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
-    """Call the executor under the name that another system has for it."""
-    return _at_profile(world, "lazy", "afd-call", {"command": tool, "input": dict(arguments), **beside})
-
-
 def by_executor(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
     """Call the executor itself, as scripts and batches do."""
     catalog = world.app.catalog_store()
@@ -191,16 +171,6 @@ def _handle(world: World, sent: Request) -> Outcome:
     return _rpc(json.loads(response.body))
 
 
-def by_handshake_http(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
-    """Send an HTTP request of a handshake version."""
-    return _handle(world, request(message("tools/call", _params(tool, arguments, beside))))
-
-
-def by_stateless_http(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
-    """Send an HTTP request of 2026-07-28."""
-    return _handle(world, stateless("tools/call", _params(tool, arguments, beside)))
-
-
 def elicited(
     world: World,
     tool: str,
@@ -228,17 +198,9 @@ def by_elicitation(world: World, tool: str, arguments: Mapping[str, Any], beside
     return elicited(world, tool, arguments, beside)
 
 
-def by_stdio_message(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
-    """Send a message of a handshake version without HTTP."""
-    line = json.dumps(message("tools/call", _params(tool, arguments, beside))).encode()
+def _say(world: World, line: bytes) -> Outcome:
+    """Send a message without HTTP."""
     parsed = parse_message(line)
-    assert parsed is not None
-    return _rpc(json.loads(world.app.server.handle_message(parsed)))
-
-
-def by_stateless_stdio(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
-    """Send a message of 2026-07-28 without HTTP."""
-    parsed = parse_message(stateless("tools/call", _params(tool, arguments, beside)).body)
     assert parsed is not None
     return _rpc(json.loads(world.app.server.handle_message(parsed)))
 
@@ -252,14 +214,7 @@ def by_lambda(world: World, tool: str, arguments: Mapping[str, Any], beside: Map
     """Pass an event of API Gateway to the Lambda handler."""
     handler = make_handler(world.environment)
     share_approvals(world.app, handler.app)
-    body = json.dumps(message("tools/call", _params(tool, arguments, beside)))
-    event = {
-        "version": "2.0",
-        "rawPath": "/mcp",
-        "headers": {"content-type": "application/json", "accept": "application/json"},
-        "requestContext": {"http": {"method": "POST"}},
-        "body": body,
-    }
+    event = http_event(message("tools/call", _params(tool, arguments, beside)))
     return _rpc(json.loads(handler(event, 29.0)["body"]))
 
 
@@ -280,22 +235,9 @@ def by_command(world: World, tool: str, arguments: Mapping[str, Any], beside: Ma
     words += ["--select", beside["select"]] if beside.get("select") else []
     words += ["--fresh"] if beside.get("fresh") else []
     out = io.StringIO()
-    with contextlib.redirect_stdout(out), _environment(world.environment):
+    with contextlib.redirect_stdout(out), mock.patch.dict(os.environ, world.environment):
         main(words)
     return outcome_of(json.loads(out.getvalue().splitlines()[-1]))
-
-
-@contextlib.contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    import os
-
-    before = dict(os.environ)
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 ENTRY_POINTS: Mapping[str, Entry] = {
@@ -304,16 +246,25 @@ ENTRY_POINTS: Mapping[str, Entry] = {
     "TOOL_BATCH": by_batch,
     "TOOL_PIPE": by_pipe,
     "TOOL_SCRIPT": by_script,
-    "group": by_group,
-    "kind": by_kind,
-    "direct": by_direct_name,
-    "other name": by_other_name,
+    "group": lambda world, tool, arguments, beside: _at_profile(
+        world, "grouped", "works" if tool == CONFIRMED else "works_write", {"action": tool, **arguments, **beside}
+    ),
+    "kind": lambda world, tool, arguments, beside: _at_profile(
+        world,
+        "kinds",
+        "connector",
+        {"subcommand": "execute", "connector": "docks", "action": tool, "parameters": dict(arguments), **beside},
+    ),
+    "direct": lambda world, tool, arguments, beside: _at_profile(world, "direct", tool, {**arguments, **beside}),
+    "other name": lambda world, tool, arguments, beside: _at_profile(
+        world, "lazy", "afd-call", {"command": tool, "input": dict(arguments), **beside}
+    ),
     "executor": by_executor,
-    "http, handshake": by_handshake_http,
-    "http, stateless": by_stateless_http,
+    "http, handshake": lambda world, *call: _handle(world, request(message("tools/call", _params(*call)))),
+    "http, stateless": lambda world, *call: _handle(world, stateless("tools/call", _params(*call))),
     "http, elicitation": by_elicitation,
-    "stdio, handshake": by_stdio_message,
-    "stdio, stateless": by_stateless_stdio,
+    "stdio, handshake": lambda world, *call: _say(world, json.dumps(message("tools/call", _params(*call))).encode()),
+    "stdio, stateless": lambda world, *call: _say(world, stateless("tools/call", _params(*call)).body),
     "lambda": by_lambda,
     "serve": by_local_server,
     "command": by_command,

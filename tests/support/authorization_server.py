@@ -224,7 +224,7 @@ class CognitoServer(AuthorizationServer):
 
     def server_metadata(self) -> dict[str, Any]:
         """Return the metadata as Cognito has them."""
-        domain = f"http://localhost:{self._server.server_port}"
+        domain = f"http://localhost:{self.server_port}"
         return {
             "issuer": self.url,
             "jwks_uri": f"{self.url}/keys",

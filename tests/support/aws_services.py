@@ -69,6 +69,35 @@ def create_table(dynamodb: Any, name: str) -> None:
     )
 
 
+@contextmanager
+def table(name: str) -> Iterator[Any]:
+    """Create a table as the shared cache has it, yield a client, and delete the table."""
+    import boto3
+
+    dynamodb = boto3.client("dynamodb")
+    create_table(dynamodb, name)
+    yield dynamodb
+    dynamodb.delete_table(TableName=name)
+
+
+@contextmanager
+def bucket(name: str, s3: Any = None) -> Iterator[Any]:
+    """Create a bucket, yield a client, and delete the bucket with all that is in it."""
+    import boto3
+
+    s3 = s3 or boto3.client("s3")
+    s3.create_bucket(Bucket=name)
+    yield s3
+    empty_bucket(s3, name)
+    s3.delete_bucket(Bucket=name)
+
+
+def empty_bucket(s3: Any, name: str) -> None:
+    """Delete all objects of a bucket."""
+    for item in s3.list_objects_v2(Bucket=name).get("Contents", ()):
+        s3.delete_object(Bucket=name, Key=item["Key"])
+
+
 def use_aws_endpoint(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Send all requests of this process to AWS to ``endpoint``."""
     for name, value in variables(endpoint).items():

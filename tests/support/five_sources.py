@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import yaml
 
@@ -90,7 +91,7 @@ def five_sources(folder: Path) -> Iterator[FiveSources]:
         }
         tree = folder / "catalog"
         shutil.copytree("catalog/alpha_vantage", tree / "alpha_vantage")
-        with _set(environment):
+        with mock.patch.dict(os.environ, environment):
             for id_, settings in sources.items():
                 (tree / id_).mkdir()
                 (tree / id_ / "source.yaml").write_text(yaml.safe_dump({"id": id_, **settings}), encoding="utf-8")
@@ -103,7 +104,7 @@ def five_sources(folder: Path) -> Iterator[FiveSources]:
             "alone": _app(folder / "alone.json", compile_folder(Path("catalog")), of_one),
         }
         try:
-            with _set(environment):
+            with mock.patch.dict(os.environ, environment):
                 yield FiveSources(apps["five"], apps["alone"], cities, environment)
         finally:
             for app in apps.values():
@@ -113,17 +114,3 @@ def five_sources(folder: Path) -> Iterator[FiveSources]:
 def _app(path: Path, compiled: str, environment: Mapping[str, str]) -> App:
     path.write_text(compiled, encoding="utf-8")
     return build_app(Settings.from_environment({**environment, "TOOLFOLD_CATALOG": str(path)}))
-
-
-@contextmanager
-def _set(variables: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

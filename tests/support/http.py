@@ -1,4 +1,4 @@
-"""One call to an address, without anything around it."""
+"""One request to an address, and one call of a tool, without anything around them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,25 @@ from typing import Any
 
 from toolfold.catalog.model import Catalog
 from toolfold.models import SourceCredentials, UpstreamResponse
-from toolfold.network.session import HttpClient
+from toolfold.network.session import HttpClient, Response
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.registry import AdapterRegistry
 
 KEY = "CANARYKEY0123456"
+
+
+def fetch(
+    url: str, client: HttpClient | None = None, *, method: str = "GET", within_s: float = 5.0, **how: Any
+) -> Response:
+    """Return the response to one request, without the adapter of a source."""
+    options = {"headers": {}, "idempotent": True, "connect_timeout_s": 5, "max_bytes": 999, **how}
+    used = client or HttpClient()
+    try:
+        return used.request(method, url, deadline=time.monotonic() + within_s, **options)
+    finally:
+        if client is None:
+            used.close()
 
 
 class Send:

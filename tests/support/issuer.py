@@ -6,12 +6,12 @@ import json
 import threading
 import time
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
 
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
+
+from tests.support.local_server import Handler, LocalServer
 
 ALGORITHMS = {"RSA": "RS256", "EC": "ES256", "OKP": "Ed25519", "oct": "HS256"}
 
@@ -25,7 +25,7 @@ _FIRST_KEY = RSAKey.generate_key(2048, {"kid": "first", "use": "sig"})
 """Of every issuer: making a key takes a tenth of a second."""
 
 
-class Issuer:
+class Issuer(LocalServer):
     """Serves metadata and keys, and signs tokens, inside a ``with`` statement.
 
     Attributes:
@@ -47,33 +47,8 @@ class Issuer:
         self.replies: dict[str, Reply] = {}
         self.is_held, self.is_waiting = threading.Event(), threading.Event()
         self.is_held.set()
-        issuer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                issuer.requests.append(self.path)
-                if not issuer.is_held.is_set():
-                    issuer.is_waiting.set()
-                    issuer.is_held.wait(10)
-                found = (503, {}, b"") if issuer.is_down else issuer.handle("GET", self.path, self.headers, b"")
-                self._send(*issuer.replies.get(self.path, found))
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                self._send(*issuer.handle("POST", self.path, self.headers, body))
-
-            def _send(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
-                self.send_response(status)
-                for name, value in {**headers, "content-length": str(len(content))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/tenant"
+        super().__init__(_Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}/tenant"
 
     def handle(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """Return status, headers and body of a response."""
@@ -108,12 +83,20 @@ class Issuer:
         registry.max_header_length = 20_000
         return jwt.encode(headers, given, key, registry=registry)
 
-    def __enter__(self) -> Issuer:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+class _Handler(Handler):
+    protocol_version = "HTTP/1.0"
+    server: Issuer
+
+    def do_GET(self) -> None:
+        issuer = self.server
+        issuer.requests.append(self.path)
+        if not issuer.is_held.is_set():
+            issuer.is_waiting.set()
+            issuer.is_held.wait(10)
+        found = (503, {}, b"") if issuer.is_down else issuer.handle("GET", self.path, self.headers, b"")
+        self.reply(*issuer.replies.get(self.path, found))
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.reply(*self.server.handle("POST", self.path, self.headers, body))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,25 @@ def make_handler(environment: Mapping[str, str]) -> LambdaHandler:
     """Return a handler with the settings in ``environment``."""
     settings = Settings.from_environment(environment)
     return LambdaHandler(build_app(settings, logs_audit=True), configure(settings))
+
+
+def http_event(
+    body: Any = None,
+    headers: Mapping[str, str] | None = None,
+    path: str = "/mcp",
+    method: str = "POST",
+    address: str = "127.0.0.1",
+    **more: Any,
+) -> dict[str, Any]:
+    """Return the event of a request, in payload format 2.0; a body other than text is sent as JSON."""
+    return {
+        "version": "2.0",
+        "rawPath": path,
+        "headers": {"content-type": "application/json", "accept": "application/json", **(headers or {})},
+        "requestContext": {"http": {"method": method, "path": path, "sourceIp": address}},
+        "body": body if isinstance(body, str | None) else json.dumps(body),
+        **more,
+    }
 
 
 def load_gateway() -> Any:

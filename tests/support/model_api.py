@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.support.http_service import HttpService, Received, Reply, as_json
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -101,29 +101,11 @@ def model_api(query: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str, M
     """Run the API on a free port; yield its address, and the API."""
     api = ModelApi(query, arguments)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            try:
-                status, answer = 200, api.answer(self.path, request)
-            except Refused as error:
-                status, answer = 400, {"error": {"type": "invalid_request_error", "message": str(error)}}
-            body = json.dumps(answer).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def reply(received: Received) -> Reply:
+        try:
+            return as_json(api.answer(received.path, received.json))
+        except Refused as error:
+            return as_json({"error": {"type": "invalid_request_error", "message": str(error)}}, 400)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", api
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with HttpService(reply) as service:
+        yield service.url, api

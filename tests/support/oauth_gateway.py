@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from joserfc.jwk import RSAKey
 
 from tests.support.issuer import Issuer
+from tests.support.lambda_handler import http_event
 from tests.support.mcp_requests import message
 from toolfold.app import build_app
 from toolfold.mock_api.server import MockApi
@@ -61,20 +61,11 @@ class Gateway:
 
     def send(self, token: str | None, tool: str = "TOOL_LIST", arguments: Any = None, **headers: str) -> dict[str, Any]:
         authorization = {} if token is None else {"authorization": f"Bearer {token}"}
-        body = json.dumps(message("tools/call", {"name": tool, "arguments": arguments or {}}))
-        return self.handler(
-            {
-                "version": "2.0",
-                "rawPath": "/mcp",
-                "headers": {"content-type": "application/json", **authorization, **headers},
-                "requestContext": {"http": {"method": "POST"}},
-                "body": body,
-            }
-        )
+        body = message("tools/call", {"name": tool, "arguments": arguments or {}})
+        return self.handler(http_event(body, {**authorization, **headers}))
 
     def get(self, path: str, method: str = "GET") -> dict[str, Any]:
-        http = {"http": {"method": method}}
-        return self.handler({"version": "2.0", "rawPath": path, "headers": {}, "requestContext": http})
+        return self.handler({**http_event(path=path, method=method), "headers": {}})
 
     def status(self, token: str | None) -> int:
         return int(self.send(token)["statusCode"])

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
-from rapidfuzz.distance import OSA, JaroWinkler
 
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.fuzzy import LEAST, closest_matches, did_you_mean, normalize, similarity
 from toolfold.settings.model import PREFIX, VARIABLES
 
 PAIRS = Path(__file__).parent / "data/spelling_pairs.toml"
-
-SCORERS: Mapping[str, Callable[[str, str], float]] = {
-    "common letters": similarity,
-    "difflib": lambda name, other: difflib.SequenceMatcher(None, name, other).ratio(),
-    "edits": OSA.normalized_similarity,
-    "Jaro-Winkler": JaroWinkler.similarity,
-}
-"""Ways to compare two names without case and punctuation; ``common letters`` is the one in use."""
 
 
 def pairs() -> Iterator[tuple[str, str, list[str]]]:
@@ -43,11 +33,11 @@ def pairs() -> Iterator[tuple[str, str, list[str]]]:
         yield from ((wrong, meant, known) for wrong, meant in table["meant"].items())
 
 
-def measure(scorer: Callable[[str, str], float]) -> dict[float, Counter[str]]:
+def measure() -> dict[float, Counter[str]]:
     """Return similarity from which a name is suggested → how many suggestions are right, wrong and missing."""
     counts: dict[float, Counter[str]] = {percent / 100: Counter() for percent in range(40, 100)}
     for wrong, meant, known in pairs():
-        score, best = max((scorer(normalize(wrong), normalize(name)), name) for name in known)
+        score, best = max((similarity(normalize(wrong), normalize(name)), name) for name in known)
         for least, count in counts.items():
             suggested = best if score >= least else ""
             count["right" if suggested == meant else "wrong" if suggested else "missing"] += 1
@@ -55,15 +45,10 @@ def measure(scorer: Callable[[str, str], float]) -> dict[float, Counter[str]]:
 
 
 def test_the_similarity_in_use_is_the_best_of_the_measured_ones() -> None:
-    counts = measure(similarity)
+    counts = measure()
     most = max(count["right"] for count in counts.values())
     best = {least: count["wrong"] for least, count in counts.items() if count["right"] == most}
     assert LEAST in [least for least, wrong in best.items() if wrong == min(best.values())]
-
-
-def test_no_other_scorer_makes_more_right_suggestions() -> None:
-    most = {name: max(count["right"] for count in measure(scorer).values()) for name, scorer in SCORERS.items()}
-    assert most["common letters"] == max(most.values())
 
 
 @given(st.text("abc", max_size=70), st.text("abcd", max_size=70))

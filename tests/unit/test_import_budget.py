@@ -6,11 +6,12 @@ nothing more. ``tests/integration/test_built_artifact.py`` checks the same for t
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -66,7 +67,8 @@ print(json.dumps({"status": response["statusCode"], "modules": sorted(set(sys.mo
 """
 
 
-def imported(event: str) -> set[str]:
+@functools.cache
+def imported(event: str) -> Set[str]:
     """Return the modules that a new process imports to answer ``event``, without those of the runtime client."""
     command = [sys.executable, "-c", PROGRAM, str(Path("events") / f"{event}.json"), *RUNTIME.split()]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -97,7 +97,16 @@ def test_every_origin_is_every_origin_but_null() -> None:
         ({"ACCESS": "Open", "CALLS_PER_MINUTE": ""}, "TOOLFOLD_ACCESS=open needs limits"),
         ({"ACCESS": "iam", "EXPLORER": "read-only"}, "TOOLFOLD_EXPLORER has no effect"),
         ({"EXPLORER": "calls"}, "TOOLFOLD_EXPLORER=calls needs TOOLFOLD_OAUTH_ISSUER"),
+        *(
+            ({name: value}, f"TOOLFOLD_{name} needs TOOLFOLD_OAUTH_ISSUER")
+            for name, value in (
+                ("OAUTH_SCOPE_PREFIX", "x/"),
+                ("OAUTH_COGNITO_CLIENT", "x"),
+                ("OAUTH_REDIRECT_URIS", "https://client.example.com/callback"),
+            )
+        ),
         ({**ISSUER, "OAUTH_COGNITO_CLIENT": "a"}, "must be set together"),
+        ({**ISSUER, "OAUTH_REDIRECT_URIS": "https://client.example.com/callback"}, "must be set together"),
     ],
 )
 def test_settings_that_contradict_each_other_are_an_error(environment: dict[str, str], sentence: str) -> None:

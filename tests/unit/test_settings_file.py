@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import timeit
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
@@ -161,7 +160,7 @@ def test_a_stage_that_is_not_in_the_file_is_an_error(write: Write, stage: str, s
         read_settings(write(FILE), stage)
 
 
-def test_a_file_with_every_setting_is_read_in_a_moment(write: Write) -> None:
+def test_a_file_may_have_every_setting(write: Write) -> None:
     path = write(
         "\n".join(
             f"{name[9:].lower()} = '{setting.default}'"
@@ -170,7 +169,6 @@ def test_a_file_with_every_setting_is_read_in_a_moment(write: Write) -> None:
         )
     )
     assert len(read_settings(path)) == len(VARIABLES) - 1
-    assert min(timeit.repeat(lambda: read_settings(path), number=1, repeat=5)) < 0.02  # 2 ms on an idle machine
 
 
 class TestPackagedSettings:

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from timeit import timeit
 from typing import Any
 
 import pytest
@@ -310,44 +309,11 @@ class TestMetrics:
         if counted:
             assert metrics_of(first) == {"ColdStart": (BY_SERVICE, 1)}
 
-    def test_recording_a_call_takes_little_more_time_than_a_log_line(self, telemetry: Telemetry, lines: Lines) -> None:
-        call = CallLog("WTI", requests=1, upstream_s=0.1)
-        fields: Fields = {"tool": "TOOL_CALL", "tokens": 120}
-
-        def record() -> None:
-            telemetry.record_call(call)
-            telemetry.record_request(fields, 90.0)
-
-        def log_a_line() -> None:
-            telemetry.logger.info("request", extra={**fields, **call.fields()})
-
-        def spent_s(action: Callable[[], None]) -> float:
-            return timeit(action, timer=time.thread_time, number=40)
-
-        # The quickest of several batches, in turn: other processes slow down both.
-        batches = [(spent_s(record), spent_s(log_a_line)) for _ in range(10)]
-        quickest, line = map(min, zip(*batches, strict=True))
-        assert quickest < 2 * line
-        lines()
-
 
 class TestTraces:
     def test_without_tracing_the_handler_is_left_as_it_is(self, telemetry: Telemetry) -> None:
         assert telemetry.tracer is None
         assert telemetry.capture_lambda_handler(invoke) is invoke
-
-    @pytest.mark.parametrize(("trace", "is_imported"), [("false", False), ("true", True)])
-    def test_the_x_ray_sdk_is_imported_only_for_tracing(self, trace: str, is_imported: bool) -> None:
-        program = (
-            "import sys\n"
-            "from toolfold.settings import Settings\n"
-            "from toolfold.telemetry import configure\n"
-            f"configure(Settings.from_environment({{'TOOLFOLD_TRACE': '{trace}'}}))\n"
-            "print('aws_xray_sdk' in sys.modules)\n"
-        )
-        ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-
-        assert ran.stdout.strip() == str(is_imported)
 
     def test_the_handler_is_traced_without_its_response(self) -> None:
         """In a process of its own, since the SDK patches botocore."""
