@@ -56,9 +56,8 @@ class Names:
     Attributes:
         columns: those that can be named.
         date: the column of dates; None without one.
-        dropped: names that an earlier step left out, normalized → that step.
+        dropped: names that an earlier step left out → that step. No other column is meant by them.
         notes: which names were read as another.
-        gone: exact names that an earlier step left out: no other column is meant by them.
         nested: paths into cells, which are columns where they are named.
     """
 
@@ -66,7 +65,6 @@ class Names:
     date: Column | None = None
     dropped: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    gone: set[str] = field(default_factory=set)
     nested: Sequence[Column] = ()
 
     def find(self, name: str) -> Column | None:
@@ -77,7 +75,7 @@ class Names:
         """
         if exact := self.exact(name):
             return exact
-        if name in self.gone:
+        if name in self.dropped:
             return None
         wanted = normalize(clean_names([name])[0])
         # A calculation without a name, "-close", is no spelling of the column in it.
@@ -89,10 +87,12 @@ class Names:
             )
         if alike:
             return alike[0]
-        if wanted in DATE_NAMES and self.date is not None and wanted not in self.dropped:
+        if self.step_without(name):
+            return None
+        if wanted in DATE_NAMES and self.date is not None:
             return self.date
         having = [one for one in named if wanted in words_of(one.name)]
-        if len(having) != 1 or wanted in self.dropped or wanted in PARTS_OF_DATES:
+        if len(having) != 1 or wanted in PARTS_OF_DATES:
             return None
         note = f"{quoted_name(name)} is read as {quoted_name(having[0].name)}."
         self.notes += [note] if note not in self.notes else []
@@ -104,11 +104,16 @@ class Names:
         found = {one.name: one for one in (*self.nested, *self.columns) if one.name in wanted}
         return found.get(name) or found.get(wanted[1])
 
+    def step_without(self, name: str) -> str:
+        """Return the earlier step that left out a name, without regard to case and signs; empty where there is no such step."""
+        wanted = normalize(name)
+        return next((step for other, step in self.dropped.items() if normalize(other) == wanted), "")
+
     def unknown(
         self, name: str, known: Sequence[str], *, offset: int | None = None, forms: Iterable[str] = ()
     ) -> InvalidSelect:
         """Return the error for a name that no column has; ``known`` are those that can be written."""
-        if step := self.dropped.get(normalize(name)):
+        if step := self.step_without(name):
             return invalid(
                 f"{quoted_name(name)} is not among the columns of {quoted_name(step)}, which an earlier step chose",
                 f"Write the step that needs {quoted_name(name)} before it.",

@@ -9,7 +9,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from toolfold.errors import InvalidSelect
-from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, periods
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced
 from toolfold.results.select.errors import invalid, listed
@@ -82,11 +81,9 @@ class Query(View):
         text = step.text
         self.notes, self.before = query.notes, [*query.before, text]
         self.is_sql, self.is_ordered = True, _ORDERED.search(text) is not None
-        names = {normalize(column.name) for column in self.names.columns}
-        before = {normalize(column.name): text for column in query.names.columns}
-        self.names.dropped = {name: by for name, by in {**query.names.dropped, **before}.items() if name not in names}
         shown = {column.name for column in self.names.columns}
-        self.names.gone = (query.names.gone | {column.name for column in query.names.columns}) - shown
+        before = {column.name: text for column in query.names.columns}
+        self.names.dropped = {name: by for name, by in {**query.names.dropped, **before}.items() if name not in shown}
         self.names.columns = [replace(column, written=self._call_in(column.name)) for column in self.names.columns]
 
     def _call_in(self, name: str) -> str:
@@ -159,8 +156,7 @@ class Query(View):
         """Make these the columns of later steps."""
         kept = {column.sql for column in columns}
         left = [column.name for column in self.names.columns if column.sql not in kept]
-        self.names.gone |= set(left)
-        self.names.dropped.update(dict.fromkeys(map(normalize, left), self.step.text))
+        self.names.dropped.update(dict.fromkeys(left, self.step.text))
         columns = list({(column.name, column.sql): column for column in columns}.values())
         names = unique_names(column.name for column in columns)
         self.names.columns = [replace(column, name=name) for column, name in zip(columns, names, strict=True)]

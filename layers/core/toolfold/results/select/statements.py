@@ -121,11 +121,10 @@ class _Source:
             columns.append(Column(name, sql, index=index, written=name.lower() if is_computed else ""))
         dated = self.rows.date_index
         before = () if table.origin is None else table.origin.table.columns
-        gone = {name for name in before if name not in table.columns}
-        dropped = {normalize(name): "an earlier step" for name in gone}
+        dropped = {name: "an earlier step" for name in before if name not in table.columns}
         shown = len(columns) - table.nested
         date = None if dated is None else columns[dated]
-        self.names = Names(columns[:shown], date, dropped, gone=gone, nested=columns[shown:])
+        self.names = Names(columns[:shown], date, dropped, nested=columns[shown:])
 
     def type_of_all(self, index: int, cells: Sequence[Any]) -> ColumnType | None:
         """Return the type of cells that are all numbers or dates of a column; None: some may be computed."""

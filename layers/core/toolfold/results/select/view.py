@@ -17,7 +17,6 @@ from sqlglot import exp
 
 from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
-from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, expressions
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
 from toolfold.results.select.errors import invalid, listed
@@ -147,7 +146,7 @@ class View:
         column = self.names.find(name)
         if column is None:
             forms = []
-            if step := self.names.dropped.get(normalize(name)):
+            if step := self.names.step_without(name):
                 at = self.before.index(step)
                 if any(is_aggregate(one) for tree in self._parsed(self.step.clause.text) for one in tree.walk()):
                     forms = ["; ".join([*self.before[:at], f"{self.step.text} by {step}", *self.before[at + 1 :]])]
