@@ -105,7 +105,7 @@ class Names:
         return found.get(name) or found.get(wanted[1])
 
     def step_without(self, name: str) -> str:
-        """Return the earlier step that left out a name, without regard to case and signs; empty where there is no such step."""
+        """Return the earlier step that left out a name, without regard to case and signs; empty without such a step."""
         wanted = normalize(name)
         return next((step for other, step in self.dropped.items() if normalize(other) == wanted), "")
 
