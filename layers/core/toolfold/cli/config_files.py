@@ -184,7 +184,8 @@ class TomlDocument:
         ends = [*(header.start() for header in headers[1:]), len(self.text)]
         text = self.text
         for header, end in reversed(list(zip(headers, ends, strict=True))):
-            if _names(header["path"])[:2] == list(path):
+            names = [name.strip("\"'") for name in re.findall(r'"[^"]*"|\'[^\']*\'|[^.\s]+', header["path"])]
+            if names[:2] == list(path):
                 # Blank lines and comments at its end are about what follows.
                 last = max(line.end() for line in _LINE.finditer(text, 0, end))
                 before, after = text[: header.start()], text[last:].lstrip("\n")
@@ -200,10 +201,6 @@ def _checked(made: TomlDocument, expected: Mapping[str, Any]) -> TomlDocument:
     if made.value != expected:
         raise ValueError("the table is written in a form that cannot be changed")
     return made
-
-
-def _names(path: str) -> list[str]:
-    return [name.strip().strip("\"'") for name in re.findall(r'"[^"]*"|\'[^\']*\'|[^.\s]+', path)]
 
 
 def to_toml(path: Sequence[str], value: Mapping[str, Any]) -> str:

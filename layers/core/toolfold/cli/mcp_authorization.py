@@ -52,8 +52,12 @@ def register(url: str) -> Registration:
         issuer = next(iter(resource.get("authorization_servers") or ()), None) or _origin(url)
         documents = IssuerDocuments(str(issuer), lambda: http_client)
         metadata = documents.metadata(new_deadline())
+        with socket.create_server(
+            ("127.0.0.1", 0)
+        ) as listener:  # some issuers accept no other port than the registered
+            port = int(listener.getsockname()[1])
         oauth2 = _endpoints(metadata)
-        oauth2 |= {"redirect_port": _free_port(), "resource": str(resource.get("resource") or url)}
+        oauth2 |= {"redirect_port": port, "resource": str(resource.get("resource") or url)}
         scopes = resource.get("scopes_supported")
         if isinstance(scopes, list) and scopes:
             oauth2["scopes"] = list(map(str, scopes))
@@ -61,7 +65,7 @@ def register(url: str) -> Registration:
         method = next((one for one in _METHODS if one in methods), "none")
         if method == "client_secret_post":
             oauth2["client_authentication"] = "body"
-        redirect_uri = f"http://127.0.0.1:{oauth2['redirect_port']}/callback"
+        redirect_uri = f"http://127.0.0.1:{port}/callback"
         endpoint = metadata.get("registration_endpoint")
         client = "" if endpoint is None else _register(endpoint, redirect_uri, method, documents)
         return Registration(oauth2, client, redirect_uri)
@@ -131,9 +135,3 @@ def _register(endpoint: Any, redirect_uri: str, method: str, documents: IssuerDo
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _free_port() -> int:
-    """Return a port for the callback: some issuers accept no other than the registered one."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
