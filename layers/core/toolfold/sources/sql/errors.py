@@ -52,7 +52,7 @@ def _retry_else(problem: str, do: str = "Try again in a moment") -> Text:
 
 
 class FailureKind(Enum):
-    """Why a database did not answer, and what is said of it; of problems with a name their functions say it."""
+    """Why a database did not answer, with its texts; functions of their own word problems with a name."""
 
     CONNECTION_STRING = _Failed(
         ConnectionNotPossible,
