@@ -1,6 +1,7 @@
 """Measure the search on public sets of tools and requests: ``make bench-retrieval-public DATA=FOLDER``.
 
 python -m benchmarks.retrieval_public FOLDER            print the tables
+python -m benchmarks.retrieval_public FOLDER --own      print them without the other search
 python -m benchmarks.retrieval_public FOLDER --write    put the tables into docs/reference/retrieval.md
 
 FOLDER has the files of the sets; docs/reference/retrieval.md says which.
@@ -12,11 +13,13 @@ import argparse
 import statistics
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 
 from benchmarks import harness
 from benchmarks.retrieval.metrics import DEPTH, found, hit, ndcg, with_error
+from benchmarks.retrieval.rankers import FullText, Ranker, Recorded
 from benchmarks.retrieval_public.catalogs import compile_tools, name_of
-from benchmarks.retrieval_public.public_sets import PublicRequest, load_all
+from benchmarks.retrieval_public.public_sets import PublicRequest, PublicSet, PublicTool, load_all
 from scripts.measured_tables import markdown_table
 from toolfold.build import semantic_index
 from toolfold.catalog.model import Catalog
@@ -29,17 +32,41 @@ def measure(options: argparse.Namespace) -> str:
     """Return the tables."""
     rows = []
     for public_set in harness.track(load_all(options.folder), lambda one: f"Searching {one.name}"):
+        rankers: list[tuple[Ranker, str]] = []
         for semantic in (False, True) if semantic_index.is_available() else (False,):
-            title = "toolfold, semantic postings" if semantic else "toolfold"
             catalog = compile_tools(public_set.tools, semantic=semantic)
-            rows += [_row(public_set.name, part, title, catalog, own) for part, own in public_set.requests.items()]
+            rankers.append((_Toolfold(catalog), "toolfold, semantic postings" if semantic else "toolfold"))
+        for ranker, title in rankers if options.own else [*rankers, _other_ranker(public_set)]:
+            rows += [_row(public_set.name, part, title, ranker, own) for part, own in public_set.requests.items()]
     rows.sort(key=lambda row: row[:2])
     return markdown_table(HEAD, rows, left=3)
 
 
-def _row(name: str, part: str, title: str, catalog: Catalog, asked: Sequence[PublicRequest]) -> tuple[str, ...]:
-    ranked = ([name_of(hit.position) for hit in search(catalog, one.text).hits[:DEPTH]] for one in asked)
-    answers = [(names, {name_of(at) for at in one.needed}) for names, one in zip(ranked, asked, strict=True)]
+def _other_ranker(public_set: PublicSet) -> tuple[Ranker, str]:
+    """Return the search of SQLite with its title. It has the same texts."""
+    texts = {name_of(at): _text(tool) for at, tool in enumerate(public_set.tools)}
+    asked = dict.fromkeys(request.text for part in public_set.requests.values() for request in part)
+    with closing(FullText(texts)) as full_text:
+        return Recorded({text: full_text.rank(text, DEPTH) for text in asked}), "SQLite FTS5, Porter, BM25"
+
+
+class _Toolfold:
+    """The search of this project, with names of the public sets."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def rank(self, query: str, limit: int) -> list[str]:
+        return [name_of(hit.position) for hit in search(self._catalog, query).hits[:limit]]
+
+
+def _text(tool: PublicTool) -> str:
+    parameters = (f"{name}: {description}" for name, description in tool.parameters)
+    return ". ".join(part for part in (tool.name, tool.source, tool.category, tool.description, *parameters) if part)
+
+
+def _row(name: str, part: str, title: str, ranker: Ranker, asked: Sequence[PublicRequest]) -> tuple[str, ...]:
+    answers = [(ranker.rank(request.text, DEPTH), {name_of(at) for at in request.needed}) for request in asked]
     hits, recalls, gains = (
         [measure(ranked, needed) for ranked, needed in answers]
         for measure in (
@@ -54,4 +81,4 @@ def _row(name: str, part: str, title: str, catalog: Catalog, asked: Sequence[Pub
 
 if __name__ == "__main__":
     command, page = "make bench-retrieval-public DATA=FOLDER", "docs/reference/retrieval.md"
-    sys.exit(harness.run(__doc__, command, measure, page, flags=["folder"]))
+    sys.exit(harness.run(__doc__, command, measure, page, "--own", flags=["folder"]))
