@@ -403,14 +403,13 @@ def test_the_command_reports_that_there_are_no_findings(tmp_path: Path, capsys: 
     assert json.loads(capsys.readouterr().out) == []
 
 
-def test_help_and_the_guide_name_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "lint", "--help"]) == 0
-    output, guide = capsys.readouterr().out, Path("docs/reference/catalog-format.md").read_text(encoding="utf-8")
+    output = capsys.readouterr().out
     for rule in lint.RULES:
         assert f"  {rule} " in output
-        assert f"`{rule}`" in guide
-    for number in (lint.MAX_LINE_TOKENS, lint.MAX_SCHEMA_TOKENS, lint.PARAMETER_TOKENS, lint.USUAL_PARAMETERS):
-        assert str(number) in guide
+    for number in (lint.MAX_LINE_TOKENS, lint.MAX_SCHEMA_TOKENS, lint.PARAMETER_TOKENS):
+        assert str(number) in output
 
 
 def test_the_examples_of_the_guide_compile_and_pass(tmp_path: Path) -> None:
