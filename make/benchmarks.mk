@@ -9,6 +9,11 @@ eval-agent: .venv/.dev ## answer everyday questions with the three tools, and mi
 bench-sources: .venv/.dev .venv-clients/.installed ## one catalog of five sources, and a question that needs two: docs/reference/measurements.md; ARGS=--write
 	$(bin)/python -m benchmarks.sources $(ARGS)
 
+# Half a minute.
+.PHONY: bench-combined
+bench-combined: .venv/.dev ## what batches and scripts cost: docs/reference/measurements.md; ARGS=--write
+	$(bin)/python -m benchmarks.combined $(ARGS)
+
 # Some four minutes; ARGS=--quick, up to 1 MB, one.
 bench-growth: .venv/.dev ## time and memory of answers up to 25 MB: docs/reference/measurements.md; ARGS=--quick or ARGS=--write
 	$(bin)/python -m benchmarks.growth $(ARGS)
