@@ -61,6 +61,7 @@ CORRECTED: tuple[Row, ...] = (
     ("SMA", {**SMA, "series_type": "clse"}, SMA, ""),
     ("SMA", {**SMA, "time_perid": 20, "time_period": None}, SMA, ""),
     ("SMA", {**SMA, "time_period": "20, 50"}, {**SMA, "time_period": [20, 50]}, ""),
+    ("SMA", {**SMA, "time_period": "20,100"}, {**SMA, "time_period": [20, 100]}, ""),
     ("EARNINGS_CALENDAR", {**MSFT, "horizon": "6mnth"}, {**MSFT, "horizon": "6month"}, ""),
     ("SYMBOL_SEARCH", {"query": "micro", "region": "United States"}, {"keywords": "micro"}, "region = 'United States'"),
     ("LISTING_STATUS", {"state": "delistd"}, {"state": "delisted"}, ""),
@@ -131,6 +132,27 @@ def test_column_that_needs_a_parameter_sets_it(tools: MetaTools) -> None:
 def test_condition_comes_before_the_select_that_was_given(tools: MetaTools) -> None:
     refused = error(call(tools, "HISTORICAL_OPTIONS", {"symbol": "AAPL", "type": "put"}, select="strike; last 2"))
     assert refused["next_call"]["TOOL_CALL"]["select"] == "type = put; strike; last 2"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "select", "right"),
+    [
+        ("TIME_SERIES_DAILY", {"since": "2025-12-01"}, "close; last 2", "since 2025-12-01; close; last 2"),
+        ("INCOME_STATEMENT", {"year": 2023}, "annualReports; totalRevenue",
+         "annualReports; 2023-01-01..2023-12-31; totalRevenue"),
+    ],
+)  # fmt: skip
+def test_period_keeps_the_select_that_was_given(
+    tools: MetaTools, tool: str, given: dict[str, Any], select: str, right: str
+) -> None:
+    step = error(call(tools, tool, {**MSFT, **given}, select=select))["suggestion"].partition("TOOL_CALL ")[2]
+    proposed = json.loads(step.partition("; nothing")[0])
+    assert proposed == {"tool_name": tool, "arguments": MSFT, "select": right}
+    assert not tools.call("TOOL_CALL", proposed).is_error
+
+
+def test_period_of_an_answer_without_rows_has_no_place(tools: MetaTools) -> None:
+    assert "leaves out date" in error(call(tools, "GLOBAL_QUOTE", {**MSFT, "date": "2025-12-01"}))["suggestion"]
 
 
 def test_period_without_data_is_one_of_the_reasons(tools: MetaTools) -> None:

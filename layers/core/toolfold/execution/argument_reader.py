@@ -64,14 +64,21 @@ class ArgumentReader(ArgumentValidator):
     """Reads the arguments of one tool. Safe to use from many threads.
 
     ``forms`` says how callers may write arguments otherwise: ``arguments`` of the source. ``ticker_patterns`` has, for
-    each parameter of tickers, what a value in the form of the source matches.
+    each parameter of tickers, what a value in the form of the source matches. ``has_rows``: whether its answer has rows
+    to choose from.
     """
 
     def __init__(
-        self, schema: Mapping[str, Any], call: Mapping[str, Any], forms: Mapping[str, Any], tool_name: str
+        self,
+        schema: Mapping[str, Any],
+        call: Mapping[str, Any],
+        forms: Mapping[str, Any],
+        tool_name: str,
+        *,
+        has_rows: bool = True,
     ) -> None:
         super().__init__(schema, call)
-        self.tool_name, self._forms = tool_name, forms
+        self.tool_name, self._forms, self._has_rows = tool_name, forms, has_rows
         rules = forms.get("tickers") or {}
         self.ticker_patterns = {
             name: argument_values.canonical_pattern(rules, self.separator(name))
@@ -177,6 +184,7 @@ class ArgumentReader(ArgumentValidator):
         if "boolean" in types:
             yield from argument_values.booleans(value)
         if types & {"integer", "number"}:
+            self._refuse_numbers(name, value)
             yield from argument_values.numbers(value, words)
         if "string" in types:
             yield from self._words(value, words)
@@ -206,6 +214,13 @@ class ArgumentReader(ArgumentValidator):
         if len(readings) == 1:
             for text, says_less in spellings(readings[0], bound):
                 yield Proposal(text, says_less or readings[0].is_relative)
+
+    def _refuse_numbers(self, name: str, value: Any) -> None:
+        """Refuse ``50,200``, one number or two; ``1,000`` is one, as 000 is no number."""
+        listed = argument_values.listed_values(value)
+        one = next(argument_values.numbers(value, {}), None)
+        if one is not None and len(listed) > 1 and all(re.fullmatch(r"[1-9]\d*", str(item)) for item in listed):
+            raise _Refused(name, f"{quote(value)} can be read in two ways", f"{one.value} or [{', '.join(listed)}]")
 
     def _refuse_date(self, name: str, value: Any, bound: Bound) -> None:
         """Refuse a date with two readings, one without the day that is needed, or one after the end of its month."""
@@ -280,7 +295,7 @@ class ArgumentReader(ArgumentValidator):
         """Name the ``select`` that serves arguments which ask for a period, a number of rows, or columns."""
         unknown = [problem["parameter"] for problem in problems if problem["problem"] == UNKNOWN]
         wanted = {name: given[name] for name in unknown if name in given}
-        hint = period_select(wanted, _today())
+        hint = period_select(wanted, _today()) if self._has_rows else ""
         if not hint:
             return [self._with_readings(problem, wanted) for problem in problems], None
         expected = f'select chooses the rows, beside arguments: "select": {json.dumps(hint)}'
@@ -329,7 +344,8 @@ def reader_of(catalog: Catalog, tool: Tool) -> ArgumentReader:
         merged = {key: {**forms.get(key, {}), **one} if isinstance(one, dict) else one for key, one in own.items()}
         forms = {**forms, **merged, "found_by": tool.hints.get("found_by", {})}
         try:
-            return ArgumentReader(tool.parameters, tool.call, forms, tool.name)
+            has_rows = not tool.returns.startswith("fields: ")
+            return ArgumentReader(tool.parameters, tool.call, forms, tool.name, has_rows=has_rows)
         except SchemaError as error:
             raise damaged(f"the parameters of {tool.name}: {error}") from None
 

@@ -61,10 +61,7 @@ class Correction(NamedTuple):
         """Return the detail of an error with this call; empty where it is not complete, or long."""
         if not self.is_complete:
             return {}
-        beside = {name: options[name] for name in _OPTIONS if not is_blank(options.get(name))}
-        if self.select:
-            given = beside.get("select")
-            beside["select"] = f"{self.select}; {given}" if isinstance(given, str) else self.select
+        beside = _beside(tool, self.select, options)
         return next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": self.arguments, **beside})
 
     def note(self, tool: Tool) -> str | Text:
@@ -83,8 +80,8 @@ def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invali
     tool = catalog.get(arguments["tool_name"])
     if not problems or "next_call" in error.details or tool is None:
         return error
-    if names_call(error.next_step):
-        return error.changed(schema=None)  # one next call, not two that differ
+    if names_call(error.next_step):  # one next call, not two that differ
+        return error.changed(schema=None, next_step=_with_options(error.next_step, tool, arguments))
     refused = [problem["parameter"] for problem in problems]
     correction = correct(catalog, tool, arguments.get("arguments") or {}, refused)
     following = correction.call(tool, arguments)
@@ -92,6 +89,29 @@ def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invali
         return error
     step = joined(messages.CALL_AGAIN, correction.note(tool))
     return error.changed(next_step=step, schema=None, **following)
+
+
+def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a call, in which ``select`` comes before the rows and columns that were chosen."""
+    beside = {name: options[name] for name in _OPTIONS if not is_blank(options.get(name))}
+    given = beside.get("select")
+    if select and isinstance(given, str):
+        table, _, rest = map(str.strip, given.partition(";"))
+        is_table = rest and table in tool.returns.partition(": ")[0].split(", ")
+        beside["select"] = f"{table}; {select}; {rest}" if is_table else f"{select}; {given}"
+    elif select:
+        beside["select"] = select
+    return beside
+
+
+def _with_options(text: Any, tool: Tool, options: Mapping[str, Any]) -> Any:
+    """Return a text in which a call of the tool has the options of the caller, too."""
+    if isinstance(text, CallText):
+        beside = _beside(tool, text.fields.get("select", ""), options)
+        return CallText({**text.fields, **beside}) if text.fields["tool_name"] == tool.name else text
+    if type(text) is Text:
+        return text.filled(**{name: _with_options(value, tool, options) for name, value in text.fields.items()})
+    return text
 
 
 def call_or_description(
