@@ -32,7 +32,7 @@ def disagreement(text: str, structured: dict[str, Any]) -> str:
     if not tables:
         return _value_disagreement(lines, notices, result, preview)
     # The age, the notes, the preview, and a heading for each of several tables.
-    allowed = (preview is not None) + ("late" in structured or structured["age_s"] >= 300)
+    allowed = (preview is not None) + ("late" in structured or structured.get("age_s", 0) >= 300)
     allowed += len(structured.get("notes", ()))
     allowed += len(tables) if len(tables) > 1 else 0
     if len(notices) > allowed:

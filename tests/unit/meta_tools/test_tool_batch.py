@@ -60,7 +60,7 @@ def test_each_result_is_that_of_a_call_of_its_own(tools: MetaTools) -> None:
         for call in (quote("AAPL"), daily("IBM", select="close; last 2"))
     ]
     assert [one["result"] for one in found] == [one["result"] for one in alone]
-    assert {"cached", "age_s", "source", "upstream_ms", "alternatives", "reasoning"} <= found[0].keys()
+    assert {"cached", "source", "upstream_ms", "alternatives", "reasoning"} <= found[0].keys()
 
 
 @pytest.mark.parametrize("tool", ["TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT"])

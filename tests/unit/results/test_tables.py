@@ -112,7 +112,7 @@ def test_percentage_stays_text_where_the_name_cannot_say_it(name: str, beside: l
 def test_single_object_is_the_same_from_csv_and_json() -> None:
     expected = {"symbol": "AAPL", "price": 261.05, "change_percent": 0.31}
     result = shown(QUOTE, answer={"kind": "object"})
-    assert result.structured == {"result": expected, "cached": False, "age_s": 0}
+    assert result.structured == {"result": expected, "cached": False}
     assert json.loads(result.text) == expected
     csv = "symbol,price,change_percent\nAAPL,261.0500,0.31%\n"
     assert shown(csv, answer={"kind": "object"}).structured["result"] == expected
@@ -193,7 +193,7 @@ def test_long_cell_of_csv_is_shortened() -> None:
 
 def test_raw_answers_are_unchanged() -> None:
     result = shown(QUOTE, raw_by="datatype")
-    assert result.structured == {"result": json.loads(QUOTE), "cached": False, "age_s": 0}
+    assert result.structured == {"result": json.loads(QUOTE), "cached": False}
     assert result.text == QUOTE.replace('": ', '":').replace(', "', ',"')
     csv = "timestamp,adjusted close\r\n2024-01-02,1.5000\r\n"
     assert shown(csv, raw_by="datatype").text == "timestamp,adjusted close\n2024-01-02,1.5000"

@@ -28,9 +28,9 @@ def tool_call(request: MetaRequest) -> Result:
     """Call a tool.
 
     Returns:
-        ``{"result", "cached", "age_s"}``, and ``preview`` where the result is shortened; the text is the result
-        itself. The result has toolfold's own form, or, where the call gives the ``format_parameter`` of the source,
-        the upstream's; see ``results.output``.
+        ``{"result", "cached"}``, and ``preview`` where the result is shortened; the text is the result itself. The
+        result has toolfold's own form, or, where the call gives the ``format_parameter`` of the source, the upstream's;
+        see ``results.output``.
 
     Raises:
         CallError: the call failed; see ``errors``.
@@ -107,8 +107,8 @@ def _inspection(plan: Plan, call: Call, answer: Answer, arguments: Mapping[str, 
     """Return the description of an answer.
 
     Returns:
-        ``{"result": {"arguments", "from_example", "schema", "counts", "first_rows"}, "cached", "age_s"}``. The schema
-        is that of the answer as ``$ref`` and scripts see it.
+        ``{"result": {"arguments", "from_example", "schema", "counts", "first_rows"}, "cached"}``. The schema is that of
+        the answer as ``$ref`` and scripts see it.
     """
     document = answer.document
     view = view_of(_shortened(document, _SAMPLED), plan.budget)

@@ -78,8 +78,8 @@ class RenderedResult:
     """The result of a call.
 
     Attributes:
-        structured: ``result``, ``cached``, ``age_s``, ``late`` where the answer has expired, ``notes`` where there are
-            some, and ``preview`` where the result is shortened.
+        structured: ``result``, ``cached``, ``age_s`` where it is true, ``late`` where the answer has expired, ``notes``
+            where there are some, and ``preview`` where the result is shortened.
         text: the result for a model.
     """
 
@@ -102,9 +102,10 @@ class AnswerStatus:
     stale_reason: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return ``{"cached", "age_s"}``, and ``late`` where the answer has expired."""
+        """Return ``cached``, for a cached answer ``age_s``, and ``late`` where it has expired."""
         late = {"late": self.stale_reason} if self.stale_reason else {}
-        return {"cached": self.cached, "age_s": self.age_s, **late}
+        age = {"age_s": self.age_s} if self.cached else {}
+        return {"cached": self.cached, **age, **late}
 
     def line(self) -> str:
         """Return the line that says how old the answer is, or ``""`` for a recent one."""
