@@ -216,7 +216,7 @@ class ArgumentReader(ArgumentValidator):
                 yield Proposal(text, says_less or readings[0].is_relative)
 
     def _refuse_numbers(self, name: str, value: Any) -> None:
-        """Refuse ``50,200``, one number or two; ``1,000`` is one, as 000 is no number."""
+        """Refuse ``50,200``, one number or two; ``1,000`` is one, as 000 is not a number."""
         listed = argument_values.listed_values(value)
         one = next(argument_values.numbers(value, {}), None)
         if one is not None and len(listed) > 1 and all(re.fullmatch(r"[1-9]\d*", str(item)) for item in listed):
