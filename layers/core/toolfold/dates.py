@@ -267,8 +267,9 @@ def spellings(reading: Reading, bound: Bound = "") -> Iterator[tuple[str, bool]]
         yield from ((text, has_time and at.time() != time()) for text in (day, compact))
         if not has_time:
             yield from ((text, False) for text in times)
-    if precision != "year":
+    if precision != "year" and (bound or precision not in ("quarter", "half")):
         yield from ((text, is_day) for text in (day[:7], compact[:6]))
+    if precision not in ("year", "half"):
         yield quarter, True
 
 

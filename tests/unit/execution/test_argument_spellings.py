@@ -115,6 +115,8 @@ SENT: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     (QUOTE, {"symbol": "Apple (AAPL)"}, {"symbol": "AAPL"}),
     (QUOTE, {"symbol": "brk.b"}, {"symbol": "BRK.B"}),
     ("REALTIME_BULK_QUOTES", {"symbols": ["ibm", "NYSE:KO"]}, {"symbol": "IBM,KO"}),
+    *(("REALTIME_BULK_QUOTES", {"symbol": text}, {"symbol": "IBM,KO"})
+      for text in ("IBM;KO", "IBM|KO", "ibm and ko", '["IBM", "KO"]', "['IBM', 'KO']")),
     ("FX_DAILY", {"pair": "EUR/USD"}, {"from_symbol": "EUR", "to_symbol": "USD"}),
     ("FX_DAILY", {"symbol": "eurusd"}, {"from_symbol": "EUR", "to_symbol": "USD"}),
     ("FX_DAILY", {"from": "euro", "to": "yen"}, {"from_symbol": "EUR", "to_symbol": "JPY"}),
@@ -159,6 +161,18 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (INTRADAY, {"symbol": "IBM", "interval": "5min", "start": "2024-01-02", "end": "2024-01-05"},
      '{"tool_name": "TIME_SERIES_INTRADAY", "arguments": {"symbol": "IBM", "interval": "5min", "month": "2024-01"}, '
      '"select": "2024-01-02..2024-01-05"}'),
+    (NEWS, {"ticker": "IBM", "date": "2025-12-01"},
+     '{"tool_name": "NEWS_SENTIMENT", "arguments": {"tickers": "IBM", "time_from": "20251201T0000", '
+     '"time_to": "20251201T2359"}, "select": "2025-12-01..2025-12-01"}'),
+    ("INSIDER_TRANSACTIONS", {"symbol": "IBM", "year": 2025},
+     '{"tool_name": "INSIDER_TRANSACTIONS", "arguments": {"symbol": "IBM", "from_date": "2025-01-01"}, '
+     '"select": "2025-01-01..2025-12-31"}'),
+    (DAILY, {"symbol": ["IBM", "KO"], "month": "2025-06"},
+     '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": ["IBM", "KO"]}, "select": "2025-06-01..2025-06-30"}'),
+    ("BRENT", {"period": "1y"}, '{"tool_name": "BRENT", "arguments": {}, "select": "past year"}'),
+    ("FX_DAILY", {"pair": "EURUSD", "from": "2025-12-01"},
+     '{"tool_name": "FX_DAILY", "arguments": {"from_symbol": "EUR", "to_symbol": "USD"}, '
+     '"select": "since 2025-12-01"}'),
     (QUOTE, {"symbol": "Apple"}, '{"tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": "Apple"}}'),
     (QUOTE, {"company": "berkshire hathaway"},
      '{"tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": "berkshire hathaway"}}'),
@@ -181,6 +195,7 @@ def test_refused_argument_names_the_next_call(
     [
         ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "01/02/2024"}, "2024-01-02 or 2024-02-01"),
         ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "2024-01"}, "2024-01-01 or 2024-01-31"),
+        (INTRADAY, {"symbol": "IBM", "interval": "5min", "month": "Q1 2024"}, "2024-01 or 2024-03"),
         (DAILY, {"symbol": "IBM", "start": "01/02/2024"}, '"since 2024-01-02" or "select": "since 2024-02-01"'),
         (QUOTE, {"symbol": "IBM", "ticker": "AAPL"}, "is given twice, as 'IBM' and as 'AAPL' (ticker)"),
         *((QUOTE, {"symbol": text}, f"'{text}' stands for no value") for text in ("None", "null", "undefined", "NaN")),
@@ -221,6 +236,10 @@ def test_period_of_analytics_is_made_of_two_arguments() -> None:
     found = validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "end": "Feb 2024"})
     assert found.arguments["range"] == ["2024-01-02", "2024-02-29"]
     assert found.arguments["symbols"] == "AAPL,MSFT"
+    del given["start"]
+    ranges = {"Q1 2024": ["2024-01-01", "2024-03-31"], "2024": ["2024-01-01", "2024-12-31"], "6 months": ["6month"]}
+    for text, ends in ranges.items():
+        assert validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "range": text}).arguments["range"] == ends
 
 
 def test_bounds_are_found_in_names() -> None:
@@ -237,6 +256,7 @@ def test_bounds_are_found_in_names() -> None:
         ({"on": "2025-01-03"}, "2025-01-03..2025-01-03"), ({"year": 2024}, "2024-01-01..2024-12-31"),
         ({"columns": ["close", "volume"], "count": "3"}, "close, volume; limit 3"), ({"range": "ytd"}, "ytd"),
         ({"days": "5"}, "last 5 days"), ({"months": 1}, "past month"), ({"num_years": 2}, "last 2 years"),
+        ({"period": "annual"}, ""), ({"period": "quarterly"}, ""),
         ({"days": 0}, ""), ({"period": "5 hours"}, ""), ({"span": 200}, ""),
         ({"start": "soon"}, ""), ({"apikey": "x"}, ""), ({"limit": 5, "colour": 1}, ""), ({"fields": ["a;b"]}, ""),
         ({}, ""),

@@ -69,6 +69,26 @@ CORRECTED: tuple[Row, ...] = (
     ("INSIDER_TRANSACTIONS", {**MSFT, "security_type": "Common Stock"}, MSFT, "security_type = 'Common Stock'"),
     ("COMPANY_OVERVIEW", {"symbol": "MSFT|AAPL"}, {"symbol": ["MSFT", "AAPL"]}, ""),
     ("EARNINGS", {"company_code": "MSFT"}, MSFT, ""),
+    # A period beside arguments that the tool does not have
+    ("TIME_SERIES_DAILY", {**MSFT, "period": "1y", "interval": "1d"}, MSFT, "past year"),
+    ("TIME_SERIES_DAILY", {**MSFT, "since": "2025-12-01", "top": 5, "colour": 1}, MSFT, "since 2025-12-01; limit 5"),
+    ("TIME_SERIES_DAILY", {**MSFT, "period": "daily"}, MSFT, ""),
+    ("CPI", {"country": "US", "year": 2024}, {}, "2024-01-01..2024-12-31"),
+    ("RSI", {**MSFT, "interval": "daily", "period": "1y"}, {**SMA, "time_period": 14}, "past year"),
+    ("CONGRESS_TRADES", {"symbol": "NVDA", "state": "CA", "since": "2025-06-01"}, {"symbol": "NVDA"},
+     "state = CA; since 2025-06-01"),
+    ("NEWS_SENTIMENT", {"tickers": "TSLA", "date": "2025-12-01", "colour": 1},
+     {"tickers": "TSLA", "time_from": "2025-12-01", "time_to": "2025-12-01"}, "2025-12-01"),
+    ("EARNINGS_CALL_TRANSCRIPT", {**MSFT, "date": "2025-08-01"}, {**MSFT, "quarter": "2025Q3"}, ""),
+    # A day is no period
+    ("HISTORICAL_OPTIONS", {**MSFT, "start_date": "2025-12-01", "end_date": "2025-12-05"}, MSFT, ""),
+    ("LISTING_STATUS", {"state": "delisted", "end_date": "2020-12-31"}, {"state": "delisted"}, ""),
+    # Conditions in a value
+    ("HISTORICAL_OPTIONS", {**MSFT, "strike": "460-480"}, MSFT, "strike between 460 and 480"),
+    ("HISTORICAL_OPTIONS", {**MSFT, "strike": ">= 480"}, MSFT, "strike >= 480"),
+    ("HISTORICAL_OPTIONS", {**MSFT, "strike": [460, 480], "type": "put"}, MSFT, "strike in (460, 480) and type = put"),
+    ("HISTORICAL_OPTIONS", {**MSFT, "min_strike": 460, "max_strike": 480}, MSFT, "strike >= 460 and strike <= 480"),
+    ("POLITICIAN_METADATA", {"state": "CA"}, {}, "state = CA"),
 )  # fmt: skip
 
 INCOMPLETE: tuple[tuple[str, Mapping[str, Any], str], ...] = (
@@ -83,6 +103,11 @@ INCOMPLETE: tuple[tuple[str, Mapping[str, Any], str], ...] = (
     ("HISTORICAL_OPTIONS", {"symbol": "AAPL", "date": "someday"}, "date"),
     ("NEWS_SENTIMENT", {"tickers": "TSLA", "time_from": "2026-13-40"}, "time_from"),
     ("SMA", {**SMA, "time_period": -5}, "time_period"),
+    ("SMA", {**SMA, "time_period": "2 weeks"}, "time_period"),
+    ("SMA", {**SMA, "time_period": "50%"}, "time_period"),
+    ("SMA", {**SMA, "symbol": None, "from_symbol": "EUR", "to_symbol": "USD"}, "symbol"),
+    ("SMA", {**SMA, "period": 14}, "interval"),
+    ("NEWS_SENTIMENT", {"topics": "technology,M&A"}, "topics"),
 )
 """Tool, arguments, and the parameter whose value is unknown."""
 
@@ -114,6 +139,11 @@ def test_value_without_a_place_is_named(tools: MetaTools) -> None:
     refused = error(call(tools, "CPI", {"country": "Germany"}))
     assert "leaves out country" in refused["suggestion"]
     assert "US consumer price index" in refused["suggestion"]
+
+
+def test_value_that_a_parameter_does_not_take_is_named(tools: MetaTools) -> None:
+    refused = error(call(tools, "TIME_SERIES_DAILY", {**MSFT, "outputsize": 30}))
+    assert "leaves out outputsize '30', which" in refused["suggestion"]
 
 
 def test_example_of_a_form_is_named(tools: MetaTools) -> None:

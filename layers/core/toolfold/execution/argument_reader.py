@@ -105,7 +105,10 @@ class ArgumentReader(ArgumentValidator):
 
     def rename(self, arguments: Mapping[str, Any]) -> argument_values.Renamed:
         """Return ``arguments`` under the names of the tool's parameters; their values are not changed."""
-        return argument_values.rename(arguments, self.properties, self._forms, self._takes, _today().isoformat())
+        periods = [name for name, value in arguments.items() if self.period_hint({name: value})]
+        return argument_values.rename(
+            arguments, self.properties, self._forms, self._takes, _today().isoformat(), periods
+        )
 
     def read_value(self, name: str, value: Any) -> Any:
         """Return ``value`` as the parameter ``name`` takes it, or ``value`` where it cannot be read."""
@@ -244,6 +247,10 @@ class ArgumentReader(ArgumentValidator):
         if isinstance(value, str):
             separators = ("..", " to ", " - ", ",", ";", "|", "/")
             items = next(([part.strip() for part in value.split(by)] for by in separators if by in value), [value])
+            dates = parse_date(value, _today())
+            is_period = len(dates) == 1 and dates[0].low.date() != dates[0].high.date()
+            if is_period and keyword(self.schema, self.properties[name], "maxItems") == 2:
+                items = [value] * 2
         if not items:
             return value, False
         read: list[Any] = []
@@ -273,7 +280,8 @@ class ArgumentReader(ArgumentValidator):
             raise _Refused(name, text, f"a list, as in {json.dumps(listed)}")
         read: list[Proposal] = []
         words = self._other_words(name)
-        for part in value.split(separator) if separator else [value]:
+        parts = (argument_values.listed_values(value) or value.split(separator)) if separator else [value]
+        for part in map(str, parts):
             if part.strip() in _NOTHING:
                 expected = describe_expected(self.properties[name], self.schema)
                 raise _Refused(name, f"{quote(part)} stands for no value", expected)
@@ -295,7 +303,7 @@ class ArgumentReader(ArgumentValidator):
         """Name the ``select`` that serves arguments which ask for a period, a number of rows, or columns."""
         unknown = [problem["parameter"] for problem in problems if problem["problem"] == UNKNOWN]
         wanted = {name: given[name] for name in unknown if name in given}
-        hint = period_select(wanted, _today()) if self._has_rows else ""
+        hint = self.period_hint(wanted)
         if not hint:
             return [self._with_readings(problem, wanted) for problem in problems], None
         expected = f'select chooses the rows, beside arguments: "select": {json.dumps(hint)}'
@@ -303,10 +311,19 @@ class ArgumentReader(ArgumentValidator):
         if len(problems) > len(wanted) or len(unknown) != len(wanted):
             return problems, None
         known = {name: value for name, value in given.items() if name not in wanted}
-        known |= self._month_of(hint, known)
+        known |= self.ends_of(hint, known)
         checked, others = self.validate(known)
         call = None if others else next_call(self.tool_name, checked, hint)
         return problems, None if call is None else NOTHING_SENT.filled(step=call)
+
+    def period_hint(self, wanted: Mapping[str, Any]) -> str:
+        """Return the ``select`` that serves arguments; nothing where the answer is of a day that a parameter names."""
+        hint = period_select(wanted, _today()) if self._has_rows else ""
+        is_period = hint and any(_KINDS[normalize(name)] not in ("first", "last", "columns") for name in wanted)
+        return "" if is_period and any(map(self._takes_day, self.properties)) else hint
+
+    def _takes_day(self, name: str) -> bool:
+        return not argument_values.bound_of(name) and self.accepts(name, "2024-01-02") and not self.accepts(name, "x")
 
     def _with_readings(self, problem: Problem, wanted: Mapping[str, Any]) -> Problem:
         """Return ``problem`` with both readings of a date, where an argument gives a period by such a date."""
@@ -318,17 +335,21 @@ class ArgumentReader(ArgumentValidator):
         expected = f"{quote(wanted[name])} can be read in two ways; beside arguments write "
         return {**problem, "expected": expected + " or ".join(f'"select": "{hint}"' for hint in hints)}
 
-    def _month_of(self, hint: str, known: Mapping[str, Any]) -> dict[str, str]:
-        """Return the month that a period is in, for a tool of short bars that is called for a month."""
+    def ends_of(self, hint: str, known: Mapping[str, Any]) -> dict[str, str]:
+        """Return the ends of a period, or for a tool of short bars its month, where parameters take these."""
         dates = re.findall(r"\d{4}-\d{2}-\d{2}", hint)
+        if not dates:
+            return {}
+        ends = {"start": dates[0], "end": dates[-1]}
+        ends.pop("end" if "since" in hint else "start" if "until" in hint else "", None)
+        free = [name for name in self.properties if name not in known and not self.accepts(name, "x")]
+        found = ((name, ends.get(argument_values.bound_of(name))) for name in free)
+        if taken := {name: self.read_value(name, end) for name, end in found if end and self._takes(name, end)}:
+            return taken
         if len(dates) != 2 or dates[0][:7] != dates[1][:7] or any(value in _A_DAY_OR_MORE for value in known.values()):
             return {}
         takes = self.accepts
-        months = [
-            name
-            for name in self.properties
-            if name not in known and takes(name, dates[0][:7]) and not takes(name, dates[0]) and not takes(name, "x")
-        ]
+        months = [name for name in free if takes(name, dates[0][:7]) and not takes(name, dates[0])]
         return {months[0]: dates[0][:7]} if len(months) == 1 else {}
 
 
@@ -365,7 +386,7 @@ _WORDS = {
     "begindate after mindate period1 rangestart",
     "end": "end enddate endtime enddatetime endday to todate totime until till dateto timeto before maxdate period2 "
     "rangeend",
-    "day": "date day on asof ondate tradingday",
+    "day": "date day on asof ondate tradingday month yearmonth",
     "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize",
     "last": "last tail",
     "columns": "columns column fields field cols metrics",
@@ -397,6 +418,8 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
     parts += [_written(Period(low, high))] if low or high else []
     parts += [_written(Period(dates[kind][0], dates[kind][0])) for kind in ("day", "year") if kind in dates]
     spans = [kinds["span"]] if "span" in kinds else []
+    if any(re.fullmatch("[a-z]+ly|annual", str(span).strip().lower()) for span in spans):
+        return ""  # how often, not how long
     spans += [f"{kinds[unit]} {unit}" for unit in ("days", "weeks", "months", "years") if unit in kinds]
     parts += [_written(parse_period(span, today)) if isinstance(span, str) else "" for span in spans]
     for kind, step in (("first", "limit"), ("last", "last")):  # the first rows of a series are the newest

@@ -30,9 +30,7 @@ _SIZES = {"second": ("s", 1), "minute": ("s", 60), "hour": ("s", 3600), "day": (
 _SPAN = re.compile(r"(?P<count>\d{1,4})?[ _-]*(?P<unit>[a-z][a-z-]{0,12})")
 _UNIT_FIRST = re.compile(r"(?P<unit>[dhmw])(?P<count>\d{1,3})")
 _COUNT = re.compile(r"\d{1,4}")
-_NUMBER = re.compile(
-    r"(?P<number>[+-]?\d{1,9}(?:\.\d{1,9})?)[ -]?(?:periods?|bars?|days?|d|weeks?|months?|years?|rows?|x|%)?"
-)
+_NUMBER = re.compile(r"(?P<number>[+-]?\d{1,9}(?:\.\d{1,9})?)[ -]?(?:periods?|bars?|days?|d|rows?|x)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:[,_ ]\d{3})+")
 _BOOLEANS = {"true": True, "yes": True, "y": True, "t": True, "on": True, "1": True,
              "false": False, "no": False, "n": False, "f": False, "off": False, "0": False}  # fmt: skip
@@ -156,7 +154,7 @@ def listed_values(value: Any) -> list[Any]:
         return []
     if value.lstrip().startswith("["):
         try:
-            items = json.loads(value)
+            items = json.loads(value if '"' in value else value.replace("'", '"'))
         except (ValueError, RecursionError):
             return []
         return items if not any(isinstance(item, list | dict | None) for item in items) else []
@@ -281,6 +279,7 @@ def rename(
     forms: Mapping[str, Any],
     takes: Callable[[str, Any], bool],
     today: str,
+    periods: Sequence[str] = (),
 ) -> Renamed:
     """Return ``given`` under the names of ``parameters``.
 
@@ -290,6 +289,7 @@ def rename(
         forms: ``arguments`` of the source.
         takes: returns whether a parameter takes a value, in any spelling of it.
         today: today's date, the end of a period of which only the start is given.
+        periods: arguments that choose rows by date or number, where no parameter takes them.
     """
     names = list(parameters)
     found = Renamed({}, [], [])
@@ -304,6 +304,8 @@ def rename(
     meanings = Names(names, others)
     for name, value in unknown.items():
         targets = meanings.of(name)
+        if name in periods and not any(takes(_base(target), value) for target in targets):
+            targets = []
         if len(targets) > 1:
             free = [target for target in targets if target not in found.arguments]
             targets = [target for target in free if takes(_base(target), value)] or free or targets[:1]

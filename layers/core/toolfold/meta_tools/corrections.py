@@ -18,6 +18,7 @@ from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
 from toolfold.execution.argument_reader import ArgumentReader, reader_of
 from toolfold.execution.argument_values import bound_of, listed_values
+from toolfold.execution.validation_problems import quote
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.meta_tools.arguments import escape, is_blank, next_call
 from toolfold.wording import CallText, Text, joined, names_call
@@ -38,6 +39,8 @@ _MAX_NAMED, _MAX_PLACED = 5, 20
 """Unknown arguments that a note names, and that are compared with the parameters: a call may have any number."""
 
 _PLAIN = re.compile(r"[\w.-]+")
+_COMPARED = re.compile(r"[<>]=? ?-?\d+(?:\.\d+)?")
+_ENDS = re.compile(r"(\d+(?:\.\d+)?) ?(?:-|to|\.\.) ?(\d+(?:\.\d+)?)")
 
 
 class Correction(NamedTuple):
@@ -81,7 +84,9 @@ def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invali
     if not problems or "next_call" in error.details or tool is None:
         return error
     if names_call(error.next_step):  # one next call, not two that differ
-        return error.changed(schema=None, next_step=_with_options(error.next_step, tool, arguments))
+        named = reader_of(catalog, tool).rename(arguments.get("arguments") or {}).arguments
+        lists = {name: value for name, value in named.items() if isinstance(value, list)}
+        return error.changed(schema=None, next_step=_with_options(error.next_step, tool, arguments, lists))
     refused = [problem["parameter"] for problem in problems]
     correction = correct(catalog, tool, arguments.get("arguments") or {}, refused)
     following = correction.call(tool, arguments)
@@ -104,13 +109,14 @@ def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, An
     return beside
 
 
-def _with_options(text: Any, tool: Tool, options: Mapping[str, Any]) -> Any:
-    """Return a text in which a call of the tool has the options of the caller, too."""
-    if isinstance(text, CallText):
+def _with_options(text: Any, tool: Tool, options: Mapping[str, Any], lists: Mapping[str, Any]) -> Any:
+    """Return a text in which a call of the tool has the options of the caller, and all values of its lists."""
+    if isinstance(text, CallText) and text.fields["tool_name"] == tool.name:
         beside = _beside(tool, text.fields.get("select", ""), options)
-        return CallText({**text.fields, **beside}) if text.fields["tool_name"] == tool.name else text
+        given = {name: lists.get(name, value) for name, value in text.fields["arguments"].items()}
+        return CallText({**text.fields, "arguments": given, **beside})
     if type(text) is Text:
-        return text.filled(**{name: _with_options(value, tool, options) for name, value in text.fields.items()})
+        return text.filled(**{name: _with_options(value, tool, options, lists) for name, value in text.fields.items()})
     return text
 
 
@@ -132,7 +138,7 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     reader, required = reader_of(catalog, tool), tool.parameters.get("required", ())
     problems = [problem["parameter"] for problem in reader.resolve(arguments).problems]
     wrong = {re.split(r"[.\[]", name)[0] for name in (*problems, *refused)}
-    renamed = reader.rename(arguments).arguments
+    renamed, _, contradictions = reader.rename(arguments)
     given = {name: value for name, value in renamed.items() if name in reader.properties}
     others = ((name, value) for name, value in renamed.items() if name not in given and not is_blank(value))
     unknown = dict(islice(others, _MAX_PLACED))
@@ -146,6 +152,13 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
         for name, value in unknown.items()
         if name not in select
     }
+    targets = list(placed.values())
+    placed = {name: target if targets.count(target) == 1 else "" for name, target in placed.items()}
+    periods = {name: unknown[name] for name in placed if reader.period_hint({name: unknown[name]})}
+    rows = {name: value for name, value in periods.items() if not _takes(reader, placed[name], value)}
+    if hint := reader.period_hint(rows):
+        corrected |= reader.ends_of(hint, corrected)
+        placed = {name: target for name, target in placed.items() if name not in rows}
     corrected |= {target: unknown[name] for name, target in placed.items() if target}
     corrected |= {name: True for name in needed if name in reader.properties and name not in given}
     lacking = [name for name in given if name not in corrected]
@@ -159,15 +172,20 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     # Of a list that stands for several calls each must be complete.
     lists = [name for name, value in corrected.items() if isinstance(value, list) and value]
     first = {name: corrected[name][0] for name in lists if not reader.accepts(name, corrected[name])}
-    is_complete = lost == dropped and not reader.resolve({**corrected, **first}).problems
-    left_out = (*dropped, *(name for name, target in placed.items() if not target))
-    return Correction(corrected, " and ".join(select.values()), (*offered, *examples), left_out, is_complete)
+    is_complete = lost == dropped and not contradictions and not reader.resolve({**corrected, **first}).problems
+    left_out = (*(f"{name} {quote(given[name])}" for name in dropped), *(name for name in placed if not placed[name]))
+    clauses = "; ".join(filter(None, (" and ".join(select.values()), hint)))
+    return Correction(corrected, clauses, (*offered, *examples), left_out, is_complete)
+
+
+def _takes(reader: ArgumentReader, name: str, value: Any) -> bool:
+    return name in reader.properties and reader.accepts(name, reader.read_value(name, value))
 
 
 def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) -> Any:
     """Return the value that a refused one means: the closest option or day, or a list; None: none is known."""
     listed = listed_values(value)
-    takes_each = all(reader.accepts(name, reader.read_value(name, item)) for item in listed)
+    takes_each = all(_takes(reader, name, item) for item in listed)
     if listed and takes_each and (tool.only_reads or len(listed) == 1):
         return listed[0] if len(listed) == 1 else listed
     if items := tool.call.get("lists", {}).get(name, {}).get("items"):
@@ -189,7 +207,8 @@ def _closest_option(text: str, options: Sequence[str]) -> str | None:
     """Return the option that ``text`` resembles, or begins; None where none or several do."""
     digits = re.findall(r"\d+", text)
     options = [option for option in options if re.findall(r"\d+", option) == digits]  # another number is another value
-    begun = [option for option in options if normalize(text) and normalize(option).startswith(normalize(text))]
+    start = normalize(text)
+    begun = [option for option in options if len(start) > 2 and normalize(option).startswith(start)]
     closest = begun if len(begun) == 1 else closest_matches(text, options)
     return closest[0] if closest else None
 
@@ -198,7 +217,9 @@ def _place(
     tool: Tool, name: str, value: Any, known: Iterable[str], corrected: Mapping[str, Any], unknown_count: int
 ) -> str:
     """Return the parameter that an unknown argument may mean: the one with a like name, or the only one missing."""
-    closest = closest_matches(name, [parameter for parameter in known if parameter not in corrected])
+    bound = bound_of(name)  # a start is not an end, and neither is a day
+    free = [one for one in known if one not in corrected and bound in ("", bound_of(one))]
+    closest = closest_matches(name, free)
     if closest:
         return closest[0]
     missing = [one for one in tool.parameters.get("required", ()) if one not in corrected]
@@ -224,7 +245,7 @@ def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], 
     columns: dict[str, tuple[str, str]] = {}
     needed = ""
     title, _, listed = tool.returns.partition("\n")[0].partition(": ")
-    for text in listed.split(",") if title == "rows" else ():
+    for text in map(str.strip, listed.split(",") if title == "rows" else ()):
         found = _WITH.fullmatch(text)
         needed = found["parameter"] if found else needed
         column = found["column"] if found else text
@@ -232,12 +253,28 @@ def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], 
     clauses: dict[str, str] = {}
     parameters: list[str] = []
     for name, value in unknown.items():
-        column, parameter = columns.get(normalize(name), ("", ""))
-        if column and isinstance(value, str | int | float) and not isinstance(value, bool):
-            text = str(value) if _PLAIN.fullmatch(str(value)) else "'" + str(value).replace("'", "''") + "'"
-            clauses[name] = f"{column} = {text}"
+        spelled = normalize(name)
+        bound = {"min": ">=", "max": "<="}.get(spelled[:3], "") if spelled not in columns else ""
+        column, parameter = columns.get(spelled[3:] if bound else spelled, ("", ""))
+        if column and isinstance(value, str | int | float | list) and not (isinstance(value, bool) or value == []):
+            clauses[name] = f"{column} {bound} {_literal(value)}" if bound else _condition(column, value)
             parameters += [parameter] if parameter else []
     return clauses, parameters
+
+
+def _condition(column: str, value: Any) -> str:
+    """Return the condition that ``200``, ``>= 200``, ``200-250`` or a list of values is for a column."""
+    if isinstance(value, list):
+        return f"{column} in ({', '.join(map(_literal, value))})"
+    if _COMPARED.fullmatch(str(value)):
+        return f"{column} {value}"
+    ends = _ENDS.fullmatch(str(value))
+    is_span = ends is not None and float(ends[1]) < float(ends[2])
+    return f"{column} between {ends[1]} and {ends[2]}" if ends and is_span else f"{column} = {_literal(value)}"
+
+
+def _literal(value: Any) -> str:
+    return str(value) if _PLAIN.fullmatch(str(value)) else "'" + str(value).replace("'", "''") + "'"
 
 
 _SATURDAY, _SUNDAY = 5, 6
