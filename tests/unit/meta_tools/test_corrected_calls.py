@@ -89,6 +89,8 @@ CORRECTED: tuple[Row, ...] = (
     ("HISTORICAL_OPTIONS", {**MSFT, "strike": [460, 480], "type": "put"}, MSFT, "strike in (460, 480) and type = put"),
     ("HISTORICAL_OPTIONS", {**MSFT, "min_strike": 460, "max_strike": 480}, MSFT, "strike >= 460 and strike <= 480"),
     ("POLITICIAN_METADATA", {"state": "CA"}, {}, "state = CA"),
+    ("HISTORICAL_OPTIONS", {"symbol": ["MSFT", "AAPL"], "type": "put", "strike": 250}, {"symbol": ["MSFT", "AAPL"]},
+     "type = put and strike = 250"),
 )  # fmt: skip
 
 INCOMPLETE: tuple[tuple[str, Mapping[str, Any], str], ...] = (
@@ -108,6 +110,7 @@ INCOMPLETE: tuple[tuple[str, Mapping[str, Any], str], ...] = (
     ("SMA", {**SMA, "symbol": None, "from_symbol": "EUR", "to_symbol": "USD"}, "symbol"),
     ("SMA", {**SMA, "period": 14}, "interval"),
     ("NEWS_SENTIMENT", {"topics": "technology,M&A"}, "topics"),
+    ("REALTIME_BULK_QUOTES", {"symbol": ",".join(f"A{number}" for number in range(101))}, "symbol"),
 )
 """Tool, arguments, and the parameter whose value is unknown."""
 

@@ -219,8 +219,8 @@ class ArgumentReader(ArgumentValidator):
                 yield Proposal(text, says_less or readings[0].is_relative)
 
     def _refuse_numbers(self, name: str, value: Any) -> None:
-        """Refuse ``50,200``, one number or two; ``1,000`` is one, as 000 is not a number."""
-        listed = argument_values.listed_values(value)
+        """Refuse ``50,200`` and ``50 200``, one number or two; ``1,000`` is one, as 000 is not a number."""
+        listed = re.split("[, ]+", value.strip()) if isinstance(value, str) else []
         one = next(argument_values.numbers(value, {}), None)
         if one is not None and len(listed) > 1 and all(re.fullmatch(r"[1-9]\d*", str(item)) for item in listed):
             raise _Refused(name, f"{quote(value)} can be read in two ways", f"{one.value} or [{', '.join(listed)}]")
@@ -415,9 +415,12 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
         return ""
     parts = [_columns(kinds["columns"])] if "columns" in kinds else []
     low, high = (dates[end][0] if end in dates else None for end in ("start", "end"))
+    if low and high and low.low > high.high:
+        return ""
     parts += [_written(Period(low, high))] if low or high else []
     parts += [_written(Period(dates[kind][0], dates[kind][0])) for kind in ("day", "year") if kind in dates]
-    spans = [kinds["span"]] if "span" in kinds else []
+    span = kinds.get("span", "")
+    spans = ["..".join(map(str, span)) if isinstance(span, list) else span] if "span" in kinds else []
     if any(re.fullmatch("[a-z]+ly|annual", str(span).strip().lower()) for span in spans):
         return ""  # how often, not how long
     spans += [f"{kinds[unit]} {unit}" for unit in ("days", "weeks", "months", "years") if unit in kinds]

@@ -184,9 +184,9 @@ def _takes(reader: ArgumentReader, name: str, value: Any) -> bool:
 
 def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) -> Any:
     """Return the value that a refused one means: the closest option or day, or a list; None: none is known."""
-    listed = listed_values(value)
-    takes_each = all(_takes(reader, name, item) for item in listed)
-    if listed and takes_each and (tool.only_reads or len(listed) == 1):
+    listed = value if isinstance(value, list) else listed_values(value)
+    takes = _takes(reader, name, listed) if reader.separator(name) else all(_takes(reader, name, one) for one in listed)
+    if listed and takes and (tool.only_reads or len(listed) == 1):
         return listed[0] if len(listed) == 1 else listed
     if items := tool.call.get("lists", {}).get(name, {}).get("items"):
         return _closest_items(reader, name, value, items)
