@@ -28,6 +28,7 @@ class Kind(Enum):
     BOOLEAN = "boolean"
     TEXT = "text"
     MIXED = "mixed"
+    NESTED = "nested"
     EMPTY = "empty"
     ANY = "any"
     """A computed value of which nothing is known."""
@@ -99,7 +100,9 @@ def column_type(cells: Sequence[Any]) -> ColumnType:
     if kinds == {bool, str} and all(isinstance(cell, bool) or _text_or_none(cell) is None for cell in cells):
         return ColumnType(Kind.BOOLEAN, [cell if isinstance(cell, bool) else None for cell in cells])
     if not kinds <= {str, int, float}:
-        return ColumnType(Kind.TEXT, cells)
+        nested = next((str(cell) for cell in cells if isinstance(cell, list | dict)), "")
+        kind = Kind.TEXT if not nested else Kind.NESTED if kinds <= {list, dict} else Kind.MIXED
+        return ColumnType(kind, cells, misfit=nested)
     if dates := values.plain_dates(cells):
         late = dict.fromkeys([day for day in dates if day is not None and day[8:] > "28"])
         impossible = next((day for day in late if _iso(day) is None), "")  # a day that no month has

@@ -420,4 +420,34 @@ PARTS = [
     Case("SQL over all calls", PAIR, "SELECT count(*) AS n FROM data", "n: 6", partition=("symbol",)),
 ]  # fmt: skip
 
-CASES = [*ORDER_OF_STEPS, *NEIGHBOURS, *LOOKALIKES, *NEWEST_AND_PLACE, *NUMBERS, *DATES, *NAMES, *PARTS]
+TIMES = csv("timestamp,v", "2026-01-13T15:00,4", "2026-01-13T09:30,3", "2026-01-12T15:00,2", "2026-01-12T09:30,1")
+WEIGHTS = tables(holdings=[{"symbol": "A", "weight": 0.2}], sectors=[{"sector": "X", "weight": 0.3}])
+TAGGED = json.dumps([{"id": 1, "labels": [{"name": "bug"}]}, {"id": 2, "labels": []}])
+
+READINGS = [
+    Case("rows and a column", DAILY, "last 3 close", "date,close: 2026-01-13,104 / 2026-01-12,102 / 2026-01-11,100"),
+    Case("the last of each month", MONTHLY, "last 1 by month"),
+    Case("the last of each text", PAIR, "last 1 by symbol; close",
+         "date,close: 2026-01-13,260 / 2026-01-13,410", partition=("symbol",)),
+    Case("a function of words by a unit", MONTHLY, "sum close by year",
+         "year,sum(close): " + " / ".join(
+             f"{year},{sum(200 - index * index for index in range(12 * at, 12 * at + 12))}"
+             for at, year in enumerate((2025, 2024)))),
+    Case("days of times", TIMES, "count(distinct day)", "count(distinct day): 2"),
+    Case("days of times", TIMES, "distinct day", "day: 2026-01-13 / 2026-01-12"),
+    Case("days of times", TIMES, "day = 2026-01-12; sum(v)", "sum(v): 3"),
+    Case("a short month", MONTHLY, "month = Feb; count", "count: 2"),
+    Case("a quarter in letters", MONTHLY, "quarter = Q1; count", "count: 6"),
+    *(Case("the largest of a page", json.dumps({"total": 500, "results": [{"v": 1}, {"v": 2}]}), select, right,
+           says=("500",)) for select, right in (("top 1 by v", "v: 2"), ("distinct v", "v: 1 / 2"))),
+    Case("a table for each call", PAIR, "SELECT max(close) AS m FROM AAPL", says=("no table AAPL",)),
+    Case("a table for each call", PAIR, "SELECT a.close FROM x a JOIN y b USING(date)", says=("no table y",)),
+    Case("a table by the text of all rows", csv("s,v", "A,1", "A,2"), "SELECT sum(v) AS t FROM A", "t: 3"),
+    Case("a month of quarters", MONTHLY, "month = Q1", says=("Q1 is not",)),
+    Case("a table under another name", PAIR, "SELECT count(*) AS n FROM prices", "n: 6"),
+    Case("an expression that finds nothing", TAGGED, "labels[*].name", says=("cannot be read",)),
+    Case("a unit that is not known in several tables", WEIGHTS, "weight > 5%", says=("fractions",)),
+    Case("a time and a table", TIMES, "since 15:00", says=("does not follow",)),
+]  # fmt: skip
+
+CASES = [*READINGS, *ORDER_OF_STEPS, *NEIGHBOURS, *LOOKALIKES, *NEWEST_AND_PLACE, *NUMBERS, *DATES, *NAMES, *PARTS]

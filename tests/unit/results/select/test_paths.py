@@ -53,6 +53,10 @@ RECORD = {"id": 5, "user": {"login": "ann"}, "genres": ["a", "b"], "languages": 
         (COMMITS, "sha, commit.author.date; last 1", "sha,commit.author.date: a,2025-03-01T12:00:00Z"),
         (COMMITS, "labels.name contains urgent; sha", "sha: a"),
         (COMMITS, "labels.name; limit 1", "labels.name: ['bug', 'urgent']"),
+        (COMMITS, "labels.name is null; sha", "sha: b"),
+        (COMMITS, "labels is not null; sha", "sha: a / c"),
+        (COMMITS, "length(labels) < 2; sha", "sha: b / c"),
+        (COMMITS, "SELECT sha FROM data WHERE length(labels) = 2", "sha: a"),
         (COMMITS, "distinct commit.author.name; count", "count: 3"),
         (COMMITS, "SELECT commit.author.name AS who, count(*) AS n FROM data GROUP BY 1", "who,n: ,1 / ann,1 / bob,1"),
         (COMMITS, "SELECT d.commit.message FROM data d WHERE d.commit.comments > 5", "commit.message: second"),
@@ -80,6 +84,35 @@ RECORD = {"id": 5, "user": {"login": "ann"}, "genres": ["a", "b"], "languages": 
 )  # fmt: skip
 def test_nested_values_and_lists_of_columns_are_selected(answer: Any, select: str, expected: str) -> None:
     assert written(run(select, json.dumps(answer)), expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        ("labels.name = BUG; sha", "sha: a / c"),
+        ("labels.name = ur; sha", "sha: "),
+        ("labels.name in (urgent, x); sha", "sha: a"),
+        ("labels.name != urgent; sha", "sha: b / c"),
+        ("commit.comments < 9 and labels.name = urgent; sha", "sha: a"),
+        ("commit.comments > 9 or labels.name = urgent; sha", "sha: a / b"),
+        ("scores > 3; sha", "sha: a"),
+        ("commit.comments < 9; scores between 2 and 3; sha", "sha: c"),
+        ("commit.author = ann; sha", "sha: a"),
+        ("top 1 by labels.name", ""),
+        ("max(scores)", ""),
+        ("avg(scores) by sha", ""),
+        ("scores * 2 as x", ""),
+        ("scores > 3 and labels.name = bug", ""),
+        ("SELECT sha FROM data WHERE scores > 3", ""),
+    ],
+)
+def test_lists_are_compared_by_the_values_in_them(select: str, expected: str) -> None:
+    rows = [{**row, "scores": scores} for row, scores in zip(COMMITS, ([1, 10], [], [1.5, 2.5]), strict=True)]
+    found = outcome(select, json.dumps(rows))
+    assert found.error is not None
+    assert "lists or objects" in found.said
+    assert (found.document is None) == (not expected)
+    assert not expected or written(found.document, expected) == expected
 
 
 @pytest.mark.parametrize(

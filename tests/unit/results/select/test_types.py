@@ -60,7 +60,8 @@ TODAY = datetime.date(2026, 1, 14)
         (["90071992547409931", "12"], Kind.TEXT, ["90071992547409931", "12"]),
         (["put", "call", None], Kind.TEXT, ["put", "call", None]),
         (["A1", "B2"], Kind.TEXT, ["A1", "B2"]),
-        ([[1], {"a": 1}, "x"], Kind.TEXT, [[1], {"a": 1}, "x"]),
+        ([[1], {"a": 1}, "x"], Kind.MIXED, [[1], {"a": 1}, "x"]),
+        ([[1], {"a": 1}, None], Kind.NESTED, [[1], {"a": 1}, None]),
         ([], Kind.EMPTY, []),
     ],
 )  # fmt: skip

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import replace
 from datetime import date
+from functools import reduce
 from typing import Any
 
 from toolfold.budget import WorkBudget
@@ -104,7 +106,12 @@ def _with_form(
     for form in [form for form in dict.fromkeys(forms) if form.isprintable()][:_MAX_TRIED]:
         try:
             selection = parse_select(form)
-            if selection is not None:
+            if selection is not None and selection.jmespath:
+                from toolfold.results.select import jmespath
+
+                jmespath.search(selection.jmespath, _value_of(part), budget)
+                working.append(form)
+            elif selection is not None:
                 _Evaluation(part, budget, today, partition).run(selection)
                 working.append(form)
         except CallError:
@@ -196,7 +203,8 @@ class _Evaluation:
         return True
 
     def _no_table(self, step: Step) -> InvalidSelect:
-        forms = [f"{step.table} = {step.clause.text}"] if step.clause.kind == "items" else []
+        value = step.text.partition(":")[2].strip()
+        forms = [f"{step.table} = {value}"] if step.clause.kind in ("items", "period") else []
         names = listed(table_name(table) for table in self._tables)
         return invalid(
             f"there is no table {quoted_name(step.table)}", f"Tables: {names}.", offset=step.offset, forms=forms
@@ -237,6 +245,8 @@ class _Evaluation:
             known = dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns))
             found = unknown_column(str(errors[0].facts["unknown"]), list(known))
             raise found.changed(next_step=f"{found.suggestion} Tables: {listed(names)}.") if known else found
+        if not fitting and len(set(map(str, errors))) == 1:
+            raise errors[0]
         problem = "several tables fit" if fitting else "no table fits"
         forms = [f"{written_name(name)}: {step.text}" for name in names]
         raise invalid(f"{problem} {quoted_name(step.text)}", f"Tables: {listed(names)}.",
@@ -268,7 +278,7 @@ class _Evaluation:
             if not found.rows and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
             notes += [*query.names.notes, *query.notes]
-            if query.is_summary or query.groups is not None or query.is_sql:
+            if query.place != "_n" or query.is_sql:  # sorted, ranked, or computed from all rows
                 notes.append(page_note(self._document.metadata, counts[name]))
             tables.append(found)
         notes = list(dict.fromkeys(note for note in notes if note))
@@ -288,6 +298,18 @@ def _table_of_fields(document: Document) -> Table:
 def _beginning(table: Table) -> Table:
     """Return a table with the first rows, on which forms are tried."""
     return replace(table, rows=table.rows[:_TRIED_ROWS], types={})
+
+
+def _value_of(document: Document) -> Any:
+    """Return the JSON value that a document is of, for the trial of an expression."""
+    rows = {table.name: table.objects() for table in document.tables}
+    found: Any = rows.pop("", None) or deepcopy(document.metadata)
+    if not isinstance(found, dict):
+        return found
+    for name, objects in rows.items():
+        *path, last = name.split(".")
+        reduce(lambda inner, key: inner.setdefault(key, {}), path, found)[last] = objects
+    return found
 
 
 def _finds(table: Table, name: str) -> bool:

@@ -172,7 +172,7 @@ _ORDER_OF_TRIALS: tuple[tuple[str, str], ...] = (
 
 _TRIALS = tuple((kind, re.compile(pattern, re.I | re.S)) for kind, pattern in _ORDER_OF_TRIALS)
 _SYNONYMS = tuple((re.compile(pattern, re.I | re.S), template) for pattern, template in SYNONYMS)
-_TABLE = re.compile(r"(?P<table>\"[^\"]+\"|[A-Za-z_][\w. -]*?) ?: ?(?P<rest>[^:].*)", re.S)
+_TABLE = re.compile(r"(?P<table>\"[^\"]+\"|[A-Za-z_][\w. -]*?) ?: ?(?P<rest>(?!\d\d\b)[^:].*)", re.S)
 _RANGE = re.compile(r"(.*?) ?\.\. ?(.*)", re.S)
 _SQL = re.compile(r"select\b.+\bfrom\b|with\b.+\bselect\b", re.I | re.S)
 _JMESPATH = re.compile(r"\s*jmespath\s*:(.*)", re.I | re.S)

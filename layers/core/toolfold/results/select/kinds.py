@@ -110,6 +110,10 @@ class Adapter:
         if any(isinstance(side, COMPARISONS) for one in tree.find_all(*COMPARISONS) for side in one.iter_expressions()):
             form = _shown(transformed(tree.copy(), _unchained))
             raise invalid("two comparisons in a row are not read", f"Write {form}.", forms=[form])
+        nested = [one for one in tree.find_all(*COMPARISONS, exp.In, exp.Between) if kind_of(one.this) is Kind.NESTED]
+        if nested:
+            form = f"SELECT * FROM data WHERE {_shown(transformed(tree.copy(), _of_any_value))}"
+            raise _nested(nested[0].this, [form] if len(nested) == 1 else [])
         handlers = self._handlers()
 
         def change(node: exp.Expr) -> exp.Expr:
@@ -126,6 +130,7 @@ class Adapter:
             exp.Between: self._between,
             exp.In: self._in,
             exp.Like: self._like,
+            exp.Is: self._is,
             exp.Ordered: self._ordered,
             **dict.fromkeys((exp.And, exp.Or, exp.Not), self._logic),
         }
@@ -190,9 +195,7 @@ class Adapter:
             )
         if (isinstance(right, exp.Literal) and not right.is_string) or kind_of(right).is_number:
             if operator not in (exp.EQ, exp.NEQ) or not isinstance(right, exp.Literal):
-                raise invalid(
-                    f"{_shown(left)} is text, which is not compared with a number", f"Write {_shown(left)} = 'text'."
-                )
+                raise invalid(f"{_shown(left)} is text, which is not compared with a number", _equality_form(left))
             right = exp.Literal.string(right.name)
         if operator not in (exp.EQ, exp.NEQ) and isinstance(right, exp.Literal) and parse_date(right.name):
             raise invalid(f"{_shown(left)} is text, which is not compared with a date")
@@ -230,9 +233,10 @@ class Adapter:
 
     def _as_number(self, left: exp.Expr, right: exp.Expr) -> exp.Expr:
         text = right.name
-        if function_of(left) == "date_part" and text.lower() in MONTHS:
-            return exp.Literal.number(MONTHS.index(text.lower()) + 1)
-        number = number_of(text)
+        unit = left.expressions[0].name if function_of(left) == "date_part" else ""
+        number = number_of(text.lower().removeprefix("q") if unit == "quarter" else text)
+        if unit == "month":
+            number = next((at for at, name in enumerate(MONTHS, 1) if text.lower() in (name, name[:3])), number)
         if number is None:
             raise invalid(f"{_shown(left)} is a number, and {quoted_name(text)} is not", _number_form(left))
         return exp.Literal.number(number) if number >= 0 else exp.Neg(this=exp.Literal.number(-number))
@@ -265,6 +269,12 @@ class Adapter:
             exp.LTE(this=left.copy(), expression=node.args["high"]),
         )
         return exp.paren(exp.and_(*(self._comparison(bound) for bound in bounds), copy=False))
+
+    def _is(self, node: exp.Expr) -> exp.Expr:
+        """Return whether a cell is null; a list without values is."""
+        if kind_of(node.this) is not Kind.NESTED or not isinstance(node.expression, exp.Null):
+            return node
+        return exp.paren(exp.or_(node, exp.EQ(this=node.this.copy(), expression=exp.Literal.string("[]"))))
 
     def _like(self, node: exp.Expr) -> exp.Expr:
         """Lower letters that LIKE does not: it ignores the case of ASCII alone."""
@@ -317,6 +327,10 @@ class Adapter:
             return exp.Count(this=exp.Star())
         if not arguments and name in _OF_NUMBERS | _OF_ORDERED:
             raise invalid(f"{name} needs a column", f"Write e.g. {name}(close).")
+        if name in _OF_NUMBERS | _OF_ORDERED and kind_of(arguments[0]) is Kind.NESTED:
+            raise _nested(arguments[0])
+        if name == "length" and kind_of(arguments[0]) is Kind.NESTED:
+            return call_of("json_array_length", arguments[0])
         if name in _OF_NUMBERS:
             for argument in arguments:
                 _require_number(argument)
@@ -329,6 +343,8 @@ class Adapter:
     def _ordered(self, node: exp.Expr) -> exp.Expr:
         if kind_of(node.this) is Kind.MIXED:
             raise _mixed(node.this)
+        if kind_of(node.this) is Kind.NESTED:
+            raise _nested(node.this)
         if not self.folds and not self.puts_nulls_first:
             node.set("nulls_first", False)
         return node
@@ -376,6 +392,8 @@ def _require_number(node: exp.Expr) -> None:
     kind = kind_of(node.expressions[0] if isinstance(node, exp.Distinct) else node)
     if kind is Kind.MIXED:
         raise _mixed(node)
+    if kind is Kind.NESTED:
+        raise _nested(node)
     if kind in (Kind.TEXT, Kind.DATE, Kind.DATETIME):
         raise invalid(
             f"{_shown(node)} is {'text' if kind is Kind.TEXT else 'a date'}, not a number", unfit=_shown(node)
@@ -393,9 +411,35 @@ def _mixed(node: exp.Expr) -> Exception:
     misfit = column.misfit if column is not None else ""
     return invalid(
         f"the values of {_shown(node)} are not of one kind: {quoted_name(misfit)} does not fit the others",
-        f"{_shown(node)} can be shown, and compared with =, in, like and contains.",
+        _equality_form(node),
         unfit=_shown(node),
     )
+
+
+def _equality_form(node: exp.Expr) -> str:
+    return f"{_shown(node)} can be shown, and compared with =, in, like and contains."
+
+
+def _nested(node: exp.Expr, forms: Sequence[str] = ()) -> Exception:
+    name = _shown(node)
+    return invalid(
+        f"the cells of {name} are lists or objects",
+        f"{name} can be compared with like and contains; SQL has its values: "
+        f"SELECT x.value FROM data, json_each(data.{name}) AS x.",
+        forms=forms,
+    )
+
+
+def _of_any_value(node: exp.Expr) -> exp.Expr:
+    """Return for a comparison of lists whether one of the values in them meets it."""
+    if not isinstance(node, (*COMPARISONS, exp.In, exp.Between)) or kind_of(node.this) is not Kind.NESTED:
+        return node
+    is_not, given = isinstance(node, exp.NEQ), node.args.get("expression") or next(iter(node.expressions), None)
+    one = exp.EQ(this=node.this, expression=node.expression) if is_not else node.copy()
+    value: exp.Expr = exp.column("value", "x")
+    one.set("this", exp.Collate(this=value, expression=exp.var("NOCASE")) if kind_of(given) is Kind.TEXT else value)
+    lists = f"SELECT 1 FROM json_each(data.{_shown(node.this)}) AS x WHERE {_shown(one)}"
+    return exp.Var(this=f"{'NOT ' * is_not}EXISTS ({lists})")
 
 
 def _unchained(node: exp.Expr) -> exp.Expr:
@@ -417,4 +461,5 @@ def _shown(node: exp.Expr) -> str:
         column = one.meta.get("column")
         name = column.name if column is not None else one.name
         one.set("this", exp.to_identifier(name, quoted=not name.isidentifier()))
-    return str(tree.sql())
+    text = str(tree.sql())
+    return text if text.isprintable() else quoted_name(text)

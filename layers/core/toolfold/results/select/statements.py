@@ -30,6 +30,9 @@ from toolfold.text_safety import encodable, quoted_name
 _LISTED_ROWS = 20
 """Rows in which a column of lists or objects has one."""
 
+_LOOKED_AT = 200
+"""Rows in which a name is looked for that no table has."""
+
 _NULLS_FIRST = re.compile(r"\bnulls\s+first\b", re.I)
 
 
@@ -147,6 +150,9 @@ def _sources(tree: exp.Expr, tables: Mapping[str, Table], step: Step, statements
         table = tables.get(name) or tables.get(name.lower()) or find_table(name, list(tables.values()))
         if table is None and len({id(one) for one in tables.values()}) == 1:
             table = next(iter(tables.values()))
+            some = table.rows[:: max(1, len(table.rows) // _LOOKED_AT)]
+            is_part = len({name in row for row in some}) > 1  # it is that of one of several calls
+            table = None if is_part or names.keys() - {name.lower(), *map(str.lower, tables)} else table
         if table is None:
             raise invalid(f"there is no table {quoted_name(name)}", f"Tables: {listed(tables)}.", offset=step.offset)
         key = names.setdefault(name.lower(), f"_table{len(names)}")

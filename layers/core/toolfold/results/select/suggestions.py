@@ -71,7 +71,7 @@ _EXTREMES = (("top", "last", "highest|n?largest|biggest"), ("bottom", "first", "
 _STEPS: tuple[tuple[str, str], ...] = (
     (r"last -(\d+)", r"last \1"),
     (rf"group by (\w+) {_SUMMARY} ([\w ]+)", r"\2(\3) by \1"),
-    (rf"{_SUMMARY} (?:of )?(?!(?:by|rows)\b)([\w ]+)", r"\1(\2)"),
+    (rf"{_SUMMARY} (?:of )?(?!(?:by|rows)\b)([\w ]+?)( by [\w ]+)?", r"\1(\2)\3"),
     (rf"(\w+)\.{_SUMMARY}\(\)", r"\2(\1)"),
     (r"(\w+) ?= ?([A-Za-z_]\w* ?[-+*/] ?\w.*)", r"\2 as \1"),
     (r"last (\d+) ?d", r"last \1 days"),
@@ -86,7 +86,7 @@ _STEPS: tuple[tuple[str, str], ...] = (
             (rf"(?:\w+\.)?(?:{others})\( ?(\d+) ?, ?['\"]?(\w+)['\"]? ?\)", rf"{word} \1 by \2"),
             (rf"(?:\w+\.)?(?:{others})\( ?['\"]?(\w+)['\"]? ?, ?(\d+) ?\)", rf"{word} \2 by \1"),
             (rf"(\w+)\.(?:{others})\( ?(\d+) ?\)", rf"{word} \2 by \1"),
-            (rf"(\d+) (?:{others}) (.+)|(?:{others}|{end}) (\d+) by (.+)", rf"{word} \1\3 by \2\4"),
+            (rf"(\d+) (?:{others}) (.+)|(?:{others}|{end}) (\d+) by (?!{_UNITS}$)(.+)", rf"{word} \1\3 by \2\4"),
         )
     ),
     (r"(?:(?:sort|order)(?:ed)?(?: by)? ?=? ?)?-(\w+)|desc (\w+)", r"order by \1\2 desc"),
@@ -263,6 +263,11 @@ class _Guess:
         found = find_table(text, self._tables) if len(normalize(text)) > 2 else None
         return found if found is not None and found.name else None
 
+    def _is_text(self, name: str) -> bool:
+        """Return whether a name is that of a column of text."""
+        return any(table.type_of(table.columns.index(name)).kind is Kind.TEXT for table in self._tables
+                   if name in table.columns)  # fmt: skip
+
     def _number(self) -> str:
         """Return the column that a function without a column may be of: the last one of decimal numbers."""
         table = next(iter(self._tables), Table("", (), ()))
@@ -305,7 +310,11 @@ class _Guess:
                 rows = f"{word} {count} by {by}" if by else f"limit {count}"
                 return f"from {table_name(table)}; {rows}"
             if self.is_column(name) and not by:
-                return f"{'bottom' if word.lower() == 'bottom' else 'top'} {count} by {name}"
+                is_ranked = word.lower() in ("top", "bottom")
+                return f"{word} {count} by {name}" if is_ranked else f"{word} {count}; {name}"
+            if name.startswith("by ") and word.lower() == "last" and self._is_text(name[3:]):
+                over = f"PARTITION BY {written_name(name[3:])} ORDER BY date DESC"
+                return f"SELECT * FROM data QUALIFY row_number() OVER ({over}) <= {count}"
         return None
 
     def _day(self, step: str) -> str | None:

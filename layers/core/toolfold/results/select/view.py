@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
+from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, expressions
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
 from toolfold.results.select.errors import invalid, listed
@@ -140,7 +141,10 @@ class View:
         if column is None and part in PARTS_OF_DATES and self.names.date is not None:
             dated = node_of(self._loaded(self.names.date))
             return call_of("dayname", dated) if part == "weekday" else call_of("date_part", part, dated)
-        return node_of(self._loaded(column if column is not None else self._column(name)))
+        loaded = self._loaded(column if column is not None else self._column(name))
+        if part == "day" and loaded.kind is Kind.DATETIME and normalize(loaded.name) != part:
+            return call_of("date_trunc", part, node_of(loaded))  # the day that a time is in
+        return node_of(loaded)
 
     def _column(self, name: str) -> Column:
         column = self.names.find(name)
