@@ -214,6 +214,42 @@ def test_results_are_joined_by_date(tools: MetaTools) -> None:
     assert all("result" not in one for one in result.structured["results"])
 
 
+def test_notes_of_results_are_those_of_their_table(tools: MetaTools) -> None:
+    calls = [
+        daily("AAPL", select="max(close)"),
+        {**quote("AAPL"), "id": "q", "arguments": {"symbol": ["KO", "NOSUCH1"]}},
+    ]
+    text = batch(tools, calls, select="SELECT count(*) AS n FROM AAPL, q").text
+    assert [line.split(".")[0] for line in text.splitlines()[:2]] == [
+        "# Computed from the 100 rows since 2025-08-21",
+        "# NOSUCH1 failed: NO_DATA",
+    ]
+
+
+def test_id_of_a_call_is_its_table_alone(tools: MetaTools) -> None:
+    calls = [{**daily("AAPL"), "id": "data"}, daily("MSFT")]
+    result = batch(tools, calls, select="SELECT count(*) AS n FROM data").structured["result"]
+    assert result["rows"] == [[100]]
+
+
+@pytest.mark.parametrize("value", [{"$ref": "AAPL.symbol"}, "{{AAPL.symbol}}", "$AAPL.symbol", "prev.rows[0].symbol"])
+def test_reference_between_calls_belongs_to_a_pipe(tools: MetaTools, value: Any) -> None:
+    first, second = batch(tools, [quote("AAPL"), {**quote("x"), "arguments": {"symbol": value}}]).structured["results"]
+    assert first["ok"]
+    assert "TOOL_PIPE" in second["error"]["suggestion"]
+
+
+def test_tokens_of_each_call_limit_the_answer(tools: MetaTools) -> None:
+    calls = [{**daily("AAPL"), "max_tokens": 500}, {**daily("MSFT"), "max_tokens": 500}]
+    assert tokens(batch(tools, calls).text) <= 1_000
+
+
+def test_answer_of_a_batch_is_not_inspected(tools: MetaTools) -> None:
+    first, second = batch(tools, [quote("AAPL", inspect=True), quote("KO", inspect=False)]).structured["results"]
+    assert first["error"]["message"].startswith("inspect is for a TOOL_CALL")
+    assert second["ok"]
+
+
 def test_sql_reads_results_by_their_ids(tools: MetaTools) -> None:
     calls = [{**daily("AAPL"), "id": "a"}, {**daily("MSFT"), "id": "m"}]
     sql = "SELECT a.date, a.close - m.close AS spread FROM a JOIN m USING (date) ORDER BY 1 DESC LIMIT 2"

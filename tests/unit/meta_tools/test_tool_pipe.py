@@ -169,6 +169,39 @@ def test_failed_step_ends_the_pipe_with_the_finished_ones(tools: MetaTools, mock
     assert len(mock_api.requests) == 2
 
 
+@pytest.mark.parametrize("text", ["found.rows[0].symbol", "prev.rows[0].symbol", "@found[0].symbol", "steps[0][0]"])
+@pytest.mark.parametrize("wrap", [lambda text: text, lambda text: [text], lambda text: {"ref": text}])
+def test_text_that_is_a_reference_is_not_sent(tools: MetaTools, text: str, wrap: Any) -> None:
+    assert failed(pipe(tools, SEARCH, quote(wrap(text))))["message"].endswith("is text and would be sent as it is.")
+
+
+@pytest.mark.parametrize("symbol", ["found", "found.LON", "prev"])
+def test_text_that_may_be_a_value_is_sent(tools: MetaTools, symbol: str) -> None:
+    assert failed(pipe(tools, SEARCH, quote(symbol)))["code"] == "NO_DATA"
+
+
+def test_template_names_the_step_at_its_index(tools: MetaTools) -> None:
+    refused = failed(pipe(tools, SEARCH, quote("MSFT"), quote("$steps[0].symbol")))
+    assert '{"$ref": "0.rows[0].symbol"}' in refused["suggestion"]
+
+
+def test_note_of_an_earlier_step_is_in_the_answer(tools: MetaTools) -> None:
+    steps = [quote(["AAPL", "NOSUCH1"], **{"as": "q"}), quote(ref("q.rows[*].symbol"))]
+    assert pipe(tools, *steps).text.startswith("# q: NOSUCH1 failed: NO_DATA.")
+
+
+def test_tokens_of_the_step_limit_its_answer(tools: MetaTools) -> None:
+    series = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "max_tokens": 500}
+    assert tokens(pipe(tools, series).text) <= 500
+
+
+@pytest.mark.parametrize(("option", "value"), [("join", "date"), ("select", "last 1"), ("fresh", True), ("when", 1)])
+def test_option_that_a_pipe_does_not_have_is_not_left_out(tools: MetaTools, option: str, value: Any) -> None:
+    refused = error(tools.call("TOOL_PIPE", {"steps": [SEARCH], option: value}))
+    assert f"there is no argument {option!r}" in refused["message"]
+    assert "next_call" not in refused
+
+
 def test_value_that_is_too_long_for_an_argument_is_refused(tools: MetaTools) -> None:
     series = {"as": "long", "tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM", "outputsize": "full"}}
     assert "too long for an argument" in failed(pipe(tools, series, quote(ref("long"))))["message"]
@@ -215,8 +248,10 @@ def test_rest_of_a_pipe_is_performed_with_its_token(make_tools: Callable[..., Me
 
 @pytest.mark.parametrize("first", [SEARCH, quote("AAPL", **{"as": "found"})])
 @pytest.mark.parametrize(
-    "template", ["{{symbol}}", "{{ found.symbol }}", "${found.symbol}", "$prev.symbol", "$0.symbol", "$found.symbol"]
-)
+    "template",
+    ["{{symbol}}", "{{ found.symbol }}", "${found.symbol}", "$prev.symbol", "$0.symbol", "$found.symbol",
+     "$steps[0].symbol", "{found.symbol}", "<found.symbol>"],
+)  # fmt: skip
 def test_template_is_refused_with_the_reference_that_works(
     tools: MetaTools, first: dict[str, Any], template: str
 ) -> None:

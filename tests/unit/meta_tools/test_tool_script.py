@@ -170,6 +170,12 @@ def test_every_module_of_the_hint_can_be_imported(tools: MetaTools) -> None:
     assert value(run(tools, "".join(f"import {name}\n" for name in tool_script.MODULES) + "1")) == 1
 
 
+def test_notes_of_calls_are_in_the_answer(tools: MetaTools) -> None:
+    found = run(tools, "len(call('GLOBAL_QUOTE', symbol=['AAPL', 'NOSUCH1'])['rows'])")
+    assert found.text.startswith("# GLOBAL_QUOTE: NOSUCH1 failed: NO_DATA.")
+    assert found.text.endswith("\n1")
+
+
 @pytest.mark.parametrize(
     ("script", "has_note"),
     [

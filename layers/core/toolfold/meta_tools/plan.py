@@ -21,6 +21,7 @@ from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTime
 from toolfold.execution.argument_reader import reader_of
 from toolfold.meta_tools import corrections
 from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, with_notes
+from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.call import (
     Call,
     CallSession,
@@ -153,6 +154,8 @@ class Plan(CallSession):
                     f"A call must be an object, not {kind}.", 'Send {"tool_name": "NAME", "arguments": {…}}.'
                 )
             self.read(item)
+            if boolean(item.given.get("inspect")):
+                raise InvalidArguments("inspect is for a TOOL_CALL of its own.", "Leave it out; nothing was sent.")
         except CallError as error:
             item.error = self.with_next_call(item.given, error)
         return item

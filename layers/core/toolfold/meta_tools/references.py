@@ -23,8 +23,8 @@ REFERENCE, LITERAL = "$ref", "$literal"
 PREVIOUS = "prev"
 
 _EXPRESSION = re.compile(r"\s*\$?\.?(?:steps\.|steps\[|\[)?([A-Za-z_][\w-]*|\d{1,2})\]?(.*)", re.DOTALL)
-_VARIABLE = re.compile(r"\s*\$\.?(?:(steps)[.\[])?([A-Za-z_][\w-]*|\d{1,2})\]?(?:[.\[|].*)?", re.DOTALL)
-"""A reference as other systems write it, such as ``$prev.rows[0].symbol``."""
+_VARIABLE = re.compile(r"\s*(\$\.?|[{<@%]?)(?:(steps)[.\[])?([A-Za-z_][\w-]*|\d{1,2})\]?([.\[|].*)?", re.DOTALL)
+"""A reference as other systems write it, such as ``$prev.rows[0].symbol`` or ``prev.rows[0].symbol``."""
 
 _TEMPLATE = re.compile(r"\s*(?:\{\{|\$\{|<<)\s*\$?([A-Za-z_][\w-]*|\d{1,2})\b[^{}<>]{0,500}(?:\}\}|\}|>>)\s*")
 """A reference in a text, such as ``{{found.rows[0].symbol}}``."""
@@ -162,16 +162,35 @@ def check_templates(value: Any, names: Sequence[str], has_rows: Callable[[str], 
             check_templates(item, names, has_rows, depth + 1)
 
 
+def _is_variable(text: str, names: Sequence[str]) -> bool:
+    found = _VARIABLE.fullmatch(text)
+    if found is None or not (found[2] or found[3] in (*names, PREVIOUS) or _NUMBERED.match(text)):
+        return False
+    sign, path = found[1], found[4] or ""
+    return sign.startswith("$") or "[" in path or (sign in ("{", "<") and path != "")
+
+
+def refers(value: Any, names: Sequence[str]) -> bool:
+    """Return whether an argument has a reference to one of ``names``, or to ``prev``, in any spelling."""
+    if isinstance(value, str):
+        start = value[: _MAX_CHARS + 1]
+        template = _TEMPLATE.fullmatch(start)
+        return _is_variable(start, names) or (template is not None and template[1] in (*names, PREVIOUS))
+    if isinstance(value, dict) and isinstance(value.get(REFERENCE), str):
+        found = _EXPRESSION.fullmatch(value[REFERENCE][: _MAX_CHARS + 1])
+        return found is not None and found[1] in (*names, PREVIOUS)
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(refers(item, names) for item in items)
+
+
 def _check_text(text: str, names: Sequence[str], has_rows: Callable[[str], bool]) -> None:
     start = text[: _MAX_CHARS + 1]
-    variable, template = _VARIABLE.fullmatch(start), _TEMPLATE.search(start)
-    is_numbered = _NUMBERED.match(start) is not None
-    is_variable = variable is not None and (variable[1] == "steps" or variable[2] in (*names, PREVIOUS) or is_numbered)
+    is_variable, template = _is_variable(start, names), _TEMPLATE.search(start)
     if not is_variable and template is None:
         return
     step = json.dumps({LITERAL: text}, ensure_ascii=False) + " to send it. Nothing was sent."
     if is_variable or _TEMPLATE.fullmatch(start) is not None:
-        path = text.strip().strip("{}$<> ").removeprefix("steps.")
+        path = re.sub(r"^steps(?:\.|(?=\[))", "", text.strip().strip("{}$<>@% ").removeprefix("."))
         path = _working_path(path, names, has_rows)
         step = f"Write {json.dumps({REFERENCE: path})}, or {step}"
     else:

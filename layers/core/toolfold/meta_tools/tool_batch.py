@@ -19,6 +19,7 @@ from toolfold.meta_tools.arguments import invalid, is_blank, own_option, parse_o
 from toolfold.meta_tools.call import answer_of, metadata, output_options, parse_select
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.plan import USUAL_PARALLEL, Item, Plan
+from toolfold.meta_tools.references import refers
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, error_text, safe_line
 from toolfold.results import output, render, tokens
 from toolfold.results.combine import HOW, LabelledDocument, combine, join, stack_documents
@@ -38,6 +39,10 @@ TOOL = "TOOL_BATCH"
 
 _EXAMPLE = '[{"id": "a", "tool_name": "NAME", "arguments": {…}}, …]'
 _MAX_ID_CHARS = 64
+_REFERS = (
+    "This call refers to another one, and the calls of a batch are independent.",
+    'Send both to TOOL_PIPE as steps, with {"$ref": "name.rows[0].column"}; this one was not sent.',
+)
 
 
 def tool_batch(request: MetaRequest) -> Result:
@@ -60,6 +65,11 @@ def tool_batch(request: MetaRequest) -> Result:
     max_tokens = read_value(TOOL, arguments, "max_tokens")
     with Plan(request) as plan:
         items = [plan.open(id_, call) for id_, call in given.items()]
+        for item in items:
+            if item.error is None and refers(item.given.get("arguments"), list(given)):
+                item.error = InvalidArguments(*_REFERS)
+        if max_tokens is None and all(not is_blank(item.given.get("max_tokens")) for item in items):
+            max_tokens = sum(item.call.options.max_tokens for item in items if item.call is not None) or None
         combination = Combination.plan(arguments.get("join"), arguments.get("select"), items)
         plan.perform(items, most, stops_on_error=stop)
         first = items[0].error
@@ -272,15 +282,17 @@ class Combination(NamedTuple):
             InvalidArguments: they have no such column, or the ``select`` does not fit them.
             AnswerTooLarge: the budget is used up.
         """
+        notes = [note for document in named.values() for note in document.notes]
         if self.select is not None and self.select.has_sql:
             tables = [*named_tables(named), *_all_rows(named, budget)]
-            return output.select_from(output.ParsedAnswer(Document(tuple(tables))), self.select, today, budget)
-        joined = join(named_tables(named), self.join.on, self.join.how, budget) if self.join else Document()
-        if self.select is None:
-            return joined
-        data = {"rows": joined.tables[0].objects()} if self.select.jmespath else None
-        selected = output.select_from(output.ParsedAnswer(joined, data), self.select, today, budget)
-        return replace(selected, notes=tuple(dict.fromkeys((*joined.notes, *selected.notes))))
+            joined = Document(tuple(tables))
+        else:
+            joined = join(named_tables(named), self.join.on, self.join.how, budget) if self.join else Document()
+        selected = joined
+        if self.select is not None:
+            data = {"rows": joined.tables[0].objects()} if self.select.jmespath else None
+            selected = output.select_from(output.ParsedAnswer(joined, data), self.select, today, budget)
+        return replace(selected, notes=tuple(dict.fromkeys((*notes, *joined.notes, *selected.notes))))
 
     def render(self, plan: Plan, items: Sequence[Item], max_tokens: int | None) -> RenderedResult:
         """Render the one result of a batch."""
@@ -337,7 +349,7 @@ def named_tables(named: Mapping[str, Document]) -> list[Table]:
 def _all_rows(named: Mapping[str, Document], budget: WorkBudget) -> list[Table]:
     """Return the rows of all results under each other as ``data``, where they have the same columns; else nothing."""
     columns = {table.columns for document in named.values() for table in document.tables}
-    if len(columns) != 1 or any(len(document.tables) != 1 for document in named.values()):
+    if len(columns) != 1 or "data" in named or any(len(document.tables) != 1 for document in named.values()):
         return []
     parts = [
         LabelledDocument((name,), replace(document, tables=(replace(document.tables[0], name=""),), metadata={}))

@@ -17,6 +17,7 @@ from toolfold.execution.call import NO_USE
 from toolfold.execution.validation import invalid_arguments
 from toolfold.messages import STEP
 from toolfold.meta_tools import continuation
+from toolfold.meta_tools.answer_reader import with_notes
 from toolfold.meta_tools.arguments import escape, invalid, is_blank, own_option, quote, read_items, read_value
 from toolfold.meta_tools.call import Answer, metadata, output_options, parse_select, read_options
 from toolfold.meta_tools.plan import Item, Plan, document_size
@@ -165,7 +166,12 @@ class _Pipe:
         item = self.items[self._returned]
         if item.answer is None:
             return Result({"result": None, "steps": []}, "null")
-        rendered = render_answer(item.answer, output_options(plan.request, max_tokens), plan.budget)
+        own = item.answer.document.notes
+        named = [(one.id, one.answer.document.notes) for one in self.items if one.answer is not None]
+        notes = (f"{name}: {note}" for name, found in named for note in found if note not in own)
+        answer = with_notes(item.answer, *notes)
+        wanted = max_tokens or read_value("TOOL_CALL", item.given, "max_tokens")
+        rendered = render_answer(answer, output_options(plan.request, wanted), plan.budget)
         use = sum((one.answer.use for one in self.items if one.answer is not None), NO_USE)
         figures = {} if item.call is None else metadata(item.call, rendered.structured, use, item.elapsed_s)
         entries = _entries(self.items, [status_of(one, None) for one in self.items])

@@ -185,6 +185,9 @@ class _Script:
         """Return the result of a script whose last expression has the value ``value``."""
         budget = WorkBudget(self._plan.budget.deadline)
         document = tables.from_value(value, budget) if value is not None else tables.Document(metadata=None)
+        called = [(item.tool_name, item.answer.document.notes) for item in self.items if item.answer is not None]
+        notes = dict.fromkeys(f"{name}: {note}" for name, found in called for note in found)
+        document = replace(document, notes=(*document.notes, *notes))
         last = self._script.rstrip().rpartition("\n")[2]
         if value is None and (not self.printed.text or _ASSIGNMENT.match(last) is not None):
             document = replace(document, notes=(*document.notes, _NO_RESULT))
