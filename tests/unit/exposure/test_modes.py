@@ -182,6 +182,11 @@ def test_every_way_leads_to_the_same_call(bundled: App, path: str, name: str, ar
         ("/mcp/kinds", "connector", {"subcommand": "execute", "connector": "alpha"}, "alpha_vantage"),
         ("/mcp/kinds", "connector", {"subcommand": "execute", "connector": "alpha_vantage"}, "TOOL_LIST"),
         ("/mcp/kinds", "connector", {"subcommand": "execute", "action": "CPII"}, "CPI"),
+        ("/mcp/kinds", "connector", {"subcommand": "execute", "action": "CPI", "interval": "montly"}, "monthly"),
+        ("/mcp/kinds", "connector", {"action": "CPI", "parameters": "interval=montly"}, "monthly"),
+        ("/mcp/kinds", "connector", {"action": "CPI", "parameters": ["monthly"]}, "Send arguments as an object"),
+        ("/mcp/kinds", "connector", {"subcommand": "discover", "colour": "red"}, "TOOL_LIST takes query"),
+        ("/mcp/kinds", "request_tools", {"query": "gold", "colour": "red"}, "TOOL_LIST takes query"),
     ],
 )
 def test_mistakes_name_the_next_step(
@@ -209,6 +214,25 @@ def test_discovery_works_in_the_words_of_other_systems(bundled: App) -> None:
         result = call(bundled, "/mcp", name, arguments)
         assert code(result) == "OK", (name, result["content"])
         assert result["structuredContent"]["tools"], name
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "meant"),
+    [
+        ("connector", {"subcommand": "discover", "connector": "alpha_vantage", "offset": 18},
+         {"source": "alpha_vantage", "detail": "full", "offset": 18}),
+        ("connector", {"connector": "alpha_vantage", "query": "gold"},
+         {"source": "alpha_vantage", "detail": "full", "query": "gold"}),
+        ("request_tools", {"query": "price", "category": "forex", "limit": 2},
+         {"query": "price", "category": "forex", "limit": 2}),
+        ("request_tools", {"task": "price of gold"}, {"query": "price of gold"}),
+    ],
+)  # fmt: skip
+def test_discovery_leaves_nothing_out(
+    bundled: App, name: str, arguments: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    found = call(bundled, "/mcp/kinds", name, arguments)
+    assert found["content"] == call(bundled, "/mcp", "TOOL_LIST", meant)["content"]
 
 
 def test_variable_sets_the_mode_of_the_path_without_a_profile() -> None:

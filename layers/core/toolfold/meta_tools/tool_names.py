@@ -149,9 +149,20 @@ def translate(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Meta
     return MetaCall(meant, arguments) if isinstance(meant, str) else meant and meant(catalog, arguments)
 
 
+def _key(arguments: Mapping[str, Any], role: str) -> str:
+    keys = {normalize(key): key for key, value in arguments.items() if not is_blank(value)}
+    return next((keys[kind] for kind in _ROLES[role] if kind in keys), "")
+
+
 def _given(arguments: Mapping[str, Any], role: str) -> Any:
-    by_key = {normalize(key): value for key, value in arguments.items() if not is_blank(value)}
-    return next((by_key[key] for key in _ROLES[role] if key in by_key), None)
+    return arguments.get(_key(arguments, role))
+
+
+def _rest(arguments: Mapping[str, Any], *roles: str) -> dict[str, Any]:
+    """Return what is given beside ``roles``: nothing of it is left out, so that what has no place is an error."""
+    read, inner = {_key(arguments, role) for role in roles}, _key(arguments, "arguments")
+    rest = {key: value for key, value in arguments.items() if key not in read and not is_blank(value)}
+    return {"arguments" if key == inner else key: value for key, value in rest.items()}
 
 
 def _object(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,15 +198,18 @@ def _run(name: str, given: Mapping[str, Any], arguments: Mapping[str, Any]) -> M
     return MetaCall(_WRITE, {"tool_name": name, "arguments": given, **options})
 
 
+_CONNECTOR = ("source", "tool", "subcommand")
+
+
 def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "connector") -> MetaCall:
     source, given = _source(catalog, kind, _given(arguments, "source")), _given(arguments, "tool")
-    subcommand = normalize(str(_given(arguments, "subcommand") or ""))
+    subcommand, rest = normalize(str(_given(arguments, "subcommand") or "")), _rest(arguments, *_CONNECTOR)
     if given is None and subcommand not in _EXECUTE:
-        return MetaCall("TOOL_LIST", {**({"source": source} if source else {}), "detail": "full"})
+        return MetaCall("TOOL_LIST", {"detail": "full", **rest, **({"source": source} if source else {})})
     name = _tool(catalog, kind, source, given)
     if subcommand and subcommand not in _EXECUTE:
         return MetaCall("TOOL_GET", {"tool_name": name})
-    return _run(name, _object(arguments), arguments)
+    return MetaCall(_WRITE, {**rest, "tool_name": name})
 
 
 def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
@@ -224,8 +238,7 @@ def _read_skill(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
 def _request_tools(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     if (names := _given(arguments, "tools")) is not None:
         return MetaCall("TOOL_GET", {"tool_name": names})
-    query = _given(arguments, "query")
-    return MetaCall("TOOL_LIST", {} if query is None else {"query": query})
+    return MetaCall("TOOL_LIST", arguments)
 
 
 def _server_tools(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
