@@ -62,6 +62,7 @@ WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     (CALL, {**QUOTE, "options": {"select": "price"}}, CALL, {**QUOTE, "select": "price"}),
     (CALL, {**QUOTE, "symbol": "IBM"}, CALL, QUOTE),
     # One level too deep, or text for an object
+    (LIST, {"queries": ["gold price", "oil price"]}, LIST, {"query": ["gold price", "oil price"]}),
     (LIST, {"arguments": GOLD}, LIST, GOLD),
     (LIST, {"params": json.dumps(GOLD)}, LIST, GOLD),
     (LIST, {"input": {"arguments": GOLD}, "limit": 2}, LIST, {**GOLD, "limit": 2}),
@@ -127,6 +128,8 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (GET, {"category": "forex"}, "TOOL_LIST searches", LIST, {"category": "forex"}),
     (GET, {"tool_name": "RSI", "limit": 3}, "limit belongs to TOOL_LIST", GET, {"tool_name": "RSI"}),
     (GET, QUOTE, "TOOL_CALL runs the tool", CALL, QUOTE),
+    (GET, {"tool_name": "RSI", "arguments": IBM}, "TOOL_CALL runs the tool", GET, {"tool_name": "RSI"}),
+    (GET, {"tool_name": "CPI", "arguments": {"country": "DE"}}, "TOOL_CALL runs the tool", GET, {"tool_name": "CPI"}),
     (GET, {"tool_nmae": "RSI"}, "Did you mean tool_name?", GET, {"tool_name": "RSI"}),
     (GET, {"tool_name": "RSI", "detail": "all"}, "full, medium, minimal", GET, {"tool_name": "RSI"}),
     (GET, {"tool_name": "RSI", "known": "yes"}, "leave it out", GET, {"tool_name": "RSI"}),

@@ -127,7 +127,10 @@ def call_or_description(
     tool = catalog.get(name)
     if tool is None:
         return {}
-    return correct(catalog, tool, arguments).call(tool, options) or next_call("TOOL_GET", {"tool_name": name})
+    found = correct(catalog, tool, arguments)
+    # The error has no place for a note on what was made up or left out.
+    call = {} if found.note(tool) else found.call(tool, options)
+    return call or next_call("TOOL_GET", {"tool_name": name})
 
 
 def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused: Sequence[str] = ()) -> Correction:

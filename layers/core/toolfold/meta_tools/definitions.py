@@ -304,7 +304,7 @@ TOOLS: Mapping[str, MetaTool] = {
             "query": Argument(
                 {**_TEXTS, "description": "A few English words; one per step"},
                 "q search search_query search_term term keyword text question prompt task need request find intent "
-                "name tool tool_name input",
+                "name tool tool_name input queries",
             ),
             "category": Argument(text("Its name"), "categories group domain topic"),
             "tag": Argument(_TEXTS, "label", listed="never"),

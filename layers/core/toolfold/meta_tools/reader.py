@@ -276,6 +276,9 @@ def _no_such_argument(
     hint = did_you_mean(name, TOOLS[tool].arguments)
     if hint:
         kept.setdefault(closest_matches(name, TOOLS[tool].arguments)[0], given[name])
+    elif tool in COMBINING_TOOLS:
+        # A call without it would be another one.
+        hint, kept = f"{name} belongs to each call in it. " if name in OPTIONS else "", {}
     elif normalize(name) == "page":
         hint = "Send offset, a number: an answer has the next one in more. "
     elif elsewhere:

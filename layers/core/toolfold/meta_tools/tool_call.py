@@ -47,7 +47,8 @@ def tool_call(request: MetaRequest) -> Result:
                 filled = _fill_from_example(plan, item) if inspects else ()
                 answer = plan.answer(item)
                 if inspects:
-                    result = _inspection(plan, call, answer, item.parts[0], filled)
+                    arguments = item.parts[0] if item.lists is None else call.sent
+                    result = _inspection(plan, call, answer, arguments, filled)
                 else:
                     rendered = output.render_document(
                         answer.document, call.options, answer.status, plan.budget, answer.size
