@@ -84,6 +84,10 @@ def test_the_url_is_that_of_the_page_where_there_is_one() -> None:
         ("quote ticker=Tesla", "SYMBOL_SEARCH(keywords='Tesla')"),
         ("top gainers today", "TOP_GAINERS_LOSERS()"),
         ("GDP of USA", "REAL_GDP()"),
+        ("2 year treasury yield", "TREASURY_YIELD(maturity='2year')"),
+        ("daily federal funds rate", "FEDERAL_FUNDS_RATE(interval='daily')"),
+        ("delisted stocks", "LISTING_STATUS(state='delisted')"),
+        ("MSFT earnings calendar", "EARNINGS_CALENDAR(symbol='MSFT')"),
     ],
 )
 def test_a_query_with_all_that_a_tool_needs_finds_its_answer(bundled: App, query: str, expected: str) -> None:
@@ -106,6 +110,11 @@ def test_a_query_with_all_that_a_tool_needs_finds_its_answer(bundled: App, query
 )
 def test_nothing_that_the_query_does_not_say_is_in_an_id(bundled: App, query: str) -> None:
     assert not [id_ for id_ in ids(bundled, query) if "=" in id_]
+
+
+@pytest.mark.parametrize("query", ["news about TSLA", "2 year treasury yield", "delisted stocks"])
+def test_no_answer_is_about_another_thing_than_the_query(bundled: App, query: str) -> None:
+    assert not [id_ for id_ in ids(bundled, query) if id_.endswith("()")]
 
 
 def test_a_ticker_is_for_tools_about_such_names(bundled: App) -> None:

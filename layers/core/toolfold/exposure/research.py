@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as quote_url
 
 from toolfold.catalog.query import MAX_WORDS, UNKNOWN_NAME, is_kind, parse_query
 from toolfold.errors import CallError
 from toolfold.execution.argument_reader import reader_of
+from toolfold.fuzzy import normalize
 from toolfold.meta_tools.arguments import invalid, quote
 from toolfold.meta_tools.definitions import answer_schema, text
 from toolfold.meta_tools.result import Result, dumps_compact, error_result
@@ -132,21 +134,30 @@ def _described(settings: Settings, tool: Tool, id_: str) -> dict[str, str]:
 
 
 def _calls(catalog: Catalog, tool: Tool, query: str) -> Iterator[str]:
-    """Yield the calls of ``tool`` for which the query has every value."""
+    """Yield the calls of ``tool`` for which the query has every value, with what else it names."""
     validator = reader_of(catalog, tool)
     given: dict[str, Any] = {name: value.strip("\"'") for name, value in _GIVEN.findall(query)}
-    missing = [name for name in tool.parameters.get("required", ()) if name not in validator.rename(given).arguments]
+    known = validator.rename(given).arguments
+    missing = [name for name in tool.parameters.get("required", ()) if name not in known]
+    others = [name for name in validator.properties if name not in (*known, *missing)]
     tickers = [name for name in missing if name in validator.ticker_patterns]
+    tickers = tickers or [name for name in others if name in validator.ticker_patterns]
     rest = _GIVEN.sub(" ", query)
-    calls = [given]
-    for name in missing:
+    words, named = _WORD.findall(rest)[:MAX_WORDS], _tickers(catalog, tool, rest)
+    # The answer of a tool without tickers is not about what the query names.
+    calls = [given] if tickers or not named else []
+    for name in (*missing, *others):
         values: Sequence[Any] = ()
         if name in tickers:  # which of several takes which ticker, a query does not say
-            values = _tickers(catalog, tool, rest) if len(tickers) == 1 else ()
+            values = named if len(tickers) == 1 else ()
         elif "enum" in validator.properties.get(name, {}):
-            read = (validator.read_value(name, word) for word in _WORD.findall(rest)[:MAX_WORDS])
-            values = [value for value in read if validator.accepts(name, value)][:1]
-        calls = [{**arguments, name: value} for arguments in calls for value in values[:_MAX_VALUES]]
+            spelt = words if name in missing else [*map("".join, pairwise(words)), *words]
+            read = [(normalize(word), validator.read_value(name, word)) for word in spelt]
+            is_clear = name in missing  # another value than is written is read for what is required alone
+            values = [value for word, value in read if validator.accepts(name, value)
+                      and (is_clear or word == normalize(str(value)))][:1]  # fmt: skip
+        if values or name in missing:
+            calls = [{**arguments, name: value} for arguments in calls for value in values[:_MAX_VALUES]]
     for arguments in calls:
         resolved = validator.resolve(arguments)
         if not resolved.problems:
