@@ -147,6 +147,8 @@ DAILY = "call('TIME_SERIES_DAILY', symbol='IBM', select='close; last 2')"
         ("import statistics", "SCRIPT_ERROR", "The mean is sum(x) / len(x)"),
         ("import pandas as pd", "SCRIPT_ERROR", "There are asyncio, base64,"),
         ("import maths", "SCRIPT_ERROR", "Did you mean math?"),
+        ("call_tool('GLOBAL_QUOTE', symbol='IBM')", "SCRIPT_ERROR", 'Use call("NAME", argument=value)'),
+        ("tools.GLOBAL_QUOTE(symbol='IBM')", "SCRIPT_ERROR", 'Use call("NAME", argument=value)'),
         ("import alphavantage", "SCRIPT_ERROR", "Did you mean alpha_vantage?"),
         ("alpha_vantage.global_quote('IBM')", "SCRIPT_ERROR", "Did you mean alpha_vantage.GLOBAL_QUOTE?"),
         ("list(map(lambda s: call('GLOBAL_QUOTE', symbol=s), ['A']))", "SCRIPT_ERROR", "make them before, in a loop"),

@@ -263,7 +263,7 @@ class _Script:
         returned = " ".join(f"{name} returned {shape}." for name, shape in list(shapes.items())[-_MAX_SHOWN:] if shape)
         hint = self._hint(str(error.details.get("exception", "")), error.message, returned).strip()
         cached = " Calls that have succeeded are cached." if called else ""
-        return error.changed(next_step=f"{hint or 'Correct the script and send it again.'}{cached}")
+        return error.changed(next_step=f"{hint or error.next_step}{cached}")
 
     def _hint(self, exception: str, message: str, returned: str) -> str:
         """Return what to change; ``returned`` is what the tools that were called last have returned."""
@@ -281,6 +281,8 @@ class _Script:
             return returned
         if exception == "NotImplementedError":
             return _CALL_IN_FUNCTION if "cannot suspend" in message else _NOT_IN_SUBSET
+        if exception == "NameError":
+            return _FUNCTIONS
         is_of_host = exception == "RuntimeError" and "not supported in this environment" in message
         return _NO_HOST if is_of_host or exception == "PermissionError" else ""
 
