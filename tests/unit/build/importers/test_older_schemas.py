@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolfold.build.importers.mcp import to_2020_12
+from toolfold.build.importers.mcp import closed, to_2020_12
 
 STRING = {"type": "string"}
 
@@ -32,3 +32,19 @@ STRING = {"type": "string"}
 )  # fmt: skip
 def test_a_schema_of_an_earlier_draft_is_converted(given: dict[str, Any], expected: dict[str, Any]) -> None:
     assert to_2020_12(given) == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "is_closed"),
+    [
+        ({}, True),
+        ({"properties": {}}, False),
+        ({"additionalProperties": True}, False),
+        ({"additionalProperties": {"type": "string"}}, False),
+        ({"patternProperties": {"^x-": {}}}, False),
+        ({"anyOf": [{"properties": {"other": {}}}]}, False),
+    ],
+)
+def test_schema_that_does_not_speak_of_unknown_arguments_refuses_them(more: dict[str, Any], is_closed: bool) -> None:
+    schema = {"type": "object", "properties": {"title": {"type": "string"}}, **more}
+    assert closed(schema) == ({**schema, "additionalProperties": False} if is_closed else schema)

@@ -307,7 +307,7 @@ def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> Impo
     return ImportedTool(
         name=str(tool["name"]),
         where=where,
-        parameters=to_2020_12(tool["inputSchema"]),
+        parameters=closed(to_2020_12(tool["inputSchema"])),
         effect=effect_of(tool, trusted=settings.trust_annotations),
         title=str(title),
         description=str(tool.get("description") or ""),
@@ -315,6 +315,19 @@ def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> Impo
         typed_rows=_ROWS,
         returns=_returns(tool.get("outputSchema")),
     )
+
+
+_OF_OTHERS = frozenset(
+    {"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames", "dependentSchemas", "if"}
+    | {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf"}
+)
+"""Keywords with which a schema decides, or may decide, about arguments that its ``properties`` do not name."""
+
+
+def closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that refuses unknown arguments, where it says nothing of them: most servers ignore them."""
+    is_silent = schema.get("properties") and _OF_OTHERS.isdisjoint(schema)
+    return {**schema, "additionalProperties": False} if is_silent else schema
 
 
 def _returns(schema: Any) -> str:
