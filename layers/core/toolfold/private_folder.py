@@ -127,23 +127,27 @@ def own_folder(path: str) -> str:
     is_new = not os.path.lexists(path)
     folder = resolve(path, create=True)
     if is_new:
-        _mark(folder)
+        with contextlib.suppress(FileExistsError):  # by another process
+            replace_file(os.path.join(folder, MARK), MARK_CONTENT, overwrite=False, mode=0o600)
     return folder
 
 
-def _mark(folder: str) -> None:
-    with contextlib.suppress(FileExistsError):  # by another process
-        replace_file(os.path.join(folder, MARK), MARK_CONTENT, overwrite=False, mode=0o600)
+def is_marked(path: str, folder: int | None = None) -> bool:
+    """Return whether a folder has the mark of toolfold.
 
+    Args:
+        path: the folder.
+        folder: a descriptor of it; None to open the mark by its path.
 
-def is_marked(folder: str) -> bool:
-    """Return whether a folder has the mark of toolfold; raises OSError where that cannot be read."""
+    Raises:
+        OSError: the mark cannot be read.
+    """
+    name = MARK if folder is not None else os.path.join(path, MARK)
     try:
-        with open(os.open(os.path.join(folder, MARK), os.O_RDONLY | NO_FOLLOW), "rb") as file:
+        check_owned_file(name, os.lstat(name, dir_fd=folder))
+        with open(os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder), "rb") as file:
             return file.read(len(MARK_CONTENT) + 1) == MARK_CONTENT
-    except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ELOOP, errno.EISDIR):
-            raise
+    except (FileNotFoundError, NotADirectoryError, PathRefused):
         return False
 
 
@@ -169,9 +173,12 @@ def open_marked_folder(path: str, timeout_s: float, *, create: bool = False) -> 
             status = os.fstat(folder)
             if status.st_uid != os.geteuid() or is_writable_by_others(status):
                 raise PathRefused(f"{path} is not a folder of this user alone")
-        if create and not os.listdir(path):
-            _mark(path)
-        if not is_marked(path):
+        if create and not os.listdir(path if folder is None else folder):
+            # In the folder that was opened: its path may lead to another one by now.
+            name = os.path.join(path, MARK) if folder is None else MARK
+            with open(os.open(name, os.O_WRONLY | os.O_CREAT | NO_FOLLOW, 0o600, dir_fd=folder), "wb") as file:
+                file.write(MARK_CONTENT)
+        if not is_marked(path, folder):
             raise PathRefused(f"{path} was not made by toolfold: it has no {MARK} of it")
         yield folder
 

@@ -20,6 +20,20 @@ tools:
     method: POST
     path: /reports/{town}
     parameters: {town: {type: string, description: Name of a town., example: Oslo}}
+  - name: measure
+    summary: Store what a station measured
+    method: POST
+    path: /measures
+    parameters:
+      body:
+        type: object
+        properties: {rain: {type: number}, note: {type: string}, places: {type: array, items: {type: string}}}
+  - name: stations
+    summary: List the stations of a town
+    path: /stations
+    parameters:
+      town: {type: string, description: Name of a town., example: Oslo}
+      filter: {type: object, style: deepObject, properties: {min: {type: integer}, max: {type: integer}}}
   - name: remove
     summary: Delete a town and its rain
     method: DELETE
@@ -75,3 +89,36 @@ def test_an_unknown_name_of_a_tool_that_writes_leads_to_the_executor_for_it(tool
         structured = tools.call(name, {key: [{"tool_name": "report", "arguments": {"town": "Oslo"}}]}).structured
         error = structured["error"] if name == "TOOL_PIPE" else structured["results"][0]["error"]
         assert list(error["next_call"]) == ["TOOL_CALL_WRITE"], name
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "meant"),
+    [
+        ("towns__measure", {"rain": 1.5, "note": "", "places": ["a"]},
+         {"body": {"rain": 1.5, "note": "", "places": ["a"]}}),
+        ("towns__measure", {"body": {"rain": 1.5}, "note": "x"}, {"body": {"rain": 1.5, "note": "x"}}),
+        ("towns__measure", {"body.rain": 1.5}, {"body": {"rain": 1.5}}),
+        ("towns__stations", {"town": "Oslo", "filter[min]": 1, "filter[max]": 2},
+         {"town": "Oslo", "filter": {"min": 1, "max": 2}}),
+        ("towns__measure", {"rain": 1.5, "colour": "red"}, None),
+        ("towns__measure", {"colour": "red"}, None),
+        ("towns__measure", {"body": {"rain": 1.5}, "rain": 2}, None),
+        ("towns__report", {"town": "Oslo", "colour": "red"}, None),
+        ("towns__stations", {"town": "Oslo", "colour": "red"}, {"town": "Oslo"}),
+    ],
+)  # fmt: skip
+def test_corrected_call_that_changes_data_has_all_values(
+    tools: MetaTools, name: str, arguments: dict[str, Any], meant: dict[str, Any] | None
+) -> None:
+    found = failure(tools, "TOOL_CALL", {"tool_name": name, "arguments": arguments})
+    proposed = [one["arguments"] for one in found.get("next_call", {}).values()]
+    assert proposed == ([] if meant is None else [meant])
+
+
+@pytest.mark.parametrize(
+    ("name", "closest"),
+    [("towns__list_stations", "towns__stations"), ("towns__station", "towns__stations"), ("towns__xqvq", None)],
+)
+def test_name_of_the_source_is_no_likeness(tools: MetaTools, name: str, closest: str | None) -> None:
+    found = failure(tools, "TOOL_CALL", {"tool_name": name, "arguments": {}})
+    assert next(iter(found["closest"]), None) == closest

@@ -285,12 +285,18 @@ def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
     normalized = "_".join(name.upper().split())[:64]
     known = catalog if normalized and len(catalog) <= _MAX_COMPARED_NAMES else ()
     edits = {other: distance(normalized, name_key(other)) for other in known}
-    similarity = {other: 1 - edits[other] / max(len(normalized), len(other)) for other in known}
+    source = normalized[: normalized.find("__") + 2] if "__" in normalized else ""
+    shared = {other: len(source) for other in known if name_key(other).startswith(source)}
+    similarity = {
+        other: 1 - edits[other] / (max(len(normalized), len(other)) - shared.get(other, 0)) for other in known
+    }
     similar = [other for other in known if similarity[other] >= _MIN_SIMILARITY]
     similar.sort(key=lambda other: -similarity[other])
     if close := [other for other in similar if similarity[other] >= _HIGH_SIMILARITY or edits[other] == 1]:
         return close[:most]
-    return list(dict.fromkeys(_names_by_words(catalog, in_words(normalized).lower(), most) + similar))[:most]
+    words = in_words(normalized[len(source) if shared else 0 :]).lower()
+    found = dict.fromkeys(_names_by_words(catalog, words, most) + similar)
+    return sorted(found, key=lambda other: bool(shared) and other not in shared)[:most]
 
 
 def _names_by_words(catalog: Catalog, words: str, most: int) -> list[str]:
@@ -300,7 +306,9 @@ def _names_by_words(catalog: Catalog, words: str, most: int) -> list[str]:
     names = []
     for hit in hits:
         other = catalog.summary(hit.position).name
-        is_good = hit.score >= _MIN_SUGGESTED_SCORE or own_words.intersection(in_words(other).lower().split())
+        is_good = hit.score >= _MIN_SUGGESTED_SCORE or own_words.intersection(
+            in_words(other.partition("__")[2] or other).lower().split()
+        )
         if is_good and hit.score >= _MIN_SUGGESTED_RATIO * hits[0].score:
             names.append(other)
     return names

@@ -90,7 +90,8 @@ def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invali
     refused = [problem["parameter"] for problem in problems]
     correction = correct(catalog, tool, arguments.get("arguments") or {}, refused)
     following = correction.call(tool, arguments)
-    if not following:
+    # The same call would fail the same way: a value was refused by the source, and no other is known.
+    if not following or correction.arguments == arguments.get("arguments"):
         return error
     step = joined(messages.CALL_AGAIN, correction.note(tool))
     return error.changed(next_step=step, schema=None, **following)
@@ -145,6 +146,8 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     given = {name: value for name, value in renamed.items() if name in reader.properties}
     others = ((name, value) for name, value in renamed.items() if name not in given and not is_blank(value))
     unknown = dict(islice(others, _MAX_PLACED))
+    if inside := _inside(tool, {name: renamed[name] for name in renamed if name not in given}, given):
+        given, unknown, wrong = given | inside, {}, wrong - inside.keys()
     read = {
         name: _closest_value(reader, tool, name, value) if name in wrong else value for name, value in given.items()
     }
@@ -177,6 +180,7 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     first = {name: corrected[name][0] for name in lists if not reader.accepts(name, corrected[name])}
     is_complete = lost == dropped and not contradictions and not reader.resolve({**corrected, **first}).problems
     left_out = (*(f"{name} {quote(given[name])}" for name in dropped), *(name for name in placed if not placed[name]))
+    is_complete = is_complete and (tool.only_reads or not left_out)  # a call that changes data has all of the values
     clauses = "; ".join(filter(None, (" and ".join(select.values()), hint)))
     return Correction(corrected, clauses, (*offered, *examples), left_out, is_complete)
 
@@ -229,6 +233,21 @@ def _place(
     is_value = isinstance(value, str) and 0 < len(value) <= _MAX_VALUE and "key" not in normalize(name)
     is_only = unknown_count == len(missing) == 1 and isinstance(tool.example.get(missing[0]), str)
     return missing[0] if is_value and is_only else ""
+
+
+def _inside(tool: Tool, unknown: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the one object that has all the unknown arguments as members, with these; empty where none or two do.
+
+    ``filter[min]`` and ``filter.min`` are members of ``filter``.
+    """
+    found: dict[str, Any] = {}
+    for parameter, rule in properties(tool.parameters).items() if unknown else ():
+        of_query = re.compile(rf"^{re.escape(parameter)}[.\[]([^.\[\]]+)\]?$")
+        members = {of_query.sub(r"\1", name): value for name, value in unknown.items()}
+        before = given.get(parameter, {})
+        if isinstance(before, dict) and members.keys() <= properties(tool.parameters, rule).keys() - before.keys():
+            found[parameter] = {**before, **members}
+    return found if len(found) == 1 else {}
 
 
 def _options(tool: Tool, name: str) -> list[str]:
