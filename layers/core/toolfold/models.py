@@ -51,7 +51,7 @@ class UpstreamResponse:
         retry_after_s: the seconds that ``Retry-After`` names, where the upstream sent one that can be read.
         media_type: of the content, in lower case; empty where it is not known.
         content: the bytes of a body that is not text.
-        location: scheme and host of a redirect that was not followed.
+        location: scheme and host of a redirect that was not followed, or where that is which was made (201, 202).
         next_url: the next page, where the upstream names one.
     """
 

@@ -129,6 +129,13 @@ class TestQuery:
         call = {"path": "/a", "parameters": {"q": {"content_type": "application/json"}}}
         assert bind(call, {"q": "x"}).query == ("q=%22x%22",)
 
+    @pytest.mark.parametrize(("style", "item"), [("spaceDelimited", "b c"), ("pipeDelimited", "b|c")])
+    def test_an_item_cannot_be_read_as_two(self, style: str, item: str) -> None:
+        call = {"path": "/a", "parameters": {"tags": {"style": style}}}
+        with pytest.raises(InvalidArgument, match="separates the items"):
+            bind(call, {"tags": ["a", item]})
+        assert bind({"path": "/a", "parameters": {"tags": {"style": style, "explode": True}}}, {"tags": ["a", item]})
+
     @pytest.mark.parametrize("name", ["page", "apikey"])
     def test_a_member_cannot_be_read_as_another_parameter(self, name: str) -> None:
         call = {"path": "/a", "parameters": {"filter": {}, "page": {}}}

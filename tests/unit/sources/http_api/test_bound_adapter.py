@@ -384,6 +384,8 @@ class TestResponses:
             ((200, {"content-type": "application/xml"}, b"<a>1</a>"), "text", "<a>1</a>"),
             ((204, {}, b""), "json", '{"status": 204, "content": null}'),
             ((200, {"content-type": "application/json"}, b""), "json", '{"status": 200, "content": null}'),
+            ((201, {"location": "/pets/7"}, b""), "json", '{"status": 201, "content": null, "location": "/pets/7"}'),
+            ((202, {"location": "/jobs\t7"}, b""), "json", '{"status": 202, "content": null}'),
             ((205, {}, b""), "json", '{"status": 205, "content": null}'),
         ],
     )

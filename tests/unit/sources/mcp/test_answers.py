@@ -43,6 +43,8 @@ def text(value: Any) -> dict[str, Any]:
         ({"content": [], "structuredContent": {"city": "Oslo"}}, "json", {"city": "Oslo"}, []),
         ({"content": [IMAGE], "structuredContent": {"png": "aGk=", "w": 1}}, "json", {"png": SHOWN, "w": 1}, [IMAGE]),
         ({"content": [text(row) for row in ROWS], "structuredContent": {"result": ROWS}}, "json", {"result": ROWS}, []),
+        ({"content": [text("a"), text("b")], "structuredContent": {"result": ["a", "b"]}}, "json",
+         {"result": ["a", "b"]}, []),
         # structuredContent may be any JSON since 2026-07-28.
         ({"content": [text(ROWS)], "structuredContent": ROWS}, "json", ROWS, []),
         ({"content": [], "structuredContent": []}, "json", [], []),

@@ -32,10 +32,11 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from toolfold.sources.http_api.body import encode_body, is_json_type
 from toolfold.sources.http_api.styles import (
+    SEPARATORS,
     STYLES,
     InvalidArgument,
     check_template,
@@ -163,7 +164,7 @@ def _segment(one: Parameter, value: Any) -> str:
         check_value(one.argument, text, one.slashes)
     encode = functools.partial(quote, safe="/" if one.slashes == "plain" else "")
     written = path_value(one.name, value, one.style, one.explode, encode)
-    if not written:
+    if not written or value in ([], {}):
         raise InvalidArgument(one.argument, "is empty, and is a part of the path")
     return written
 
@@ -174,6 +175,9 @@ def _pairs(one: Parameter, value: Any, names: set[str], encode: Callable[[str], 
         taken = sorted(names.intersection(value) - {one.name})
         if taken:
             raise InvalidArgument(one.argument, f"has a member {taken[0]}, which is another parameter")
+    separator = unquote(SEPARATORS.get(one.style, ""))
+    if separator in (" ", "|") and not one.explode and any(separator in text for text in texts_of(value)):
+        raise InvalidArgument(one.argument, f"has an item with {separator!r}, which separates the items")
     return named_values(one.name, value, one.style, one.explode, encode)
 
 

@@ -40,6 +40,8 @@ MAX_REDIRECTS = 3
 """Redirects that a read follows on its own host: a missing slash at the end, a renamed resource."""
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MADE = frozenset({201, 202})
+"""Status whose Location says where that is which was made."""
 _ACCEPT = "application/json, */*;q=0.8"
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 
@@ -170,6 +172,8 @@ def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> Ups
     text = redactor.redact_text(content.text) if content.text and redactor.appears_in(content.text) else content.text
     wait_s = parse_retry_after(response.headers.get("retry-after", ""), response.headers.get("date", ""))
     location = _shown_target(endpoint, response) if response.status in _REDIRECTS else ""
+    if response.status in _MADE and (made := response.headers.get("location", "")).isprintable():
+        location = redactor.redact_text(made[:MAX_URL_CHARS])
     link = response.headers.get("link", "")
     next_url = next_link(link, endpoint) if link else ""
     binary = b"" if content.is_text else response.body

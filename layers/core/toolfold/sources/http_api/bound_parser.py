@@ -249,7 +249,8 @@ class BoundParser(ResponseParser):
         if response.content:
             return self._binary(media_type, response.content)
         if not text:
-            return ParsedResponse("json", json.dumps({"status": response.status, "content": None}))
+            where = {"location": response.location} if response.location else {}
+            return ParsedResponse("json", json.dumps({"status": response.status, "content": None, **where}))
         text = _GUARD.sub("", text, count=1)
         is_lines = any(media_type.endswith(name) for name in _LINES)
         if is_lines or is_json_type(media_type) or (text[:1] in ("{", "[") and media_type in ("", "text/plain")):

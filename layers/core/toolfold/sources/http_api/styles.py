@@ -26,7 +26,7 @@ STYLES: Mapping[str, tuple[str, ...]] = {
 }
 """Location of a parameter → the styles that it can have, the default first (OpenAPI 3.1, section 4.8.12.2)."""
 
-_SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
+SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
 """Style → text between the items of a value that is not exploded. The items have their own percent-encoding."""
 
 _COOKIE_VALUE = "!#$%&'()*+-./:<=>?@[]^_`{|}~"
@@ -73,7 +73,7 @@ def named_values(name: str, value: Any, style: str, explode: bool, encode: Encod
         return [f"{encode(key)}={encode(scalar_text(item))}" for key, item in value.items() if item is not None]
     if isinstance(value, list) and explode:
         return [f"{encode(name)}={encode(scalar_text(item))}" for item in value]
-    return [f"{encode(name)}={_SEPARATORS.get(style, ',').join(map(encode, texts_of(value)))}"]
+    return [f"{encode(name)}={SEPARATORS.get(style, ',').join(map(encode, texts_of(value)))}"]
 
 
 def path_value(name: str, value: Any, style: str, explode: bool, encode: Encode = encode_all) -> str:

@@ -94,7 +94,7 @@ def _repeats(block: Mapping[str, Any], structured: Any) -> bool:
     text = block["text"]
     # FastMCP wraps it as "result", the server of files in "content".
     wrapped = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else None
-    if isinstance(wrapped, str) and wrapped == text:
+    if text == wrapped or (isinstance(wrapped, list) and text in wrapped):
         return True
     try:
         value = json.loads(text)
