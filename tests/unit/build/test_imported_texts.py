@@ -97,7 +97,7 @@ def described(text: str, **more: Any) -> dict[str, Any]:
         ("share", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1.5, "maximum": 0.5}, 0.5),
         ("steps", {"type": "integer", "minimum": 7, "multipleOf": 5}, 10),
         ("ids", {"type": "array", "minItems": 2, "uniqueItems": True, "items": {"enum": [3, 3, 4]}}, [3, 4]),
-        ("names", {"type": "array", "items": TEXT}, []),
+        ("names", {"type": "array", "items": TEXT}, ["names"]),
         ("when", {"anyOf": [{"type": "integer", "not": {}}, {"type": "null"}, TEXT]}, None),
         (
             "to",

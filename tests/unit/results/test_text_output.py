@@ -61,3 +61,13 @@ def test_a_long_line_is_cut_anywhere() -> None:
 
 def test_a_key_is_replaced_in_text() -> None:
     assert rendered("the key is sk-0123456789", Redactor(("sk-0123456789",))).text == "the key is [key]"
+
+
+@pytest.mark.parametrize(("body", "shown"), [("[]", "[]"), ('{"total": 0, "items": []}', '{"total":0}\n[]')])
+def test_list_without_rows_is_shown(body: str, shown: str) -> None:
+    budget = WorkBudget()
+    parsed = output.parse_answer(body, "json", {**ANSWER, "rows": ["", "items"]}, None, budget, NO_REDACTION)
+    document = output.select_from(parsed, None, date(2026, 1, 1), budget)
+    found = output.render_document(document, OutputOptions(), AnswerStatus(), budget, len(body))
+    assert found.text == shown
+    assert found.structured["result"]["row_count"] == 0

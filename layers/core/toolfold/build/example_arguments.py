@@ -209,9 +209,9 @@ class _Maker:
         yield {}
 
     def _lists(self, rule: Any, name: str, depth: int) -> Iterator[list[Any]]:
-        """Yield lists of the least number of items: the same ones, then different ones."""
+        """Yield lists of the least number of items, at least one: the same ones, then different ones, then none."""
         least = json_schema.keyword(self._root, rule, "minItems")
-        count = min(least, _MAX_TRIED) if isinstance(least, int) and depth < _MAX_DEPTH else 0
+        count = min(max(least, 1) if isinstance(least, int) else 1, _MAX_TRIED) if depth < _MAX_DEPTH else 0
         if count > 0:
             items = json_schema.keyword(self._root, rule, "items") or {}
             tried = list(islice(self._candidates(items, name, depth + 1), _MAX_TRIED))

@@ -96,7 +96,12 @@ def has_number_sign_line(text: str) -> bool:
 
 
 def table_to_text(table: Table) -> str:
-    """Return a table as CSV, null as an empty cell; as lines of JSON arrays where a cell holds a list or an object."""
+    """Return a table as CSV, null as an empty cell; as lines of JSON arrays where a cell holds a list or an object.
+
+    A table without columns has no rows, and is ``[]``.
+    """
+    if not table.columns:
+        return "[]"
     types = {type(cell) for row in table.rows for cell in row}
     if not types.isdisjoint((list, dict)):
         return "\n".join(escape_unsafe(dumps_compact(line)) for line in (table.columns, *table.rows))
