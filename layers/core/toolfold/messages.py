@@ -9,7 +9,7 @@ from __future__ import annotations
 from toolfold.wording import Text
 
 SET_KEY = Text(
-    "Ask the user to set {variable}{header}{signup}.", "Set {variable}, e.g. {export} {variable}=YOUR_KEY{signup}."
+    "Ask the user to set {variable}{header}{signup}.", "Set {variable}, e.g. {export} {variable}={form}{signup}."
 )
 SET_DATABASE = Text(
     "Ask the user to set {variable} to the connection string of the database.",

@@ -40,7 +40,7 @@ STEPS: dict[str, tuple[str | Text, dict[str, Any], str, str]] = {
         "`toolfold catalog get SMA` describes the arguments. Nothing was sent.",
     ),
     "AUTH_REQUIRED": (
-        messages.SET_KEY.filled(variable="KEY", header=", or to send it as X-API-Key", signup=""), {},
+        messages.SET_KEY.filled(variable="KEY", header=", or to send it as X-API-Key", signup="", form="YOUR_KEY"), {},
         "Ask the user to set KEY, or to send it as X-API-Key.",
         "Set KEY, e.g. export KEY=YOUR_KEY.",
     ),

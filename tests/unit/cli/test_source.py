@@ -429,3 +429,19 @@ def test_a_settings_file_that_cannot_be_changed_stays(tmp_path: Path, before: st
     with pytest.raises(ToolfoldError, match="was not changed"):
         write_settings(path, {"TOOLFOLD_ALLOWED_HOSTS": "b.example"})
     assert path.read_text() == before
+
+
+def test_the_key_that_a_document_states_is_among_the_settings(run: Run, tmp_path: Path) -> None:
+    key = {"type": "http", "scheme": "basic"}
+    found = {
+        "openapi": "3.0.3", "info": {"title": "Pets", "version": "1"}, "servers": [{"url": "https://pets.example"}],
+        "paths": {"/pets": {"get": {"operationId": "list_pets", "responses": {"200": {"description": "OK"}}}}},
+        "components": {"securitySchemes": {"key": key}}, "security": [{"key": []}],
+    }  # fmt: skip
+    (tmp_path / "pets.json").write_text(json.dumps(found))
+    code, out, _ = run("source", "add", "openapi", "pets", "pets.json")
+    assert code == 0
+    assert "export TOOLFOLD_SOURCE_PETS_KEY=YOUR_KEY" in out
+    (tmp_path / "pets.json").write_text(json.dumps({**found, "servers": [{"url": "/v1"}]}))
+    code, _, err = run("source", "add", "openapi", "others", "pets.json")
+    assert (code, "with --base-url" in err) == (1, True)

@@ -84,20 +84,20 @@ def write(draft: Draft, options: Options, questions: Questions) -> int:
                 (fresh / name).write_bytes(content)
             for name, origin in draft.skills.items():
                 write_skills(fresh / name, read_skills(origin))
-            base_url = _check(fresh, draft, folder)
+            stated = _check(fresh, draft, folder)
             fresh.rename(folder / draft.id)
     except OSError as error:
         raise ToolfoldError(f"{folder / draft.id} cannot be written: {error.strerror}. Nothing was.") from None
     finally:
         if is_new and not any(folder.iterdir()):
             folder.rmdir()
-    return _print_written(draft, options, base_url)
+    return _print_written(draft, options, stated)
 
 
-def _check(fresh: Path, draft: Draft, folder: Path) -> str:
-    """Check the settings, and what can be read already; return the URL that calls are sent to, where it is known."""
+def _check(fresh: Path, draft: Draft, folder: Path) -> list[tuple[str, str]]:
+    """Check the settings, and what can be read already; return the settings that this needs: of its host and key."""
     problems: list[str] = []
-    base_url = ""
+    needed: list[tuple[str, str]] = []
     document = yaml_loader.load(fresh / "source.yaml")
     importer = find_importer(str(draft.settings.get("kind")))
     if importer is None:
@@ -106,21 +106,23 @@ def _check(fresh: Path, draft: Draft, folder: Path) -> str:
         settings = parse_settings(importer, fresh, document, problems)
         if settings is not None and not draft.is_refreshed:
             found = importer.read(fresh, settings, document, problems)
-            base_url = "" if found is None else found.base_url
+            if found is not None and found.auth is not None:
+                needed.append((str(found.auth.entry(draft.id)["environment"]), "YOUR_KEY"))
+            needed += host_variables("" if found is None else found.base_url)
     if problems:
         shown = [problem.replace(f"{fresh}/", f"{folder / draft.id}/") for problem in problems]
         raise SourceError(["Nothing was written:", *shown])
-    return base_url
+    return needed
 
 
-def _print_written(draft: Draft, options: Options, base_url: str) -> int:
+def _print_written(draft: Draft, options: Options, stated: list[tuple[str, str]]) -> int:
     """Print what was written; make the source work, or print what does; return the exit code."""
     folder: Path = options.folder
     names = ["source.yaml", *draft.files, *(f"{name}/" for name in draft.skills)]
     print(f"Written: {', '.join(str(folder / draft.id / name) for name in names)}{draft.note}")
     catalog = str((folder / "catalog.json").resolve())
     served = [] if os.environ.get("TOOLFOLD_CATALOG") == catalog else [("TOOLFOLD_CATALOG", catalog)]
-    variables = _missing([*draft.variables, *host_variables(base_url), *served])
+    variables = _missing([*draft.variables, *stated, *served])
     in_file = {
         name: value
         for name, value in variables.items()

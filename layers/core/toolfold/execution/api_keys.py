@@ -136,6 +136,11 @@ def _header_of_keys(source: Source, unused: str, is_only_one: bool) -> str:
     return header_for(source.id) if is_named else "Authorization: Bearer or X-API-Key"
 
 
+def _form(auth: Auth) -> str:
+    """Return how a key is written in its variable."""
+    return "USER:PASSWORD" if auth.basic else "YOUR_KEY" if auth.oauth2 is None else "CLIENT_ID:CLIENT_SECRET"
+
+
 def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool, no_key: str) -> AuthRequired:
     header = f", or to send it as {_header_of_keys(source, unused, is_only_one)}" if auth.caller_key else ""
     signup = f"; a key is at {auth.signup_url}" if auth.signup_url else ""
@@ -147,7 +152,7 @@ def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool, no_key:
         )
     return AuthRequired(
         f"{source.title} needs an API key, and {(unused if auth.caller_key else '') or no_key}.",
-        SET_KEY.filled(variable=auth.environment, header=header, signup=signup),
+        SET_KEY.filled(variable=auth.environment, header=header, signup=signup, form=_form(auth)),
     )
 
 

@@ -150,7 +150,7 @@ def choose_scheme(operations: Iterable[Security], schemes: Schemes) -> str | Non
 
 _VARIABLE = re.compile(r"\{([^{}]{1,100})\}")
 _MAX_SERVERS = 50
-_SET_BASE_URL = "set base_url in source.yaml"
+_SET_BASE_URL = "set base_url in source.yaml, with --base-url where it is added"
 
 
 def choose_server(listed: Any, at: Location, document_url: str) -> str:
