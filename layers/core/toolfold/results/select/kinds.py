@@ -62,6 +62,21 @@ def is_condition(node: exp.Expr) -> bool:
     return isinstance(node.unnest(), _CONDITIONS)
 
 
+def require_counted(tree: exp.Expr) -> None:
+    """Refuse to count a condition: false is a value as well.
+
+    Raises:
+        InvalidSelect: it does.
+    """
+    for one in tree.find_all(exp.Count):
+        if one.this is not None and is_condition(one.this):
+            raise invalid(
+                f"{shown(one)} counts each row in which the condition has a value, true or false",
+                "Write sum, or the condition as a step before count.",
+                replaces=[(r"\bcount\((?!\*)", "sum(")],
+            )
+
+
 def argument_of(node: exp.Expr) -> exp.Expr | None:
     """Return the first argument of a function, or what is inside another node."""
     return node.this if isinstance(node.this, exp.Expr) else next(iter(node.expressions), None)
@@ -108,11 +123,11 @@ class Adapter:
             InvalidSelect: parts do not fit each other.
         """
         if any(isinstance(side, COMPARISONS) for one in tree.find_all(*COMPARISONS) for side in one.iter_expressions()):
-            form = _shown(transformed(tree.copy(), _unchained))
+            form = shown(transformed(tree.copy(), _unchained))
             raise invalid("two comparisons in a row are not read", f"Write {form}.", forms=[form])
         nested = [one for one in tree.find_all(*COMPARISONS, exp.In, exp.Between) if kind_of(one.this) is Kind.NESTED]
         if nested:
-            form = f"SELECT * FROM data WHERE {_shown(transformed(tree.copy(), _of_any_value))}"
+            form = f"SELECT * FROM data WHERE {shown(transformed(tree.copy(), _of_any_value))}"
             raise _nested(nested[0].this, [form] if len(nested) == 1 else [])
         handlers = self._handlers()
 
@@ -144,7 +159,7 @@ class Adapter:
                 is_not = "not " if isinstance(node, exp.NEQ) else ""
                 raise invalid(
                     "nothing is equal to null",
-                    f"Write {_shown(left)} is {is_not}null.",
+                    f"Write {shown(left)} is {is_not}null.",
                     replaces=[(r"\s*(?:!=|<>|=+)\s*null\b", f" is {is_not}null")],
                 )
         if _is_value(left) and not _is_value(right):
@@ -189,16 +204,16 @@ class Adapter:
         if (column := column_of(right)) is not None and column.kind.is_number and operator in (exp.EQ, exp.NEQ):
             word = rf"(?<![\w'\"]){re.escape(column.name)}(?![\w'\"])"
             raise invalid(
-                f"{quoted_name(column.name)} is a column of numbers, and {_shown(left)} is text",
+                f"{quoted_name(column.name)} is a column of numbers, and {shown(left)} is text",
                 f"Write '{column.name}' for the text.",
                 replaces=[(word, f"'{column.name}'")],
             )
         if (isinstance(right, exp.Literal) and not right.is_string) or kind_of(right).is_number:
             if operator not in (exp.EQ, exp.NEQ) or not isinstance(right, exp.Literal):
-                raise invalid(f"{_shown(left)} is text, which is not compared with a number", _equality_form(left))
+                raise invalid(f"{shown(left)} is text, which is not compared with a number", _equality_form(left))
             right = exp.Literal.string(right.name)
         if operator not in (exp.EQ, exp.NEQ) and isinstance(right, exp.Literal) and parse_date(right.name):
-            raise invalid(f"{_shown(left)} is text, which is not compared with a date")
+            raise invalid(f"{shown(left)} is text, which is not compared with a date")
         if not self.folds:
             return operator(this=left, expression=right)
         if isinstance(right, exp.Literal) and not right.name.isascii():
@@ -219,7 +234,7 @@ class Adapter:
                 is_choice=True,
             )
         if not readings:
-            raise invalid(f"{_shown(left)} is a date, and {quoted_name(text)} is not", "Write e.g. 2025-06-30.")
+            raise invalid(f"{shown(left)} is a date, and {quoted_name(text)} is not", "Write e.g. 2025-06-30.")
         # Midnight is that of a day without a time; the last moment of a day is after each of its times.
         (reading,) = readings
         has_time = reading.has_time and reading.low.time() != time()
@@ -238,7 +253,7 @@ class Adapter:
         if unit == "month":
             number = next((at for at, name in enumerate(MONTHS, 1) if text.lower() in (name, name[:3])), number)
         if number is None:
-            raise invalid(f"{_shown(left)} is a number, and {quoted_name(text)} is not", _number_form(left))
+            raise invalid(f"{shown(left)} is a number, and {quoted_name(text)} is not", _number_form(left))
         return exp.Literal.number(number) if number >= 0 else exp.Neg(this=exp.Literal.number(-number))
 
     def _percent(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
@@ -248,13 +263,11 @@ class Adapter:
         column = column_of(left)
         if column is not None and (column.unit == "%" or "percent" in column.name.lower()):
             return number
-        if not isinstance(column, Column) and function_of(left.unnest()) == "pct_change":
-            return number
         written = number.sql()
         share, sign = float(written.replace(" ", "")) / 100, _SIGNS[operator]
-        forms = [f"{_shown(left)} {sign} {share:g}", f"{_shown(left)} {sign} {written}"]
+        forms = [f"{shown(left)} {sign} {share:g}", f"{shown(left)} {sign} {written}"]
         raise invalid(
-            f"whether {_shown(left)} has percentages or fractions is not known",
+            f"whether {shown(left)} has percentages or fractions is not known",
             f"Write {forms[0]}, where 1 is everything, or {forms[1]}, where 100 is.",
             replaces=[(rf"{re.escape(number.name)}(?:\.0)? ?%", text) for text in (f"{share:g}", number.name)],
             is_choice=True,
@@ -295,9 +308,7 @@ class Adapter:
         for side in (node.this, node.expression):
             kind = kind_of(side.unnest()) if isinstance(side, exp.Expr) else Kind.ANY
             if kind not in (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY) and not isinstance(side, exp.Subquery):
-                raise invalid(
-                    f"{_shown(side)} is a value, and a condition is needed", f"Write e.g. {_shown(side)} = 1."
-                )
+                raise invalid(f"{shown(side)} is a value, and a condition is needed", f"Write e.g. {shown(side)} = 1.")
         return node
 
     # Values
@@ -354,16 +365,16 @@ def _require_alike(left: exp.Expr, right: exp.Expr) -> None:
     """Refuse a date or a text beside a number, and a number beside true or false."""
     kind, other = kind_of(left), kind_of(right)
     if (kind.is_date and other.is_number) or (kind.is_number and other.is_date):
-        written = [_shown(side).replace(" ", "") for side in (left, right)]
+        written = [shown(side).replace(" ", "") for side in (left, right)]
         dates = [text for text in written if parse_date(text)]
         raise invalid(
-            f"{_shown(left)} and {_shown(right)} are a date and a number",
+            f"{shown(left)} and {shown(right)} are a date and a number",
             replaces=[(rf"(?<!['\w]){re.escape(text)}(?!['\w])", f"'{text}'") for text in dates],
         )
     if kind.is_number and isinstance(right, exp.Boolean):
-        raise invalid(f"{_shown(left)} is a number, which is not true or false", _number_form(left))
+        raise invalid(f"{shown(left)} is a number, which is not true or false", _number_form(left))
     if kind.is_number and other is Kind.TEXT:
-        raise invalid(f"{_shown(right)} is text, and {_shown(left)} a number")
+        raise invalid(f"{shown(right)} is text, and {shown(left)} a number")
 
 
 def _moment(node: exp.Expr) -> exp.Expr | None:
@@ -395,33 +406,31 @@ def _require_number(node: exp.Expr) -> None:
     if kind is Kind.NESTED:
         raise _nested(node)
     if kind in (Kind.TEXT, Kind.DATE, Kind.DATETIME):
-        raise invalid(
-            f"{_shown(node)} is {'text' if kind is Kind.TEXT else 'a date'}, not a number", unfit=_shown(node)
-        )
+        raise invalid(f"{shown(node)} is {'text' if kind is Kind.TEXT else 'a date'}, not a number", unfit=shown(node))
 
 
 def _require_date(node: exp.Expr) -> None:
     column = column_of(node)
     if column is not None and kind_of(node) not in (Kind.DATE, Kind.DATETIME, Kind.EMPTY, Kind.ANY):
-        raise invalid(f"{_shown(node)} is no column of dates", unfit=_shown(node))
+        raise invalid(f"{shown(node)} is no column of dates", unfit=shown(node))
 
 
 def _mixed(node: exp.Expr) -> Exception:
     column = column_of(node) or column_of(argument_of(node))
     misfit = column.misfit if column is not None else ""
     return invalid(
-        f"the values of {_shown(node)} are not of one kind: {quoted_name(misfit)} does not fit the others",
+        f"the values of {shown(node)} are not of one kind: {quoted_name(misfit)} does not fit the others",
         _equality_form(node),
-        unfit=_shown(node),
+        unfit=shown(node),
     )
 
 
 def _equality_form(node: exp.Expr) -> str:
-    return f"{_shown(node)} can be shown, and compared with =, in, like and contains."
+    return f"{shown(node)} can be shown, and compared with =, in, like and contains."
 
 
 def _nested(node: exp.Expr, forms: Sequence[str] = ()) -> Exception:
-    name = _shown(node)
+    name = shown(node)
     return invalid(
         f"the cells of {name} are lists or objects",
         f"{name} can be compared with like and contains; SQL has its values: "
@@ -438,7 +447,7 @@ def _of_any_value(node: exp.Expr) -> exp.Expr:
     one = exp.EQ(this=node.this, expression=node.expression) if is_not else node.copy()
     value: exp.Expr = exp.column("value", "x")
     one.set("this", exp.Collate(this=value, expression=exp.var("NOCASE")) if kind_of(given) is Kind.TEXT else value)
-    lists = f"SELECT 1 FROM json_each(data.{_shown(node.this)}) AS x WHERE {_shown(one)}"
+    lists = f"SELECT 1 FROM json_each(data.{shown(node.this)}) AS x WHERE {shown(one)}"
     return exp.Var(this=f"{'NOT ' * is_not}EXISTS ({lists})")
 
 
@@ -451,15 +460,24 @@ def _unchained(node: exp.Expr) -> exp.Expr:
 
 
 def _number_form(node: exp.Expr) -> str:
-    return f"Write a number, as in {_shown(node)} > 10."
+    return f"Write a number, as in {shown(node)} > 10."
 
 
-def _shown(node: exp.Expr) -> str:
+def _as_written(node: exp.Expr) -> exp.Expr:
+    """Return what a caller writes for a function that is added here."""
+    name = function_of(node)
+    if name == "date_part":
+        return exp.column(node.expressions[0].name)
+    return node.expressions[0] if name in ("shown", "as_number", "fold") else node
+
+
+def shown(node: exp.Expr) -> str:
     """Return an expression as it is written in a step."""
-    tree = node.copy()
+    tree = transformed(node.copy(), _as_written)
     for one in list(tree.find_all(exp.Column)):
         column = one.meta.get("column")
         name = column.name if column is not None else one.name
-        one.set("this", exp.to_identifier(name, quoted=not name.isidentifier()))
-    text = str(tree.sql())
+        is_call = column is not None and column.index is None
+        one.set("this", exp.to_identifier(name, quoted=not is_call and not name.isidentifier()))
+    text = str(tree.sql(normalize_functions="lower"))
     return text if text.isprintable() else quoted_name(text)

@@ -112,7 +112,10 @@ class Query(View):
                 ", ".join(text_of(tree) for tree, is_one in zip(trees, summaries, strict=True) if is_one is wanted)
                 for wanted in (True, False)
             )
-            form = f"{functions} by {others}"
+            dated = self.names.date
+            is_day = dated is not None and self.names.find(others) == dated and len(trees) == 2
+            is_day = is_day and any(isinstance(tree, exp.Max | exp.Min) for tree in trees)  # these have the date
+            form = functions if is_day else f"{functions} by {others}"
             problem = f"{functions} is one value, and {others} a value for each row"
             raise self._invalid(problem, f"Write {form}.", [form])
         if all(summaries):

@@ -18,7 +18,7 @@ from toolfold.results.select import dialect
 from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import parse_sql
 from toolfold.results.select.grammar import Step
-from toolfold.results.select.kinds import Adapter
+from toolfold.results.select.kinds import Adapter, require_counted
 from toolfold.results.select.names import Column, Names, find_table, unknown_column
 from toolfold.results.select.rows import Rows, rounded, row_id
 from toolfold.results.select.sandbox import Statements, explained
@@ -55,6 +55,7 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         _join_by_name(tree, sources)
         _name_outputs(tree)
         tree = dialect.to_sqlite(tree)
+        require_counted(tree)
         shown = _resolve(tree, sources, step)
         _name_order(tree)
         puts_nulls_first = _NULLS_FIRST.search(step.clause.text) is not None

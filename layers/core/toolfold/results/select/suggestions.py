@@ -56,7 +56,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
 
 _CLAUSE = re.compile(
     r"(?:,\s*|\s+)(?=(?:last|first|newest|latest|oldest|top|bottom|head|tail|limit|skip|offset) \d"
-    r"|(?:order|sort)(?:ed)? by\b|(?:since|until|before|after) \S*\d{4}|ytd\b)",
+    r"|(?:order|sort)(?:ed)? by\b|(?:since|until|before|after) \S*\d{4}|(?:in|on|during) \d{4}|ytd\b)",
     re.I,
 )
 """What a step of its own begins with."""
@@ -64,7 +64,7 @@ _CLAUSE = re.compile(
 _UNITS = r"(?:day|week|month|quarter|year)s?"
 _SUMMARY = r"(max|min|sum|avg|mean|average|median|std|stddev|count)"
 
-_SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* by )", re.I)
+_SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* by )|count$", re.I)
 """Functions of all rows, after which there is one row."""
 
 _EXTREMES = (("top", "last", "highest|n?largest|biggest"), ("bottom", "first", "lowest|n?smallest"))
@@ -100,7 +100,7 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"(?:sma|ma|moving[ _]average|rolling[ _](?:mean|avg|average))\( ?(\w+) ?, ?(\d+) ?\)", r"avg(\1) over \2"),
     (r"(?:unique|distinct)\( ?(.+?) ?\)", r"distinct \1"),
     (r"group by ([^:()]+)", r"count by \1"),
-    (r"(.+?) ?(?:;|,|\bwithout\b) ?-?(\w+)(?<=date|time)|(.+?) without (\w+)", r"\1\3; * except \2\4"),
+    (r"(.+?) ?(?:[;,] ?-|\bwithout\b ?-?)(\w+)(?<=date|time)|(.+?) without (\w+)", r"\1\3; * except \2\4"),
     (r"columns? only ?: ?(.+)|only (.+)", r"\1\2; * except date"),
     (r"(\w+) is (?!null\b|not\b)(.+)", r"\1 = \2"),
 )
@@ -303,14 +303,14 @@ class _Guess:
 
     def _table(self, step: str) -> str | None:
         """Return the steps of a guess that names a table beside something else: ``top 2 holdings``."""
-        if match := re.fullmatch(r"(top|first|last|bottom) (\d+) ([\w ]+?)(?: by (.+))?", step, re.I):
+        if match := re.fullmatch(r"(top|first|last|bottom) (\d+) ([\w ,]+?)(?: by (.+))?", step, re.I):
             self._require_names()
             word, count, name, by = match.groups()
             if (table := self._find_table(name)) is not None:
                 rows = f"{word} {count} by {by}" if by else f"limit {count}"
                 return f"from {table_name(table)}; {rows}"
-            if self.is_column(name) and not by:
-                is_ranked = word.lower() in ("top", "bottom")
+            if all(map(self.is_column, split_items(name))) and not by:
+                is_ranked = word.lower() in ("top", "bottom") and "," not in name
                 return f"{word} {count} by {name}" if is_ranked else f"{word} {count}; {name}"
             if name.startswith("by ") and word.lower() == "last" and self._is_text(name[3:]):
                 over = f"PARTITION BY {written_name(name[3:])} ORDER BY date DESC"

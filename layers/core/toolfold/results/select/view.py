@@ -23,7 +23,7 @@ from toolfold.results.select.dialect import call_of, function_of, is_aggregate, 
 from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
-from toolfold.results.select.kinds import Adapter, argument_of, is_condition, kind_of, node_of
+from toolfold.results.select.kinds import Adapter, argument_of, kind_of, node_of, require_counted, shown
 from toolfold.results.select.names import PARTS_OF_DATES, Column, Names
 from toolfold.results.select.paths import known_names
 from toolfold.results.select.rows import Rows
@@ -187,7 +187,7 @@ class View:
             else:
                 sql = f"(SELECT {inner_sql} FROM {self._current})"
         name = self._add(sql)
-        return node_of(Column(name, name, kind))
+        return node_of(Column(shown(node), name, kind, unit="%" if function_of(node) == "pct_change" else ""))
 
     def _neighbour(self, node: exp.Expr, window: str) -> exp.Expr:
         """Return a value against the one before it in time."""
@@ -328,6 +328,7 @@ def count_of(window: exp.Window) -> int:
 def normal(tree: exp.Expr) -> exp.Expr:
     """Return a tree with the functions of SQLite and of ``select``."""
     tree = dialect.to_sqlite(tree)
+    require_counted(tree)
     for lag in list(tree.find_all(exp.Lag)):
         if not isinstance(lag.parent, exp.Window):
             offset = lag.args.get("offset")
@@ -336,12 +337,6 @@ def normal(tree: exp.Expr) -> exp.Expr:
         if function_of(one) in NEIGHBOURS and not one.expressions:
             name = function_of(one)
             raise invalid(f"{name} needs a column", f"Write {name}(x), with the name of a column.")
-        if isinstance(one, exp.Count) and one.this is not None and is_condition(one.this):
-            raise invalid(
-                f"{text_of(one)} counts each row in which the condition has a value, true or false",
-                "Write sum, or the condition as a step before count.",
-                replaces=[(r"\bcount\((?!\*)", "sum(")],
-            )
     return tree
 
 
