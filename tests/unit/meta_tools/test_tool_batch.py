@@ -226,6 +226,38 @@ def test_notes_of_results_are_those_of_their_table(tools: MetaTools) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("more", "rows"),
+    [
+        ({"join": "date", "select": "since 2020; count"}, [[1527]]),
+        ({"select": "SELECT count(*) FROM AAPL JOIN MSFT USING (date) WHERE AAPL.date >= '2020-01-01'"}, [[1527]]),
+        ({"join": "date", "select": "2020; AAPL_close; last 1"}, [["2020-12-31", 164.54]]),
+    ],
+)
+def test_results_have_the_rows_that_their_select_requests(
+    tools: MetaTools, more: dict[str, Any], rows: list[Any]
+) -> None:
+    result = batch(tools, [daily("AAPL"), daily("MSFT")], **more)
+    assert result.structured["result"]["rows"] == rows
+    assert result.text.startswith('# outputsize "full" was used')
+    steps = [{"as": call.pop("id"), **call} for call in (daily("AAPL"), daily("MSFT"))]
+    on = {"on": more["join"]} if "join" in more else {}
+    joined = {"join": ["AAPL", "MSFT"], "select": more["select"], **on}
+    assert tools.call("TOOL_PIPE", {"steps": [*steps, joined]}).structured["result"]["rows"] == rows
+
+
+def test_figure_of_a_part_of_the_rows_says_so(tools: MetaTools) -> None:
+    sql = "SELECT max(AAPL.close / MSFT.close) AS most FROM AAPL JOIN MSFT USING (date)"
+    text = batch(tools, [daily("AAPL"), daily("MSFT")], select=sql).text
+    assert text.startswith("# Computed from the 100 rows since 2025-08-21.")
+
+
+def test_table_of_a_result_is_named_with_its_id(tools: MetaTools) -> None:
+    calls = [{"id": name, "tool_name": name, "arguments": {"symbol": "IBM"}} for name in ("CASH_FLOW", "BALANCE_SHEET")]
+    result = batch(tools, calls, select='SELECT count(*) FROM "CASH_FLOW.annualReports"')
+    assert result.structured["result"]["rows"][0][0] > 10
+
+
 def test_id_of_a_call_is_its_table_alone(tools: MetaTools) -> None:
     calls = [{**daily("AAPL"), "id": "data"}, daily("MSFT")]
     result = batch(tools, calls, select="SELECT count(*) AS n FROM data").structured["result"]

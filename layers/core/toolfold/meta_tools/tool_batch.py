@@ -273,6 +273,8 @@ class Combination(NamedTuple):
                 "Results of calls that change something are not joined or selected from together.",
                 "Leave out join and select, or put these calls into a batch of their own; nothing was sent.",
             )
+        for item in items:
+            complete_for(item, selection)
         return Combination(requested, selection)
 
     def document(self, named: Mapping[str, Document], today: date, budget: WorkBudget) -> Document:
@@ -309,6 +311,14 @@ class Combination(NamedTuple):
         answer = answer_of(document, list(answered.values()))
         rendered = render_answer(answer, output_options(plan.request, max_tokens), plan.budget)
         return RenderedResult({**rendered.structured, "results": entries}, "\n".join([rendered.text, *failures]))
+
+
+def complete_for(item: Item, selection: Selection | None) -> None:
+    """Let a call that has no ``select`` bring the rows that the one of several results requests of it."""
+    call = item.call
+    if selection is None or selection.jmespath or call is None or item.lists is not None or call.options.select:
+        return
+    item.call = call._replace(options=replace(call.options, select=selection), is_part=True)
 
 
 def read_join(given: Any) -> JoinRequest:
@@ -365,4 +375,5 @@ def _names_a_result(selection: Selection, items: Sequence[Item]) -> bool:
     from toolfold.results.select.expressions import names_in
 
     ids = {item.id.lower() for item in items}
-    return any(name.lower() in ids for step in selection.steps for name in names_in(step.clause.text))
+    names = [name.lower() for step in selection.steps for name in names_in(step.clause.text)]
+    return not ids.isdisjoint((*names, *(name.partition(".")[0] for name in names)))

@@ -36,7 +36,15 @@ from toolfold.meta_tools.references import (
     view_of,
 )
 from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, error_text, repeated_by, to_text
-from toolfold.meta_tools.tool_batch import Combination, JoinRequest, read_join, render_answer, render_items, status_of
+from toolfold.meta_tools.tool_batch import (
+    Combination,
+    JoinRequest,
+    complete_for,
+    read_join,
+    render_answer,
+    render_items,
+    status_of,
+)
 from toolfold.results.output import AnswerStatus
 
 if TYPE_CHECKING:
@@ -293,6 +301,7 @@ class _Pipe:
         if not position and isinstance(token, str) and is_blank(given.get("approval_token")):
             given["approval_token"] = token
         item = self._plan.open(id_, given)
+        complete_for(item, next((later.select for later in self._steps if position in later.joined), None))
         self._plan.perform([item])
         if isinstance(item.error, InvalidArguments):
             item.error = self._with_keys(step, position, item.error)
