@@ -123,11 +123,11 @@ def test_an_option_chain_has_calls_and_puts_by_strike(host: AppHost) -> None:
 def test_a_person_loads_the_rows_that_a_model_does_without(host: AppHost) -> None:
     frame = host.show(CHAIN)
     frame.get_by_role("button", name="Table").click()
-    assert frame.locator(".table-bar").inner_text().startswith("90 rows")
+    shown = int(frame.locator(".table-bar").inner_text().partition(" rows")[0])
 
     frame.get_by_role("button", name="Load more rows").click()
     frame.get_by_text("Loading…").wait_for(state="detached")
-    assert int(frame.locator("table").get_attribute("aria-rowcount") or 0) > 200
+    assert int(frame.locator("table").get_attribute("aria-rowcount") or 0) > 2 * shown > 100
 
 
 def test_the_theme_and_the_colours_follow_the_host(host: AppHost) -> None:
