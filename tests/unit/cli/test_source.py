@@ -95,10 +95,13 @@ def test_nothing_is_overwritten(run: Run, handbook: Path) -> None:
         ("mcp time", "--url or a command is missing."),
         ("mcp time --url ftp://x", "--url must be an https URL"),
         ("mcp time --url https://x.example/sse", "is not supported: put mcp-remote before the server"),
+        ("mcp time ftp://x", "--url must be an https URL"),
         ("mcp time --url https://x.example/mcp -- uvx x", "Give a command or --url, not both."),
         ("openapi pets none.json", "none.json cannot be read: No such file"),
         ("openapi pets http://pets.example/o.json", "DOCUMENT must be an https URL"),
         ("http weather", "URL is missing."),
+        ("http weather https://api.example/towns/{town}", "URL must have a value in the place of {town}"),
+        ("http weather https://api.example/towns/:town/rain", "URL must have a value in the place of :town"),
         ("http weather http://api.example/x", "URL must be an https URL"),
         ("sql shop mysql://x", "DATABASE must begin with sqlite: or postgresql://"),
     ],
@@ -445,3 +448,9 @@ def test_the_key_that_a_document_states_is_among_the_settings(run: Run, tmp_path
     (tmp_path / "pets.json").write_text(json.dumps({**found, "servers": [{"url": "/v1"}]}))
     code, _, err = run("source", "add", "openapi", "others", "pets.json")
     assert (code, "with --base-url" in err) == (1, True)
+
+
+def test_url_in_the_place_of_a_command_is_that_of_the_server(run: Run, tmp_path: Path) -> None:
+    assert run("source", "add", "mcp", "notes", "https://notes.example.com/mcp")[0] == 0
+    written = yaml.safe_load((tmp_path / "catalog/notes/source.yaml").read_text())
+    assert (written["transport"], written["url"]) == ("http", "https://notes.example.com/mcp")

@@ -121,6 +121,11 @@ def request_problem(url: str) -> str:
     return "must be an https URL, or http:// and this machine"
 
 
+def _example_problem(url: str) -> str:
+    found = re.search(r"\{\w+\}|<\w+>|(?<=/):[a-z]\w*", url)
+    return request_problem(url) or (f"must have a value in the place of {found[0]}" if found else "")
+
+
 def url_problem(url: str) -> str:
     """Return what is wrong with a URL that is written as it is; empty: nothing.
 
@@ -183,6 +188,8 @@ The server registers no clients: register toolfold there by hand, with the redir
 def _mcp(options: Options, questions: Questions) -> Draft:
     if options.url and options.command:
         raise ToolfoldError("Give a command or --url, not both.")
+    if len(options.command) == 1 and "://" in options.command[0]:  # the URL, where a command may be
+        options.url, options.command = options.command[0], []
     if not options.url and not options.command:
         given = questions.text(
             None, "URL of the server, or the command that starts it, such as uvx mcp-server-time", "--url or a command"
@@ -312,7 +319,7 @@ def _folder_problem(folder: str) -> str:
 
 def _http(options: Options, questions: Questions) -> Draft:
     request = questions.text(
-        options.request, "A request that works, as a URL with its parameters", "URL", check=request_problem
+        options.request, "A request that works, as a URL with its parameters", "URL", check=_example_problem
     )
     parts = urlsplit(request)
     base_url = f"{parts.scheme}://{parts.netloc}"
