@@ -253,3 +253,12 @@ def test_unknown_column_is_refused_with_the_known_ones() -> None:
 def test_nonsense_is_refused(select: Any) -> None:
     with pytest.raises(InvalidArguments):
         run(select, NEWS)
+
+
+@pytest.mark.parametrize("body", ["[]", '{"items": [], "total": 0}'])
+@pytest.mark.parametrize("select", ["id", "id; last 5", "id > 3; top 5 by id", "sum(a) by b", "SELECT id FROM data"])
+def test_an_answer_without_rows_has_none_of_any_column(body: str, select: str) -> None:
+    found = run(select, body, {"rows": ["items"]})
+    assert [(table.columns, table.rows) for table in found.tables] == [((), [])]
+    assert found.notes[-1:] == ("There are no rows to select from.",)
+    assert run("count(*)", body, {"rows": ["items"]}).tables[0].rows == [(0,)]

@@ -48,6 +48,9 @@ _NEXT = frozenset(("next", "nextpage", "nexturl", "nextlink", "nexttoken", "next
 """Fields of an answer that is one page of more."""
 
 
+_NO_ROWS = "There are no rows to select from."
+
+
 def evaluate(
     selection: Selection, document: Document, budget: WorkBudget, today: date, partition: Sequence[str] = ()
 ) -> Document:
@@ -65,12 +68,16 @@ def evaluate(
         AnswerTooLarge: evaluating it would exceed the budget.
     """
     budget.check_time()
+    if document.metadata == [] and not document.tables:
+        document = replace(document, tables=(Table("", (), []),), metadata={})
     evaluation = _Evaluation(document, budget, today, partition)
     try:
         return evaluation.run(selection)
     except RecursionError:
         raise invalid("it is nested too deeply", "Write it with fewer parentheses and operators.") from None
     except InvalidSelect as error:
+        if document.tables and not any(table.columns for table in document.tables):  # the columns are unknown
+            return replace(document, notes=(*document.notes, _NO_ROWS))
         forms = _forms(error, selection, evaluation.at, document, today)
         raise _with_form(error, forms, document, budget, today, partition) from None
 
