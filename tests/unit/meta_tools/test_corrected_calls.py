@@ -65,6 +65,7 @@ CORRECTED: tuple[Row, ...] = (
     ("EARNINGS_CALENDAR", {**MSFT, "horizon": "6mnth"}, {**MSFT, "horizon": "6month"}, ""),
     ("SYMBOL_SEARCH", {"query": "micro", "region": "United States"}, {"keywords": "micro"}, "region = 'United States'"),
     ("LISTING_STATUS", {"state": "delistd"}, {"state": "delisted"}, ""),
+    ("LISTING_STATUS", {"colour": "delisted"}, {"state": "delisted"}, ""),
     ("LISTING_STATUS", {"exchange": "NYSE"}, {}, "exchange = NYSE"),
     ("INSIDER_TRANSACTIONS", {**MSFT, "security_type": "Common Stock"}, MSFT, "security_type = 'Common Stock'"),
     ("COMPANY_OVERVIEW", {"symbol": "MSFT|AAPL"}, {"symbol": ["MSFT", "AAPL"]}, ""),

@@ -223,11 +223,11 @@ def _closest_option(text: str, options: Sequence[str]) -> str | None:
 def _place(
     tool: Tool, name: str, value: Any, known: Iterable[str], corrected: Mapping[str, Any], unknown_count: int
 ) -> str:
-    """Return the parameter that an unknown argument may mean: the one with a like name, or the only one missing."""
+    """Return the parameter that an unknown argument may mean: by its name, by a value of one alone, or as missing."""
     bound = bound_of(name)  # a start is not an end, and neither is a day
     free = [one for one in known if one not in corrected and bound in ("", bound_of(one))]
-    closest = closest_matches(name, free)
-    if closest:
+    with_option = [parameter for parameter in free if value in _options(tool, parameter)]
+    if closest := closest_matches(name, free) or (with_option if len(with_option) == 1 else []):
         return closest[0]
     missing = [one for one in tool.parameters.get("required", ()) if one not in corrected]
     is_value = isinstance(value, str) and 0 < len(value) <= _MAX_VALUE and "key" not in normalize(name)
