@@ -169,6 +169,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      '"select": "2025-01-01..2025-12-31"}'),
     (DAILY, {"symbol": ["IBM", "KO"], "month": "2025-06"},
      '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": ["IBM", "KO"]}, "select": "2025-06-01..2025-06-30"}'),
+    ("FX_DAILY", {"pair": ["EUR/USD", "GBP/USD"], "days": 5},
+     '{"tool_name": "FX_DAILY", "arguments": {"pair": ["EUR/USD", "GBP/USD"]}, "select": "last 5 days"}'),
+    ("DIGITAL_CURRENCY_DAILY", {"symbol": "BTC/USD", "to": "2025-12-31"},
+     '{"tool_name": "DIGITAL_CURRENCY_DAILY", "arguments": {"symbol": "BTC", "market": "USD"}, '
+     '"select": "until 2025-12-31"}'),
     ("BRENT", {"period": "1y"}, '{"tool_name": "BRENT", "arguments": {}, "select": "past year"}'),
     ("FX_DAILY", {"pair": "EURUSD", "from": "2025-12-01"},
      '{"tool_name": "FX_DAILY", "arguments": {"from_symbol": "EUR", "to_symbol": "USD"}, '

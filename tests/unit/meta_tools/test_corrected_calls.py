@@ -189,6 +189,12 @@ def test_period_of_an_answer_without_rows_has_no_place(tools: MetaTools) -> None
     assert "leaves out date" in error(call(tools, "GLOBAL_QUOTE", {**MSFT, "date": "2025-12-01"}))["suggestion"]
 
 
+def test_period_with_two_readings_is_not_left_out(tools: MetaTools) -> None:
+    refused = error(call(tools, "TIME_SERIES_DAILY", {**MSFT, "start_date": "01/02/2025"}))
+    assert "next_call" not in refused
+    assert '"since 2025-01-02" or "select": "since 2025-02-01"' in refused["message"]
+
+
 def test_period_without_data_is_one_of_the_reasons(tools: MetaTools) -> None:
     refused = error(call(tools, "NEWS_SENTIMENT", {"tickers": "TSLA", "time_from": "20990101T0000"}))
     step = refused["suggestion"].partition("call again without time_from: TOOL_CALL ")[2]

@@ -150,7 +150,8 @@ class ArgumentReader(ArgumentValidator):
         return name in self.ticker_patterns or not self.accepts(name, value)
 
     def _takes(self, name: str, value: Any) -> bool:
-        if isinstance(value, list) and len(value) > _MAX_ITEMS:
+        is_day = name in self.ticker_patterns and "-" in str(value) and parse_date(value)
+        if is_day or (isinstance(value, list) and len(value) > _MAX_ITEMS):
             return False
         try:
             return self.accepts(name, self._read(name, value)[0])

@@ -84,8 +84,7 @@ def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invali
     if not problems or "next_call" in error.details or tool is None:
         return error
     if names_call(error.next_step):  # one next call, not two that differ
-        named = reader_of(catalog, tool).rename(arguments.get("arguments") or {}).arguments
-        lists = {name: value for name, value in named.items() if isinstance(value, list)}
+        lists = _lists(reader_of(catalog, tool), arguments.get("arguments") or {})
         return error.changed(schema=None, next_step=_with_options(error.next_step, tool, arguments, lists))
     refused = [problem["parameter"] for problem in problems]
     correction = correct(catalog, tool, arguments.get("arguments") or {}, refused)
@@ -110,11 +109,23 @@ def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, An
     return beside
 
 
-def _with_options(text: Any, tool: Tool, options: Mapping[str, Any], lists: Mapping[str, Any]) -> Any:
+def _lists(reader: ArgumentReader, arguments: Mapping[str, Any]) -> dict[tuple[str, ...], tuple[str, list[Any]]]:
+    """Return the parameters that each item of a list sets (two of a pair of currencies) → its name, and the list."""
+    named = reader.rename(arguments).arguments.items()
+    lists = [(name, value) for name, value in named if isinstance(value, list) and value]
+    return {tuple(reader.rename({name: value[0]}).arguments): (name, value) for name, value in lists}
+
+
+def _with_options(
+    text: Any, tool: Tool, options: Mapping[str, Any], lists: Mapping[tuple[str, ...], tuple[str, list[Any]]]
+) -> Any:
     """Return a text in which a call of the tool has the options of the caller, and all values of its lists."""
     if isinstance(text, CallText) and text.fields["tool_name"] == tool.name:
         beside = _beside(tool, text.fields.get("select", ""), options)
-        given = {name: lists.get(name, value) for name, value in text.fields["arguments"].items()}
+        given = dict(text.fields["arguments"])
+        for parameters, (name, values) in lists.items():
+            if given.keys() >= set(parameters):
+                given = {name: values, **{key: value for key, value in given.items() if key not in parameters}}
         return CallText({**text.fields, "arguments": given, **beside})
     if type(text) is Text:
         return text.filled(**{name: _with_options(value, tool, options, lists) for name, value in text.fields.items()})
@@ -178,7 +189,8 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     # Of a list that stands for several calls each must be complete.
     lists = [name for name, value in corrected.items() if isinstance(value, list) and value]
     first = {name: corrected[name][0] for name in lists if not reader.accepts(name, corrected[name])}
-    is_complete = lost == dropped and not contradictions and not reader.resolve({**corrected, **first}).problems
+    unclear = contradictions or any(len(parse_date(value)) > 1 for value in unknown.values())
+    is_complete = lost == dropped and not unclear and not reader.resolve({**corrected, **first}).problems
     left_out = (*(f"{name} {quote(given[name])}" for name in dropped), *(name for name in placed if not placed[name]))
     is_complete = is_complete and (tool.only_reads or not left_out)  # a call that changes data has all of the values
     clauses = "; ".join(filter(None, (" and ".join(select.values()), hint)))
