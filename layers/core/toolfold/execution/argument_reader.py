@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.cache.response_cache import simple_text
 from toolfold.catalog.json_schema import allowed_types, keyword
 from toolfold.catalog.reader import damaged
-from toolfold.dates import Bound, Period, Reading, impossible_date, parse_date, parse_period, spellings
+from toolfold.dates import UNITS, Bound, Period, Reading, impossible_date, parse_date, parse_period, spellings
 from toolfold.execution import argument_values
 from toolfold.execution.argument_values import Proposal
 from toolfold.execution.validation import ArgumentValidator, SchemaError
@@ -387,7 +387,7 @@ _WORDS = {
     "begindate after mindate period1 rangestart",
     "end": "end enddate endtime enddatetime endday to todate totime until till dateto timeto before maxdate period2 "
     "rangeend",
-    "day": "date day on asof ondate tradingday month yearmonth",
+    "day": "date day on asof ondate tradingday month yearmonth quarter time datetime",
     "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize",
     "last": "last tail",
     "columns": "columns column fields field cols metrics",
@@ -422,7 +422,7 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
     parts += [_written(Period(dates[kind][0], dates[kind][0])) for kind in ("day", "year") if kind in dates]
     span = kinds.get("span", "")
     spans = ["..".join(map(str, span)) if isinstance(span, list) else span] if "span" in kinds else []
-    if any(re.fullmatch("[a-z]+ly|annual", str(span).strip().lower()) for span in spans):
+    if any(str(span).strip().lower() in UNITS for span in spans):
         return ""  # how often, not how long
     spans += [f"{kinds[unit]} {unit}" for unit in ("days", "weeks", "months", "years") if unit in kinds]
     parts += [_written(parse_period(span, today)) if isinstance(span, str) else "" for span in spans]
