@@ -200,8 +200,9 @@ def test_budget_of_tokens_is_shared(tools: MetaTools) -> None:
     assert first["preview"]["rows_shown"] >= 3
 
 
-def test_results_are_joined_by_date(tools: MetaTools) -> None:
-    result = batch(tools, [daily("AAPL"), daily("MSFT")], join="date", select="AAPL_close, MSFT_close; last 2")
+@pytest.mark.parametrize("join", [{"join": "date"}, {}])
+def test_results_are_joined_by_date(tools: MetaTools, join: dict[str, str]) -> None:
+    result = batch(tools, [daily("AAPL"), daily("MSFT")], **join, select="AAPL_close, MSFT_close; last 2")
     alone = [
         tools.call("TOOL_CALL", {"tool_name": DAILY, "arguments": {"symbol": one}, "select": "close; last 2"})
         for one in ("AAPL", "MSFT")
@@ -284,9 +285,10 @@ def test_answer_of_a_batch_is_not_inspected(tools: MetaTools) -> None:
 
 def test_sql_reads_results_by_their_ids(tools: MetaTools) -> None:
     calls = [{**daily("AAPL"), "id": "a"}, {**daily("MSFT"), "id": "m"}]
-    sql = "SELECT a.date, a.close - m.close AS spread FROM a JOIN m USING (date) ORDER BY 1 DESC LIMIT 2"
-    result = batch(tools, calls, select=sql)
-    assert result.structured["result"]["row_count"] == 2
+    for first, order in (("a.date", "1"), ("a.date", "date"), ("date", "date")):
+        sql = f"SELECT {first}, a.close - m.close AS spread FROM a JOIN m USING (date) ORDER BY {order} DESC LIMIT 2"
+        found = batch(tools, calls, select=sql).structured["result"]
+        assert (found["row_count"], found["rows"][0][0]) == (2, "2026-01-13")
     each = batch(tools, calls, select="SELECT max(close) FROM data").structured["results"]
     assert all(one["result"]["row_count"] == 1 for one in each)
 

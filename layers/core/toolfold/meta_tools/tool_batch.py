@@ -261,8 +261,8 @@ class Combination(NamedTuple):
         Raises:
             InvalidArguments: ``join`` or ``select`` cannot be used.
         """
-        requested = None if is_blank(join_) else read_join(join_)
         selection = parse_select(select)
+        requested = _named_join(selection, items) if is_blank(join_) else read_join(join_)
         if requested is None and (selection is None or not _names_a_result(selection, items)):
             for item in items:
                 if item.call is not None and item.call.options.select is None and selection is not None:
@@ -370,10 +370,18 @@ def _all_rows(named: Mapping[str, Document], budget: WorkBudget) -> list[Table]:
 
 def _names_a_result(selection: Selection, items: Sequence[Item]) -> bool:
     """Return whether SQL reads a table by the id of a call, rather than the rows of each call."""
-    if not selection.has_sql:
-        return False
+    return selection.has_sql and not _names_in(selection).isdisjoint(item.id.lower() for item in items)
+
+
+def _named_join(selection: Selection | None, items: Sequence[Item]) -> JoinRequest | None:
+    """Return the join by date whose columns steps name: ``AAPL_close`` and ``MSFT_close``; None: they name no join."""
+    names = set() if selection is None or selection.has_sql else _names_in(selection)
+    named = {item.id for item in items for name in names if name.startswith(f"{item.id.lower()}_")}
+    return JoinRequest() if len(named) > 1 else None
+
+
+def _names_in(selection: Selection) -> set[str]:
     from toolfold.results.select.expressions import names_in
 
-    ids = {item.id.lower() for item in items}
-    names = [name.lower() for step in selection.steps for name in names_in(step.clause.text)]
-    return not ids.isdisjoint((*names, *(name.partition(".")[0] for name in names)))
+    names = {name.lower() for step in selection.steps for name in names_in(step.clause.text)}
+    return names | {name.partition(".")[0] for name in names}

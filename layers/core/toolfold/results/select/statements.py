@@ -181,6 +181,9 @@ def _join_by_name(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
             ]
             join.set("using", None)
             join.set("on", exp.and_(*equal))
+            for node in select.find_all(exp.Column):  # both tables have it, with the same value
+                if node.parent_select is select and not node.table and node.name in {name.name for name in using}:
+                    node.set("table", exp.to_identifier(before, quoted=True))
 
 
 def _name_outputs(tree: exp.Expr) -> None:
