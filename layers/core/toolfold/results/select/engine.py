@@ -223,7 +223,7 @@ class _Evaluation:
         if self._is_object or step.clause.kind != "items" or not isinstance(metadata, dict) or not metadata:
             return False
         texts = [text.strip('"') for text in split_items(step.clause.text)]
-        if not all(map(_is_name, texts)) or texts == ["count"]:
+        if not all(map(_is_name, texts)) or step.clause.text == "count":
             return False
         keys = {normalize(key): key for key in metadata}
         if not all(normalize(text) in keys for text in texts):

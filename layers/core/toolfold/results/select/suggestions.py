@@ -39,6 +39,17 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(?:is )?(?:at most|no more than)\b", "<="),
     (r"(?<!\) )\b(?:is )?(?:(?:greater|more|larger|higher) than\b|(?:above|over)(?= *[\d$]))", ">"),
     (r"\b(?:is )?(?:(?:less|lower|smaller|fewer) than\b|(?:below|under)(?= *[\d$]))", "<"),
+    *(
+        (rf"(?<=[\w)]) (?:{words}) (?=[\w'\"-])", f" {sign} ")
+        for sign, words in (
+            ("=", "eq|equals?"),
+            ("!=", "neq?"),
+            (">", "gt"),
+            (">=", "gte|ge"),
+            ("<", "lt"),
+            ("<=", "lte|le"),
+        )
+    ),
     (r"\b(max|min)imum\(", r"\1("),
     (r"\bgroup by (\w+) ?[;,] ?(\w+\(.*?\))", r"\2 by \1"),
     (r"\bfrom (\w+)(?: select |: ?)", r"from \1; "),
@@ -146,6 +157,8 @@ def suggested(
     if len(select) > _MAX_CHARS or re.match(r"\s*(?:select\b.+\bfrom|with)\b", select, re.I | re.S):
         return []
     is_path = re.search(r"\[\?|\[\*\]|^\s*\$|\[\]|\|", select) and not re.search(r";|\s\|\s", select)
+    if is_path and document is None:
+        return None
     guess = _Guess(kind_of, document, today)
     try:
         steps = [step for text, _ in split_outside(_words(select), ";") for step in guess.steps(text.strip())]
