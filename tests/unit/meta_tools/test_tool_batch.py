@@ -247,6 +247,19 @@ def test_results_have_the_rows_that_their_select_requests(
     assert tools.call("TOOL_PIPE", {"steps": [*steps, joined]}).structured["result"]["rows"] == rows
 
 
+def test_list_in_a_batch_has_the_rows_that_are_requested(tools: MetaTools) -> None:
+    lists = {"id": "a", "tool_name": DAILY, "arguments": {"symbol": ["AAPL", "IBM"]}}
+    result = batch(tools, [lists, daily("MSFT")], join="date", select="since 2020; count").structured["result"]
+    assert result["rows"] == [[2 * 1527]]
+
+
+@pytest.mark.parametrize("select", ["top 1 by close", "max(close) by symbol", "AAPL_close - MSFT_close as gap; last 1"])
+def test_select_of_a_batch_is_that_of_each_call(tools: MetaTools, select: str) -> None:
+    given = {"id": "a", "tool_name": DAILY, "arguments": {"symbol": ["AAPL", "MSFT"]}}
+    of_all, own = batch(tools, [given], select=select), batch(tools, [{**given, "select": select}])
+    assert of_all.structured["results"][0]["result"] == own.structured["results"][0]["result"]
+
+
 def test_figure_of_a_part_of_the_rows_says_so(tools: MetaTools) -> None:
     sql = "SELECT max(AAPL.close / MSFT.close) AS most FROM AAPL JOIN MSFT USING (date)"
     text = batch(tools, [daily("AAPL"), daily("MSFT")], select=sql).text

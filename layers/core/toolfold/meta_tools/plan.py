@@ -68,6 +68,7 @@ class Item:
         is_skipped: whether it was not performed, because of an error before it or of the time.
         elapsed_s: the time from its first request to its answer.
         notes: what was read in a way that the caller may not expect.
+        is_combined: whether the ``select`` of its call is that of the table of several items.
     """
 
     id: str
@@ -80,6 +81,7 @@ class Item:
     is_skipped: bool = False
     elapsed_s: float = 0.0
     notes: tuple[str, ...] = ()
+    is_combined: bool = False
 
     @property
     def tool_name(self) -> str:
@@ -368,7 +370,8 @@ class Plan(CallSession):
                 return
         try:
             if item.lists is not None and item.call is not None:
-                item.answer = merge_answers(self, item.call, item.lists, [one or _late() for one in outcomes])
+                call = item.call._replace(is_part=item.call.is_part and not item.is_combined)
+                item.answer = merge_answers(self, call, item.lists, [one or _late() for one in outcomes])
             elif isinstance(outcomes[0], CallError):
                 raise outcomes[0]
             elif outcomes[0] is None:

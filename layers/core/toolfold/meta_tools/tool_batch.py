@@ -266,7 +266,10 @@ class Combination(NamedTuple):
         if requested is None and (selection is None or not _names_a_result(selection, items)):
             for item in items:
                 if item.call is not None and item.call.options.select is None and selection is not None:
-                    item.call = item.call._replace(options=replace(item.call.options, select=selection))
+                    is_part = item.lists is not None and not selection.jmespath
+                    item.call = item.call._replace(
+                        options=replace(item.call.options, select=selection), is_part=is_part
+                    )
             return None
         if any(not item.is_read for item in items if item.error is None):
             raise InvalidArguments(
@@ -316,8 +319,9 @@ class Combination(NamedTuple):
 def complete_for(item: Item, selection: Selection | None) -> None:
     """Let a call that has no ``select`` bring the rows that the one of several results requests of it."""
     call = item.call
-    if selection is None or selection.jmespath or call is None or item.lists is not None or call.options.select:
+    if selection is None or selection.jmespath or call is None or call.options.select:
         return
+    item.is_combined = True
     item.call = call._replace(options=replace(call.options, select=selection), is_part=True)
 
 
