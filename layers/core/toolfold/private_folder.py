@@ -176,8 +176,12 @@ def open_marked_folder(path: str, timeout_s: float, *, create: bool = False) -> 
         if create and not os.listdir(path if folder is None else folder):
             # In the folder that was opened: its path may lead to another one by now.
             name = os.path.join(path, MARK) if folder is None else MARK
-            with open(os.open(name, os.O_WRONLY | os.O_CREAT | NO_FOLLOW, 0o600, dir_fd=folder), "wb") as file:
-                file.write(MARK_CONTENT)
+            try:
+                with open(os.open(name, os.O_WRONLY | os.O_CREAT | NO_FOLLOW, 0o600, dir_fd=folder), "wb") as file:
+                    file.write(MARK_CONTENT)
+            except OSError:  # a part of the mark would be that of another program
+                os.unlink(name, dir_fd=folder)
+                raise
         if not is_marked(path, folder):
             raise PathRefused(f"{path} was not made by toolfold: it has no {MARK} of it")
         yield folder
