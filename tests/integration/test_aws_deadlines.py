@@ -1,4 +1,4 @@
-"""Requests to AWS end at their time-out, however the response arrives. Over real sockets."""
+"""Requests to AWS end at their time-out, however the response arrives, and are bounded in size. Over real sockets."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from botocore.exceptions import BotoCoreError, HTTPClientError
+from botocore.exceptions import BotoCoreError, HTTPClientError, ReadTimeoutError
 
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.byte_server import ByteServer
+from toolfold.aws import deadlines
 from toolfold.aws.clients import AwsClients
 
 pytestmark = pytest.mark.slow  # real waiting
@@ -99,6 +100,14 @@ def test_a_lookup_that_does_not_end_ends_at_the_timeout(
         get_item(aws)
     assert time.monotonic() - started < TIMEOUT_S + LATE_S
     ended.set()
+
+
+def test_a_response_is_bounded_in_size(server: ByteServer, aws: AwsClients, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "MAX_RESPONSE_BYTES", 1_000)
+    server.pieces = [(b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n" + b"x" * 2_000, 0.0)]
+    with pytest.raises(BotoCoreError) as caught:
+        get_object(aws)
+    assert not isinstance(caught.value, ReadTimeoutError)
 
 
 def test_each_request_on_a_connection_has_all_of_the_time(server: ByteServer, aws: AwsClients) -> None:

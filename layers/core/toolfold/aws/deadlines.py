@@ -1,4 +1,4 @@
-"""A deadline for each request of a botocore client.
+"""A deadline and a limit of size for each request of a botocore client.
 
 botocore restarts its time-out with every read, so a response that arrives byte by byte could last forever. The sockets
 of its connections are replaced: the time-out is then for all of a request and its response.
@@ -22,21 +22,41 @@ from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 from toolfold.network.errors import NameResolutionError
 from toolfold.network.resolver import Resolver
 
+MAX_RESPONSE_BYTES = 64_000_000
+"""The largest values are cached responses, of at most ``TOOLFOLD_MAX_RESPONSE_BYTES`` (25 MB) and what JSON adds."""
+
+
+class ResponseTooLarge(OSError):
+    """AWS sent more than ``MAX_RESPONSE_BYTES``."""
+
 
 class _LimitedSocket(socket.socket):
-    """A socket for one request at a time, which must be done at ``expires_at`` of the monotonic clock."""
+    """A socket for one request at a time.
+
+    Attributes:
+        expires_at: when the request must be done, by ``time.monotonic``; None before the first request.
+        bytes_left: how much may still be received.
+    """
 
     expires_at: float | None = None
+    bytes_left = MAX_RESPONSE_BYTES
 
     def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
+        """Receive bytes before the deadline."""
         self._limit_time()
-        return super().recv_into(buffer, nbytes or len(buffer), flags)
+        count = super().recv_into(buffer, nbytes or len(buffer), flags)
+        self.bytes_left -= count
+        if self.bytes_left < 0:
+            raise ResponseTooLarge
+        return count
 
     def send(self, data: Any, flags: int = 0) -> int:
+        """Send bytes before the deadline."""
         self._limit_time()
         return super().send(data, flags)
 
     def sendall(self, data: Any, flags: int = 0) -> None:
+        """Send all bytes before the deadline."""
         self._limit_time()
         super().sendall(data, flags)
 
@@ -53,7 +73,7 @@ class _LimitedTlsSocket(_LimitedSocket, ssl.SSLSocket):
 
 
 class _Limits:
-    """Set the deadline of connections at each request."""
+    """Set the limits of connections at each request."""
 
     resolver: Resolver
     sock: Any
@@ -68,7 +88,7 @@ class _Limits:
     def request(self, *args: Any, **kwargs: Any) -> Any:
         if self.sock is None:
             self.connect()
-        self.sock.expires_at = time.monotonic() + self.timeout
+        self.sock.expires_at, self.sock.bytes_left = time.monotonic() + self.timeout, MAX_RESPONSE_BYTES
         return super().request(*args, **kwargs)  # type: ignore[misc]  # a mixin, whose base is another
 
     def _new_conn(self) -> socket.socket:
@@ -99,7 +119,7 @@ class _Limits:
 
 
 def limit_requests(client: Any, resolver: Resolver) -> None:
-    """Give the connections of ``client``, which has made none yet, a deadline."""
+    """Give the connections of ``client``, which has made none yet, a deadline and a limit of size."""
 
     class Connection(_Limits, AWSHTTPConnection):  # type: ignore[misc]  # botocore has no types
         pass
