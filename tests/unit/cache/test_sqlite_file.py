@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -50,6 +51,28 @@ def test_a_file_that_toolfold_did_not_make_is_refused_and_stays_as_it_is(tmp_pat
         use(path)
     with pytest.raises(PathRefused):
         check_location(str(path))
+    assert snapshot(tmp_path) == before
+
+
+# R10
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("kind", ["a text file", "an empty file", "a folder", "a link to a text file", "a FIFO"])
+def test_a_users_file_where_sqlite_would_write_is_refused_and_stays_as_it_is(
+    tmp_path: Path, ending: str, kind: str
+) -> None:
+    FILES[kind](tmp_path / f"cache.sqlite{ending}")
+    before = snapshot(tmp_path)
+    with pytest.raises(PathRefused, match=ending):
+        use(tmp_path / "cache.sqlite")
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["diary.db-wal", "diary.db-shm", "diary.db-journal"])
+def test_a_name_that_another_database_uses_is_refused(tmp_path: Path, name: str) -> None:
+    _database(tmp_path / "diary.db", "WAL")
+    before = snapshot(tmp_path)
+    with pytest.raises(PathRefused):
+        use(tmp_path / name)
     assert snapshot(tmp_path) == before
 
 
@@ -241,6 +264,60 @@ def test_processes_that_make_and_use_a_file_at_once_lose_nothing(tmp_path: Path,
     assert names(path.parent) == {"cache.sqlite", MARK}
 
 
+UNREADABLE = {
+    "empty": lambda path: os.truncate(path, 0),
+    "cut within the header": lambda path: os.truncate(path, 50),
+    "cut within the first page": lambda path: os.truncate(path, 1000),
+    "cut after a page": lambda path: os.truncate(path, 4096),
+    "a text": lambda path: path.write_bytes(NOTES),
+    "a database": lambda path: (path.unlink(), _database(path)),
+    "a database in WAL mode": lambda path: (path.unlink(), _database(path, "WAL")),
+    "a later layout": lambda path: path.write_bytes(DAMAGES["a later layout"](path.read_bytes())),
+    "a log without its file": lambda path: path.rename(path.with_name(f"{path.name}-wal")),
+    "a journal of another file": lambda path: path.with_name(f"{path.name}-journal").write_bytes(NOTES),
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_a_file_at_toolfolds_own_place_that_does_not_open_is_replaced_by_two_processes_at_once(
+    tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "new" / "responses.sqlite"
+    use(path)
+    UNREADABLE[kind](path)
+    check_location(str(path))
+    writers = [start(path, f"p{number}", 20) for number in range(2)]
+    assert [writer.wait(60) for writer in writers] == [0] * 2
+    store = SQLiteStore(path, LIMIT, 5)
+    assert increment(store, "all", 1e12) == 41
+    assert store.get("p0 19") == b"p0" * 500
+    store.close()
+    assert names(path.parent) == {path.name, MARK}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FILES if re.match("a (folder|FIFO|socket|link|hard|file of)", kind)])
+def test_what_is_not_a_file_of_the_user_alone_stays_also_at_toolfolds_own_place(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "new" / "responses.sqlite"
+    use(path)
+    path.unlink()
+    FILES[kind](path)
+    before = snapshot(tmp_path)
+    with pytest.raises(PathRefused):
+        use(path)
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["notes.sqlite", "responses.sqlite.old"])
+def test_a_users_file_with_another_name_in_a_folder_of_toolfold_is_refused(tmp_path: Path, name: str) -> None:
+    use(tmp_path / "new" / "responses.sqlite")
+    path = tmp_path / "new" / name
+    path.write_bytes(NOTES)
+    before = snapshot(tmp_path)
+    with pytest.raises(PathRefused, match="was not made by toolfold"):
+        use(path)
+    assert snapshot(tmp_path) == before
+
+
 def test_a_process_that_opens_the_file_again_while_it_writes_keeps_its_locks(tmp_path: Path) -> None:
     path, stop = tmp_path / "cache.sqlite", threading.Event()
     one = SQLiteStore(path, 20_000_000, 30)
@@ -265,6 +342,24 @@ def test_a_process_that_opens_the_file_again_while_it_writes_keeps_its_locks(tmp
         assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     file.close()
 
+
+FIRST_STARTS = """
+import os, sys
+from toolfold.cache.sqlite import SQLiteStore
+folder, processes, starts = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+for start in range(starts):
+    waits, begin = os.pipe()
+    for number in range(processes):
+        if os.fork() == 0:
+            os.close(begin)
+            os.read(waits, 1)  # returns when the parent closes the other end: all begin together
+            store = SQLiteStore(f"{folder}/{start}/cache.sqlite", 1_000_000, 30)
+            store.put(str(number), b"value", 1.0, 1e12)
+            os._exit(store.get(str(number)) != b"value")
+    os.close(begin), os.close(waits)
+    failed = [status for _, status in (os.wait() for _ in range(processes)) if status]
+    assert not failed, f"{len(failed)} of {processes} processes failed at start {start}"
+"""
 
 KILLED = """
 import os, signal, sys
@@ -307,6 +402,11 @@ print(step)
 def run(program: str, *arguments: object) -> str:
     command = [sys.executable, "-c", program, *map(str, arguments)]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+
+
+@pytest.mark.slow
+def test_two_thousand_first_starts_at_once_all_work(tmp_path: Path) -> None:
+    run(FIRST_STARTS, tmp_path, 50, 40)
 
 
 @pytest.mark.slow
@@ -402,6 +502,24 @@ def test_expired_values_and_counters_are_deleted(tmp_path: Path) -> None:
         assert file.execute("SELECT count(*) FROM entries").fetchall() == [(10,)]
         assert file.execute("SELECT count(*) FROM numbers").fetchall() == [(0,)]
     file.close()
+
+
+def test_eviction_takes_no_longer_with_many_entries(tmp_path: Path) -> None:
+    def processor_time(entries: int) -> float:
+        store = SQLiteStore(tmp_path / f"{entries}.sqlite", 64_000_000, 0.3)
+        with sqlite3.connect(tmp_path / f"{entries}.sqlite") as file:
+            rows = ((f"{number}", bytes(500), 1.0, 1e6 + number) for number in range(entries))
+            file.executemany("INSERT INTO entries VALUES (?, ?, ?, ?)", rows)
+        file.close()
+        started = time.thread_time()
+        for number in range(200):
+            store.put(f"new {number}", bytes(500), 1.0, 2e6)
+        duration = time.thread_time() - started
+        store.close()
+        return duration
+
+    few, many = processor_time(500), processor_time(50_000)
+    assert many < 4 * few + 0.05
 
 
 @pytest.mark.slow

@@ -33,6 +33,9 @@ APPLICATION_ID = int.from_bytes(b"tfld", "big")
 LAYOUT = 4
 """``user_version`` of the file. A file of another layout is replaced."""
 
+_ENDINGS = ("-journal", "-wal", "-shm")
+"""Of files that SQLite keeps beside its own."""
+
 _OWN_NAMES = ("responses.sqlite", "approvals.sqlite", "sign-ins.sqlite")
 """Names that toolfold gives in a folder that it has made."""
 
@@ -289,11 +292,13 @@ class SQLiteStore:
 
     def _recreate(self) -> None:
         """Make an empty file, which gets its name when it is complete. The folder is locked alone."""
+        _check_beside(self._path)
         if os.path.lexists(self._path):
             _layout(self._path)
             logger.warning("Cache file damaged; replaced by an empty one")
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{self._path}-journal")  # of the file that is replaced
+        for ending in _ENDINGS:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{self._path}{ending}")  # of the file that is replaced
         with contextlib.closing(sqlite3.connect(":memory:")) as memory:
             memory.executescript(
                 f"PRAGMA page_size = {_PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL;"
@@ -343,7 +348,29 @@ def check_location(path: str) -> None:
         PathRefused: it cannot, regardless of permissions and of space on the disk.
     """
     with contextlib.suppress(OSError):
-        _layout(_resolve_file(path, create=False))
+        resolved = _resolve_file(path, create=False)
+        _check_beside(resolved)
+        _layout(resolved)
+
+
+def _is_own(path: str) -> bool:
+    """Return whether a path is one at which toolfold itself puts files."""
+    folder, name = os.path.split(path)
+    return name in _OWN_NAMES and private_folder.is_marked(folder)
+
+
+def _check_beside(path: str) -> None:
+    """Check, for a file that does not exist, that SQLite and another database do not write over each other's files.
+
+    Raises:
+        PathRefused: one has the name that the other uses.
+    """
+    if os.path.lexists(path) or _is_own(path):
+        return
+    others = [f"{path}{ending}" for ending in _ENDINGS]
+    others += [path.removesuffix(ending) for ending in _ENDINGS if path.endswith(ending)]
+    if found := next(filter(os.path.lexists, others), None):
+        raise PathRefused(f"{found} was not made by toolfold; delete or move it, or choose another name")
 
 
 def _layout(path: str) -> int:
@@ -358,7 +385,6 @@ def _layout(path: str) -> int:
         header = file.read(100)
     if header.startswith(b"SQLite format 3\0") and int.from_bytes(header[68:72], "big") == APPLICATION_ID:
         return int.from_bytes(header[60:64], "big")
-    folder, name = os.path.split(path)
-    if name not in _OWN_NAMES or not private_folder.is_marked(folder):
+    if not _is_own(path):
         raise PathRefused(f"{path} was not made by toolfold; delete or move it")
     return 0
