@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from benchmarks.scale import generate
 from tests.browser.checked_page import CheckedPage
-from tests.browser.conftest import OpenPage
-from tests.browser.explorer import Explorer, running_explorer
+from tests.browser.explorer import Explorer
 from toolfold.client import Client
 
 pytestmark = pytest.mark.browser
@@ -124,20 +121,3 @@ def test_filter_by_category_leaves_its_tools(checked: CheckedPage) -> None:
 
     assert "WTI" in page.inner_text("main")
     assert "GLOBAL_QUOTE" not in page.inner_text("main")
-
-
-def test_a_part_of_10_000_tools_is_in_the_page(open_page: OpenPage, tmp_path: Path) -> None:
-    generate.write(10_000, tmp_path / "catalog.json")
-    variables = {
-        "TOOLFOLD_CATALOG": str(tmp_path / "catalog.json"), "TOOLFOLD_ALLOWED_HOSTS": "platform.example.org"
-    }  # fmt: skip
-    with running_explorer(tmp_path, **variables) as running:
-        checked = open_page(running)
-        page = checked.open("catalog")
-        page.get_by_text("10,000 tools").first.wait_for()
-        tools = page.get_by_role("list", name="Tools")
-        assert tools.get_by_role("listitem").count() < 60
-        assert not checked.has_horizontal_scroll()
-        tools.get_by_role("link").first.focus()
-        page.keyboard.press("End")
-        checked.wait_until("document.activeElement.closest('[aria-posinset]')?.ariaPosInSet === '10000'")
