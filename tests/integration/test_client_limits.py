@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -261,3 +265,70 @@ def test_a_table_that_fails_is_reported_and_refuses_nobody(make: Any, table: Any
             AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
             BillingMode="PAY_PER_REQUEST",
         )
+
+
+_PROCESS = """
+import sys
+from toolfold.aws.clients import AwsClients
+from toolfold.cache.factory import create_shared_store
+from toolfold.errors import ClientLimit
+from toolfold.execution.limits import ClientLimits
+from toolfold.client_call import Clock
+from toolfold.settings import Settings
+
+settings, clock = Settings.from_environment(), Clock(now=lambda: 1_768_320_000.0)
+limits = ClientLimits(settings, create_shared_store(settings, clock.monotonic, AwsClients()), clock)
+print("ready", flush=True)
+sys.stdin.readline()
+admitted = 0
+for _ in range(20):
+    try:
+        limits.admit("one", is_cached=False)
+        admitted += 1
+    except ClientLimit:
+        pass
+print(admitted)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("store", ["dynamodb", "file"])
+def test_of_two_processes_at_once_exactly_the_limit_is_admitted(store: str, table: Any, tmp_path: Path) -> None:
+    cache = f"dynamodb://{TABLE}" if store == "dynamodb" else str(tmp_path / "cache" / "answers.sqlite")
+    own = {"TOOLFOLD_CACHE": cache, "TOOLFOLD_CALLS_PER_MINUTE": "25", "TOOLFOLD_CACHE_TIMEOUT_S": "20"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", _PROCESS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **own},
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    admitted = [int(process.communicate(timeout=60)[0]) for process in processes]
+    assert sum(admitted) == 25
+    assert min(admitted) > 0
+
+
+def test_the_file_of_a_user_counts_as_the_table_does(tmp_path: Path) -> None:
+    settings = Settings.from_environment(
+        {"TOOLFOLD_CACHE": str(tmp_path / "cache" / "answers.sqlite"), "TOOLFOLD_CALLS_PER_MINUTE": "2"}
+    )
+    clock = Clock()
+    processes = [
+        ClientLimits(settings, create_shared_store(settings, clock.monotonic, AwsClients()), clock.clocks())
+        for _ in range(2)
+    ]
+    for process in processes:
+        process.admit("one", is_cached=False)
+    for process in processes:
+        with pytest.raises(ClientLimit):
+            process.admit("one", is_cached=True)

@@ -258,6 +258,12 @@ class TestSharing:
         assert not calls().redactor.appears_in(HONEST)
         assert calls().redactor is calls("WTI").redactor
 
+    @pytest.mark.parametrize("behavior", ["message", "other data"])
+    def test_what_is_not_the_tools_data_is_not_shared(self, calls: Calls, upstream: Upstream, behavior: str) -> None:
+        upstream.replies = [lambda query: (honest_reply if query["apikey"] == HONEST else BEHAVIORS[behavior])(query)]
+        calls("WTI", key="HOSTILEKEY0000000")
+        assert calls("WTI", key=HONEST).body == CSV_ROWS
+
     @pytest.mark.parametrize(
         ("one", "other"),
         [
