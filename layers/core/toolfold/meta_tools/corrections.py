@@ -163,21 +163,8 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
         name: _closest_value(reader, tool, name, value) if name in wrong else value for name, value in given.items()
     }
     corrected = {name: value for name, value in read.items() if name not in wrong or value is not None}
-    select, needed = _as_select(tool, unknown)
-    placed = {
-        name: _place(tool, name, value, reader.properties, corrected, len(unknown))
-        for name, value in unknown.items()
-        if name not in select
-    }
-    targets = list(placed.values())
-    placed = {name: target if targets.count(target) == 1 else "" for name, target in placed.items()}
-    periods = {name: unknown[name] for name in placed if reader.period_hint({name: unknown[name]})}
-    rows = {name: value for name, value in periods.items() if not _takes(reader, placed[name], value)}
-    if hint := reader.period_hint(rows):
-        corrected |= reader.ends_of(hint, corrected)
-        placed = {name: target for name, target in placed.items() if name not in rows}
-    corrected |= {target: unknown[name] for name, target in placed.items() if target}
-    corrected |= {name: True for name in needed if name in reader.properties and name not in given}
+    moved = _move(reader, tool, unknown, given, corrected)
+    corrected |= moved.arguments
     lacking = [name for name in given if name not in corrected]
     offered = {name: found[0] for name in lacking if (found := closest_matches(str(given[name]), _options(tool, name)))}
     corrected |= offered
@@ -186,15 +173,50 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     corrected |= {name: tool.example[name] for name in examples}
     lost = [name for name in given if name not in corrected and not is_blank(given[name])]
     dropped = [name for name in lost if name not in required and _is_form(tool, name)]
+    left_out = (*(f"{name} {quote(given[name])}" for name in dropped), *moved.left_out)
     # Of a list that stands for several calls each must be complete.
     lists = [name for name, value in corrected.items() if isinstance(value, list) and value]
     first = {name: corrected[name][0] for name in lists if not reader.accepts(name, corrected[name])}
     unclear = contradictions or any(len(parse_date(value)) > 1 for value in unknown.values())
-    is_complete = lost == dropped and not unclear and not reader.resolve({**corrected, **first}).problems
-    left_out = (*(f"{name} {quote(given[name])}" for name in dropped), *(name for name in placed if not placed[name]))
-    is_complete = is_complete and (tool.only_reads or not left_out)  # a call that changes data has all of the values
-    clauses = "; ".join(filter(None, (" and ".join(select.values()), hint)))
-    return Correction(corrected, clauses, (*offered, *examples), left_out, is_complete)
+    has_all = lost == dropped and (tool.only_reads or not left_out)  # a call that changes data has all of the values
+    is_complete = has_all and not unclear and not reader.resolve({**corrected, **first}).problems
+    return Correction(corrected, moved.select, (*offered, *examples), left_out, is_complete)
+
+
+class _Moved(NamedTuple):
+    """Where the arguments go that are no parameters of the tool: to its parameters, to ``select``, or nowhere."""
+
+    arguments: dict[str, Any]
+    select: str
+    left_out: list[str]
+
+
+def _move(
+    reader: ArgumentReader,
+    tool: Tool,
+    unknown: Mapping[str, Any],
+    given: Mapping[str, Any],
+    corrected: Mapping[str, Any],
+) -> _Moved:
+    conditions, needed = _as_select(tool, unknown)
+    placed = {
+        name: _place(tool, name, value, reader.properties, corrected, len(unknown))
+        for name, value in unknown.items()
+        if name not in conditions
+    }
+    targets = list(placed.values())
+    placed = {name: target if targets.count(target) == 1 else "" for name, target in placed.items()}
+    periods = {name: unknown[name] for name in placed if reader.period_hint({name: unknown[name]})}
+    rows = {name: value for name, value in periods.items() if not _takes(reader, placed[name], value)}
+    if hint := reader.period_hint(rows):
+        placed = {name: target for name, target in placed.items() if name not in rows}
+    found = {
+        **reader.ends_of(hint, corrected),
+        **{target: unknown[name] for name, target in placed.items() if target},
+        **{name: True for name in needed if name in reader.properties and name not in given},
+    }
+    select = "; ".join(filter(None, (" and ".join(conditions.values()), hint)))
+    return _Moved(found, select, [name for name, target in placed.items() if not target])
 
 
 def _takes(reader: ArgumentReader, name: str, value: Any) -> bool:
