@@ -21,8 +21,8 @@ from toolfold.errors import CallError, InvalidArguments
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools import completion
 from toolfold.meta_tools.call import Answer
-from toolfold.meta_tools.corrections import with_next_step
 from toolfold.meta_tools.detail_levels import properties
+from toolfold.meta_tools.next_steps import with_next_step
 from toolfold.results import output
 from toolfold.results.select.coverage import Requested, coverage_of, first_date_field, has_dates, is_late
 from toolfold.results.tables import DATE_NAMES, Document

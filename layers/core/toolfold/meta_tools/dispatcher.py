@@ -239,7 +239,7 @@ class MetaTools:
             raise
         except CallError as error:
             if "next_call" in error.details:
-                from toolfold.meta_tools.corrections import with_executor  # no error is a first response
+                from toolfold.meta_tools.next_steps import with_executor  # no error is a first response
 
                 error = with_executor(self.catalog(), error)
             return error_result(error)

@@ -19,7 +19,7 @@ from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.cache.response_cache import simple_text
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
 from toolfold.execution.argument_reader import reader_of
-from toolfold.meta_tools import corrections
+from toolfold.meta_tools import corrections, next_steps
 from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, with_notes
 from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.call import (
@@ -220,7 +220,7 @@ class Plan(CallSession):
         """Return ``error`` with the call that would work, where that follows from the schema."""
         if isinstance(error, InvalidArguments) and isinstance(given.get("tool_name"), str):
             error = corrections.with_next_call(self.catalog, given, error)
-        return corrections.with_executor(self.catalog, error)
+        return next_steps.with_executor(self.catalog, error)
 
     def _call_of(self, item: Item, *, keeps_raw: bool) -> Call:
         """Return what an item calls; its ``given`` becomes the documented form. Equal calls are read once."""
