@@ -13,13 +13,12 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.redaction import NO_REDACTION, Redactor
-from toolfold.results import limits, parsing, values
-from toolfold.results.types import ColumnType, Kind, column_type
+from toolfold.results import limits, parsing, row_lists, values
+from toolfold.results.types import ColumnType, column_type
 
 _MAX_TABLES = 60
 """Tables of one document: each costs a header in every preview. The statements of a company are a dozen."""
@@ -216,9 +215,9 @@ class _Typer:
             if _are_objects(value):
                 return self._rows(value)
             self._budget.reserve(limits.list_size(len(value)))
-            if _width(value):
+            if row_lists.width(value):
                 self._budget.reserve(len(value) * limits.list_size(len(value[0])))
-                head = _has_header(value)
+                head = row_lists.has_header(value)
                 columns = (self.column("", list(cells))[1] for cells in zip(*value[head:], strict=True))
                 return [*value[:head], *map(list, zip(*columns, strict=True))]
             return self.column("", value)[1]
@@ -343,13 +342,13 @@ class _TableFinder:
             return left[0] if len(left) == 1 else left
         if not isinstance(value, dict):
             return value
-        columns = {} if name is None or name in self._names else _columns_of(value)
+        columns = {} if name is None or name in self._names else row_lists.columns_of(value)
         if columns and len(self.tables) < _MAX_TABLES:
             self._budget.reserve(limits.rows_size(len(next(iter(columns.values()))), len(columns)))
             self.tables.append(Table(name or "", tuple(columns), list(zip(*columns.values(), strict=True))))
             return {key: item for key, item in value.items() if key not in columns}
         rest = {}
-        titles = list(filter(None, map(_titles_in, value.values())))
+        titles = list(filter(None, map(row_lists.titles_in, value.values())))
         for key, item in value.items():
             if not isinstance(item, list | dict):
                 rest[key] = item
@@ -363,10 +362,11 @@ class _TableFinder:
         if isinstance(value, list):
             if _are_objects(value):
                 return table_of_objects(name, value, self._budget)
-            if width := _width(value):
+            if width := row_lists.width(value):
                 self._budget.check_time(20 * width * len(value))
                 fitting = [one for one in titles if len(one) == width]
-                return _table_of_lists(name, value, fitting[0] if len(fitting) == 1 else (), self._dates)
+                found = row_lists.titled_rows(value, fitting[0] if len(fitting) == 1 else (), self._dates)
+                return None if found is None else Table(name, tuple(values.clean_names(found[0])), found[1])
             return Table(name, (), []) if not value and name in self._answer.get("rows", ()) else None
         if _are_dates(value):
             if all(isinstance(row, dict) and self._dates not in row for row in value.values()):
@@ -378,85 +378,8 @@ class _TableFinder:
         return None
 
 
-_NAMES = ("name", "label", "title", "field", "id")
-"""Keys under which objects that describe columns have their names."""
-
-
 def _is_list(value: Any) -> bool:
     return isinstance(value, list)
-
-
-def _width(rows: Sequence[Any]) -> int:
-    """Return how many cells each of the rows has that are lists; 0 where there is no row, or these are no cells."""
-    if not rows or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
-        return 0
-    return 0 if any(isinstance(cell, list | dict) for row in rows for cell in row) else len(rows[0])
-
-
-def _has_header(rows: Sequence[Sequence[Any]]) -> bool:
-    """Return whether the first of several rows names the columns: it has words alone, and some column no other."""
-    if len(rows) < 2 or not _are_words(rows[0]):
-        return False
-    return any(not _are_words([cell]) for row in rows[1:] for cell in row if cell is not None)
-
-
-def _are_words(cells: Sequence[Any]) -> bool:
-    """Return whether cells can name columns: each is a text of its own, and neither a number nor a date."""
-    are_texts = all(isinstance(cell, str) and cell for cell in cells) and len(set(cells)) == len(cells)
-    return are_texts and all(column_type([cell]).kind is Kind.TEXT for cell in cells)
-
-
-def _titles_in(value: Any) -> list[str]:
-    """Return the names that a list gives to columns: as texts, or objects with a name; empty where it gives none."""
-    if isinstance(value, list) and _are_objects(value):
-        value = [next((item[key] for key in _NAMES if key in item), None) for item in value]
-    return value if isinstance(value, list) and _are_words(value) else []
-
-
-def _table_of_lists(name: str, rows: Sequence[Sequence[Any]], titles: Sequence[str], dates: str) -> Table | None:
-    """Return rows that are lists as a table, with titles beside them, in their first row, or made of the type.
-
-    None where nothing says that lists of equal length are rows: one row without titles, or several without a column
-    of times or words before their numbers.
-    """
-    if not titles and _has_header(rows):
-        titles, rows = rows[0], rows[1:]
-    if not titles:
-        first, *others = (list(cells) for cells in zip(*rows, strict=True))
-        has_times = _are_times(first)
-        is_key = has_times or all(isinstance(cell, str) for cell in first)
-        if len(rows) < 2 or not is_key or not any(isinstance(cell, int | float) for cell in chain(*others)):
-            return None
-        key = (dates if isinstance(first[0], str) else "time") if has_times else "column_1"
-        numbered = [f"column_{number}" for number in range(2, len(others) + 2)]
-        titles = [key, *(["value"] if has_times and len(others) == 1 else numbered)]
-    return Table(name, tuple(values.clean_names(titles)), rows)
-
-
-def _columns_of(value: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the lists of an object that are columns side by side: one has the times of others, which are numbers.
-
-    Lists of equal length may as well have nothing to do with each other.
-    """
-    lists = {key: item for key, item in value.items() if isinstance(item, list)}
-    if len(lists) < 2 or len(set(map(len, lists.values()))) > 1:
-        return {}
-    others = [cells for cells in lists.values() if not _are_times(cells)]
-    has_numbers = any(all(isinstance(cell, int | float | None) for cell in cells) for cells in others)
-    if len(others) == len(lists) or (others and not has_numbers):
-        return {}
-    cells = chain((item for key, item in value.items() if key not in lists), *lists.values())
-    return {} if any(isinstance(cell, list | dict) for cell in cells) else lists
-
-
-_UNIX_TIMES = range(10**8, 10**13)
-"""Seconds from 1973 on, or milliseconds."""
-
-
-def _are_times(cells: Sequence[Any]) -> bool:
-    if all(isinstance(cell, str) for cell in cells):
-        return bool(cells) and column_type(cells).kind.is_date
-    return all(type(cell) is int and cell in _UNIX_TIMES for cell in cells) and sorted(cells) in (cells, cells[::-1])
 
 
 def table_of_objects(name: str, items: Sequence[Mapping[str, Any]], budget: WorkBudget) -> Table | None:
