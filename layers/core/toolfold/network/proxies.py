@@ -78,8 +78,8 @@ def is_direct(host: str, port: int, no_proxy: str) -> bool:
     if address is not None:
         return "*" in entries or any(_contains(entry, address) for entry in entries)
     names = ",".join(entry.removeprefix("*").removesuffix(".") for entry in entries)
-    listed = urllib.request.proxy_bypass_environment(f"{host}:{port}", {"no": names})  # type: ignore[attr-defined]
-    return "*" in entries or bool(listed)  # the stubs lack the function above
+    listed = urllib.request.proxy_bypass_environment(f"{host}:{port}", {"no": names})  # type: ignore[attr-defined]  # not in the stubs
+    return "*" in entries or bool(listed)
 
 
 def _contains(network: str, address: str) -> bool:
