@@ -28,7 +28,7 @@ def test_search_finds_as_a_person_types_what_a_model_finds(checked: CheckedPage,
     checked.wait_until("location.hash === '#/catalog?q=oil+price'")
 
 
-def test_why_names_terms_fields_and_weights(checked: CheckedPage) -> None:
+def test_why_names_terms_and_weights(checked: CheckedPage) -> None:
     page = checked.open("catalog?q=crude%20oil")
     page.get_by_role("button", name="Why BRENT was found").click()
     why = page.get_by_role("region", name="Why BRENT was found")

@@ -78,7 +78,7 @@ export interface ExplainedTerm {
   parts: { field: string; weight: number }[];
 }
 
-/** Return the terms of a hit, each with its fields, the heaviest first. */
+/** Return the terms of a hit, each with how it was found, the heaviest first. */
 export function explainHit(hit: SearchHit): ExplainedTerm[] {
   const terms = new Map<string, ExplainedTerm>();
   for (const { term, field, weight } of hit.terms) {

@@ -1,4 +1,4 @@
-// Why a search found a tool: the terms, the fields that have them, and what each adds to the score.
+// Why a search found a tool: the terms, how each was found, and what it adds to the score.
 
 import type { JSX } from "preact";
 
@@ -16,7 +16,7 @@ export function Why({ hit, id, labels }: { hit: SearchHit; id: string; labels: M
         <thead>
           <tr>
             <th scope="col">Term</th>
-            <th scope="col">Field</th>
+            <th scope="col">Found by</th>
             <th scope="col" class="number">
               Weight
             </th>
