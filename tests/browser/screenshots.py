@@ -63,8 +63,8 @@ def use_as_an_agent(explorer: Explorer) -> None:
         for tool, arguments in (
             ("GLOBAL_QUOTE", {"symbol": "AAPL"}),
             ("TIME_SERIES_DAILY", {"symbol": "AAPL"}),
-            ("WTI", {"interval": "monthly"}),
             ("GLOBAL_QUOTE", {"symbol": "FAULT.HTTP503"}),
+            ("WTI", {"interval": "monthly"}),  # the source serves again: TOOL_LIST does not name the failure
             ("GLOBAL_QUOTE", {"symbol": "AAPL"}),
             ("TIME_SERIES_DAILY", {"symbol": "AAPL"}),
         ):
