@@ -98,6 +98,11 @@ def test_hits_of_any_query_are_sorted_and_in_the_catalog(query: str) -> None:
         # Dates, numbers and proper names do not change the ranking.
         ("balance sheet of Siemens in 2019, 2020 and 2021", "BALANCE_SHEET"),
         ("RSI with 14 periods for NVDA", "RSI"),
+        ("Bank of America stock price", "GLOBAL_QUOTE"),  # a name of several words is not read by its words
+        ("ticker for deutsche bank", "SYMBOL_SEARCH"),
+        ("best buy earnings date", "EARNINGS_CALENDAR"),
+        ("bitcoin 1min candles", "CRYPTO_INTRADAY"),
+        ("EUR/USD 15-min bars", "FX_INTRADAY"),
     ],
 )
 def test_the_expected_tool_is_the_first_hit(catalog: Catalog, query: str, name: str) -> None:

@@ -62,8 +62,9 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for vocabulary in vocabularies:
         for kind, names in vocabulary.names.items():
-            for word in [*words(names.words), *([UNKNOWN_NAME] if names.unknown else [])]:
-                found.setdefault(word, {})[names.term(kind)] = None
+            named = [" ".join(words(name)) for name in names.words.split()]
+            for name in [*filter(None, named), *([UNKNOWN_NAME] if names.unknown else [])]:
+                found.setdefault(name, {})[names.term(kind)] = None
         ignored = set(words(vocabulary.ignored))
         phrases = []
         for meaning, by_language in vocabulary.synonyms.items():

@@ -74,7 +74,7 @@ def measure(
     """
     terms: dict[str, list[str]] = {}
     for term in parsed.terms:
-        if " " not in term.source_word:
+        if " " not in term.source_word or is_kind(term.term):
             terms.setdefault(term.source_word, []).append(term.term)
     matched, having = [0.0] * len(best), [0] * len(best)
     unknown = {word for word in parsed.unknown if is_english(word)}

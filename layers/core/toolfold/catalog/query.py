@@ -1,15 +1,16 @@
 """Convert a query to weighted terms of the index.
 
 A word of the index is a term. The vocabulary replaces other words by terms. An unknown word is corrected to a known
-word with a similar spelling, or split into known words. Two adjacent words are also looked up as a pair. A proper name
-becomes the kind of thing that it names. Numbers are ignored.
+word with a similar spelling, or split into known words. Two adjacent words are also looked up as a pair. A proper name,
+of one word or several, becomes the kind of thing that it names. Numbers are ignored.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.tokenizer import STOP_WORDS, normalize, stem, words
@@ -79,6 +80,14 @@ class ParsedQuery:
         self.unknown: list[str] = []
         self.is_ascii = is_ascii
 
+    def replace(self, word: str, name: str, kinds: Iterable[str]) -> None:
+        """Read ``word``, the last one, as the beginning of a proper name of several words."""
+        while self.terms and self.terms[-1].source_word == word:
+            self.terms.pop()
+        self.terms += [Term(kind, _KIND, name) for kind in kinds]
+        if self.unknown[-1:] == [word]:
+            self.unknown.pop()
+
 
 Words = dict[tuple[str, bool], list[Term] | None]
 """Word, and whether it may be a name → its terms, as :func:`_terms` returns them."""
@@ -89,16 +98,23 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
     parsed = ParsedQuery(is_ascii=text.isascii())
     known = {} if words_before is None else words_before
     all_capitals = text.isupper()
-    term = word = ""
+    term = word = last = ""
     tokens = _TOKEN.findall(normalize(text))[:MAX_WORDS]
     single = [one.lower() for token in tokens for one in _WORD.findall(token)]
-    catalog.prefetch(names=map(str.upper, tokens), synonyms=single, index=map(stem, single))
+    pairs = map(" ".join, pairwise(word for word in single if word not in STOP_WORDS))
+    catalog.prefetch(names=map(str.upper, tokens), synonyms=[*single, *pairs], index=map(stem, single))
     for at, token in enumerate(tokens):
         _add_name(catalog, parsed, token, all_capitals)
         for original in _WORD.findall(token):
             before, word = word, original.lower()
             if word in STOP_WORDS:
                 word = before
+                continue
+            first, last = last, word
+            kinds = catalog.synonyms(f"{first} {word}") or ()
+            if kinds and all(map(is_kind, kinds)):
+                parsed.replace(first, f"{first} {word}", kinds)
+                term = word = ""
                 continue
             if word.isdigit():
                 parsed.terms.extend(kind for kind in _known_terms(catalog, word, word, 1.0) or () if is_kind(kind.term))
@@ -115,8 +131,8 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
                 phrase = f"{before} {word}"
                 parsed.terms.extend(Term(other, _RELATED, phrase) for other in catalog.synonyms(phrase) or ())
             if found is None:
-                kinds = catalog.synonyms(UNKNOWN_NAME) or () if is_name else ()
-                found = [Term(kind, _NAME_LIKE, word) for kind in kinds]
+                likely = catalog.synonyms(UNKNOWN_NAME) or () if is_name else ()
+                found = [Term(kind, _NAME_LIKE, word) for kind in likely]
                 parsed.unknown += [] if is_name else [word]
             term = _add(parsed, found, term)
     for joined in _JOINED.findall(text)[:MAX_WORDS]:

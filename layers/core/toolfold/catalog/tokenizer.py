@@ -15,6 +15,8 @@ _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 _LETTERS = str.maketrans({"ß": "ss", "ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 _UNSPACED = "\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff"
 _UNIT = re.compile(r"(?<=\d)(?=[A-Za-z]{3})")
+_MINUTES = re.compile(r"(?<=\d)[ -]?mins?\b", re.IGNORECASE)
+"""Only after a number: elsewhere ``min`` is a minimum."""
 # Compiled when it is first needed: large sets of characters take milliseconds.
 _SCRIPTS = rf"(?<=[{_UNSPACED}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[{_UNSPACED}])"
 
@@ -59,8 +61,8 @@ def words(text: str) -> list[str]:
 def normalize(text: str) -> str:
     """Return ``text`` without accents and apostrophes.
 
-    A space is inserted between a number and its unit (``5min``: ``5 min``), and between a script without spaces and
-    other letters (``のRSI``: ``の RSI``).
+    A space is inserted between a number and its unit (``5days``: ``5 days``), and between a script without spaces and
+    other letters (``のRSI``: ``の RSI``). Minutes after a number are written out (``5min``: ``5 minute``).
     """
     text = _POSSESSIVE.sub("", text).replace("'", " ").replace("’", " ")
     if not text.isascii():
@@ -70,7 +72,7 @@ def normalize(text: str) -> str:
         # Marks are accents in Latin script. In some others they are vowels: their words stay distinct enough without.
         text = "".join(character for character in text if not unicodedata.category(character).startswith("M"))
         text = re.sub(_SCRIPTS, " ", text)
-    return _UNIT.sub(" ", text)
+    return _UNIT.sub(" ", _MINUTES.sub(" minute", text))
 
 
 def stems(text: str) -> list[str]:

@@ -121,6 +121,7 @@ class Names(Model):
     outside: bool = False
     """Whether the tools do not serve what has such a name: data of one country has nothing on the others."""
     words: str
+    """The names. One of several words is written with ``_`` between them: its words mean nothing of their own there."""
 
     def term(self, kind: str) -> str:
         """Return the term of the index for names of ``kind``, which is the kind of these."""
