@@ -50,6 +50,7 @@ PASSED_ON = {
     "request",
     "_performed",
     "_around",
+    "answer_prepared",
 }
 """Names of the functions that bring a call nearer to its source."""
 
@@ -82,8 +83,8 @@ ROADS: Mapping[str, str] = {
     # Behind the approval: only the executor may enter here.
     "execution/pipeline.py self._around": "executor",
     "execution/pipeline.py self._performed": "executor",
-    "execution/pipeline.py self.upstreams.call": "executor",
-    "execution/cached_upstreams.py upstream.fetch": "executor",
+    "execution/pipeline.py self.answer_prepared": "executor",
+    "execution/pipeline.py upstream.fetch": "executor",
     "execution/upstream.py self.adapter.call": "executor",
     "sources/http_api/request.py context.get_http_client().request": "executor",
     "sources/mcp/adapter.py sessions.call": "executor",

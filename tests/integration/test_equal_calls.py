@@ -16,7 +16,7 @@ from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold import client_call as clocks
 from toolfold.cache.response_cache import Memo
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.execution import argument_reader, cached_upstreams
+from toolfold.execution import argument_reader, call_resources
 from toolfold.execution.call import CallLog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
@@ -96,8 +96,8 @@ def new_tools(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Tools:
         executor = ToolExecutor(Settings.from_environment(environment), clock=clock, **how)
         with monkeypatch.context() as patched:
             if not memo:
-                patched.setattr(cached_upstreams, "_MAX_MEMO_BYTES", 0)
-            assert bool(executor.memo._max_value_bytes) is memo
+                patched.setattr(call_resources, "_MAX_MEMO_BYTES", 0)
+            assert bool(executor.resources.memo._max_value_bytes) is memo
         return MetaTools(FileStore(bundled_path()), executor)
 
     return make
@@ -132,8 +132,8 @@ def test_answers_are_those_of_calls_that_compute_everything(
     plain = new_tools(memo=False)
     check_equal(used, plain, calls, whole=whole)
     # In another order, with all in memory: no call has changed what others use.
-    stored = used.executor.memo._stored
-    assert 0 < used.executor.memo.size <= cached_upstreams._MAX_MEMO_BYTES
+    stored = used.executor.resources.memo._stored
+    assert 0 < used.executor.resources.memo.size <= call_resources._MAX_MEMO_BYTES
     before = copy.deepcopy([(key, one.value) for key, one in stored.items()])
     check_equal(used, plain, calls[::-1], whole=whole)
     remaining = dict(stored.items())
@@ -206,7 +206,7 @@ def test_answers_that_repeat_a_key_are_not_stored(calls: Calls, upstream: Upstre
         found = calls()
         assert found.entry is None
         assert "CANARYKEY" in found.body
-    stored = calls.upstreams.memo._stored
+    stored = calls.pipeline.resources.memo._stored
     assert "CANARYKEY" not in repr([(key, one.value) for key, one in stored.items()])
 
 
@@ -242,5 +242,5 @@ def test_nothing_is_stored_without_a_cache(new_tools: Tools) -> None:
     tools = new_tools(settings={"CACHE": "off"}, memo=False)
     for _ in range(2):
         assert not tools.call("TOOL_CALL", QUOTE).structured["cached"]
-    assert tools.executor.memo.size == 0
+    assert tools.executor.resources.memo.size == 0
     assert Memo(0).get("anything", ()) is None

@@ -17,7 +17,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError, InvalidArguments, NoData, SettingsError
 from toolfold.execution.call import CallResult
 from toolfold.execution.executor import ToolExecutor
-from toolfold.execution.pipeline import load_middleware
+from toolfold.execution.middleware import load_middleware
 from toolfold.settings import Settings
 
 HERE = __name__

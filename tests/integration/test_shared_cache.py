@@ -18,9 +18,9 @@ from toolfold.cache.base import increment
 from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
-from toolfold.execution.cached_upstreams import CachedUpstreams
 from toolfold.execution.call import CallResult
 from toolfold.execution.call_resources import CallResources
+from toolfold.execution.pipeline import Pipeline
 from toolfold.settings import Settings
 
 KEY = "CANARYKEY0123456"
@@ -57,10 +57,10 @@ def make(catalog: Catalog, upstream: Upstream) -> Make:
             }
         )
         clock = clock or Clock()
-        upstreams = CachedUpstreams(CallResources(settings, AwsClients(), clock=clock.clocks()))
+        pipeline = Pipeline(CallResources(settings, AwsClients(), clock=clock.clocks()))
 
         def call(name: str = "CPI", key: str = KEY, **arguments: Any) -> CallResult:
-            return answered(upstreams, catalog, name, key, arguments)
+            return answered(pipeline, catalog, name, key, arguments)
 
         return call
 

@@ -1,4 +1,4 @@
-"""Calls through cached upstreams with a clock of their own, and replies of an upstream."""
+"""Prepared calls with a clock of their own, and replies of an upstream."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.support.upstream import CSV, Reply, notice
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
-from toolfold.execution.cached_upstreams import CachedUpstreams
 from toolfold.execution.call import CallContext, CallResult
 from toolfold.execution.call_resources import CallResources
+from toolfold.execution.pipeline import Pipeline
 from toolfold.execution.upstream import CircuitBreakers
 from toolfold.models import SourceCredentials
 from toolfold.settings import Settings
@@ -26,18 +26,18 @@ DAILY = notice("our standard API rate limit is 25 requests per day")
 
 
 def answered(
-    upstreams: CachedUpstreams, catalog: Catalog, name: str, key: str, arguments: Mapping[str, Any], **options: Any
+    pipeline: Pipeline, catalog: Catalog, name: str, key: str, arguments: Mapping[str, Any], **options: Any
 ) -> CallResult:
     """The answer of a call that is prepared: its arguments are valid, and its key is known."""
     tool = catalog.get(name)
     assert tool is not None
     call = CallContext(catalog, tool, arguments, **options)
     call.source_credentials = SourceCredentials(key)
-    return upstreams.call(call)
+    return pipeline.answer_prepared(call)
 
 
 class Calls:
-    """Calls through cached upstreams with a clock of their own."""
+    """Prepared calls with a clock of their own."""
 
     def __init__(self, catalog: Catalog, clock: Clock, url: str, **environment: str) -> None:
         settings = Settings.from_environment(
@@ -46,16 +46,16 @@ class Calls:
                 **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
             }
         )
-        self.upstreams = CachedUpstreams(CallResources(settings, AwsClients(), clock=clock.clocks()))
+        self.pipeline = Pipeline(CallResources(settings, AwsClients(), clock=clock.clocks()))
         self.catalog = catalog
 
     def __call__(self, name: str = "CPI", key: str = KEY, **how: Any) -> CallResult:
         options = {name: how.pop(name) for name in ("bypass_cache", "deadline") if name in how}
-        return answered(self.upstreams, self.catalog, name, key, how, **options)
+        return answered(self.pipeline, self.catalog, name, key, how, **options)
 
     @property
     def breakers(self) -> CircuitBreakers:
-        return self.upstreams._upstreams["alpha_vantage"].breakers
+        return self.pipeline.resources._upstreams["alpha_vantage"].breakers
 
     def error(self, name: str = "CPI", **how: Any) -> CallError:
         with pytest.raises(CallError) as caught:

@@ -20,7 +20,6 @@ from urllib.parse import quote, urlsplit
 from tests.fuzz.whole_call.inputs import CallInput
 from tests.fuzz.whole_call.upstream import FIXED_SYMBOL, Upstream
 from toolfold.app import build_app
-from toolfold.execution.cached_upstreams import CachedUpstreams
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
 from toolfold.transports.lambda_handler import LambdaHandler
@@ -122,7 +121,10 @@ class World:
         """Drop everything that calls leave behind, except connections."""
         for handler in (self.handler, self.server.handler):
             executor = handler.app.executor
-            executor.pipeline.upstreams = CachedUpstreams(executor.resources)
+            client = vars(executor.resources).pop("http_client", None)
+            executor.reset()
+            if client is not None:
+                vars(executor.resources)["http_client"] = client
         if self.cache_file and self.cache_file.exists():
             with contextlib.closing(sqlite3.connect(self.cache_file)) as database, database:
                 for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():

@@ -8,26 +8,31 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from concurrent.futures import CancelledError, Future
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 
 from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.cache.factory import create_shared_store
-from toolfold.cache.response_cache import MemoryStore
+from toolfold.cache.response_cache import Entry, Memo, MemoryStore, ResponseCache
 from toolfold.client_call import Clock
-from toolfold.errors import LIMITS_UNAVAILABLE, CallError, SourceChanged, UpstreamTimeout
+from toolfold.errors import CACHE_UNAVAILABLE, LIMITS_UNAVAILABLE, CallError, SourceChanged, UpstreamTimeout
 from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.audit import AuditLog
-from toolfold.execution.limits import ClientLimits
+from toolfold.execution.limits import ClientLimits, RateLimiter
+from toolfold.execution.upstream import OF_SOURCE, Upstream
 from toolfold.network.errors import NotSent
-from toolfold.sources.base import ConnectionFailed
+from toolfold.sources.base import AdapterContext, ConnectionFailed
+from toolfold.sources.registry import AdapterRegistry
+from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
-    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.approval import ApprovalGate
     from toolfold.execution.approval_store import SingleUse
     from toolfold.execution.call import CallLog
@@ -35,10 +40,21 @@ if TYPE_CHECKING:
     from toolfold.network.session import HttpClient
     from toolfold.results.offload import AnswerStore
     from toolfold.settings import Settings
-    from toolfold.sources.registry import AdapterRegistry
 
 
 T = TypeVar("T")
+
+_REMEMBERED_S = 3600.0
+"""A plan that is upgraded is noticed an hour later; a call that names the argument itself is always sent."""
+
+_MAX_REFUSALS = 20_000
+"""Keys with their refusals, a few megabytes: a client can make up keys."""
+
+_MAX_MEMO_BYTES = 24 << 20
+"""Memory for what equal calls computed: hundreds of small answers, or five with the days of a share since 1999."""
+
+_THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException")
+"""DynamoDB counts these itself, and they end without an operator."""
 
 
 class made_once(cached_property[T]):  # noqa: N801 - a decorator
@@ -80,11 +96,62 @@ class CallResources:
         read_file: Callable[[str], Mapping[str, str] | None] = lambda _: None,
         is_public: bool = False,
     ) -> None:
-        self.settings, self.aws, self.adapters, self.clock = settings, aws, adapters, clock or Clock()
+        self.settings, self.aws, self.clock = settings, aws, clock or Clock()
+        self.adapters = adapters or AdapterRegistry()
         self.on_call, self.on_failure, self.read_file = on_call, on_failure, read_file
         self.uses_own_keys, self.is_audited = uses_own_keys, logs_audit or bool(settings.audit_file)
         self.is_public = is_public
         self.lock, self.health = threading.RLock(), SourceHealth(self.clock.monotonic)
+        is_off = settings.cache == "off"
+        self._memory = MemoryStore(settings.cache_memory_bytes)
+        self._shared = create_shared_store(settings, self.clock.monotonic, aws, on_failure=self._report_cache)
+        self.memo = Memo(0 if is_off else min(settings.cache_memory_bytes, _MAX_MEMO_BYTES))
+        self.cache = ResponseCache(
+            MemoryStore(0) if is_off else self._memory,
+            self._shared,
+            settings.max_response_bytes,
+            settings.stale_if_error_s,
+            self.memo,
+        )
+        self.refused: TTLCache[tuple[str, ...], tuple[str | Text, str | Text]] = TTLCache(
+            _MAX_REFUSALS, _REMEMBERED_S, self.clock.monotonic
+        )
+        self.flights: SingleFlight[Entry] = SingleFlight()
+        self._upstreams: dict[str, Upstream] = {}
+
+    def upstream(self, source: Source) -> Upstream:
+        """Return what sends the calls of ``source``."""
+        with self.lock:
+            upstream = self._upstreams.get(source.id)
+            # A new catalog may describe the source differently.
+            if upstream is None or (upstream.source is not source and upstream.source != source):
+                settings, clock = self.settings, self.clock
+                context = AdapterContext(settings, lambda: self.http_client, self.read_file)
+                adapter = self.adapters.create(source, context)
+                quota = adapter.quota_resets_at
+                limiter = RateLimiter(source.title, quota, settings, self._memory, self._shared, clock)
+                upstream = self._upstreams[source.id] = Upstream(source, adapter, limiter, settings, clock)
+            return upstream
+
+    def circuit_states(self) -> dict[str, str]:
+        """Return the state of the circuit breaker of each source that was called, by its id."""
+        with self.lock:
+            return {id_: upstream.breakers.find(OF_SOURCE).state for id_, upstream in self._upstreams.items()}
+
+    def warm_up(self, sources: Iterable[Source]) -> None:
+        """Make the adapters of ``sources``, which imports them and what their calls need."""
+        for source in sources:
+            warm_up = getattr(self.upstream(source).adapter, "warm_up", None)
+            if warm_up is not None:
+                warm_up()
+
+    def save_answer(self, text: str, suffix: str, remaining_s: float) -> dict[str, Any]:
+        """Save a long answer where the settings say; see :meth:`toolfold.results.offload.AnswerStore.save`."""
+        return self.answer_store.save(text, suffix, remaining_s)
+
+    def _report_cache(self, reason: str) -> None:
+        if self.on_failure is not None and reason not in _THROTTLED:
+            self.on_failure(CACHE_UNAVAILABLE)
 
     def close(self) -> None:
         """Drop the secrets, and close the connections."""
@@ -174,6 +241,63 @@ class CallResources:
     def audit_log(self) -> AuditLog:
         """What logs each call."""
         return AuditLog(self.settings, self.clock.now)
+
+
+_NEAR_END_S = 0.1
+"""A time-out this close to the end of a call was caused by that end."""
+
+
+class SingleFlight(Generic[T]):
+    """Run functions by key, each key once at a time. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._flights: dict[Hashable, tuple[Future[T], float]] = {}
+
+    def run(self, key: Hashable, function: Callable[[], T], timeout_s: float) -> T:
+        """Return what ``function`` returns, or what it returned to another thread that runs it under the same key.
+
+        Args:
+            key: names the call, and the API key with which it is made: no caller waits for the call of another one,
+                and what it returns or raises may be for that key alone.
+            function: makes the call.
+            timeout_s: seconds that the caller has. A thread that has more than the other one makes the call again where
+                the time of the other was over: the rest of a batch is often requested while its first part ends.
+
+        Raises:
+            TimeoutError: the other thread took longer.
+            Exception: what ``function`` raised, here or in the other thread.
+        """
+        end = time.monotonic() + timeout_s
+        while True:
+            with self._lock:
+                running = self._flights.get(key)
+                if running is None:
+                    own = self._flights[key] = Future[T](), end
+            if running is None:
+                return self._lead(key, own[0], function)
+            future, its_end = running
+            try:
+                return future.result(max(0.0, end - time.monotonic()))
+            except CancelledError:
+                return function()
+            except UpstreamTimeout:
+                now = time.monotonic()
+                if now < its_end - _NEAR_END_S or now >= end - _NEAR_END_S:
+                    raise
+
+    def _lead(self, key: Hashable, future: Future[T], function: Callable[[], T]) -> T:
+        try:
+            result = function()
+            future.set_result(result)
+            return result
+        except Exception as error:
+            future.set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._flights[key]
+            future.cancel()  # without effect on one that has ended: this thread was stopped
 
 
 KEPT_S = 300.0

@@ -18,13 +18,13 @@ from toolfold.aws.clients import AwsClients
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 
 if TYPE_CHECKING:
-    from toolfold.cache.response_cache import Memo
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
     from toolfold.client_call import Clock
-    from toolfold.execution.call import CallResult, Observer
+    from toolfold.execution.call import CallResult
     from toolfold.execution.call_resources import CallResources, Trouble
-    from toolfold.execution.pipeline import Middleware, Pipeline
+    from toolfold.execution.middleware import Middleware, Observer
+    from toolfold.execution.pipeline import Pipeline
     from toolfold.settings import Settings
 
 
@@ -126,30 +126,13 @@ class ToolExecutor:
             return False
         return bool(os.environ.get(source.auth.environment, "").strip() or self.settings.source_keys)
 
-    def smaller_response_hint(self, catalog: Catalog, tool: Tool) -> str:
-        """Return the next step after an answer of ``tool`` that is too large."""
-        return self.pipeline.upstreams.smaller_response_hint(catalog.source(tool.source))
-
-    @property
-    def memo(self) -> Memo:
-        """What equal calls computed."""
-        return self.pipeline.upstreams.memo
-
     def circuit_states(self) -> dict[str, str]:
         """Return the state of the circuit breaker of each source that this process has called, by its id."""
-        return {} if self._pipeline is None else self._pipeline.upstreams.circuit_states()
+        return {} if self._pipeline is None else self.resources.circuit_states()
 
     def troubles(self) -> Mapping[str, Trouble]:
         """Return id of a source → what is wrong with it, by the last calls of this process."""
-        return {} if self._pipeline is None else self._pipeline.resources.health.troubles()
-
-    def warm_up(self, catalog: Catalog) -> None:
-        """Import what calls of the tools in ``catalog`` need. Nothing is sent."""
-        self.pipeline.upstreams.warm_up(catalog.sources)
-
-    def save_answer(self, text: str, suffix: str, remaining_s: float) -> dict[str, Any]:
-        """Save a long answer where the settings say; see :meth:`toolfold.results.offload.AnswerStore.save`."""
-        return self.resources.answer_store.save(text, suffix, remaining_s)
+        return {} if self._pipeline is None else self.resources.health.troubles()
 
     def reset(self) -> None:
         """Drop the cache, rate limits, circuit breakers, adapters, API keys from AWS, and all connections.

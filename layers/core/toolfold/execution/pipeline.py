@@ -2,86 +2,57 @@
 
 The steps are those of ``docs/explanation/architecture.md``, in its order. Each is a function of a
 :class:`~toolfold.execution.call.CallContext`, which it reads and completes; one that refuses the call raises a
-``CallError``. What is known after the last one is answered from the cache or by the source (``cached_upstreams``).
+``CallError``. After the last one the call is answered: from the cache, together with an equal call, or by a request.
+
+Only tools that read are cached, joined, retried or answered with stale data. A write is sent once, even when it fails.
+
+A response is shared with other API keys only if it cannot depend on the key: the source states that (``CachePolicy``),
+it has the form of the tool's data, and it repeats no key. Otherwise it is cached for its key alone, and what repeats a
+key in the memory of this process alone.
+
+What the plan of an API key does not include is kept for a while, so that trying it costs no request each time.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from toolfold import client_call
+from toolfold.cache.response_cache import CacheKeys, Entry, cache_key, hash_api_key, simple_text
 from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import (
     AuthRejected,
     AuthRequired,
+    CallCancelled,
     CallError,
     ClientLimit,
     InternalError,
+    InvalidArguments,
+    NoData,
     NotCached,
-    SettingsError,
+    PremiumOnly,
+    RateLimited,
+    UpstreamError,
+    UpstreamTimeout,
     WriteNotAllowed,
 )
 from toolfold.execution import api_keys
 from toolfold.execution.argument_reader import reader_of
-from toolfold.execution.cached_upstreams import CachedUpstreams
-from toolfold.execution.call import CallLog, log_call
+from toolfold.execution.call import CallLog, CallResult, UpstreamUse, log_call
 from toolfold.execution.limits import caller_id
 from toolfold.execution.validation import invalid_arguments
-from toolfold.messages import CALL_WRITE, READS_ONLY, SIGN_IN_AGAIN
+from toolfold.messages import CALL_WRITE, READS_ONLY, SIGN_IN_AGAIN, SLOW
 from toolfold.models import SourceCredentials
+from toolfold.redaction import NO_REDACTION
 
 if TYPE_CHECKING:
-    from toolfold.execution.call import CallContext, CallResult, Observer
+    from toolfold.execution.call import CallContext
     from toolfold.execution.call_resources import CallResources
-
-
-class Middleware:
-    """What a user of the package does with each call of a tool. A method that is not overridden changes nothing.
-
-    Methods are called in the thread that performs the call, and at the same time for several calls.
-    ``TOOLFOLD_MIDDLEWARE`` names the classes; each is made once, without arguments.
-    """
-
-    def before(self, call: CallContext) -> None:
-        """Check a call before its first step, or replace ``call.arguments``, which are validated afterwards.
-
-        Raises:
-            CallError: the call is refused.
-        """
-
-    def after(self, call: CallContext, result: CallResult) -> CallResult:
-        """Return the result, or another one: ``dataclasses.replace(result, body=…)``. What is cached stays as it is."""
-        return result
-
-    def error(self, call: CallContext, error: CallError) -> CallError:
-        """Return the error of the call, or another one."""
-        return error
-
-
-def load_middleware(names: Sequence[str]) -> list[Middleware]:
-    """Make the middleware that ``TOOLFOLD_MIDDLEWARE`` names.
-
-    Args:
-        names: ``module:Class`` of each.
-
-    Raises:
-        SettingsError: a name is not that of a class derived from :class:`Middleware`, or it cannot be made.
-    """
-    made = []
-    for name in names:
-        module, _, attribute = name.partition(":")
-        try:
-            one = getattr(importlib.import_module(module), attribute)()
-        except Exception as error:
-            problem = f"TOOLFOLD_MIDDLEWARE names {name}, which cannot be made: {type(error).__name__}: {error}"
-            raise SettingsError(problem) from error
-        if not isinstance(one, Middleware):
-            raise SettingsError(f"TOOLFOLD_MIDDLEWARE names {name}, which is not derived from toolfold.Middleware.")
-        made.append(one)
-    return made
+    from toolfold.execution.middleware import Middleware, Observer
+    from toolfold.models import ParsedResponse
 
 
 class Pipeline:
@@ -89,13 +60,11 @@ class Pipeline:
 
     Attributes:
         resources: as given.
-        upstreams: answer the calls after the last step.
     """
 
     def __init__(self, resources: CallResources, middleware: Sequence[Middleware] = ()) -> None:
         self.resources, self._settings, self._middleware = resources, resources.settings, middleware
-        self.upstreams = CachedUpstreams(resources)
-        self._allow_list = AllowList(resources.settings)
+        self._clock, self._allow_list = resources.clock, AllowList(resources.settings)
         self._steps: tuple[Callable[[CallContext], None], ...] = (
             self._authorize,
             self._validate,
@@ -171,7 +140,7 @@ class Pipeline:
         for step in self._steps:
             step(call)
         try:
-            return self.upstreams.call(call)
+            return self.answer_prepared(call)
         except AuthRejected as error:
             if call.has_entered_key:
                 raise error.changed(next_step=self.resources.user_tokens.another_key(call)) from None
@@ -179,7 +148,7 @@ class Pipeline:
                 raise
             self._renew(call, error)
         try:
-            return self.upstreams.call(call)
+            return self.answer_prepared(call)
         except AuthRejected as error:
             raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
 
@@ -198,7 +167,7 @@ class Pipeline:
         credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
 
     def _validate(self, call: CallContext) -> None:
-        resolved = reader_of(call.catalog, call.tool).resolve({**call.arguments, **call.added}, self.upstreams.memo)
+        resolved = reader_of(call.catalog, call.tool).resolve({**call.arguments, **call.added}, self.resources.memo)
         if resolved.problems:
             raise invalid_arguments(call.tool, resolved)
         call.arguments, call.notes = resolved.arguments, resolved.notes
@@ -279,6 +248,173 @@ class Pipeline:
         """Use the approval up. Last: a call that cannot be sent for another reason keeps it."""
         if call.approval is not None:
             self.resources.approval_gate.redeem(call, call.approval)
+
+    def answer_prepared(self, call: CallContext) -> CallResult:
+        """Return the result of a call whose arguments are validated and whose keys are known.
+
+        Raises:
+            CallError: every way in which a call can fail.
+            NotCached: only memory may answer it, which has no answer.
+        """
+        self._prepare(call)
+        log = call.log
+        if call.tool.effect == "read":
+            # A call to which toolfold has added no arguments is the caller's, and always performed.
+            result = self._tried(call) if call.added else self._read(call)
+        else:
+            log.cache = "bypass"
+            if call.admit is not None:
+                call.admit(is_cached=False)
+            upstream = self.resources.upstream(call.source)
+            found = upstream.fetch(call)
+            redactor = call.redactor if self._repeats_key(call, found) else NO_REDACTION
+            result = CallResult(
+                found.body, found.kind, False, 0, call.arguments, redactor=redactor, blocks=found.blocks
+            )
+        log.response_chars = len(result.body)
+        if not (log.requests or call.notes):
+            return result
+        return replace(result, use=UpstreamUse(log.requests, log.upstream_s), notes=call.notes)
+
+    def _prepare(self, call: CallContext) -> None:
+        """Set how long the call may take, and the keys by which it is cached and limited."""
+        source, tool, api_key = call.source, call.tool, call.source_credentials.api_key
+        call.log.is_counted = True
+        call.log.is_operator_key = api_key == call.operator_key != ""
+        # A catalog may ask for less time than the operator allows, not for more.
+        timeout_s = min(self._settings.timeout_s, source.connection.get("timeout_s", self._settings.timeout_s))
+        end = self._clock.monotonic() + timeout_s
+        call.ends_at = end if call.deadline is None else min(end, call.deadline)
+        upstream = self.resources.upstream(source)
+        call.key_id = hash_api_key(source, upstream.endpoint, api_key, self._settings.key_salt)
+        text = simple_text(call.arguments)
+        known = None if text is None else self.resources.memo.get("cache key", (upstream, tool), text)
+        if known is None:
+            policy = upstream.adapter.cache_policy(tool, call.arguments, self._clock.now())
+            varies_by_key = policy.varies_by_key or source.signs_in or tool.effect != "read"
+            known = cache_key(source, tool, call.arguments, upstream.endpoint), varies_by_key
+            if text is not None:
+                self.resources.memo.put("cache key", (upstream, tool), text, known, len(text))
+        common, varies_by_key = known
+        own = f"{common}-{call.key_id}"
+        data = (common,) if source.auth is None else (own,) if varies_by_key else (common, own)
+        call.keys = CacheKeys(data, f"{own}/error")  # without API keys all callers are the same
+
+    def _tried(self, call: CallContext) -> CallResult:
+        """Answer a call with arguments that toolfold has added, unless an equal one was refused in the last hour."""
+        key = call.source.id, call.key_id, call.tool.name, repr(sorted(call.added.items()))
+        with self.resources.lock:
+            refusal = self.resources.refused.get(key)
+        if refusal is not None:
+            raise PremiumOnly(*refusal)
+        try:
+            return self._read(call)
+        except PremiumOnly as error:
+            with self.resources.lock:
+                self.resources.refused[key] = error.problem, error.next_step
+            raise
+
+    def _read(self, call: CallContext) -> CallResult:
+        """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
+        stale_reason = ""
+        try:
+            entry = self._entry(call)
+        except (RateLimited, UpstreamError, UpstreamTimeout) as error:
+            last = None if call.bypass_cache else self.resources.cache.get_stale(call.keys.data, self._clock.now())
+            if last is None:
+                raise
+            entry, stale_reason = last, error.code
+            call.log.cache, call.log.error_message = "stale", error.message
+        if entry.kind == "error":
+            raise entry.to_error()
+        is_cached = call.log.cache in ("memory", "shared", "stale")
+        age_s = max(0, int(self._clock.now() - entry.created_at)) if is_cached else 0
+        redactor = call.redactor if entry.repeats_key else NO_REDACTION
+        return CallResult(
+            entry.body,
+            entry.kind,
+            is_cached,
+            age_s,
+            call.arguments,
+            stale_reason,
+            redactor,
+            blocks=entry.blocks,
+            entry=None if entry.repeats_key else entry,
+        )
+
+    def _entry(self, call: CallContext) -> Entry:
+        """Return what is cached, what an equal call returns that is running, or what the source sends."""
+        found = None if call.bypass_cache else self._find(call, local=call.only_cached)
+        if call.only_cached and found is None:
+            raise NotCached
+        if call.admit is not None:
+            call.admit(is_cached=found is not None)
+        if found is not None:
+            return found
+        call.log.cache = "joined"
+        try:
+            while True:
+                try:
+                    return self.resources.flights.run(
+                        (call.keys.own, call.bypass_cache),
+                        lambda: self._fetch_and_store(call),
+                        max(0.0, call.ends_at - self._clock.monotonic()),
+                    )
+                except CallCancelled:
+                    if client_call.is_cancelled():
+                        raise
+                    # An equal call was cancelled while this one waited for its result.
+        except TimeoutError:
+            problem = f"{call.source.title} did not answer in time."
+            raise UpstreamTimeout(problem, SLOW, retryable=True) from None
+
+    def _fetch_and_store(self, call: CallContext) -> Entry:
+        # An equal call may have finished since the cache was read.
+        found = None if call.bypass_cache else self._find(call, local=True)
+        if found is not None:
+            return found
+        call.log.cache, upstream = "miss", self.resources.upstream(call.source)
+        try:
+            response = upstream.fetch(call)
+        except CallError as error:
+            self._store_error(call, error)
+            raise
+        now = self._clock.now()
+        policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
+        repeats_key = self._repeats_key(call, response)
+        entry = Entry(response.kind, response.body, now, now + policy.ttl_s, repeats_key, response.blocks)
+        if policy.ttl_s > 0 and response.is_final:
+            key = call.keys.data[0] if response.is_recognized and not repeats_key else call.keys.own
+            # What repeats a key is nowhere but in this process, which has the key anyway.
+            self.resources.cache.put(key, entry, shared=key == call.keys.data[0] and not repeats_key)
+        return entry
+
+    @staticmethod
+    def _repeats_key(call: CallContext, response: ParsedResponse) -> bool:
+        return call.redactor.appears_in(response.body) or call.redactor.appears_in(response.blocks)
+
+    def _find(self, call: CallContext, local: bool = False) -> Entry | None:
+        """Return the cached data of this call, or the error that its key met; ``local``: from memory alone."""
+        cache, now, keys, where = self.resources.cache, self._clock.now(), call.keys, "memory"
+        found = cache.get_local(keys.data, now)
+        if found is None and not local:
+            found, where = cache.get_shared(keys.data[0], now), "shared"
+        if found is None:
+            found, where = cache.get_local((keys.error,), now), "memory"
+        if found is not None:
+            call.log.cache = where
+        return found
+
+    def _store_error(self, call: CallContext, error: CallError) -> None:
+        """Store an error that would come again, for a short time and for its own key: that may be the reason."""
+        ttl_s = 0.0
+        if isinstance(error, NoData):
+            ttl_s = self._settings.no_data_ttl_s
+        elif isinstance(error, InvalidArguments | PremiumOnly):
+            ttl_s = self._settings.negative_ttl_s
+        if ttl_s:
+            now = self._clock.now()
+            self.resources.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
 
 
 def _count_refused(log: CallLog) -> None:

@@ -307,7 +307,7 @@ def _memoized(session: CallSession, call: Call, response: CallResult, kind: str,
     """Return what ``make`` returned for the same cache entry before, or returns now. Its memory counts either way."""
     if response.entry is None:
         return make()
-    memo, owners, budget = session.executor.memo, (response.entry, call.tool), session.budget
+    memo, owners, budget = session.resources.memo, (response.entry, call.tool), session.budget
     found: tuple[T, int] | None = memo.get(kind, owners, key)
     if found is not None:
         budget.reserve(found[1])

@@ -92,6 +92,7 @@ class CallSession:
 
     def __init__(self, request: MetaRequest) -> None:
         self.request, self.catalog, self.executor = request, request.catalog, request.executor
+        self.resources = request.executor.resources
         now, timeout_s = time.monotonic(), request.executor.settings.timeout_s
         deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
         self.budget = WorkBudget(deadline)
@@ -113,7 +114,8 @@ class CallSession:
             AnswerTooLarge: no turn was free before the deadline.
         """
         self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
-        self.budget.suggestion = self.executor.smaller_response_hint(self.catalog, tool)
+        upstream = self.resources.upstream(self.catalog.source(tool.source))
+        self.budget.suggestion = upstream.adapter.smaller_response_hint
         self.take_turn(len(response.body))
 
     def take_turn(self, chars: int) -> None:
@@ -171,7 +173,7 @@ def output_options(
         select=select,
         max_tokens=most,
         requested_tokens=requested if max_tokens and requested != most else 0,
-        save_answer=request.executor.save_answer if settings.offload not in ("", "off") else None,
+        save_answer=request.executor.resources.save_answer if settings.offload not in ("", "off") else None,
         whole=request.whole,
     )
 

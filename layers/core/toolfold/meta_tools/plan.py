@@ -224,7 +224,7 @@ class Plan(CallSession):
 
     def _call_of(self, item: Item, *, keeps_raw: bool) -> Call:
         """Return what an item calls; its ``given`` becomes the documented form. Equal calls are read once."""
-        memo, owners, text = self.executor.memo, (self.catalog,), _text_of(item.given)
+        memo, owners, text = self.resources.memo, (self.catalog,), _text_of(item.given)
         found: Call | None = None if text is None else memo.get("call", owners, (text, self.request.whole))
         if found is None:
             item.given = read_call(self.catalog, item.given)

@@ -41,7 +41,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.cache.dynamodb",
     "toolfold.execution.argument_reader",
     "toolfold.execution.audit",
-    "toolfold.execution.cached_upstreams",
+    "toolfold.execution.pipeline",
     "toolfold.execution.call",
     "toolfold.execution.limits",
     "toolfold.execution.api_keys",
@@ -89,7 +89,7 @@ def warm_up(app: App) -> None:
     """
     _run_all(
         lambda: _import_libraries(app),
-        lambda: app.executor.warm_up(app.catalog_store()),
+        lambda: app.executor.resources.warm_up(app.catalog_store().sources),
         lambda: _answer_sample_requests(app),
     )
 
