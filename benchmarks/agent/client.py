@@ -20,7 +20,7 @@ from toolfold.mock_api.server import MockApi
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 
-PREMIUM_KEY, FREE_KEY = "mock-key-for-journeys", "free"
+PREMIUM_KEY = "mock-key-for-journeys"
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks.agent.client import Answer, Client
 from benchmarks.agent.next_call import Proposal, proposed_call
-from benchmarks.agent.questions import Call as Guess
-from benchmarks.agent.questions import Question
+from benchmarks.agent.question_set import Call as Guess
+from benchmarks.agent.question_set import Question
 from benchmarks.agent.raw_data import RawData, holds, values_of
 from tests.support.meta_tools import tokens
 
@@ -52,9 +52,9 @@ def answer(question: Question, client: Client, data: RawData) -> Journey:
         return journey
     if "parameters" not in entries[tool]:
         _call(journey, client, "TOOL_GET", {"tool_name": tool})
-    wanted = question.expected(data)
+    wanted = data.values(question.raw, question.expected)
     assert wanted or question.outcome == "nothing", f"the raw data have nothing for {question.text!r}"
-    accepted = [wanted, question.operands(data)] if question.operands else [wanted]
+    accepted = [wanted, data.values(question.raw, question.operands)] if question.operands else [wanted]
     guesses = iter(question.guesses)
     made: list[Proposal] = []
     call, is_guess = _of_guess(tool, next(guesses)), True

@@ -1,4 +1,4 @@
-"""Read the mock API directly, and compute what an answer should hold: with plain Python, and nothing of toolfold."""
+"""Read the mock API directly, and compute what an answer should hold: with SQLite, and nothing of toolfold."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import functools
 import io
 import json
 import math
+import sqlite3
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ class RawData:
         return _fetch(f"{self.url}?{query}")
 
     def rows(self, function: str, **parameters: str) -> list[Row]:
-        """Return the rows of a series or list, newest first as the API sends them; dates are under ``date``."""
+        """Return the rows of a series or list, newest first as the API sends them, or one; dates are under ``date``."""
         text = self.get(function, **parameters)
         if not text.startswith("{"):
             return [_row(row) for row in csv.DictReader(io.StringIO(text))]
@@ -38,8 +39,10 @@ class RawData:
         for member in members:
             if isinstance(member, list):
                 return [_row(row) for row in member]
-        series = next(m for m in members if isinstance(m, dict) and all(isinstance(v, dict) for v in m.values()))
-        return [{"date": date, **_row(row)} for date, row in series.items()]
+        for member in members:
+            if isinstance(member, dict) and all(isinstance(row, dict) for row in member.values()):
+                return [{"date": date, **_row(row)} for date, row in member.items()]
+        return [self.record(function, **parameters)]
 
     def lists(self, function: str, **parameters: str) -> dict[str, list[Row]]:
         """Return all lists of a response by name."""
@@ -47,10 +50,47 @@ class RawData:
         return {name: [_row(row) for row in member] for name, member in found.items() if isinstance(member, list)}
 
     def record(self, function: str, **parameters: str) -> Row:
-        """Return a response that is one object, or holds one object."""
+        """Return a response that is one object, or holds one object; empty for one that holds a list."""
         found = json.loads(self.get(function, **parameters))
         [only] = found.values() if len(found) == 1 else [found]
-        return _row(only)
+        return _row(only) if isinstance(only, dict) else {}
+
+    def values(self, requests: Sequence[str], sql: str) -> list[Any]:
+        """Return the values of the rows that an SQL query finds; none for an empty one.
+
+        Args:
+            requests: function and parameters of each response that is read: ``RSI symbol=IBM interval=daily``.
+            sql: their rows are the table ``data``, each of their lists is a table of its name, and the values beside
+                the rows are the table ``record``. The columns ``request`` and ``nr`` count from 1.
+        """
+        rows = _database(self, tuple(requests)).execute(sql) if sql else ()
+        return [value for row in rows for value in row]
+
+    def tables(self, function: str, **parameters: str) -> dict[str, list[Row]]:
+        """Return the tables of a response."""
+        rows = {"data": self.rows(function, **parameters)}
+        if not self.get(function, **parameters).startswith("{"):
+            return rows
+        return rows | self.lists(function, **parameters) | {"record": [self.record(function, **parameters)]}
+
+
+@functools.cache
+def _database(data: RawData, requests: tuple[str, ...]) -> sqlite3.Connection:
+    database = sqlite3.connect(":memory:")
+    for number, request in enumerate(requests, 1):
+        function, *parameters = request.split()
+        for name, rows in data.tables(function, **dict(pair.split("=") for pair in parameters)).items():
+            columns = list(dict.fromkeys(column for row in rows for column in row))
+            listed = ", ".join(f'"{column}"' for column in ("request", "nr", *columns))
+            database.execute(f'CREATE TABLE IF NOT EXISTS "{name}" ({listed})')
+            cells = ([number, nr, *map(_cell, map(row.get, columns))] for nr, row in enumerate(rows, 1))
+            marks = ", ".join("?" * (len(columns) + 2))
+            database.executemany(f'INSERT INTO "{name}" ({listed}) VALUES ({marks})', cells)
+    return database
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, list | dict) else value
 
 
 @functools.cache
@@ -76,12 +116,6 @@ def _value(cell: Any) -> Any:
         return float(str(cell).removesuffix("%"))
     except ValueError:
         return cell
-
-
-def mean(values: list[Any]) -> float:
-    """Return the mean of the values that are there."""
-    known = [value for value in values if value is not None]
-    return float(sum(known) / len(known))
 
 
 def within(rows: list[Row], begin: str, end: str = "9999", by: str = "date") -> list[Row]:

@@ -8,7 +8,7 @@ from benchmarks.agent.client import over_mock_api
 from benchmarks.agent.journey import Journey, answer
 from benchmarks.agent.misuse import Outcome, judge
 from benchmarks.agent.probes import PROBES
-from benchmarks.agent.questions import QUESTIONS
+from benchmarks.agent.question_set import QUESTIONS
 
 pytestmark = pytest.mark.slow
 
