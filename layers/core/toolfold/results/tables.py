@@ -1,9 +1,9 @@
 """Parse the answer of an upstream into typed tables and metadata.
 
-CSV is one table. In JSON every list of objects is a table, and so are every object whose keys are dates, and rows that
-are lists; its path in the document is its name. A parsed document has the upstream's data cell by cell. What would be a
-table of mostly empty cells stays nested JSON, as do tables deep inside a document, and those of a document with very
-many.
+CSV is one table. In JSON every list of objects is a table, and so are every object whose keys are dates, objects of
+the same names in an object, and rows that are lists; its path in the document is its name. A parsed document has the
+upstream's data cell by cell. What would be a table of mostly empty cells stays nested JSON, as do tables deep inside a
+document, and those of a document with very many.
 """
 
 from __future__ import annotations
@@ -224,8 +224,10 @@ class _Typer:
         if not isinstance(value, dict):
             return values.typed_scalar("", value, identifiers=self.identifiers)[1]
         self._budget.reserve(limits.object_size(len(value)))
-        if _are_dates(value):
-            return dict(zip(values.parse_dates(list(value)) or value, self.value(list(value.values())), strict=True))
+        is_dated = _are_dates(value)
+        if is_dated or _are_keyed_rows(value):
+            dates = values.parse_dates(list(value)) if is_dated else None
+            return dict(zip(dates or value, self.value(list(value.values())), strict=True))
         typed = {}
         names = dict.fromkeys(values.clean_names(self._budget.checked(value)))
         taken = values.taken_names(names)
@@ -285,6 +287,14 @@ def _are_dates(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(map(values.is_date, value))
 
 
+def _are_keyed_rows(value: Any) -> bool:
+    """Return whether an object has rows by their keys: two objects or more of the same names, without parts."""
+    if not isinstance(value, dict) or len(value) < 2 or not all(map(_is_flat, value.values())):
+        return False
+    first, *others = value.values()
+    return bool(first) and not _are_dates(first) and all(row.keys() == first.keys() for row in others)
+
+
 def from_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Document:
     """Return a typed JSON value as a document: its lists of objects and its series are tables."""
     if isinstance(data, dict) and answer.get("kind") == "names":
@@ -332,7 +342,7 @@ class _TableFinder:
         if table is not None:
             if len(self.tables) == _MAX_TABLES:
                 raise _TooManyTables
-            keys = tuple(column for column in table.columns if column in self._identifiers)
+            keys = (*table.keys, *(column for column in table.columns if column in self._identifiers))
             self.tables.append(replace(table, keys=keys) if keys else table)
             self._names.add(table.name)
             return {}
@@ -375,6 +385,11 @@ class _TableFinder:
             return Table(name, (self._dates, "value"), list(value.items())) if _is_flat(value) else None
         if isinstance(value, dict) and value and all(_are_dates(one) and _is_flat(one) for one in value.values()):
             return _table_of_series(name, self._dates, value, self._budget)
+        if _are_keyed_rows(value):
+            key = values.unique_names([*next(iter(value.values())), "key"])[-1]
+            self._budget.reserve(sum(limits.object_size(len(row) + 1) for row in value.values()))
+            table = table_of_objects(name, [{key: one, **row} for one, row in value.items()], self._budget)
+            return table and replace(table, keys=(key,))
         return None
 
 

@@ -462,6 +462,10 @@ READINGS = [
     Case("a table for each call", PAIR, "SELECT a.close FROM x a JOIN y b USING(date)", says=("no table y",)),
     Case("a table by the text of all rows", csv("s,v", "A,1", "A,2"), "SELECT sum(v) AS t FROM A", "t: 3"),
     Case("a month of quarters", MONTHLY, "month = Q1", says=("Q1 is not",)),
+    *(Case("a column that has the word, SQL", csv("symbol,price,previousClose", "A,5,4"), select,
+           says=("no column close", "previousClose"))
+      for select in ("SELECT symbol, close FROM data", "SELECT max(close) AS m FROM data",
+                     "SELECT symbol FROM data WHERE close > 3", "SELECT symbol FROM data ORDER BY close")),
     Case("a table under another name", PAIR, "SELECT count(*) AS n FROM prices", "n: 6"),
     Case("an expression that finds nothing", TAGGED, "labels[*].name", says=("cannot be read",)),
     Case("a unit that is not known in several tables", WEIGHTS, "weight > 5%", says=("fractions",)),

@@ -37,6 +37,9 @@ DESCRIBED = {"headers": [{"name": "ga:date"}, {"name": "ga:users"}], "rows": [["
 KLINES = [[1700000000000, "36000.1", "36500.2"], [1700003600000, "36400.5", "36700.2"]]
 SERIES = {"prices": [[1700000000000, 1.5], [1700003600000, 2.5]], "volumes": [[1700000000000, 7], [1700003600000, 9]]}
 SQUARE = {"symbols": ["A", "B"], "r": [[1, 0.5], [0.5, 1]], "labels": ["x", "y"], "places": [[1.5, 2], [3, 4]]}
+QUOTES = {"AAPL": {"price": "260.5", "change": "0.5%"}, "MSFT": {"price": "410", "change": "-1%"}}
+KEYED = {"data": {"a1": {"key": 3, "time": "2024-01-02"}, "a2": {"key": 4, "time": "2024-01-03"}}, "page": 1}
+UNLIKE = {"a": {"x": 1}, "b": {"x": 2, "y": 3}, "c": {"x": {"z": 1}}}
 RECORD = {"id": 5, "user": {"login": "ann"}, "genres": ["a", "b"], "languages": ["en", "fr"]}
 
 
@@ -52,6 +55,7 @@ RECORD = {"id": 5, "user": {"login": "ann"}, "genres": ["a", "b"], "languages": 
         (COMMITS, "commit.author.date > 2025-02-01; sha", "sha: a"),
         (COMMITS, "sha, commit.author.date; last 1", "sha,commit.author.date: a,2025-03-01T12:00:00Z"),
         (COMMITS, "labels.name contains urgent; sha", "sha: a"),
+        (COMMITS, "labels.name contains urg; sha", "sha: a"),
         (COMMITS, "labels.name; limit 1", "labels.name: ['bug', 'urgent']"),
         (COMMITS, "labels.name is null; sha", "sha: b"),
         (COMMITS, "labels is not null; sha", "sha: a / c"),
@@ -79,6 +83,12 @@ RECORD = {"id": 5, "user": {"login": "ann"}, "genres": ["a", "b"], "languages": 
         (KLINES, "jmespath: [0][1]", "36000.1"),
         (SERIES, "prices: max(value)", "max(value): 2.5"),
         (SQUARE, "r", '{"r":[[1,0.5],[0.5,1]]}'),
+        (QUOTES, "price > 300", "key,price,change_percent: MSFT,410,-1"),
+        (QUOTES, "top 1 by price; change", "key,change_percent: MSFT,-1"),
+        (QUOTES, "jmespath: AAPL.price", "260.5"),
+        (KEYED, "last 1", "key_2,key,time: a2,4,2024-01-03"),
+        (KEYED, "page", '{"page":1}'),
+        (UNLIKE, "a", '{"a":{"x":1}}'),
         ({"holidays": ["2025-01-01", "2025-12-25"], "names": ["a", "b"]}, "names", '{"names":["a","b"]}'),
     ],
 )  # fmt: skip

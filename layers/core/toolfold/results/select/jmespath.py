@@ -342,7 +342,7 @@ def requested_by_jmespath(expression: str, document: Document) -> Requested:
     places = [node["children"] for node in nodes if node["type"] == "index_expression"]
     counts = [
         _needed_rows(place)
-        for base, place in places
+        for base, place, *_ in places
         if base["type"] in ("identity", "field") and normalize(base.get("value", "rows")) in {*tables, *_ROOT_NAMES}
     ]
     count, from_end = max(counts, default=(0, False))

@@ -67,7 +67,7 @@ class Names:
     notes: list[str] = field(default_factory=list)
     nested: Sequence[Column] = ()
 
-    def find(self, name: str) -> Column | None:
+    def find(self, name: str, *, by_word: bool = True) -> Column | None:
         """Return the column that ``name`` means: exactly, without case and signs, or by the one that has the word.
 
         Raises:
@@ -92,7 +92,7 @@ class Names:
         if wanted in DATE_NAMES and self.date is not None:
             return self.date
         having = [one for one in named if wanted in words_of(one.name)]
-        if len(having) != 1 or wanted in PARTS_OF_DATES:
+        if not by_word or len(having) != 1 or wanted in PARTS_OF_DATES:
             return None
         note = f"{quoted_name(name)} is read as {quoted_name(having[0].name)}."
         self.notes += [note] if note not in self.notes else []

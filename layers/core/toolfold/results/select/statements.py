@@ -270,7 +270,7 @@ def _found(
         if not node.table and is_output:
             return None
         for source in candidates:
-            if (column := source.names.find(node.name)) is not None:
+            if (column := source.names.find(node.name, by_word=False)) is not None:  # notes on names are of steps
                 return source.rows.typed(column)
     return None
 
