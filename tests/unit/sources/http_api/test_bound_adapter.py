@@ -365,6 +365,11 @@ class TestResponses:
             ((200, {}, b'{"a": 1}'), "json", '{"a": 1}'),
             ((200, {"content-type": "text/plain"}, b'{"a": 1}'), "json", '{"a": 1}'),
             ((200, {"content-type": "text/plain"}, b"{not json"), "text", "{not json"),
+            ((200, {"content-type": "text/html; charset=UTF-8"}, b'{"a": 1}'), "json", '{"a": 1}'),
+            ((200, {"content-type": "application/octet-stream"}, b'{"a":1}\n{"a":2}'), "json", '[{"a":1},{"a":2}]'),
+            (as_csv(b"[a],{b}\n1,2\n"), "csv", "[a],{b}\n1,2"),
+            (as_csv(b"sep=;\r\na;b\r\n1;2\r\n"), "csv", "a,b\r\n1,2\r\n"),
+            ((200, {"content-type": "application/vnd.ms-excel"}, b"a;b\n1;2\n"), "csv", "a,b\r\n1,2\r\n"),
             ((200, {"content-type": "application/x-ndjson"}, b'{"a":1}\n{"a":2}\n'), "json", '[{"a":1},{"a":2}]'),
             (as_json_text(b')]}\'\n{"a": 1}'), "json", '{"a": 1}'),
             (as_json_text(b'for(;;);{"a": 1}'), "json", '{"a": 1}'),
@@ -405,6 +410,21 @@ class TestResponses:
             (as_json_text(b'{"error": {"code": 7, "message": "No such pet"}}'), REPORTED, "No such pet: 7"),
             (as_json_text(b'{"errors": [{"message": "Bad field"}], "data": null}'), REPORTED, "Bad field"),
             (as_json_text(b'{"status": "error", "message": "Closed"}'), REPORTED, "Closed"),
+            (
+                as_json_text(b'{"success": false, "errors": [{"message": "Bad"}], "result": null, "messages": []}'),
+                REPORTED,
+                "Bad",
+            ),
+            (
+                as_json({"title": "Out of credit", "status": 400}, 200, "application/problem+json"),
+                REPORTED,
+                "Out of credit",
+            ),
+            (
+                as_json_text(b"<!DOCTYPE html><title>Closed</title>"),
+                "Pets sent an HTML page instead of data.",
+                "Closed",
+            ),
         ],
     )
     def test_a_failure_with_a_status_of_success_is_an_error_of_a_read(
@@ -481,6 +501,7 @@ class TestResponses:
             (as_json({"message": "exists"}, 409), UpstreamError, "exists"),
             ((405, {"content-type": "text/plain"}, b"no such method"), UpstreamError, "no such method"),
             ((429, {"retry-after": "7"}, b""), RateLimited, None),
+            ((403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"}, b""), RateLimited, None),
             ((500, {"content-type": "text/html"}, b"<html><title>Oops</title>"), UpstreamError, "Oops"),
             ((503, {}, b""), UpstreamError, None),
             ((304, {}, b""), UpstreamError, None),
@@ -502,6 +523,8 @@ class TestResponses:
         assert error.details["upstream_says"] == "key [key] has no access"
         service.answer = (403, {"retry-after": "60"}, b"")
         assert failure(pets, key=KEY).details["retry_after_s"] == 60
+        service.answer = (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(time.time()) + 90)}, b"")
+        assert 80 <= failure(pets, key=KEY).details["retry_after_s"] <= 90
 
     def test_after_a_failed_write_the_next_step_is_to_check(self, pets: Pets, service: HttpService) -> None:
         service.answer = (502, {}, b"")

@@ -32,10 +32,17 @@ _CHARSETS = re.compile(
 )
 """Encodings that responses have. Python has further codecs, which are no encodings of texts or take long."""
 
+_ONE_BYTE = re.compile(r"(iso-?)?8859-\d{1,2}|latin-?1|(windows|cp)-?125\d")
+"""Encodings that read any bytes, and that frameworks name by default: what is UTF-8 is not in one of them."""
+
+_XML_ENCODING = re.compile(r"\s*<\?xml[^>]{1,80}?encoding=[\"']([\w.:-]{1,40})")
+
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """How texts in UTF-16 begin, also where a header names another encoding; no text in UTF-8 does."""
 
 _SEPARATORS = (",", ";", "\t", "|")
+_SEPARATOR_LINE = re.compile(r"sep=.\r?\n", re.IGNORECASE)
+"""The first line of a table for Excel."""
 _QUOTED_CELL = re.compile(r'"[^"]*"')
 _COMPARED = 10
 """Lines of a table that show how its values are separated."""
@@ -90,16 +97,21 @@ def decode_content(body: bytes, content_type: str) -> Content:
 
 
 def _decoded(body: bytes, content_type: str) -> str:
-    found = _CHARSET.search(content_type)
-    charset = found[1] if found and _CHARSETS.fullmatch(found[1]) else "utf-8"
     if body.startswith(_UTF16):
-        charset = "utf-16"
-    if charset.lower().replace("-", "") in ("utf8", "usascii", "ascii"):
-        charset = "utf-8-sig"
+        return body.decode("utf-16", errors="replace")
+    found = _CHARSET.search(content_type) or _XML_ENCODING.match(body[:200].decode("latin-1"))
+    charset = found[1].lower() if found and _CHARSETS.fullmatch(found[1]) else ""
+    text = body.decode("utf-8-sig", errors="replace")
+    is_utf8 = charset.replace("-", "") in ("utf8", "usascii", "ascii")
+    if is_utf8 or ("\ufffd" not in text and (not charset or _ONE_BYTE.fullmatch(charset))):
+        return text
+    # Without a name that helps: Western European, as browsers take it, unless other letters are there in UTF-8.
+    if not charset and text.replace("\ufffd", "").isascii():
+        charset = "cp1252"
     try:
-        return body.decode(charset, errors="replace")
+        return body.decode(charset or "utf-8-sig", errors="replace")
     except LookupError:
-        return body.decode("utf-8-sig", errors="replace")
+        return text
 
 
 def json_lines(text: str) -> str:
@@ -117,6 +129,7 @@ def json_lines(text: str) -> str:
 
 def comma_separated(text: str) -> str | None:
     """Return a table with commas between its values, without the comments before it; None for other text."""
+    text = _SEPARATOR_LINE.sub("", text, count=1)
     comments = list(itertools.takewhile(lambda line: line[0] == "#", text.splitlines(keepends=True)))
     body = text[len("".join(comments)) :]
     rows = [_QUOTED_CELL.sub("", line) for line in body.split("\n", _COMPARED)[:_COMPARED] if line.strip()]

@@ -25,7 +25,7 @@ from toolfold.sources.http_api.body import decode_content
 from toolfold.sources.http_api.bound_parser import BoundParser, next_link
 from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, join_url
 from toolfold.sources.http_api.styles import InvalidArgument
-from toolfold.sources.http_api.transport_errors import parse_retry_after
+from toolfold.sources.http_api.transport_errors import parse_limit_reset, parse_retry_after
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -171,6 +171,8 @@ def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> Ups
     redactor = Redactor(secrets)
     text = redactor.redact_text(content.text) if content.text and redactor.appears_in(content.text) else content.text
     wait_s = parse_retry_after(response.headers.get("retry-after", ""), response.headers.get("date", ""))
+    if wait_s is None and response.status in (403, 429):
+        wait_s = parse_limit_reset(response.headers)
     location = _shown_target(endpoint, response) if response.status in _REDIRECTS else ""
     if response.status in _MADE and (made := response.headers.get("location", "")).isprintable():
         location = redactor.redact_text(made[:MAX_URL_CHARS])

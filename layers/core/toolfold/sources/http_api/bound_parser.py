@@ -112,13 +112,15 @@ _MAX_READ = 200_000
 """Characters of an error response that are parsed."""
 
 _MAX_ERRORS = 5
-_TEXTS = ("title", "detail", "message", "msg", "error_description", "error", "description", "reason", "fault", "code")
+_TEXTS = ("title", "detail", "message", "msg", "error_description", "error", "description", "reason", "fault", "code",
+          "value")  # fmt: skip
 """Members with a text, in the order in which they are shown."""
 
 _LISTS = ("errors", "detail", "details", "violations", "invalid-params", "invalidParams")
 _PLACES = ("loc", "field", "pointer", "name", "path", "parameter", "property")
 """Members of an entry of a list that say what it is about."""
 
+_TAG = re.compile(r"<[^<>]{0,1000}>")
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,300})", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
 
@@ -134,12 +136,14 @@ def said_by(text: str, media_type: str = "") -> str:
     text = text.strip()
     if text[:1] in ("{", "["):
         try:
-            found = "; ".join(dict.fromkeys(_sayings(json.loads(text[:_MAX_READ]))))
+            data = json.loads(text[:_MAX_READ])
+            found = "; ".join(dict.fromkeys(_sayings(data))) or (text if data else "")
         except (ValueError, RecursionError):
             found = ""
     elif text[:1] == "<" or "html" in media_type:
+        is_page = "html" in media_type or _PAGE.match(text)
         title = _TITLE.search(text[:_MAX_READ])
-        found = title[1] if title else ""
+        found = (title[1] if title else "") if is_page else _TAG.sub(" ", text[: 10 * MAX_CHARS])
     else:
         found = text[: 2 * MAX_CHARS]
     return escape_unsafe(encodable(_SPACES.sub(" ", found).strip()[:MAX_CHARS]))
@@ -157,7 +161,7 @@ def _sayings(data: Any, depth: int = 0) -> Iterator[str]:
         said = _own_texts(data)
         if said:
             yield f"{place}: {said}" if place and place not in said else said
-        for key in ("error", *_LISTS):
+        for key in ("error", "message", *_LISTS):
             if isinstance(data.get(key), dict | list):
                 yield from _members(data[key], depth)
 
@@ -192,7 +196,8 @@ MAX_BLOCK_BYTES = 3_000_000
 """Bytes of an image or a sound. In base64 it has a third more, and a response of AWS Lambda at most 6 MB."""
 
 _LINES = ("ndjson", "jsonl", "jsonlines", "json-seq")
-_CSV = ("text/csv", "application/csv", "text/tab-separated-values")
+_CSV = ("text/csv", "application/csv", "text/x-csv", "text/comma-separated-values", "text/tab-separated-values",
+        "application/vnd.ms-excel")  # fmt: skip
 _GUARD = re.compile(r"(?:\)\]\}'?,?|while ?\(1\);|for ?\(;;\);)\s*")
 """What some services put before JSON, so that no page can run it as a script."""
 
@@ -252,12 +257,14 @@ class BoundParser(ResponseParser):
             where = {"location": response.location} if response.location else {}
             return ParsedResponse("json", json.dumps({"status": response.status, "content": None, **where}))
         text = _GUARD.sub("", text, count=1)
-        is_lines = any(media_type.endswith(name) for name in _LINES)
-        if is_lines or is_json_type(media_type) or (text[:1] in ("{", "[") and media_type in ("", "text/plain")):
-            return self._json(tool, arguments, text, response, credentials, is_json=is_json_type(media_type))
+        is_lines, is_page = any(media_type.endswith(name) for name in _LINES), _PAGE.match(text)
+        is_json = is_json_type(media_type) and not is_page
+        # Many services send JSON as HTML, text or bytes: what begins like it, and can be read, is JSON.
+        if is_lines or is_json or (text[:1] in ("{", "[") and media_type not in _CSV):
+            return self._json(tool, arguments, text, response, credentials, is_json=is_json)
         if tool.call.get("response") == "text":
             return ParsedResponse("text", text)
-        if "html" in media_type or _PAGE.match(text):
+        if "html" in media_type or is_page:
             raise errors.UpstreamError(
                 f"{self.source.title} sent an HTML page instead of data.",
                 messages.PAGE_FOR_PEOPLE,
@@ -286,7 +293,8 @@ class BoundParser(ResponseParser):
             if is_json:
                 raise
             return ParsedResponse("text", text)
-        if tool.effect == "read" and _is_failure(data):
+        is_failure = _is_failure(data) or response.media_type == "application/problem+json"
+        if tool.effect == "read" and is_failure:
             raise errors.UpstreamError(
                 f"{self.source.title} reports an error, with a status of success.",
                 messages.READ_NOTICE,
@@ -332,15 +340,15 @@ class BoundParser(ResponseParser):
         if status in _NOT_THERE and arguments:
             step = messages.READ_NOTICE if said else self.source.no_data
             return errors.NoData(f"{title} has nothing for these arguments (HTTP status {status}).", step, **said)
+        if status == 403 and response.retry_after_s is not None:
+            return errors.RateLimited(
+                f"{title} is limiting calls.", messages.WAIT, retry_after_s=max(1, response.retry_after_s)
+            )
         if status in (401, 403) and self.source.auth is None:
             return errors.AuthRequired(
                 f"{title} wants credentials (HTTP status {status}), and its source.yaml names none.",
                 messages.NAME_AUTH,
                 **said,
-            )
-        if status == 403 and response.retry_after_s is not None:
-            return errors.RateLimited(
-                f"{title} is limiting calls.", messages.WAIT, retry_after_s=max(1, response.retry_after_s)
             )
         if status == 403:
             return errors.AuthRejected(
@@ -367,7 +375,9 @@ def _is_failure(data: Any) -> bool:
     >>> _is_failure({"ok": False, "error": "channel_not_found"}), _is_failure({"errors": 2, "rows": []})
     (True, False)
     """
-    if not isinstance(data, dict) or not data.keys() <= _OF_ERRORS or data.get("data"):
+    if not isinstance(data, dict) or data.get("data"):
+        return False
+    if not {name for name, value in data.items() if value not in (None, "", [], {})} <= _OF_ERRORS:
         return False
     given = [value for value in (data.get("error"), data.get("errors")) if value]
     has_error = any(value is True or isinstance(value, str | list | dict) for value in given)

@@ -6,6 +6,7 @@ Read ``Retry-After``: after how long a service accepts the next request.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -44,6 +45,24 @@ def parse_retry_after(value: str, date: str = "") -> int | None:
         return None
     now = _parse_http_date(date) or datetime.now(UTC)
     return min(max(0, math.ceil((until - now).total_seconds())), MAX_RETRY_AFTER_S)
+
+
+_LIMITS = ("ratelimit", "x-ratelimit", "x-rate-limit")
+_MIN_TIMESTAMP = 1_000_000_000
+
+
+def parse_limit_reset(headers: Mapping[str, str]) -> int | None:
+    """Return the seconds until a limit that is used up is reset, as GitHub and many others say it beside a refusal.
+
+    >>> parse_limit_reset({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"})
+    30
+    """
+    for name in _LIMITS:
+        reset = headers.get(f"{name}-reset", "").strip()[:10]  # seconds, or a time in seconds or milliseconds
+        if headers.get(f"{name}-remaining", "").strip() == "0" and reset.isascii() and reset.isdigit():
+            wait_s = int(reset) - (int(time.time()) if int(reset) >= _MIN_TIMESTAMP else 0)
+            return min(max(1, wait_s), MAX_RETRY_AFTER_S)
+    return None
 
 
 def _parse_http_date(value: str) -> datetime | None:
