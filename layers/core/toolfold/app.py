@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import logging
 import os
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,11 +17,10 @@ from toolfold.catalog.store import S3Store, open_store
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.http import Authorization, OriginPolicy
-from toolfold.protocol.mcp import Server, is_plain
+from toolfold.protocol.mcp import Server, exposed_catalog
 from toolfold.settings.model import open_keys
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
     from toolfold.catalog.store import FileStore
     from toolfold.execution.audit import CallLogFile
     from toolfold.execution.call import CallLog
@@ -58,7 +56,7 @@ class App:
     def __init__(
         self,
         settings: Settings,
-        catalog_store: Callable[[], Catalog],
+        catalog_store: FileStore | S3Store,
         executor: ToolExecutor,
         server: Server,
         aws: AwsClients,
@@ -72,15 +70,6 @@ class App:
         self.aws = aws
         self.authorization = authorization
         self.call_log = call_log
-
-    def catalog_age_s(self) -> float | None:
-        """Return how long ago the current catalog was published; None for one that is not in S3, or not read yet."""
-        published_at = self.published_at()
-        return None if published_at is None else max(0.0, time.time() - published_at)
-
-    def published_at(self) -> float | None:
-        """Return when the current catalog was published, in seconds since 1970; None as in :meth:`catalog_age_s`."""
-        return self.catalog_store.published_at if isinstance(self.catalog_store, S3Store) else None
 
     def reset(self) -> None:
         """Drop the catalog read from S3, the keys of the issuer and all state of the executor.
@@ -167,7 +156,7 @@ def build_app(
     policy = OriginPolicy(settings.allowed_origins, hosts, port, public_host if hosts or page else "", page)
     authorization = _authorization(settings, executor)
     on_message = None if call_log is None else call_log.record_request
-    exposed = catalog_store if exposes_all else functools.partial(_exposed_catalog, catalog_store, settings)
+    exposed = catalog_store if exposes_all else functools.partial(exposed_catalog, catalog_store, settings)
     tools = MetaTools(exposed, executor, exposes_all=exposes_all)
     server = Server(tools, policy, authorization, on_message, profile)
     return App(settings, catalog_store, executor, server, aws, authorization, call_log)
@@ -181,16 +170,6 @@ def _spans() -> list[Middleware]:
         logger.warning("no spans are exported, because %s is missing: install toolfold[otel]", error.name)
         return []
     return [Spans()]
-
-
-def _exposed_catalog(catalog_store: Callable[[], Catalog], settings: Settings) -> Catalog:
-    """Return what the path without a profile exposes of the catalog."""
-    catalog = catalog_store()
-    if is_plain(catalog, settings):
-        return catalog
-    from toolfold.exposure.profiles import default_view
-
-    return default_view(catalog, settings)
 
 
 def _each(first: Callable[[CallLog], None], second: Callable[[CallLog], None]) -> Callable[[CallLog], None]:

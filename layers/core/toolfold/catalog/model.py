@@ -216,6 +216,12 @@ class Catalog:
         return self._head.get("common", ())  # type: ignore[no-any-return]
 
     @property
+    def has_writes(self) -> bool:
+        """Whether some tools change data."""
+        counts = self.counts("effect")
+        return bool(counts.get("write") or counts.get("destructive"))
+
+    @property
     def has_approvals(self) -> bool:
         """Whether calls of some tools need approval."""
         return bool(self._head.get("confirmed") or self._counts["effect"].get("destructive"))

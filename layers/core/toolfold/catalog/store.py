@@ -114,6 +114,9 @@ class FileStore:
         path: The file.
     """
 
+    published_at: float | None = None
+    """Not known of a file; see :class:`S3Store`."""
+
     def __init__(self, path: str | os.PathLike[str], allow_list: AllowList | None = None) -> None:
         self.path, self._allow_list = path, allow_list
         self._catalog: Catalog | None = None

@@ -212,11 +212,6 @@ class CallContext:
         return self.catalog.source(self.tool.source)
 
     @property
-    def is_plain_read(self) -> bool:
-        """Whether it changes nothing, and needs no approval."""
-        return self.tool.effect == "read" and not self.tool.needs_approval
-
-    @property
     def known_keys(self) -> tuple[str, ...]:
         """The API keys and other secrets that a response of the upstream may repeat."""
         return self.source_credentials.api_key, self.operator_key, *self.source_credentials.secrets

@@ -69,7 +69,7 @@ class Pipeline:
             self._authorize,
             self._validate,
             self._allow,
-            self._limit,
+            *((self._limit,) if self._settings.calls_per_minute or self._settings.calls_per_day else ()),
             self._approve,
             self._find_key,
             self._redeem,
@@ -171,7 +171,7 @@ class Pipeline:
         if resolved.problems:
             raise invalid_arguments(call.tool, resolved)
         call.arguments, call.notes = resolved.arguments, resolved.notes
-        if call.only_cached and (call.bypass_cache or not call.is_plain_read):
+        if call.only_cached and (call.bypass_cache or not call.tool.only_reads):
             raise NotCached
 
     def _allow(self, call: CallContext) -> None:
@@ -188,12 +188,9 @@ class Pipeline:
 
         Another one is counted before an approval is created or redeemed for it.
         """
-        settings = self._settings
-        if not (settings.calls_per_minute or settings.calls_per_day):
-            return
-        caller = caller_id(call.source, call.credentials, settings.key_salt)
+        caller = caller_id(call.source, call.credentials, self._settings.key_salt)
         admit = functools.partial(self.resources.client_limits.admit, caller)
-        if call.is_plain_read:
+        if call.tool.only_reads:
             call.admit = admit
             return
         try:

@@ -126,7 +126,7 @@ def definitions(catalog: Catalog | None, names: Sequence[str] = META_TOOLS) -> l
     ``source`` where there are several. Without a catalog the definitions state what is true of any: a client must be
     able to connect all the same.
     """
-    writes = catalog is not None and has_writes(catalog)
+    writes = catalog is not None and catalog.has_writes
     if names == META_TOOLS and writes:
         names = (*META_TOOLS, "TOOL_CALL_WRITE")
     # TOOL_CALL_WRITE is listed where some tools change data, and accepted everywhere.
@@ -141,7 +141,7 @@ def _definition(catalog: Catalog | None, name: str) -> dict[str, Any]:
         hints = {**_READ_ONLY, "openWorldHint": False}
     elif name == "TOOL_CALL" and catalog is not None:
         hints = {**_READ_ONLY, "openWorldHint": True}
-        description = _READS if has_writes(catalog) else description
+        description = _READS if catalog.has_writes else description
     if name == "TOOL_LIST" and catalog is not None:
         description = safe_line(f"{description} {_behind(catalog)}".strip())
     return {
@@ -163,7 +163,7 @@ def _call_annotations(catalog: Catalog | None) -> dict[str, bool]:
     """Return the annotations of a meta-tool that calls tools of the catalog: read-only where all of them only read."""
     if catalog is None:  # nothing can be called, so nothing is promised
         hints = {"readOnlyHint": False}
-    elif has_writes(catalog):
+    elif catalog.has_writes:
         hints = {"readOnlyHint": False, "destructiveHint": bool(catalog.counts("effect").get("destructive"))}
     else:
         hints = _READ_ONLY
@@ -177,12 +177,6 @@ def _behind(catalog: Catalog) -> str:
     titles = [source.title for source in catalog.sources]
     more = f" and {len(titles) - _MOST_SOURCES} more" if len(titles) > _MOST_SOURCES else ""
     return f"Behind it: {', '.join(titles[:_MOST_SOURCES])}{more}."
-
-
-def has_writes(catalog: Catalog) -> bool:
-    """Return whether some tools of ``catalog`` change data."""
-    counts = catalog.counts("effect")
-    return bool(counts.get("write") or counts.get("destructive"))
 
 
 _READS = "Runs a tool that only reads. A long answer is cut to a preview: send select."

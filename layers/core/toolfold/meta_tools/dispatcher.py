@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOLS
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments, ToolNotExposed
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
-from toolfold.meta_tools.definitions import TOOLS, definitions, has_writes, instructions
+from toolfold.meta_tools.definitions import TOOLS, definitions, instructions
 from toolfold.meta_tools.result import MetaCall, MetaRequest, Result, dumps_compact, error_result, to_text
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class MetaTools:
         exposes_all: bool = False,
     ) -> None:
         self.catalog, self.executor, self.now = catalog, executor, now
-        self._exposes_all = exposes_all
+        self._exposes_all, self._switched_off = exposes_all, executor.settings.switched_off
         # One at a time: two together would take twice the memory, and as long as in turn, with one thread running.
         self.large_answer_turns = threading.Semaphore(1)
         self._interpreter: Interpreter | None = None
@@ -113,7 +113,7 @@ class MetaTools:
             catalog = self.catalog()
             if (found := tool_names.find_name(catalog, name)) is not None:
                 # A client that calls a tool by its own name knows what it calls.
-                executor = WRITE if has_writes(catalog) else "TOOL_CALL"
+                executor = WRITE if catalog.has_writes else "TOOL_CALL"
                 return MetaCall(executor, {"tool_name": found, "arguments": arguments})
             return tool_names.translate(catalog, name, arguments)
         except CallError:
@@ -140,7 +140,7 @@ class MetaTools:
 
     def switched_off(self, catalog: Catalog | None) -> frozenset[str]:
         """Return the tools that combine several calls, and that a variable or the profile ``default`` switches off."""
-        off = self.executor.settings.switched_off
+        off = self._switched_off
         if self._exposes_all or catalog is None or DEFAULT_PROFILE not in catalog.profile_names:
             return off
         return off | catalog.memoize("switched off", lambda: frozenset(catalog.profile(DEFAULT_PROFILE).switched_off))
@@ -214,7 +214,7 @@ class MetaTools:
             credentials.require_scopes("tools:read")
             _check_unicode(name, arguments)
             catalog = self.catalog()
-            if reads_only and has_writes(catalog):
+            if reads_only and catalog.has_writes:
                 credentials = credentials._replace(reads_only=True)
             call = _read_call(catalog, "TOOL_CALL" if name == WRITE else name, arguments)
             off = self.switched_off(catalog)

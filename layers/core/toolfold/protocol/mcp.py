@@ -238,7 +238,8 @@ class Server:
             result = method(self, exchange)
         if exchange.stateless and message.method in versions.CACHEABLE:
             result = {**result, **versions.CACHE_HINTS}
-        if _declares_apps(message) or (request.shows_apps and not exchange.stateless):
+        is_declared_here = exchange.stateless or message.method == "initialize"
+        if _declares_apps(message) if is_declared_here else request.shows_apps:
             from toolfold.protocol import apps  # for clients that show it
 
             result = apps.add_to(message, result)
@@ -397,6 +398,16 @@ def is_plain(catalog: Catalog, settings: Settings) -> bool:
     """Return whether the path without a profile shows the meta-tools and the whole catalog."""
     modes = {settings.mode, settings.connector_mode, settings.database_mode, settings.mcp_mode, settings.skill_mode}
     return modes <= {"", "progressive"} and "default" not in catalog.profile_names
+
+
+def exposed_catalog(catalog_store: Callable[[], Catalog], settings: Settings) -> Catalog:
+    """Return what the path without a profile exposes of the catalog."""
+    catalog = catalog_store()
+    if is_plain(catalog, settings):
+        return catalog
+    from toolfold.exposure.profiles import default_view
+
+    return default_view(catalog, settings)
 
 
 def _accept(request: http.Request, message: Message | None) -> http.Response:

@@ -53,7 +53,7 @@ class Health:
         circuits = self._app.executor.circuit_states()
         sources = {source.id: {"circuit_breaker": circuits.get(source.id, "closed")} for source in catalog.sources}
         is_closed = all(circuits.get(id_, "closed") == "closed" for id_ in sources)
-        published_at = self._app.published_at()
+        published_at = self._app.catalog_store.published_at
         at = {} if published_at is None else {"published_at": datetime.fromtimestamp(published_at, UTC).isoformat()}
         described = {"sha256": catalog.sha256 or self._file_hash(), "tools": len(catalog), **at}
         status = "ok" if is_closed else "degraded"

@@ -223,7 +223,9 @@ class RequestHandler:
         rpc = fields.get("rpc")
         is_probe = (rpc == "health" and response.status == _OK) or rpc == "ui"
         if self._on_request is not None:
-            self._on_request(fields, self.app.catalog_age_s(), is_probe=is_probe)
+            published_at = self.app.catalog_store.published_at
+            age_s = None if published_at is None else max(0.0, time.time() - published_at)
+            self._on_request(fields, age_s, is_probe=is_probe)
         else:
             (self._logger.debug if is_probe else self._logger.info)("request", extra=fields)
         if self.app.call_log is not None and not is_probe:
