@@ -145,7 +145,7 @@ class Tool(NamedTuple):
     @property
     def only_reads(self) -> bool:
         """Whether it may be called again, or several times, without asking anyone."""
-        return self.effect == "read" and not self.needs_approval
+        return self.effect == "read" and not self.confirm
 
 
 class ToolSummary(NamedTuple):

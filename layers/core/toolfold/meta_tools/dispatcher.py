@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOLS
+from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOLS, RESERVED_NAMES
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments, ToolNotExposed
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import TOOLS, definitions, instructions
@@ -275,6 +275,9 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
         raise InvalidArguments(f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(known)}.")
     if name in ("TOOL_LIST", "TOOL_GET") and all(key in known for key in arguments):
         return MetaCall(name, arguments)
+    tool_name = arguments.get("tool_name") if name == "TOOL_CALL" else None
+    if isinstance(tool_name, str) and tool_name not in RESERVED_NAMES and catalog.called_tool(tool_name) is not None:
+        return MetaCall(name, arguments)  # the plan of the call reads it
     from toolfold.meta_tools.reader import read_arguments, read_tool_call
 
     if name == "TOOL_CALL":

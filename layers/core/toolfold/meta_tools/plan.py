@@ -184,7 +184,7 @@ class Plan(CallSession):
         """
         call = self._call_of(item, keeps_raw=keeps_raw)
         sent = call.sent
-        if _has_lists(sent):
+        if list in map(type, sent.values()):
             item.lists, sent = read_lists(self.catalog, call)
             select = call.options.select
             call = call._replace(is_part=item.lists is not None and select is not None and not select.jmespath)
@@ -230,8 +230,9 @@ class Plan(CallSession):
             item.given = read_call(self.catalog, item.given)
             found = self._read(item.given)
             if found.options.raw_by:
-                return found if keeps_raw else self._read(self._without_raw_form(item, found))
-            if text is not None and found.approval_token is None and not _has_lists(found.sent):
+                is_raw = keeps_raw and not boolean(item.given.get("inspect"))
+                return found if is_raw else self._read(self._without_raw_form(item, found))
+            if text is not None and found.approval_token is None and list not in map(type, found.sent.values()):
                 memo.put("call", owners, (text, self.request.whole), found, _READ_BYTES + 4 * len(text))
         item.given = found.given
         return found
@@ -383,18 +384,11 @@ class Plan(CallSession):
             item.error = self.with_next_call(item.given, error)
 
 
-def _has_lists(arguments: Mapping[str, Any]) -> bool:
-    return any(isinstance(value, list) for value in arguments.values())
-
-
 def _text_of(given: Mapping[str, Any]) -> str | None:
     """Return a text that only equal calls have; None for those with other than simple arguments, or an approval."""
     arguments = given.get("arguments")
     inner = simple_text(arguments) if type(arguments) is dict else None
-    if inner is None or "approval_token" in given:
-        return None
-    outer = simple_text({key: value for key, value in given.items() if key != "arguments"})
-    return None if outer is None else outer + inner
+    return None if inner is None or "approval_token" in given else simple_text({**given, "arguments": inner})
 
 
 def _groups(items: Sequence[Item], *, one_by_one: bool) -> Iterator[list[Item]]:

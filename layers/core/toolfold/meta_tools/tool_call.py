@@ -36,11 +36,11 @@ def tool_call(request: MetaRequest) -> Result:
         CallError: the call failed; see ``errors``.
     """
     started = time.perf_counter()
-    inspects = "inspect" in request.arguments and bool(boolean(request.arguments["inspect"]))
     with Plan(request, can_continue=False) as plan:
+        item = Item("", request.arguments)
         try:
-            item = Item("", request.arguments)
-            call = plan.read(item, keeps_raw=not inspects)
+            call = plan.read(item, keeps_raw=True)
+            inspects = boolean(item.given.get("inspect"))
             if call.options.raw_by:
                 result, use = _raw(plan, call, item.parts[0])
             else:
@@ -56,7 +56,7 @@ def tool_call(request: MetaRequest) -> Result:
                     result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
                 result, use = result._replace(answered=plan.progress(lacks_time=plan.is_partial)), answer.use
         except InvalidArguments as error:
-            raise plan.with_next_call(request.arguments, error) from error.__cause__
+            raise plan.with_next_call(item.given, error) from error.__cause__
     figures = metadata(call, result.structured, use, time.perf_counter() - started)
     return result._replace(structured={**result.structured, **figures})
 
