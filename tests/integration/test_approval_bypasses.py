@@ -32,6 +32,7 @@ from tests.support.threads import run_concurrently
 from tests.support.upstream import Upstream
 from toolfold.errors import ApprovalRequired, InsufficientScope
 from toolfold.execution.approval_store import Terms, mint
+from toolfold.execution.call import CallContext
 from toolfold.execution.credentials import RequestCredentials
 
 REFUSED = {"APPROVAL_REQUIRED", "APPROVAL_PENDING", "APPROVAL_DENIED", "APPROVAL_UNAVAILABLE", "INVALID_ARGUMENTS"}
@@ -404,7 +405,7 @@ def test_tool_that_was_changed_since_needs_another_approval(world: World) -> Non
     assert tool is not None
     for changed in (tool._replace(hash="00000000"), tool._replace(name="CLOSE_HARBOURS")):
         with pytest.raises(ApprovalRequired):
-            world.app.executor.call(catalog, changed, ARGUMENTS, RequestCredentials(**beside))
+            world.app.executor.call(CallContext(catalog, changed, ARGUMENTS, RequestCredentials(**beside)))
     assert world.sent == 0
 
 
@@ -415,5 +416,5 @@ def test_approval_does_not_outlive_a_missing_scope(world: World) -> None:
     assert tool is not None
     credentials = RequestCredentials(approval_token=token, scopes=frozenset({"tools:read", "tools:call"}))
     with pytest.raises(InsufficientScope):
-        world.app.executor.call(catalog, tool, ARGUMENTS, credentials)
+        world.app.executor.call(CallContext(catalog, tool, ARGUMENTS, credentials))
     assert world.sent == 0

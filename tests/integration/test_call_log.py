@@ -14,7 +14,7 @@ from tests.support.http import KEY
 from tests.support.upstream import CSV, Upstream
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
-from toolfold.execution.call import CallLog
+from toolfold.execution.call import CallContext, CallLog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.settings import Settings
@@ -36,7 +36,7 @@ class Calls:
         tool = self.catalog.get(name)
         assert tool is not None
         with suppress(CallError):
-            self.executor.call(self.catalog, tool, arguments, RequestCredentials(KEY))
+            self.executor.call(CallContext(self.catalog, tool, arguments, RequestCredentials(KEY)))
 
     @property
     def lines(self) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
+from toolfold.execution.call import CallContext
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.mock_api.faults import FAULTS
@@ -92,7 +93,7 @@ class Calls:
         tool = self.catalog.get(name)
         assert tool is not None
         try:
-            outcome = self.executor.call(self.catalog, tool, arguments, RequestCredentials(KEY))
+            outcome = self.executor.call(CallContext(self.catalog, tool, arguments, RequestCredentials(KEY)))
         except CallError as error:
             return json.dumps([error.as_dict(), repr(error), str(error), repr(error.__cause__)])
         return outcome.redactor.redact_text(outcome.body)

@@ -27,7 +27,7 @@ from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import CatalogUnavailable
-from toolfold.execution.call import CallLog
+from toolfold.execution.call import CallContext, CallLog
 from toolfold.execution.credentials import read_credentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -249,7 +249,7 @@ def test_the_host_of_a_token_endpoint_must_be_allowed(world: World, services: Ma
     tool = world.catalog.get("oauth__find")
     assert tool is not None
     with pytest.raises(CatalogUnavailable, match="a host that is not allowed"):
-        executor.call(world.catalog, tool, {})
+        executor.call(CallContext(world.catalog, tool, {}))
     assert world.endpoint.received == []
 
 

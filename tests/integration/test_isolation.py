@@ -20,6 +20,7 @@ from tests.support.executor import BUSY, DAILY, Calls, Make
 from tests.support.upstream import Reply, Upstream, notice
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
+from toolfold.execution.call import CallContext
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -177,7 +178,7 @@ class World:
         assert tool is not None
         got: dict[str, Any]
         try:
-            result = self.executor.call(self.catalog, tool, call.arguments, RequestCredentials(key), **how)
+            result = self.executor.call(CallContext(self.catalog, tool, call.arguments, RequestCredentials(key), **how))
             got = {"body": result.redactor.redact_text(result.body), "kind": result.kind, "late": result.stale_reason}
         except CallError as error:
             got = error.as_dict()
@@ -249,10 +250,10 @@ class TestSharing:
         executor = ToolExecutor(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url}))
         tool = catalog.get("WTI")
         assert tool is not None
-        result = executor.call(catalog, tool, {}, RequestCredentials("SOMEOTHERKEY1234"))
+        result = executor.call(CallContext(catalog, tool, {}, RequestCredentials("SOMEOTHERKEY1234")))
         assert OPERATOR in result.body
         assert OPERATOR not in result.redactor.redact_text(result.body)
-        assert not executor.call(catalog, tool, {}, RequestCredentials(HONEST)).cached
+        assert not executor.call(CallContext(catalog, tool, {}, RequestCredentials(HONEST))).cached
 
     def test_an_ordinary_answer_needs_no_redaction(self, calls: Calls) -> None:
         assert not calls().redactor.appears_in(HONEST)

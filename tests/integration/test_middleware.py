@@ -75,7 +75,7 @@ def run(catalog: Catalog, clock: Clock, upstream: Upstream, monkeypatch: pytest.
             made[key] = ToolExecutor(settings, clock=clock.clocks(), middleware=middleware)
         tool = catalog.get("TIME_SERIES_DAILY")
         assert tool is not None
-        return made[key].call(catalog, tool, arguments)
+        return made[key].call(CallContext(catalog, tool, arguments))
 
     return call
 

@@ -21,7 +21,7 @@ from toolfold.build.compiler import compile_folder
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import ApprovalRequired, CallError, CatalogUnavailable, RateLimited, UpstreamError
-from toolfold.execution.call import CallLog, CallResult
+from toolfold.execution.call import CallContext, CallLog, CallResult
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -69,9 +69,9 @@ class Calls:
         assert tool is not None
         if tool.needs_approval:
             with pytest.raises(ApprovalRequired) as required:
-                self.executor.call(self._catalog, tool, arguments, credentials)
+                self.executor.call(CallContext(self._catalog, tool, arguments, credentials))
             credentials = credentials._replace(approval_token=required.value.details["approval_token"])
-        return self.executor.call(self._catalog, tool, arguments, credentials, bypass_cache=bypass_cache)
+        return self.executor.call(CallContext(self._catalog, tool, arguments, credentials, bypass_cache=bypass_cache))
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_a_missing_adapter_is_an_error_that_names_it(sources: Catalog, monkeypat
     executor = ToolExecutor(Settings.from_environment(allowed))
     monkeypatch.setenv("WEATHER_KEY", WEATHER_KEY)
     with pytest.raises(CatalogUnavailable, match="not installed") as caught:
-        executor.call(sources, tool, {"station": "Oslo"})
+        executor.call(CallContext(sources, tool, {"station": "Oslo"}))
     assert "adapter weather" in caught.value.suggestion
 
 

@@ -46,7 +46,7 @@ from tests.support.sign_ins import (
 from tests.support.threads import run_concurrently
 from toolfold.app import App, build_app
 from toolfold.errors import AuthorizationRequired, SourceError, UpstreamError
-from toolfold.execution.call import CallLog
+from toolfold.execution.call import CallContext, CallLog
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.result import Result
 from toolfold.settings import Settings
@@ -324,7 +324,7 @@ def test_the_error_names_the_command_to_a_person(world: World) -> None:
     tool = world.app.catalog_store().get("notes__find")
     assert tool is not None
     with pytest.raises(AuthorizationRequired) as caught:
-        world.app.executor.call(world.app.catalog_store(), tool, {"q": "x"})
+        world.app.executor.call(CallContext(world.app.catalog_store(), tool, {"q": "x"}))
     assert "toolfold source sign-in notes" in caught.value.suggestion
 
 

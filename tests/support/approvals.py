@@ -21,6 +21,7 @@ from toolfold.app import App, build_app
 from toolfold.build.compiler import compile_folder
 from toolfold.cli.entry_point import main
 from toolfold.errors import CallError
+from toolfold.execution.call import CallContext
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.protocol.http import Request
 from toolfold.protocol.jsonrpc import parse_message
@@ -148,7 +149,9 @@ def by_executor(world: World, tool: str, arguments: Mapping[str, Any], beside: M
     assert found is not None
     credentials = RequestCredentials(approval_token=str(beside.get("approval_token") or ""))
     try:
-        world.app.executor.call(catalog, found, arguments, credentials, bypass_cache=bool(beside.get("fresh")))
+        world.app.executor.call(
+            CallContext(catalog, found, arguments, credentials, bypass_cache=bool(beside.get("fresh")))
+        )
     except CallError as error:
         return error.code, error.as_dict()
     return "OK", {}

@@ -17,6 +17,7 @@ from toolfold.catalog.store import FileStore, bundled_path, open_store
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli.entry_point import main
 from toolfold.errors import CatalogUnavailable
+from toolfold.execution.call import CallContext
 from toolfold.settings import Settings
 
 SOURCE = "alpha_vantage"
@@ -148,7 +149,7 @@ def test_the_executor_checks_a_catalog_that_was_opened_without_settings(
     tool = catalog.get("CPI")
     assert tool is not None
     with pytest.raises(CatalogUnavailable, match="environment variable"):
-        app.executor.call(catalog, tool, {})
+        app.executor.call(CallContext(catalog, tool, {}))
 
 
 def test_the_command_line_names_the_setting(

@@ -18,6 +18,7 @@ from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import NoData
 from toolfold.execution.argument_reader import ArgumentReader, period_select, reader_of
 from toolfold.execution.argument_values import bound_of, parse_pair, parse_ticker
+from toolfold.execution.call import CallContext
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
@@ -142,7 +143,7 @@ def test_argument_with_one_meaning_is_sent_as_the_source_takes_it(
     found = CATALOG.get(tool)
     assert found is not None
     with suppress(NoData):
-        recorded.executor.call(CATALOG, found, arguments)
+        recorded.executor.call(CallContext(CATALOG, found, arguments))
     query = dict(mock_api.requests[0])
     assert {name: query.get(name) for name in expected} == expected
 

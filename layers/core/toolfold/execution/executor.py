@@ -15,13 +15,11 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from toolfold.aws.clients import AwsClients
-from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Source, Tool
-    from toolfold.catalog.model import Catalog
+    from toolfold.catalog.entries import Source
     from toolfold.client_call import Clock
-    from toolfold.execution.call import CallResult
+    from toolfold.execution.call import CallContext, CallResult
     from toolfold.execution.call_resources import CallResources, Trouble
     from toolfold.execution.middleware import Middleware, Observer
     from toolfold.execution.pipeline import Pipeline
@@ -77,29 +75,13 @@ class ToolExecutor:
         """What calls share."""
         return self.pipeline.resources
 
-    def call(
-        self,
-        catalog: Catalog,
-        tool: Tool,
-        arguments: Mapping[str, Any],
-        credentials: RequestCredentials = NO_CREDENTIALS,
-        *,
-        bypass_cache: bool = False,
-        deadline: float | None = None,
-        added: Mapping[str, Any] | None = None,
-        only_cached: bool = False,
-    ) -> CallResult:
+    def call(self, call: CallContext) -> CallResult:
         """Perform one call, or answer it from the cache.
-
-        The arguments are the fields of :class:`~toolfold.execution.call.CallContext`.
 
         Raises:
             CallError: every way in which a call can fail; see ``errors``.
             NotCached: ``only_cached`` is set, and there is no answer in memory. Nothing was logged or counted.
         """
-        from toolfold.execution.call import CallContext
-
-        call = CallContext(catalog, tool, arguments, credentials, bypass_cache, only_cached, deadline, added or {})
         return self.pipeline.run(call, self.observer)
 
     def today(self) -> date:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from toolfold.cache.response_cache import simple_text
 from toolfold.dates import bounds, parse_date
 from toolfold.errors import CallError, InvalidArguments
+from toolfold.execution.call import CallContext
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools import completion
 from toolfold.meta_tools.call import Answer
@@ -245,14 +246,16 @@ def fetch_response(
         credentials = credentials._replace(approval_token=call.approval_token)
     try:
         return session.executor.call(
-            session.catalog,
-            call.tool,
-            arguments,
-            credentials,
-            bypass_cache=call.fresh,
-            deadline=session.end,
-            added=added,
-            only_cached=only_cached,
+            CallContext(
+                session.catalog,
+                call.tool,
+                arguments,
+                credentials,
+                bypass_cache=call.fresh,
+                only_cached=only_cached,
+                deadline=session.end,
+                added=added or {},
+            )
         )
     except CallError as error:
         raise with_next_step(error, session.catalog, call.tool, arguments) from None

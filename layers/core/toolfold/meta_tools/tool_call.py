@@ -40,7 +40,7 @@ def tool_call(request: MetaRequest) -> Result:
         item = Item("", request.arguments)
         try:
             call = plan.read(item, keeps_raw=True)
-            inspects = boolean(item.given.get("inspect"))
+            inspects = "inspect" in item.given and boolean(item.given["inspect"])
             if call.options.raw_by:
                 result, use = _raw(plan, call, item.parts[0])
             else:
