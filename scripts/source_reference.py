@@ -77,9 +77,7 @@ def tables() -> dict[str, str]:
     common = set(ImporterSettings.model_fields)
     found = {"common": _table(ImporterSettings, set())}
     for kind in sorted(IMPORTERS):
-        importer = find_importer(kind)
-        assert importer is not None
-        model = importer.settings_model
+        model = find_importer(kind).settings_model
         changed = {
             name
             for name in common - {"kind"}

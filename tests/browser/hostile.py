@@ -71,6 +71,7 @@ def _source() -> dict[str, Any]:
         "description": f"Attacks: {ATTACKS[0]} {ATTACKS[5]}",
         "base_url": "https://hostile.test/api",
         "function_key": "operation",
+        "prefix": False,
         "freshness": {"daily": 86400},
         "no_data": "Choose another.",
         "categories": ["attacks"],
@@ -79,7 +80,6 @@ def _source() -> dict[str, Any]:
 
 def _category() -> dict[str, Any]:
     return {
-        "category": "attacks",
         "title": f"Attacks {ATTACKS[2]}",
         "description": ATTACKS[0],
         "tools": [_tool(TOOL, ["text", "nested", "element", ATTACKS[1]]), _tool(FAILING, ["text"]),

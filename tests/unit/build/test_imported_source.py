@@ -34,6 +34,7 @@ class ToyImporter:
     """Reads ``snapshot.json``: a list of tools with name, description, parameters and effect."""
 
     settings_model = ImporterSettings
+    is_refreshed = True
 
     def read(self, folder: Path, settings: ImporterSettings, document: Document, problems: list[str]) -> ImportedSource:
         path = folder / "snapshot.json"

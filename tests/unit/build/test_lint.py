@@ -379,7 +379,10 @@ def test_the_source_and_its_shared_parameters_are_checked(tmp_path: Path) -> Non
         "city": {**SOURCE["parameters"]["city"], "description": "City. You must ask the user first."}
     }
     found = lint.check(written(tmp_path, source, FORECAST, TIDES))
-    assert [(finding.rule, Path(finding.file).name) for finding in found] == [("speaks-to-model", "source.yaml")] * 2
+    assert [(finding.rule, Path(finding.file).name) for finding in found] == [
+        ("left-out", "forecasts.yaml"),
+        *[("speaks-to-model", "source.yaml")] * 2,
+    ]
 
 
 def test_the_command_prints_findings_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -418,5 +421,5 @@ def test_the_examples_of_the_guide_compile_and_pass(tmp_path: Path) -> None:
     folder = tmp_path / source["id"]
     folder.mkdir()
     (folder / "source.yaml").write_text(yaml.safe_dump(source, sort_keys=False))
-    (folder / f"{category['category']}.yaml").write_text(yaml.safe_dump(category, sort_keys=False))
+    (folder / "forecasts.yaml").write_text(yaml.safe_dump(category, sort_keys=False))
     assert lint.check(tmp_path) == []

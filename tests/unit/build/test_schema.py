@@ -27,6 +27,7 @@ SOURCE: dict[str, Any] = {
     "kind": "http_api",
     "base_url": "https://weather.test/query",
     "function_key": "function",
+    "prefix": False,
     "auth": {"query_key": "key", "environment": "WEATHER_KEY", "signup_url": "https://weather.test/key"},
     "freshness": {"daily": 3600},
     "no_data": "Try another city.",
@@ -55,7 +56,7 @@ TOOL: dict[str, Any] = {
 
 def written(folder: Path, source: dict[str, Any] = SOURCE, *tools: dict[str, Any]) -> Path:
     (folder / "weather").mkdir(exist_ok=True)
-    category = {"category": "forecasts", "title": "Forecasts", "description": "Ahead.", "tools": list(tools) or [TOOL]}
+    category = {"title": "Forecasts", "description": "Ahead.", "tools": list(tools) or [TOOL]}
     (folder / "weather" / "source.yaml").write_text(yaml.safe_dump(source, sort_keys=False))
     (folder / "weather" / "forecasts.yaml").write_text(yaml.safe_dump(category, sort_keys=False))
     return folder
@@ -156,8 +157,8 @@ def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
         ({"example": {"city": "Oslo", "days": 0}}, "example: days 0 is too small"),
         ({"example": {"city": "Oslo", "hours": 3}}, "example: hours is not a parameter"),
         ({"any_of": ["town"]}, "any_of names parameters that do not exist: town"),
-        ({"parameters": ["town"]}, "shared parameter 'town' is not defined"),
-        ({"parameters": ["city", "city"]}, "parameters given twice: city"),
+        ({"parameters": ["town"]}, "parameter town has no type, and `parameters` of source.yaml has none of that name"),
+        ({"parameters": ["city", "city"]}, "parameter city is given twice"),
         ({"description": "Better take RAIN_RADAR."}, "mentions RAIN_RADAR, which is not a tool"),
         (
             {"use_instead": [{"phrase": "rain right now", "tool": "RAIN_RADAR"}]},
@@ -184,19 +185,28 @@ def test_a_mistake_in_a_tool_is_refused(tmp_path: Path, changes: dict[str, Any],
     [
         ({"description": "", "examples": ["x"]}, "description: String should have at least 1 character"),
         ({"examples": []}, "needs an example"),
-        ({"enum": ["a", "b"], "default": "c"}, "default 'c' is not in the enum"),
+        ({"enum": ["a", "b"], "default": "c"}, "default 'c' 'c' is not an allowed value"),
         ({"pattern": "^[0-9]+$", "examples": ["ten"]}, "example 'ten' 'ten' does not match the format"),
         ({"pattern": "^[0-9]+$", "examples": ["1"], "default": "ten"}, "default 'ten' 'ten' does not match"),
-        ({"pattern": "("}, "pattern: is not a regular expression"),
-        ({"examples": ["x"], "minimum": 1}, "minimum, maximum and exclusive_minimum are only for numbers"),
-        ({"examples": ["x"], "required": True, "default": "x"}, "a required parameter has no default"),
-        ({"examples": ["x"], "max_items": 3}, "max_items and item_enum need a separator"),
-        ({"examples": ["x"], "required": True, "complete": "x"}, "complete and finest are only for an optional"),
+        ({"pattern": "(", "examples": ["x"]}, 'parameters.properties.unit.pattern: "(" is not a "regex"'),
+        ({"examples": ["x"], "minimum": 1}, "minimum, maximum and the exclusive ones are only for numbers"),
+        (
+            {"examples": ["x"], "required": True, "default": "x"},
+            "complete, default, finest, sends are only for an optional",
+        ),
+        ({"examples": ["x"], "max_joined": 3}, "max_joined and item_enum need a separator"),
+        (
+            {"examples": ["x"], "required": True, "complete": "x"},
+            "complete, default, finest, sends are only for an optional",
+        ),
         ({"enum": ["a", "b"], "complete": "c"}, "complete 'c' 'c' is not an allowed value"),
         ({"enum": ["a", "b"], "premium": ["a", "c"]}, "premium 'c' 'c' is not an allowed value"),
         ({"examples": ["x"], "found_by": {"tool": "PLACES"}}, "found_by of unit names PLACES"),
         ({"examples": ["x"], "found_by": {"tool": "FORECAST", "parameter": "q"}}, "names FORECAST and q, which do not"),
-        ({"type": "date", "examples": ["x"]}, "type: must be 'string', 'integer', 'number' or 'boolean'"),
+        (
+            {"type": "date", "examples": ["x"]},
+            "type: must be 'string', 'integer', 'number', 'boolean', 'array' or 'object'",
+        ),
     ],
 )
 def test_a_mistake_in_a_parameter_is_refused(tmp_path: Path, parameter: dict[str, Any], complaint: str) -> None:
@@ -225,9 +235,9 @@ def test_two_tools_of_one_name_are_refused(tmp_path: Path) -> None:
     ("name", "old", "new", "complaint"),
     [
         ("forecasts.yaml", "tools:", "title: Again\ntools:", "key 'title' is given twice"),
-        ("forecasts.yaml", "title: Forecasts", "title: [open", "forecasts.yaml:3: is not valid YAML"),
-        ("source.yaml", "- forecasts", "- forecasts\n- climate", "climate.yaml:1: cannot be read"),
-        ("forecasts.yaml", "category: forecasts", "category: climate", "is 'climate' in a file called forecasts"),
+        ("forecasts.yaml", "title: Forecasts", "title: [open", "forecasts.yaml:2: is not valid YAML"),
+        ("source.yaml", "- forecasts", "- forecasts\n- climate", "there is no file climate.yaml"),
+        ("forecasts.yaml", "title: Forecasts", "category: a\ntitle: Forecasts", "category: there is no such key"),
     ],
 )
 def test_a_mistake_in_a_file_is_refused(tmp_path: Path, name: str, old: str, new: str, complaint: str) -> None:
@@ -236,9 +246,9 @@ def test_a_mistake_in_a_file_is_refused(tmp_path: Path, name: str, old: str, new
     assert complaint in mistakes(tmp_path)
 
 
-def test_an_unlisted_category_file_is_refused(tmp_path: Path) -> None:
-    (written(tmp_path) / "weather" / "stray.yaml").write_text("category: stray\n")
-    assert "stray.yaml:1: is not listed in the categories" in mistakes(tmp_path)
+def test_an_unlisted_file_that_is_no_category_is_refused(tmp_path: Path) -> None:
+    (written(tmp_path) / "weather" / "stray.yaml").write_text("title: Stray\n")
+    assert "stray.yaml:1: tools: Field required" in mistakes(tmp_path)
 
 
 def test_a_mistake_in_a_shared_parameter_is_shown_where_it_is_shared(tmp_path: Path) -> None:
@@ -278,7 +288,7 @@ def two_sources(folder: Path, *tools: dict[str, Any]) -> Path:
     """Write two sources whose categories have the same name; the second has ``tools``."""
     written(folder)
     (folder / "sea").mkdir()
-    category = {"category": "forecasts", "title": "Forecasts", "description": "Waves ahead.", "tools": list(tools)}
+    category = {"title": "Forecasts", "description": "Waves ahead.", "tools": list(tools)}
     (folder / "sea" / "source.yaml").write_text(yaml.safe_dump(OTHER, sort_keys=False))
     (folder / "sea" / "forecasts.yaml").write_text(yaml.safe_dump(category, sort_keys=False))
     return folder
@@ -303,8 +313,8 @@ def test_names_keep_their_spelling_and_are_found_without_regard_to_case(tmp_path
 
 def test_names_that_differ_by_case_alone_are_refused_with_both_locations(tmp_path: Path) -> None:
     problems = mistakes(two_sources(tmp_path, {**WAVES, "name": "Forecast"}))
-    assert f"{tmp_path}/weather/forecasts.yaml:5: tool Forecast" not in problems
-    assert f"{tmp_path}/weather/forecasts.yaml:5: tool FORECAST is already defined at {tmp_path}/sea/" in problems
+    assert f"{tmp_path}/weather/forecasts.yaml:4: tool Forecast" not in problems
+    assert f"{tmp_path}/weather/forecasts.yaml:4: tool FORECAST is already defined at {tmp_path}/sea/" in problems
     assert "as Forecast: names that differ by case, - and . alone are the same" in problems
 
 
@@ -371,7 +381,7 @@ def test_a_parameter_may_be_any_json_schema(tmp_path: Path) -> None:
 
 def test_the_parameters_of_a_tool_may_be_one_json_schema(tmp_path: Path) -> None:
     whole = {"type": "object", "properties": {"userId": {"type": "string"}, "n": {"type": ["integer", "null"]}}}
-    tool = compiled(tmp_path, parameters=whole, example={"userId": ""})
+    tool = compiled(tmp_path, parameters=None, schema=whole, example={"userId": ""})
     assert tool.parameters == whole
     assert validate_arguments(tool.parameters, tool.call, {"userId": " ", "n": None})[1] == []
 
@@ -383,23 +393,25 @@ def test_the_parameters_of_a_tool_may_be_one_json_schema(tmp_path: Path) -> None
         ({"properties": {"a": {"type": 7}}}, "parameters.properties.a.type: "),
         ({"properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}},
          "parameters.properties.a.$ref: 'http://127.0.0.1:9/x' refers to another document"),
-        ([{"name": "a", "schema": {"pattern": "("}}], "parameters.0.schema.pattern: "),
+        ([{"name": "a", "schema": {"pattern": "("}, "description": "A."}], "parameters.properties.a.pattern: "),
         ({"properties": {"a": {"$ref": "#/$defs/b"}}},
          "parameters.properties.a.$ref: '#/$defs/b' does not exist in the schema"),
         ({"$schema": "http://127.0.0.1:9/x"}, "parameters.$schema: must be https://json-schema.org/draft/2020-12/schema"),
         ({"properties": {"city": {"type": "string", "examples": [7]}}}, "city: example 7 must be a string"),
         ({"properties": {"a": {"pattern": "("}}}, "parameters.properties.a.pattern"),
-        ([{"name": "a", "schema": {"minimum": "x"}}], "parameters.0.schema.minimum: "),
+        ([{"name": "a", "schema": {"minimum": "x"}}], "parameters.properties.a.minimum: "),
         ([{"name": "a", "schema": {}, "type": "string"}], "move these keys into the schema: type"),
-        ([{"name": "a", "description": "A."}], "type missing; or give the complete schema"),
+        ([{"name": "a", "description": "A."}], "; or give the complete schema"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_json_schema_is_shown_where_it_is(tmp_path: Path, parameters: Any, complaint: str) -> None:
-    problem = mistakes(written(tmp_path, SOURCE, changed(parameters=parameters, example={})))
+    key = "schema" if isinstance(parameters, dict) else "parameters"
+    given = {key: parameters, **({"parameters": None} if key == "schema" else {})}
+    problem = mistakes(written(tmp_path, SOURCE, changed(**given, example={})))
     assert complaint in problem
     lines = (tmp_path / "weather" / "forecasts.yaml").read_text().splitlines()
     at = next(int(line.split("forecasts.yaml:")[1].split(":")[0]) for line in problem.splitlines() if complaint in line)
-    assert at > lines.index("  parameters:")
+    assert at > lines.index(f"  {key}:")
 
 
 @pytest.mark.parametrize(

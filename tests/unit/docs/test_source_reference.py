@@ -28,7 +28,5 @@ def test_there_is_an_example_of_each_kind() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_examples_are_valid(example: dict[str, Any]) -> None:
-    importer = find_importer(example.get("kind", ""))
-
-    model: Any = Overlay if importer is None else importer.settings_model
+    model: Any = find_importer(example["kind"]).settings_model if "kind" in example else Overlay
     assert model.model_validate(example)

@@ -30,7 +30,7 @@ def check_tool(
     """Yield problems of a tool: its freshness class, its schemas, and the defaults and examples of its parameters."""
     if tool_model.freshness not in freshness:
         yield f"{where('freshness')}: freshness {tool_model.freshness!r} is not one of {', '.join(freshness)}"
-    if problems := list(_schemas(tool_model, entry["parameters"], where)):
+    if problems := list(_schemas(entry["parameters"], where)):
         yield from problems
         return
     try:
@@ -38,13 +38,13 @@ def check_tool(
     except ValueError as error:
         yield f"{where()}: {tool_model.name}: {error}"
         return
-    for name, given, location in _samples(tool_model, where):
-        rule = json_schema.properties(entry["parameters"]).get(name, {})
+    rules = json_schema.properties(entry["parameters"])
+    for name, rule in rules.items():
         schema = {"properties": {name: rule}, "$defs": entry["parameters"].get("$defs", {})}
-        for kind, value in given:
-            _, violations = validation.validate_arguments(schema, entry["call"], {name: value})
-            for problem in violations:
-                yield f"{location}: {name}: {kind} {value!r} {problem['problem']} ({problem['expected']})"
+        for kind, value in _values(name, rule, entry["hints"]):
+            for problem in validation.validate_arguments(schema, entry["call"], {name: value})[1]:
+                found = f"{kind} {value!r} {problem['problem']} ({problem['expected']})"
+                yield f"{where('parameters', name)}: {name}: {found}"
 
 
 def check_example(entry: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
@@ -54,36 +54,27 @@ def check_example(entry: Mapping[str, Any], where: Callable[..., str]) -> Iterat
         yield f"{where('example')}: example: {problem['parameter']} {problem['problem']} ({problem['expected']})"
 
 
-def _samples(tool_model: Tool, where: Callable[..., str]) -> Iterator[tuple[str, list[tuple[str, Any]], str]]:
-    for position, parameter in enumerate(tool_model.parameters):
-        rule: Mapping[str, Any] = parameter.schema_ or {"default": parameter.default, "examples": parameter.examples}
-        hints = [(kind, value) for kind in ("complete", "finest") if (value := getattr(parameter, kind)) is not None]
-        hints += [("premium", value) for value in parameter.premium]
-        yield parameter.name, _values(rule) + hints, where("parameters", position)
-    for name, inner in json_schema.properties(tool_model.parameters_schema or {}).items():
-        yield name, _values(inner), where("parameters", "properties", name)
+def _values(name: str, rule: Any, hints: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the values that the schema of a parameter and the hints of its tool give, each with what it is."""
+    given = rule if isinstance(rule, dict) else {}
+    if given.get("default") is not None:
+        yield "default", given["default"]
+    examples = given.get("examples")
+    yield from (("example", example) for example in (examples if isinstance(examples, list) else ()))
+    yield from ((kind, hints[kind][name]) for kind in ("complete", "finest") if name in hints.get(kind, {}))
+    yield from (("premium", value) for value in hints.get("premium", {}).get(name, ()))
 
 
-def _values(rule: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    default = [] if rule.get("default") is None else [("default", rule["default"])]
-    examples = rule.get("examples")
-    return [*default, *(("example", example) for example in (examples if isinstance(examples, list) else ()))]
-
-
-def _schemas(tool_model: Tool, schema: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
+def _schemas(schema: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
     found = list(_references(schema, schema, []))
     if not found:
         try:
             validation.compile_schema(schema)
         except validation.SchemaError as error:
             found.append((list(error.path), str(error)[:_MAX_MESSAGE]))
-    written = () if tool_model.parameters_schema is not None else tool_model.parameters
-    positions = {parameter.name: position for position, parameter in enumerate(written)}
     for path, problem in found:
-        at: tuple[str | int, ...] = ("parameters", *path)
-        if len(path) > 1 and path[0] == "properties" and path[1] in positions:
-            at = ("parameters", positions[str(path[1])], "schema", *path[2:])
-        yield f"{where(*at)}: {'.'.join(map(str, at))}: {problem}"
+        at = path[1:] if path[:1] == ["properties"] else path
+        yield f"{where('parameters', *at)}: {'.'.join(map(str, ('parameters', *path)))}: {problem}"
 
 
 def _references(schema: Any, root: Mapping[str, Any], path: list[str | int]) -> Iterator[tuple[list[str | int], str]]:
@@ -111,7 +102,7 @@ def check_mentions(written: Mapping[str, Any], tools: Mapping[str, Any], locatio
     """Yield names in descriptions that look like tools and do not exist: a model would try to call them.
 
     Args:
-        written: The tools that were described for this catalog. Imported texts may mention anything.
+        written: The tools that keep their names. Texts of others may mention anything.
         tools: All tools.
         locations: Name → ``file:line``.
     """

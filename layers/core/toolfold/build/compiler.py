@@ -24,7 +24,6 @@ from toolfold.build.loaded_source import LoadedSource, ToolDefinition
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
 from toolfold.build.relations import OriginalName, RelatedTool, assign_names, compile_relations, safe_name
 from toolfold.build.schema.field_types import Vocabulary
-from toolfold.build.schema.sources import Tool
 from toolfold.build.source_folders import load_sources
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
@@ -34,15 +33,6 @@ from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.registry import adapter_names
-
-
-def renamed(tool: Tool, names: Mapping[str, str]) -> Tool:
-    """Return a tool under its name in the catalog."""
-    original = tool.function or tool.name
-    changes = {"name": names.get(tool.name if tool.binding is None else original, tool.name)}
-    if tool.binding is None:
-        changes["function"] = original
-    return tool.model_copy(update=changes)
 
 
 def renamed_vocabulary(vocabulary: Vocabulary, names: Mapping[str, str]) -> Vocabulary:
@@ -78,11 +68,8 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
         if category.category in known.categories or tool.name in (*known.tools, *known.preferred)
     ]
     # Written requests say better what a tool is for than its parameters, which similar tools share.
-    rules = json_schema.properties(tool.parameters_schema or {})
+    rules = {} if tool.example_queries else json_schema.properties(tool.parameters)
     parameters = {name: str(rule.get("description", "")) for name, rule in rules.items()}
-    if tool.parameters_schema is None:
-        parameters = {parameter.name: parameter.description or "" for parameter in tool.parameters}
-    parameters = {} if tool.example_queries else parameters
     source = entry.source.entry
     called = source_names(str(source["title"]), entry.source.settings.id, str(source.get("base_url", "")))
     return {
@@ -154,8 +141,8 @@ def compile_sources(
     vocabularies = {
         source.settings.id: renamed_vocabulary(source.vocabulary, _own_names(names, source)) for source in loaded
     }
-    written = {entry.tool.name: tools[entry.tool.name] for entry in definitions if not entry.source.is_imported}
-    problems += checks.check_mentions(written, tools, locations)
+    own_names = {entry.tool.name: tools[entry.tool.name] for entry in definitions if not entry.source.settings.prefix}
+    problems += checks.check_mentions(own_names, tools, locations)
     problems += checks.check_references(tools, locations)
     problems += checks.check_vocabulary(vocabularies.values(), tools)
     related = [
@@ -222,11 +209,12 @@ def _definitions(
         for category, where in source.categories:
             label = f"{id_}/{category.category}" if counts[category.category] > 1 else category.category
             for number, tool in enumerate(category.tools):
-                named = renamed(tool, own) if own else tool
-                original = tool.function or tool.name
+                named = tool.model_copy(update={"name": own.get(tool.function, tool.name)})
                 # A name with a hash does not say which of two tools it is.
-                if source.is_imported and own and not named.name.endswith(safe_name(original)):
-                    called = f"{named.description.rstrip('. ')}. Its source calls it {emitter.clean_text(original)}."
+                if own and not named.name.endswith(safe_name(tool.function)):
+                    called = (
+                        f"{named.description.rstrip('. ')}. Its source calls it {emitter.clean_text(tool.function)}."
+                    )
                     named = named.model_copy(update={"description": called})
                 if name_key(named.name) in RESERVED_NAMES:
                     problems.append(f"{where(number, 'name')}: tool {named.name} has the name of a meta-tool")
@@ -238,7 +226,7 @@ def _names(loaded: Sequence[LoadedSource]) -> Mapping[OriginalName, str]:
     originals: dict[bool, list[OriginalName]] = {True: [], False: []}
     for source in loaded:
         originals[source.settings.prefix] += [
-            (source.settings.id, tool.function or tool.name if source.is_imported else tool.name)
+            (source.settings.id, tool.function if source.settings.prefix else tool.name)
             for category, _ in source.categories
             for tool in category.tools
         ]
@@ -311,7 +299,7 @@ def _common(definitions: Sequence[ToolDefinition], names: Sequence[str]) -> list
     """Return the positions and signatures of the tools that the instructions name."""
     found = []
     for tool in (entry.tool for entry in definitions if entry.tool.common and entry.tool.name in names):
-        parameters = [one.name for one in tool.parameters if one.required] or list(tool.example)[:1]
+        parameters = tool.parameters.get("required") or list(tool.example)[:1]
         found.append((names.index(tool.name), f"{tool.name}({', '.join(parameters)})"))
     return found
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, ImporterSettings
 from toolfold.build.schema.field_types import SUMMARY_LIMIT
-from toolfold.build.schema.sources import JsonShape, Parameter, Source, SourceSettings, Tool
+from toolfold.build.schema.sources import JsonShape, Tool
 from toolfold.catalog import json_schema
 from toolfold.catalog.text_checks import MAX_TEXT, text_problem
 from toolfold.results import values
@@ -123,27 +123,15 @@ HASH_DIGITS = 8
 """Hexadecimal digits of the SHA-256 of a tool: enough to compare two versions of the same tool."""
 
 
-def source_entry(source: Source) -> dict[str, Any]:
-    """Return the entry of ``source``, without the shared parameters, which are copied to its tools."""
-    copied = ("title", "description", "kind", "base_url", "function_key", "format_parameter")
-    entry = source.model_dump(include={*copied, "auth", "freshness", "no_data"})
-    entry["auth"] = source.auth and source.auth.entry(source.id)
-    entry["faults"] = [fault.model_dump(exclude_none=True) for fault in source.faults]
-    entry["unknown_notice"] = source.unknown_notice
-    if source.arguments is not None:
-        entry["arguments"] = source.arguments.model_dump(exclude_defaults=True)
-    return {**entry, **_connection(source, {})}
-
-
-def imported_source_entry(
-    settings: ImporterSettings, found: ImportedSource, title: str, description: str
-) -> dict[str, Any]:
-    """Return the entry of an imported source."""
+def source_entry(settings: ImporterSettings, found: ImportedSource, title: str, description: str) -> dict[str, Any]:
+    """Return the entry of a source in the catalog."""
     auth = found.auth or settings.auth
     stated = {
         "version": clean_text(found.version, MAX_LABEL),
         "instructions": clean_text(found.instructions, MAX_PARAGRAPH),
         "fetched_at": found.fetched_at,
+        "connection": settings.model_dump(include={"timeout_s", "max_response_bytes"}, exclude_none=True)
+        | dict(found.connection),
     }
     return {
         "title": title,
@@ -157,14 +145,8 @@ def imported_source_entry(
         "faults": list(found.faults),
         "unknown_notice": list(found.unknown_notice),
         **{key: value for key, value in stated.items() if value},
-        **_connection(settings, found.connection),
+        **found.more,
     }
-
-
-def _connection(settings: SourceSettings, connection: Mapping[str, Any]) -> dict[str, Any]:
-    limits = settings.model_dump(include={"timeout_s", "max_response_bytes"}, exclude_none=True)
-    whole = {**limits, **connection}
-    return {"connection": whole} if whole else {}
 
 
 def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[str] = ()) -> dict[str, Any]:
@@ -186,11 +168,15 @@ def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[
         "effect": tool.effect,
         "freshness": tool.freshness,
         "formats": tool.formats,
-        "parameters": _json_schema(tool),
+        "parameters": tool.parameters,
         "returns": outline,
         "example": tool.example,
         "use_instead": {other.phrase: other.tool for other in tool.use_instead},
-        "call": _call(tool),
+        "call": {
+            "function": tool.function,
+            "blank_allowed": list(json_schema.properties(tool.parameters)),
+            **tool.binding,
+        },
         "answer": {
             "csv": tool.returns.csv,
             "rows": shape.rows.split("|") if shape is not None else tool.returns.rows,
@@ -198,22 +184,9 @@ def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[
             **({"identifiers": about} if about else {}),
             **({"keys": shape.keys, "columns": shape.columns} if shape is not None and shape.columns else {}),
         },
-        "hints": _hints(tool),
+        "hints": tool.hints,
     }
     return {**entry, "confirm": tool.confirm} if tool.confirm else entry
-
-
-def _hints(tool: Tool) -> dict[str, Any]:
-    parameters = {parameter.name: parameter for parameter in tool.parameters}
-    hints: dict[str, Any] = {
-        key: {name: value for name, one in parameters.items() if (value := getattr(one, key)) not in (None, [])}
-        for key in ("complete", "finest", "premium", "free_items", "repeated_as")
-    }
-    hints["found_by"] = {name: one.found_by.model_dump() for name, one in parameters.items() if one.found_by}
-    hints["month"] = next((name for name, one in parameters.items() if one.selects_month), None)
-    hints["free_instead"] = tool.free_instead.model_dump() if tool.free_instead else None
-    hints |= {"adjusted_by": tool.adjusted_by, "no_data": tool.no_data}
-    return {key: value for key, value in hints.items() if value}
 
 
 def finish(tools: Mapping[str, dict[str, Any]]) -> None:
@@ -233,85 +206,6 @@ def finish(tools: Mapping[str, dict[str, Any]]) -> None:
         others = {*entry["use_instead"].values(), name}
         entry["see_also"] = [other for other in dict.fromkeys(named + near) if other not in others][:MAX_SEE_ALSO]
         entry["hash"] = hashlib.sha256(json.dumps([name, entry], sort_keys=True).encode()).hexdigest()[:HASH_DIGITS]
-
-
-def _json_schema(tool: Tool) -> dict[str, Any]:
-    if tool.parameters_schema is not None:
-        return tool.parameters_schema
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {parameter.name: _property(parameter) for parameter in tool.parameters},
-    }
-    required = [parameter.name for parameter in tool.parameters if parameter.required]
-    if required:
-        schema["required"] = required
-    if tool.any_of:
-        schema["anyOf"] = [{"required": [name]} for name in tool.any_of]
-    schema["additionalProperties"] = False
-    definitions = {
-        name: definition
-        for parameter in tool.parameters
-        for name, definition in (parameter.schema_ or {}).get("$defs", {}).items()
-    }
-    return {**schema, "$defs": definitions} if definitions else schema
-
-
-def _property(parameter: Parameter) -> dict[str, Any]:
-    if parameter.schema_ is not None:
-        described = {"description": parameter.description} if parameter.description else {}
-        return {**described, **{key: value for key, value in parameter.schema_.items() if key != "$defs"}}
-    rule: dict[str, Any] = {"type": parameter.type, "description": parameter.description}
-    if parameter.item_enum:
-        rule["description"] += " Any of: " + ", ".join(parameter.item_enum) + "."
-    for keyword, value in (
-        ("enum", parameter.enum),
-        ("default", parameter.default),
-        ("pattern", parameter.pattern),
-        ("minimum", _plain(parameter.minimum)),
-        ("exclusiveMinimum", _plain(parameter.exclusive_minimum)),
-        ("maximum", _plain(parameter.maximum)),
-        # A default is shown instead of examples.
-        ("examples", None if parameter.default is not None else parameter.examples or None),
-    ):
-        if value is not None:
-            rule[keyword] = value
-    if parameter.max_repeats is None:
-        return rule
-    items = {"type": "string", **({"pattern": rule.pop("pattern")} if "pattern" in rule else {})}
-    bounds = {"items": items, "minItems": 1, "maxItems": parameter.max_repeats}
-    return {"type": "array", "description": rule["description"], **bounds, "examples": rule["examples"]}
-
-
-def _plain(number: float | None) -> float | int | None:
-    return int(number) if number is not None and number.is_integer() else number
-
-
-def _call(tool: Tool) -> dict[str, Any]:
-    lists = {
-        parameter.name: {
-            "separator": parameter.separator,
-            **({"max_items": parameter.max_items} if parameter.max_items else {}),
-            **({"items": parameter.item_enum} if parameter.item_enum else {}),
-        }
-        for parameter in tool.parameters
-        if parameter.separator
-    }
-    if tool.binding is not None:
-        names = list(json_schema.properties(tool.parameters_schema or {}))
-        return {**tool.binding, "function": tool.function or tool.name, "blank_allowed": names}
-    call: dict[str, Any] = {
-        "query": {parameter.name: parameter.query for parameter in tool.parameters if parameter.query},
-        "lists": lists,
-        "sends": {parameter.name: parameter.sends for parameter in tool.parameters if parameter.sends is not None},
-    }
-    if tool.arguments is not None:
-        call["arguments"] = tool.arguments.model_dump(exclude_unset=True)
-    # A complete JSON Schema decides whether an empty string is a value.
-    call["blank_allowed"] = [
-        *(parameter.name for parameter in tool.parameters if parameter.schema_ is not None),
-        *(json_schema.properties(tool.parameters_schema) if tool.parameters_schema else ()),
-    ]
-    return {"function": tool.function or tool.name, **{key: value for key, value in call.items() if value}}
 
 
 def _outline(tool: Tool) -> str:

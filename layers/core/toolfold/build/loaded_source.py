@@ -1,20 +1,17 @@
 """A source that was read and checked alone, however its tools are described.
 
-One that is written by hand has ``source.yaml`` and a YAML file for each category. What an importer found becomes tools
-of the catalog with clean texts, summaries, examples and corrections.
+What an importer found becomes tools of the catalog with clean texts, summaries, examples and corrections.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
-
-from pydantic import ValidationError
 
 from toolfold.build import emitter, yaml_loader
 from toolfold.build.emitter import clean_schema, clean_text, first_sentence
@@ -31,9 +28,9 @@ from toolfold.build.importers.base import (
 )
 from toolfold.build.relations import safe_name
 from toolfold.build.schema.field_types import VOCABULARY, Vocabulary
-from toolfold.build.schema.sources import Category, Parameter, Source, SourceSettings, Tool
+from toolfold.build.schema.sources import Category, SourceSettings, Tool
 from toolfold.build.text_review import UnreadText, unread_texts
-from toolfold.build.yaml_loader import located, parse_model
+from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.tokenizer import in_words
 from toolfold.execution.validation import SchemaError, compile_schema
 
@@ -85,22 +82,7 @@ class ToolDefinition(NamedTuple):
     where: functools.partial[str]
 
 
-def load_yaml_source(folder: Path, document: yaml_loader.Document, problems: list[str]) -> LoadedSource | None:
-    """Return the source in ``folder``, or None where ``source.yaml`` has errors."""
-    source = parse_model(Source, document, document.data, problems)
-    if source is None:
-        return None
-    for key, fields in source.parameters.items():
-        try:
-            Parameter.model_validate({"name": key, **fields})
-        except ValidationError as error:
-            problems += located(error, document, ("parameters", key))
-    vocabulary = _vocabulary(source, folder, problems)
-    categories = [LoadedCategory(category, file.in_tool) for file, category in _categories(source, folder, problems)]
-    return LoadedSource(source, emitter.source_entry(source), categories, vocabulary)
-
-
-def _vocabulary(source: Source, folder: Path, problems: list[str]) -> Vocabulary:
+def _vocabulary(folder: Path, categories: Collection[str], problems: list[str]) -> Vocabulary:
     path = folder / VOCABULARY
     if not path.exists():
         return Vocabulary()
@@ -108,62 +90,12 @@ def _vocabulary(source: Source, folder: Path, problems: list[str]) -> Vocabulary
     vocabulary = parse_model(Vocabulary, document, document.data, problems) or Vocabulary()
     for kind, names in vocabulary.names.items():
         where = document.where(("names", kind))
-        problems += [
-            f"{where}: category {category!r} is not one of source.yaml"
+        problems += (
+            f"{where}: category {category!r} is not one of the source"
             for category in names.categories
-            if category not in source.categories
-        ]
+            if category not in categories
+        )
     return vocabulary
-
-
-def _categories(source: Source, folder: Path, problems: list[str]) -> Iterator[tuple[yaml_loader.Document, Category]]:
-    for path in sorted(set(folder.glob("*.yaml")) - {folder / "source.yaml", folder / VOCABULARY}):
-        if path.stem not in source.categories:
-            problems.append(f"{path}:1: is not listed in the categories of source.yaml")
-    for name in source.categories:
-        document = yaml_loader.load(folder / f"{name}.yaml")
-        data = _resolved(document, source.parameters, problems)
-        category = parse_model(Category, document, data, problems)
-        if category is None:
-            continue
-        if category.category != name:
-            problems.append(
-                f"{document.where(('category',))}: category is {category.category!r} in a file called {name}"
-            )
-        yield document, category
-
-
-def _resolved(document: yaml_loader.Document, shared: Mapping[str, Mapping[str, Any]], problems: list[str]) -> Any:
-    """Return the data of ``document`` with references to shared parameters replaced.
-
-    A reference is ``key``, or ``{ref: key}`` with fields that override those of the shared parameter.
-    """
-    data = document.data
-    if not isinstance(data, dict) or not isinstance(data.get("tools"), list):
-        return data
-    tools = []
-    for number, tool in enumerate(data["tools"]):
-        if isinstance(tool, dict) and isinstance(tool.get("parameters"), dict):
-            tools.append({**tool, "parameters": [], "parameters_schema": tool["parameters"]})
-            continue
-        if not isinstance(tool, dict) or not isinstance(tool.get("parameters"), list):
-            tools.append(tool)
-            continue
-        parameters = []
-        for position, use in enumerate(tool["parameters"]):
-            key = use if isinstance(use, str) else use.get("ref") if isinstance(use, dict) else None
-            if key is None:
-                parameters.append(use)
-            elif key not in shared:
-                where = document.where(("tools", number, "parameters", position))
-                problems.append(f"{where}: shared parameter {key!r} is not defined in source.yaml")
-            else:
-                overrides = (
-                    {} if isinstance(use, str) else {name: value for name, value in use.items() if name != "ref"}
-                )
-                parameters.append({"name": key, **shared[key], **overrides})
-        tools.append({**tool, "parameters": parameters})
-    return {**data, "tools": tools}
 
 
 _MAX_TITLE, _MAX_DESCRIPTION = 150, 2000
@@ -172,7 +104,7 @@ _MAX_TAGS, _MAX_NAME = 6, 64
 _NOT_IN_TAG = re.compile(r"[^a-z0-9]+")
 
 
-def load_imported_source(
+def load_source_document(
     importer: Importer[Any], folder: Path, document: yaml_loader.Document, problems: list[str]
 ) -> LoadedSource | None:
     """Return the source in ``folder``, or None where it cannot be read."""
@@ -192,7 +124,9 @@ def load_imported_source(
     groups: dict[str, list[tuple[ImportedTool, Tool]]] = {}
     left_out, notes = [*found.left_out, *map(str, unread)], list(found.notes)
     for tool in (tool for tool in found.tools if tool.name not in refused):
-        model = _tool(settings, title, tool, overlay.tools.get(tool.name, ToolOverlay()), document, left_out, notes)
+        own = overlay.tools.get(tool.name, ToolOverlay())
+        wrong = left_out if importer.is_refreshed else problems
+        model = _tool(settings, title, tool, own, document, wrong, notes)
         if model is not None:
             groups.setdefault(tool.category or settings.id, []).append((tool, model))
     described = {category.name: category for category in found.categories}
@@ -202,16 +136,15 @@ def load_imported_source(
         shown = clean_text(category.title, _MAX_TITLE) or name
         text = clean_text(category.description, emitter.MAX_PARAGRAPH) or shown
         made = Category(category=name, title=shown, description=text, tools=[tool for _, tool in members])
-        places = [(tool.where, tool.name if not tool.relations else "") for tool, _ in members]
-        categories.append(LoadedCategory(made, functools.partial(_where, folder, places)))
+        categories.append(LoadedCategory(made, functools.partial(_where, folder, [tool for tool, _ in members])))
     return LoadedSource(
         settings,
-        emitter.imported_source_entry(settings, found, title, description),
+        emitter.source_entry(settings, found, title, description),
         categories,
-        Vocabulary(),
+        _vocabulary(folder, groups, problems),
         left_out,
         notes,
-        is_imported=True,
+        is_imported=importer.is_refreshed,
         files=found.files,
         unread=unread,
     )
@@ -225,12 +158,12 @@ def parse_settings(importer: Importer[Any], folder: Path, document: yaml_loader.
     return parse_model(importer.settings_model, document, data, problems)
 
 
-def _where(folder: Path, places: list[tuple[str, str]], number: int, *at: str | int) -> str:
-    """Return ``file:line`` of what describes a tool, for any key of it but those that the overlay alone has."""
-    where, in_overlay = places[number]
-    if at[:1] == ("relations",) and in_overlay:
-        return overlay_line(folder, "tools", in_overlay, *at)
-    return where
+def _where(folder: Path, tools: list[ImportedTool], number: int, *at: str | int) -> str:
+    """Return ``file:line`` of a key of a tool, or of the whole tool where a service describes it."""
+    tool = tools[number]
+    if at[:1] == ("relations",) and not tool.relations:
+        return overlay_line(folder, "tools", tool.name, *at)
+    return tool.where if tool.locate is None else tool.locate(*at)
 
 
 def _tool(
@@ -242,17 +175,19 @@ def _tool(
     problems: list[str],
     notes: list[str],
 ) -> Tool | None:
-    parameters = clean_schema({key: value for key, value in found.parameters.items() if key not in ("$schema", "$id")})
-    parameters, wrong = _with_valid_values({"type": "object", **parameters})
-    notes += (f"{found.where}: {found.name}: {one}: what the parameter does not take is left out" for one in wrong)
+    parameters = dict(found.parameters)
+    if found.locate is None:
+        parameters = clean_schema({key: value for key, value in parameters.items() if key not in ("$schema", "$id")})
+        parameters, wrong = _with_valid_values({"type": "object", **parameters})
+        notes += (f"{found.where}: {found.name}: {one}: what the parameter does not take is left out" for one in wrong)
     title = overlay.title or clean_text(found.title, _MAX_TITLE) or in_words(found.name).capitalize()[:_MAX_TITLE]
     description = overlay.description or clean_text(found.description or found.summary, _MAX_DESCRIPTION)
     summary = overlay.summary or first_sentence(clean_text(found.summary) or description)
     if len(summary) < _MIN_SUMMARY:
         summary = first_sentence(f"{summary or title} ({source_title})").ljust(_MIN_SUMMARY, "…")
-    tags = [*overlay.tags, *map(_tag, found.tags), *settings.tags, _tag(settings.id)]
+    tags = [*overlay.tags, *map(_tag, found.tags), *settings.tags, *([_tag(settings.id)] if settings.prefix else [])]
     data = {
-        "name": safe_name(found.name)[:_MAX_NAME],
+        "name": found.name if found.locate else safe_name(found.name)[:_MAX_NAME],
         "function": found.name,
         "title": title,
         "summary": summary,
@@ -261,13 +196,10 @@ def _tool(
         "example_queries": [*overlay.example_queries, *found.example_queries],
         "aliases": [*overlay.aliases, *found.aliases],
         "relations": [one.model_dump(exclude_none=True) for one in (*found.relations, *overlay.relations)],
-        "access": "free",
         "effect": overlay.effect or found.effect,
         "confirm": overlay.confirm or found.confirm,
-        "expose": overlay.expose is not False,
         "freshness": FRESHNESS_CLASS,
-        "formats": ["json"],
-        "parameters_schema": parameters,
+        "parameters": parameters,
         "binding": dict(found.call),
         "returns": {
             "outline": clean_text(found.returns) or None,
@@ -276,6 +208,8 @@ def _tool(
         },
         "example": overlay.example or found.example or example_arguments(parameters),
         "is_example_generated": not (overlay.example or found.example),
+        **found.more,
+        **overlay.model_dump(include={"expose"}, exclude_none=True),
     }
     before = len(problems)
     tool = parse_model(Tool, document, data, problems)

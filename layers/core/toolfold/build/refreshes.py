@@ -36,7 +36,7 @@ def why_not(source: SourceFolder) -> str:
     if source.problem:
         return source.problem
     importer = find_importer(source.kind)
-    if importer is None or not importer.is_refreshed:
+    if not importer.is_refreshed:
         return f"{source.id} is written by hand, in {source.folder}; there is nothing to read again"
     if importer.needed_key and not source.data.get(importer.needed_key):
         where = source.folder / "source.yaml"
@@ -60,7 +60,7 @@ def refresh_source(
         ToolfoldError: The settings do not allow it.
     """
     folder, importer = source.folder, find_importer(source.kind)
-    if (problem := why_not(source)) or importer is None:
+    if problem := why_not(source):
         raise SourceError([problem])
     document = yaml_loader.load(folder / "source.yaml")
     problems: list[str] = []
@@ -113,8 +113,7 @@ def refresh_sources(
             and the log has the reason.
     """
     for source in list_sources(folder):
-        importer = find_importer(source.kind)
-        if importer is None or importer.is_local or why_not(source):
+        if find_importer(source.kind).is_local or why_not(source):
             continue
         progress(f"Reading the tools of {source.id} …")
         try:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from toolfold.build import yaml_loader
 from toolfold.build.importers import find_importer
-from toolfold.build.loaded_source import LoadedSource, load_imported_source, load_yaml_source
+from toolfold.build.loaded_source import LoadedSource, load_source_document
 from toolfold.errors import SourceError, ToolfoldError
 from toolfold.fuzzy import did_you_mean
 
@@ -66,11 +66,7 @@ def load_source(folder: Path, problems: list[str], adapters: Collection[str] | N
             problem = f"no adapter for the kind {kind!r} is installed; known are {', '.join(adapters)}"
             problems.append(f"{document.where(('kind',))}: {problem}. {did_you_mean(str(kind), adapters)}".rstrip(". "))
             return None
-        # The tools of an HTTP API are functions of one URL: see ``build.schema.sources.Source``.
-        importer = None if "function_key" in data else find_importer(str(kind))
-        if importer is None:
-            return load_yaml_source(folder, document, problems)
-        return load_imported_source(importer, folder, document, problems)
+        return load_source_document(find_importer(str(kind)), folder, document, problems)
     except SourceError as error:
         problems += error.problems
         return None

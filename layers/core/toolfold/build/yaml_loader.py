@@ -294,7 +294,12 @@ def _members(node: yaml.Node) -> Iterator[tuple[str | int, tuple[int, yaml.Node]
                     yield from _members(part)
         yield from ((key.value, (_line(key), value)) for key, value in node.value if key.tag != _MERGE)
     elif isinstance(node, yaml.SequenceNode):
-        yield from ((number, (_line(child), child)) for number, child in enumerate(node.value))
+        for number, child in enumerate(node.value):
+            members = child.value if isinstance(child, yaml.MappingNode) else ()
+            names = [value for key, value in members if key.value in ("name", "ref")]
+            # An item of a list is also found by its name.
+            for key in (number, *(one.value for one in (child, *names) if isinstance(one, yaml.ScalarNode))):
+                yield key, (_line(child), child)
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)

@@ -52,7 +52,7 @@ class Auth(NamedTuple):
 
 
 class Source(NamedTuple):
-    """An API or another service that provides tools. Fields as in ``build.schema.sources.Source``, and these.
+    """An API or another service that provides tools. Fields as in ``source.yaml``, and these.
 
     Attributes:
         base_url: The URL that calls are sent to; empty for a kind of source that has none.

@@ -14,7 +14,7 @@ from typing import Any
 from toolfold.build import yaml_loader
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.skills import read_skills, write_skills
-from toolfold.build.loaded_source import load_yaml_source, parse_settings
+from toolfold.build.loaded_source import parse_settings
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli import catalog_build, sources
@@ -100,15 +100,12 @@ def _check(fresh: Path, draft: Draft, folder: Path) -> list[tuple[str, str]]:
     needed: list[tuple[str, str]] = []
     document = yaml_loader.load(fresh / "source.yaml")
     importer = find_importer(str(draft.settings.get("kind")))
-    if importer is None:
-        load_yaml_source(fresh, document, problems)
-    else:
-        settings = parse_settings(importer, fresh, document, problems)
-        if settings is not None and not draft.is_refreshed:
-            found = importer.read(fresh, settings, document, problems)
-            if found is not None and found.auth is not None:
-                needed.append((str(found.auth.entry(draft.id)["environment"]), "YOUR_KEY"))
-            needed += host_variables("" if found is None else found.base_url)
+    settings = parse_settings(importer, fresh, document, problems)
+    if settings is not None and not draft.is_refreshed:
+        found = importer.read(fresh, settings, document, problems)
+        if found is not None and found.auth is not None:
+            needed.append((str(found.auth.entry(draft.id)["environment"]), "YOUR_KEY"))
+        needed += host_variables("" if found is None else found.base_url)
     if problems:
         shown = [problem.replace(f"{fresh}/", f"{folder / draft.id}/") for problem in problems]
         raise SourceError(["Nothing was written:", *shown])

@@ -231,7 +231,7 @@ HEAD = "kind: http_api\nbase_url: https://a.test\ntools:\n"
          "source.yaml:7: effect: DELETE does not only read"),
         (f"{HEAD}  - name: a\n    path: /a\n    parameters: {{q: {{type: string, schema: {{}}}}}}\n",
          "source.yaml:6: tools.0.parameters.q: move these keys into the schema: type"),
-        (f"{HEAD}  - name: a\n    path: /a\n    example: {{x: 1}}\n", "source.yaml:4: example: x"),
+        (f"{HEAD}  - name: a\n    path: /a\n    example: {{x: 1}}\n", "source.yaml:6: example: x"),
         (f"{HEAD}  - name: a\n    path: /a\n  - name: a\n    path: /b\n", "already defined"),
         (f"headers: {{Authorization: x}}\n{HEAD}  - {{name: a, path: /a}}\n",
          "source.yaml:1: headers: the header Authorization is not set by source.yaml; for credentials there is auth"),

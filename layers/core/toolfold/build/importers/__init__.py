@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from toolfold.build.importers.base import Importer
 
+_BY_HAND = "toolfold.build.importers.http_api:HttpApiImporter"
+
 IMPORTERS: Mapping[str, str] = {
-    "http_api": "toolfold.build.importers.http_api:HttpApiImporter",
+    "http_api": _BY_HAND,
     "mcp": "toolfold.build.importers.mcp:McpImporter",
     "openapi": "toolfold.build.importers.openapi.importer:OpenApiImporter",
     "skills": "toolfold.build.importers.skills:SkillsImporter",
     "sql": "toolfold.build.importers.sql:SqlImporter",
 }
-"""Kind of source → module and class. A kind without an importer is written by hand, in files of categories."""
+"""Kind of source → module and class. Tools of any other kind are written by hand, as those of ``http_api`` are."""
 
 
-def find_importer(kind: str) -> Importer[Any] | None:
-    """Return the importer of a kind of source, or None for a kind that is written by hand."""
-    if kind not in IMPORTERS:
-        return None
-    module, _, name = IMPORTERS[kind].partition(":")
+def find_importer(kind: str) -> Importer[Any]:
+    """Return the importer of a kind of source."""
+    module, _, name = IMPORTERS.get(kind, _BY_HAND).partition(":")
     importer: Importer[Any] = getattr(importlib.import_module(module), name)()
     return importer

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 from toolfold.build import yaml_loader
 from toolfold.build.relations import Relation
 from toolfold.build.schema.field_types import Model, Phrase, Prose, Summary, Tag
-from toolfold.build.schema.sources import Auth, SourceSettings
+from toolfold.build.schema.sources import Auth, Confirmation, SourceSettings
 from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog import entries
 from toolfold.catalog.entries import Effect
@@ -30,12 +30,12 @@ OVERLAY = "overlay.yaml"
 SNAPSHOT = "snapshot.json"
 
 
-class ToolFacts(Model):
-    """What a person may say of a tool, wherever it is described."""
+class ToolOverlay(Model):
+    """What a person may say of a tool, in place of what an importer found."""
 
     effect: Effect | None = None
     """What a call changes at the source; None: what the importer found."""
-    tags: list[Tag] = Field(default=[])
+    tags: list[Tag] = Field(default=[], max_length=6)
     example: dict[str, Any] | None = None
     """Arguments of a valid call; None: made of the parameters."""
     example_queries: list[Phrase] = Field(default=[])
@@ -44,19 +44,13 @@ class ToolFacts(Model):
     """Other words for what is returned."""
     relations: list[Relation] = Field(default=[], max_length=20)
     """Tools that are called before this one, instead of it, or after it."""
-
-
-class ToolOverlay(ToolFacts):
-    """What replaces the values that an importer found for one tool."""
-
     title: Prose | None = None
     summary: Summary | None = None
     description: Prose | None = None
-    confirm: Summary | None = None
+    confirm: Confirmation | None = None
     """What a person reads before each call, which then needs approval."""
     expose: bool | None = None
     """Whether the tool may be called; None: yes."""
-    tags: list[Tag] = Field(default=[], max_length=6)
 
 
 class Overlay(Model):
@@ -148,6 +142,8 @@ class ImportedTool:
         category: Name of its category; empty: the id of the source.
         example: Arguments of a valid call; None: made from ``parameters``.
         confirm: What a person reads before each call, which then needs approval; true for a text without details.
+        locate: Returns ``file:line`` of a key, for a tool that is written by hand.
+        more: Further fields of the tool in the catalog, which only a person states.
     """
 
     name: str
@@ -168,6 +164,8 @@ class ImportedTool:
     aliases: Sequence[str] = ()
     confirm: str | bool | None = None
     relations: Sequence[Relation] = ()
+    locate: Callable[..., str] | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -190,6 +188,7 @@ class ImportedSource:
         left_out: What the source describes and no tool can express, each as ``file:line: problem``. The others compile;
             ``toolfold catalog lint`` reports these as errors.
         notes: What tools lack without harm, each as ``file:line: sentence``.
+        more: Further fields of the source in the catalog, which only a person states.
     """
 
     tools: Sequence[ImportedTool]
@@ -206,6 +205,7 @@ class ImportedSource:
     auth: Auth | None = None
     left_out: Sequence[str] = ()
     notes: Sequence[str] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,8 @@ class Importer(Generic[SettingsT]):
 
     Attributes:
         settings_model: The model of ``source.yaml``.
-        is_refreshed: Whether the kind can be read again; :meth:`fetch` does it.
+        is_refreshed: Whether the kind can be read again; :meth:`fetch` does it. One that cannot is written by hand, for
+            this catalog: what is wrong with a tool is an error, and its texts are not altered.
         needed_key: The key of ``source.yaml`` without which a source has nothing to read again; empty: none.
         is_local: Whether it is read from files of the machine on which the source is written.
     """

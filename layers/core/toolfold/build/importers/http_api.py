@@ -1,16 +1,11 @@
-"""HTTP APIs that a person describes by hand, in ``source.yaml`` and a YAML file for each further category.
-
-Only what a request needs is required; the rest has a usual value.
-"""
+"""HTTP APIs that a person describes by hand: turn their YAML into tools, and into the requests that calls are."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from typing import Any
 
 from toolfold.build import yaml_loader
 from toolfold.build.importers.base import (
@@ -19,185 +14,23 @@ from toolfold.build.importers.base import (
     ImportedSource,
     ImportedTool,
     Importer,
-    ImporterSettings,
-    ToolFacts,
     effect_of_method,
 )
-from toolfold.build.schema.field_types import Identifier, Model, Url
-from toolfold.build.schema.sources import Fault
+from toolfold.build.importers.http_tools import (
+    BODY_TYPES,
+    SCHEMA_KEYS,
+    HttpApiSettings,
+    HttpCategory,
+    HttpParameter,
+    HttpTool,
+)
+from toolfold.build.schema.field_types import VOCABULARY
 from toolfold.build.yaml_loader import parse_model
+from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import did_you_mean
 from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
-from toolfold.sources.http_api.body import FORM, JSON, MULTIPART
-from toolfold.sources.http_api.styles import check_template, placeholders
-
-Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
-Location = Literal["path", "query", "header", "cookie", "body"]
-Style = Literal["form", "simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "deepObject"]
-
-BODY_TYPES = {
-    "json": JSON,
-    "form": FORM,
-    "multipart": MULTIPART,
-    "text": "text/plain",
-    "bytes": "application/octet-stream",
-}
-"""Short name of a kind of body → its media type."""
-
-
-def _with_type(given: object) -> object:
-    """Return ``{"type": …}`` for a type alone, and an empty object for nothing: a reference to a shared parameter."""
-    if given is None:
-        return {}
-    return {"type": given} if isinstance(given, str) else given
-
-
-def _by_name(given: object) -> object:
-    """Return a list of parameters as an object by name. An item that is a text names a shared parameter."""
-    if not isinstance(given, list):
-        return given
-    named: dict[str, Any] = {}
-    for number, item in enumerate(given, 1):
-        if isinstance(item, str):
-            name, rest = item, None
-        elif isinstance(item, dict) and isinstance(item.get("name"), str):
-            name, rest = item["name"], {key: value for key, value in item.items() if key != "name"}
-        else:
-            raise ValueError(f"parameter {number} has no name; write parameters as NAME: {{type: …}}")
-        if name in named:
-            raise ValueError(f"parameter {name} is given twice")
-        named[name] = rest
-    return named
-
-
-class HttpParameter(Model):
-    """One parameter: how it is sent, and keywords of JSON Schema (2020-12) beside that."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    in_: Location | None = Field(default=None, alias="in")
-    """Where it is sent; by default in the path that names it, in the body of POST, PUT and PATCH, else in the query."""
-    required: bool = False
-    sent_as: Annotated[str, StringConstraints(min_length=1)] | None = None
-    """Name in the request where it is not that of the parameter."""
-    style: Style | None = None
-    """How a list or an object is written; by default as in OpenAPI."""
-    explode: bool | None = None
-    """Whether each item of a list is sent separately, ``a=1&a=2``, or all together, ``a=1,2``."""
-    slashes: Literal["plain", "encoded"] | None = None
-    """Whether a value of the path may have slashes, and how they are sent. Without it, they are refused."""
-    reserved: bool = False
-    """Whether characters such as ``/`` and ``:`` are sent as they are, in the query."""
-    content_type: str | None = None
-    """Media type of the value: ``application/json`` in a query, or that of a file in a multipart body."""
-    base64: bool = False
-    """Whether the value is base64 text of bytes, which are sent in the body."""
-    filename: str | None = None
-    """Name of the file that a part of a multipart body is."""
-    fixed: Any = None
-    """Value that is always sent. Models do not see the parameter."""
-    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
-    """A complete JSON Schema, instead of the keywords below."""
-
-    type: Literal["string", "integer", "number", "boolean", "array", "object"] | None = None
-    description: str | None = None
-    default: Any = None
-    enum: list[Any] | None = Field(default=None, min_length=1)
-    example: Any = None
-    examples: list[Any] | None = None
-    exclusive_maximum: float | None = Field(default=None, alias="exclusiveMaximum")
-    exclusive_minimum: float | None = Field(default=None, alias="exclusiveMinimum")
-    format: str | None = None
-    items: dict[str, Any] | None = None
-    max_items: int | None = Field(default=None, alias="maxItems", ge=0)
-    max_length: int | None = Field(default=None, alias="maxLength", ge=0)
-    maximum: float | None = None
-    min_items: int | None = Field(default=None, alias="minItems", ge=0)
-    min_length: int | None = Field(default=None, alias="minLength", ge=0)
-    minimum: float | None = None
-    pattern: str | None = None
-    properties: dict[str, Any] | None = None
-
-    @model_validator(mode="after")
-    def _is_described_once(self) -> HttpParameter:
-        beside = sorted(SCHEMA_KEYS & self.model_fields_set - {"description"})
-        if self.schema_ is not None and beside:
-            raise ValueError(f"move these keys into the schema: {', '.join(beside)}")
-        if self.fixed is not None and self.required:
-            raise ValueError("a fixed parameter is not required of anyone: leave required out")
-        return self
-
-
-_names = list(HttpParameter.model_fields)
-SCHEMA_KEYS = frozenset(_names[_names.index("type") :])
-"""Fields of a parameter that are keywords of JSON Schema, in the order in which a schema has them."""
-
-Parameters = Annotated[
-    dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.\[\]-]{0,63}$")],
-         Annotated[HttpParameter, BeforeValidator(_with_type)]],
-    BeforeValidator(_by_name),
-]  # fmt: skip
-
-
-class Body(Model):
-    """The body of a request, where a word does not say enough."""
-
-    type: str = "json"
-    """One of :data:`BODY_TYPES`, or a media type."""
-    parameter: str | None = None
-    """The parameter that is the whole body. Without it, each parameter of the body is a member or a field."""
-
-
-class HttpTool(ToolFacts):
-    """One tool: a request, and what a model reads about it."""
-
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")]
-    """The tool is called ``<id>__<name>``."""
-    path: Annotated[str, AfterValidator(lambda path: check_template(path) or path)]
-    """Added to ``base_url``; a placeholder is ``{parameter}``."""
-    method: Annotated[Method, BeforeValidator(lambda given: given.upper() if isinstance(given, str) else given)] = "GET"
-    summary: str = ""
-    """One line, what is returned; by default the first sentence of the description."""
-    description: str = ""
-    title: str = ""
-    parameters: Parameters = Field(default={})
-    body: Annotated[Body, BeforeValidator(lambda given: {"type": given} if isinstance(given, str) else given)] = Body()
-    """Kind of the body: ``json``, ``form``, ``multipart``, ``text``, ``bytes``, or a media type."""
-    response: Literal["json", "csv", "text"] | None = None
-    """Form of the answers, for a service whose content types say otherwise."""
-    returns: str = ""
-    """Fields of an answer."""
-    confirm: str | bool | None = None
-    """What a person reads before each call, which then needs approval."""
-
-
-class HttpCategory(Model):
-    """A group of tools: the content of a further YAML file, whose name is that of the category."""
-
-    title: str = ""
-    description: str = ""
-    tools: list[HttpTool] = Field(min_length=1)
-
-
-class HttpApiSettings(ImporterSettings):
-    """The ``source.yaml`` of an HTTP API that is described by hand."""
-
-    kind: Literal["http_api"] = "http_api"
-    base_url: Url
-    """Address that the path of each tool is added to: https, or http on this machine."""
-    headers: dict[str, str] = Field(default={})
-    """Headers of each request, for example ``Accept``; none for credentials."""
-    parameters: Parameters = Field(default={})
-    """Parameters that several tools have. A tool names one in its list, or as a key without a value."""
-    tools: list[HttpTool] = Field(default=[])
-    faults: list[Fault] = Field(default=[])
-    """Failures that the service reports with a status of success; the first that matches is used."""
-    unknown_notice: list[str] = Field(default=[])
-    """Keys with a notice of the service instead of data, even when no fault matches."""
-    categories: list[Identifier] = Field(default=[])
-    """Further YAML files with tools, in the order of the listing; by default all, in alphabetical order."""
-
+from toolfold.sources.http_api.styles import placeholders
 
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose parameters are in the body where no other place is given."""
@@ -209,15 +42,17 @@ def with_path_parameters(tool: HttpTool, parameters: Mapping[str, HttpParameter]
     """Return ``parameters``, with one for each placeholder of the path that has none, and those required."""
     sent = {parameter.sent_as or name: name for name, parameter in parameters.items()}
     found = dict(parameters)
-    for name in placeholders(tool.path):
+    for name in placeholders(tool.path or ""):
         own = sent.get(name, name)
         parameter = found.get(own) or HttpParameter(type="string", required=True)
         found[own] = parameter.model_copy(update={"required": parameter.fixed is None, "in_": "path"})
     return found
 
 
-def parameters_schema(parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
+def parameters_schema(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
     """Return the JSON Schema of the arguments; what is fixed is left out."""
+    if tool.schema_ is not None:
+        return tool.schema_
     shown = {name: parameter for name, parameter in parameters.items() if parameter.fixed is None}
     schema: dict[str, Any] = {
         "type": "object",
@@ -225,6 +60,8 @@ def parameters_schema(parameters: Mapping[str, HttpParameter]) -> dict[str, Any]
     }
     if required := [name for name, parameter in shown.items() if parameter.required]:
         schema["required"] = required
+    if tool.any_of:
+        schema["anyOf"] = [{"required": [name]} for name in tool.any_of]
     definitions: dict[str, Any] = {}
     for parameter in shown.values():
         definitions |= (parameter.schema_ or {}).get("$defs", {})
@@ -234,14 +71,14 @@ def parameters_schema(parameters: Mapping[str, HttpParameter]) -> dict[str, Any]
 
 def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
     """Return the binding of a tool: see ``sources.http_api.binding``. Keys with their usual value are left out."""
-    bound: dict[str, Any] = {"path": tool.path}
+    bound: dict[str, Any] = {"path": tool.path or ""}
     if tool.method != "GET":
         bound = {"method": tool.method, **bound}
     located = {name: parameter.in_ or default_location(tool) for name, parameter in parameters.items()}
     described: dict[str, Any] = {}
     for name, parameter in parameters.items():
         wire = parameter.sent_as or name
-        usual = "path" if wire in placeholders(tool.path) else "query"
+        usual = "path" if wire in placeholders(bound["path"]) else "query"
         how = {} if located[name] == usual else {"in": located[name]}
         how |= ({} if wire == name else {"name": wire}) | _how(parameter, _SENT)
         if how and located[name] != "body":
@@ -251,11 +88,48 @@ def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dic
     in_body = {name: parameter for name, parameter in parameters.items() if located[name] == "body"}
     if in_body:
         bound["body"] = _body(tool, in_body)
-    if fixed := {name: parameter.fixed for name, parameter in parameters.items() if parameter.fixed is not None}:
-        bound["sends"] = fixed
     if tool.response in ("csv", "text"):
         bound["response"] = tool.response
     return bound
+
+
+def _function(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
+    """Return what a function of one URL is called with."""
+    query = {name: parameter.sent_as for name, parameter in parameters.items() if parameter.sent_as}
+    # A complete JSON Schema decides whether an empty string is a value.
+    blank = [name for name, parameter in parameters.items() if parameter.schema_ is not None]
+    blank += json_schema.properties(tool.schema_ or {})
+    return {"function": tool.function or tool.name, **({"query": query} if query else {}), "blank_allowed": blank}
+
+
+def _values(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
+    """Return what a call does with its arguments before they are sent."""
+    lists = {
+        name: {
+            "separator": one.separator,
+            **({"max_items": one.max_joined} if one.max_joined else {}),
+            **({"items": one.item_enum} if one.item_enum else {}),
+        }
+        for name, one in parameters.items()
+        if one.separator
+    }
+    given = {name: one.sends if one.fixed is None else one.fixed for name, one in parameters.items()}
+    sends = {name: value for name, value in given.items() if value is not None}
+    arguments = tool.arguments.model_dump(exclude_unset=True) if tool.arguments else {}
+    return {"lists": lists, "sends": sends, "arguments": arguments}
+
+
+def _hints(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
+    """Return what answers lack, and what to call instead of a call that failed."""
+    hints: dict[str, Any] = {
+        key: {name: value for name, one in parameters.items() if (value := getattr(one, key)) not in (None, [])}
+        for key in ("complete", "finest", "premium", "free_items", "repeated_as")
+    }
+    hints["found_by"] = {name: one.found_by.model_dump() for name, one in parameters.items() if one.found_by}
+    hints["month"] = next((name for name, one in parameters.items() if one.selects_month), None)
+    hints["free_instead"] = tool.free_instead.model_dump() if tool.free_instead else None
+    hints |= {"adjusted_by": tool.adjusted_by, "no_data": tool.no_data}
+    return {key: value for key, value in hints.items() if value}
 
 
 def default_location(tool: HttpTool) -> str:
@@ -273,6 +147,8 @@ def _property(parameter: HttpParameter) -> dict[str, Any]:
     }
     if parameter.example is not None and "examples" not in rule:
         rule["examples"] = [parameter.example]
+    if parameter.item_enum:
+        rule["description"] = f"{rule.get('description', '')} Any of: {', '.join(parameter.item_enum)}.".strip()
     return rule
 
 
@@ -294,14 +170,13 @@ def _body(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, 
     return {**body, "fields": fields, **({"encoding": encoding} if encoding else {})}
 
 
-_OTHER_FILES = frozenset({"source.yaml", OVERLAY})
+_OTHER_FILES = frozenset({"source.yaml", OVERLAY, VOCABULARY})
 Where = Callable[..., str]
 
-_COPIED = (
-    *("title", "summary", "description", "returns", "tags", "example", "example_queries", "aliases", "relations"),
-    "confirm",
-)
-"""Fields of a tool that stay as they are."""
+_COPIED = ("effect", "title", "summary", "description", "tags", "example", "example_queries", "aliases", "relations")
+"""Fields of a tool that stay as they are, where they are given."""
+
+_MORE = ("access", "freshness", "formats", "common", "expose")
 
 
 class HttpApiImporter(Importer[HttpApiSettings]):
@@ -325,15 +200,22 @@ class HttpApiImporter(Importer[HttpApiSettings]):
             tools.append(_tool(settings, tool, "", functools.partial(document.in_tool, number), problems))
         for name, file, category in _categories(folder, settings, document, problems):
             title = category.title or in_words(name).capitalize()
-            categories.append(ImportedCategory(name, title, category.description))
+            categories.append(ImportedCategory(name, title, category.description or ""))
             for number, tool in enumerate(category.tools):
                 tools.append(_tool(settings, tool, name, functools.partial(file.in_tool, number), problems))
-        if not tools:
+        if not (tools or problems):
             problems.append(f"{document.where(())}: the source has no tools: add some as `tools:`")
-        connection = {"headers": settings.headers} if settings.headers else {}
-        faults = [fault.model_dump(exclude_none=True) for fault in settings.faults]
+        more = settings.model_dump(include={"function_key", "format_parameter", "freshness"}, exclude_defaults=True)
+        if settings.arguments is not None:
+            more["arguments"] = settings.arguments.model_dump(exclude_defaults=True)
         return ImportedSource(
-            tools, categories, settings.base_url, connection, faults=faults, unknown_notice=settings.unknown_notice
+            tools,
+            categories,
+            settings.base_url,
+            {"headers": settings.headers} if settings.headers else {},
+            faults=[fault.model_dump(exclude_none=True) for fault in settings.faults],
+            unknown_notice=settings.unknown_notice,
+            more=more,
         )
 
 
@@ -356,40 +238,67 @@ def _categories(
 
 
 def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> ImportedTool:
-    parameters = with_path_parameters(tool, _resolved(settings, tool, where, problems))
-    binding = tool_binding(tool, parameters)
-    problems += _problems(tool, parameters, binding, where)
+    parameters = _resolved(settings, tool, where, problems)
+    if settings.function_key:
+        call = _function(tool, parameters)
+    else:
+        parameters = with_path_parameters(tool, parameters)
+        call = tool_binding(tool, parameters)
+        problems += _problems(tool, parameters, call, where)
+    problems += _contradictions(settings, tool, parameters, where)
+    call |= {key: value for key, value in _values(tool, parameters).items() if value}
     return ImportedTool(
         name=tool.name,
         where=where(),
-        parameters=parameters_schema(parameters),
-        effect=tool.effect or effect_of_method(tool.method),
-        call=binding,
+        parameters=parameters_schema(tool, parameters),
         category=category,
-        **{field: getattr(tool, field) for field in _COPIED},
+        call=call,
+        confirm=tool.confirm,
+        locate=where if tool.schema_ is None else functools.partial(_in_schema, where),
+        more={
+            **tool.model_dump(include={*_MORE}, exclude_none=True),
+            "use_instead": tool.use_instead,
+            "returns": tool.returns,
+            "hints": _hints(tool, parameters),
+        },
+        **{
+            "effect": effect_of_method(tool.method),
+            **{field: value for field in _COPIED if (value := getattr(tool, field)) is not None},
+        },
     )
+
+
+def _in_schema(where: Where, *at: str | int) -> str:
+    return where("schema", "properties", *at[1:]) if at[:1] == ("parameters",) else where(*at)
 
 
 def _resolved(settings: HttpApiSettings, tool: HttpTool, where: Where, problems: list[str]) -> dict[str, HttpParameter]:
     """Return the parameters of a tool, with those that are described for all tools."""
     found: dict[str, HttpParameter] = {}
-    for name, parameter in tool.parameters.items():
-        shared = settings.parameters.get(name)
-        if parameter.model_fields_set:
-            found[name] = parameter
-        elif shared is not None:
-            found[name] = shared
-        else:
-            problems.append(
-                f"{where('parameters', name)}: parameter {name} has no type, and `parameters` of source.yaml has none "
-                f"of that name{_closest(name, settings.parameters)}"
-            )
+    for key, parameter in tool.parameters.items():
+        given, name, used = parameter.model_fields_set - {"ref"}, parameter.name or key, parameter
+        if parameter.ref is not None or not given:
+            ref = parameter.ref or key
+            if (shared := settings.parameters.get(ref)) is None:
+                problems.append(
+                    f"{where('parameters', ref)}: parameter {ref} has no type, and `parameters` of source.yaml has "
+                    f"none of that name{_closest(ref, settings.parameters)}"
+                )
+                continue
+            name = parameter.name or shared.name or ref
+            used = shared.model_copy(update={field: getattr(parameter, field) for field in given})
+        if name in found:
+            problems.append(f"{where('parameters', name)}: parameter {name} is given twice")
+        found[name] = used
     return found
 
 
 def _problems(
     tool: HttpTool, parameters: Mapping[str, HttpParameter], binding: Mapping[str, Any], where: Where
 ) -> Iterator[str]:
+    if tool.path is None:
+        yield f"{where()}: path: Field required"
+        return
     whole = tool.body.parameter
     in_body = [name for name, one in parameters.items() if (one.in_ or default_location(tool)) == "body"]
     if whole is not None and whole not in in_body:
@@ -398,9 +307,6 @@ def _problems(
         yield f"{where('body')}: body: name the parameter that is the body: {{type: {tool.body.type}, parameter: …}}"
     if tool.effect == "read" and tool.method == "DELETE":
         yield f"{where('effect')}: effect: DELETE does not only read"
-    for name, parameter in parameters.items():
-        if parameter.schema_ is None and parameter.fixed is None and not (parameter.type or parameter.enum):
-            yield f"{where('parameters', name)}: parameters.{name}: type is missing: string, integer, number, …"
     names = placeholders(tool.path)
     stray = [name for name, one in parameters.items() if one.in_ == "path" and (one.sent_as or name) not in names]
     for name in stray:
@@ -412,14 +318,34 @@ def _problems(
         check_binding(binding)
     except BindingError as error:
         text = str(error)
-        key = (
-            "path"
-            if text.startswith(("path", "the placeholder"))
-            else "body"
-            if text.startswith("body")
-            else "parameters"
-        )
+        starts = {"path": "path", "the placeholder": "path", "body": "body"}
+        key = next((key for start, key in starts.items() if text.startswith(start)), "parameters")
         yield f"{where(key)}: {tool.name}: {text}"
+
+
+_WRITTEN = ("title", "summary", "description", "tags", "returns", "example")
+
+
+def _contradictions(
+    settings: HttpApiSettings, tool: HttpTool, parameters: Mapping[str, HttpParameter], where: Where
+) -> Iterator[str]:
+    """Yield what the models cannot know. A tool that keeps its name is written for the catalog, and lacks nothing."""
+    for name, one in parameters.items():
+        at, is_value = where("parameters", name), one.schema_ is None and one.fixed is None
+        if is_value and not (one.type or one.enum):
+            yield f"{at}: parameters.{name}: type is missing: string, integer, number, …; or give the complete schema"
+        if is_value and not settings.prefix and not one.description:
+            yield f"{at}: parameters.{name}: description is missing"
+        if is_value and not (settings.prefix or one.enum or one.examples or one.default is not None):
+            yield f"{at}: parameters.{name}: needs an example (examples: [...])"
+    if unknown := sorted(set(tool.any_of) - parameters.keys()):
+        yield f"{where('any_of')}: any_of names parameters that do not exist: {', '.join(unknown)}"
+    if not settings.prefix:
+        yield from (f"{where()}: {key}: Field required" for key in _WRITTEN if key not in tool.model_fields_set)
+        if "json" in tool.formats and tool.returns.json_ is None and tool.returns.outline is None:
+            yield f"{where('returns')}: returns.json is missing, and formats has json"
+    if "csv" not in tool.formats and tool.returns.csv is not None:
+        yield f"{where('returns')}: returns.csv is given, and formats has no csv"
 
 
 def _closest(name: str, known: Iterable[str]) -> str:

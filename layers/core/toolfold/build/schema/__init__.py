@@ -1,5 +1,5 @@
-"""Pydantic models of the YAML of a source. They refuse unknown keys, missing keys and contradictions.
+"""Pydantic models of sources and tools. They refuse unknown keys, missing keys and contradictions.
 
-``sources`` has the content of ``source.yaml`` and of each ``<category>.yaml``, ``field_types`` what their fields are
-made of and the content of ``vocabulary.yaml``. The request path does not import pydantic.
+``sources`` has what every kind of source has, ``field_types`` what the fields are made of and the content of
+``vocabulary.yaml``. The request path does not import pydantic.
 """

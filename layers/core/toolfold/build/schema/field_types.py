@@ -5,7 +5,6 @@ Further meanings of words in a query: the content of ``vocabulary.yaml``.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
@@ -29,14 +28,6 @@ def _one_sentence_line(text: str) -> str:
     if text.endswith("."):
         raise ValueError("must not end with a full stop")
     return text
-
-
-def _regex(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"is not a regular expression: {error}") from None
-    return pattern
 
 
 def _bounded_regex(pattern: str) -> str:
@@ -91,7 +82,6 @@ Summary = Annotated[
 Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]*$", max_length=90)]
 """Words for the search index, which are not shown to a model."""
 Phrases = Annotated[list[Phrase], Field(max_length=200)]
-Pattern = Annotated[str, AfterValidator(_regex)]
 BoundedPattern = Annotated[str, AfterValidator(_bounded_regex)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
 """The name of a header or a cookie: RFC 9110, section 5.6.2."""

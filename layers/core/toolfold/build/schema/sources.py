@@ -1,10 +1,10 @@
-"""A source, its credentials and failures, its tools and their parameters: the content of its YAML files."""
+"""A source, its credentials and failures, and its tools, however they are described."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from toolfold.build.relations import Relation
 from toolfold.build.schema.field_types import (
@@ -12,29 +12,23 @@ from toolfold.build.schema.field_types import (
     BoundedPattern,
     HeaderName,
     Identifier,
-    JsonScalar,
     Key,
     Keys,
     LongKey,
     Model,
     Page,
-    Pattern,
     Phrase,
     Phrases,
     Prose,
     Summary,
     Tag,
     Url,
-    check_url,
 )
 from toolfold.catalog.allow_list import own_variable
+from toolfold.catalog.entries import Effect
 
 FaultCode = Literal["AUTH_REJECTED", "INVALID_ARGUMENTS", "NO_DATA", "PREMIUM_ONLY", "RATE_LIMITED", "UPSTREAM_ERROR"]
 """Codes that a text of an upstream may mean. The others say something about toolfold or about the request."""
-
-HINTS = ("complete", "finest", "selects_month", "premium", "free_items", "found_by", "repeated_as")
-"""Keys of a parameter that say what answers lack, and what to call instead of a call that failed."""
-
 
 ParameterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,199}$")]
 
@@ -44,6 +38,13 @@ def _confirmation(given: object) -> object:
     if given is False:
         raise ValueError("leave confirm out: a destructive tool always needs approval, others do not")
     return "Each call must be approved" if given is True else given
+
+
+Access = Literal["free", "premium", "mixed"]
+Format = Literal["csv", "json"]
+Confirmation = Annotated[Summary, BeforeValidator(_confirmation)]
+"""What a person reads before each call, which then needs approval; ``true`` for a text without details. Calls of
+destructive tools need approval in any case."""
 
 
 class FoundBy(Model):
@@ -58,81 +59,6 @@ class FreeInstead(Model):
 
     tool: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
     arguments: dict[str, Any] = {}
-
-
-class Parameter(Model):
-    """One parameter of a tool, after references to shared parameters are resolved."""
-
-    name: ParameterName
-    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
-    """The complete JSON Schema (2020-12) of the parameter. Its ``$defs`` are moved to the schema of the tool."""
-    type: Literal["string", "integer", "number", "boolean"] | None = None
-    description: Prose | None = None
-    required: bool = False
-    enum: list[JsonScalar] | None = Field(default=None, min_length=1)
-    default: JsonScalar | None = None
-    pattern: Pattern | None = None
-    minimum: float | None = None
-    maximum: float | None = None
-    exclusive_minimum: float | None = None
-    examples: list[JsonScalar | list[str]] = []
-    query: str | None = None
-    """Key in the query string where it is not ``name``."""
-    separator: str | None = None
-    """Text between the items of a list. An array in the arguments is joined with it."""
-    item_enum: list[str] | None = None
-    """Allowed items of a joined list. An item may have options in parentheses."""
-    max_items: int | None = Field(default=None, ge=1)
-    max_repeats: int | None = Field(default=None, ge=2)
-    """Maximum items of an array that is sent as a repeated key of the query string."""
-    sends: JsonScalar | None = None
-    """Value that is sent when the argument is missing: one that is not shown, or a default of this catalog alone."""
-    complete: JsonScalar | None = None
-    """Value with which an answer has the rows that the default leaves out."""
-    finest: JsonScalar | None = None
-    """Value with which an answer has the most rows for a period."""
-    selects_month: bool = False
-    """Whether the value is the month, YYYY-MM, of which an answer with rows shorter than a day is."""
-    premium: list[JsonScalar] = []
-    """Values that some plans do not include."""
-    free_items: int | None = Field(default=None, ge=1)
-    """Items of a joined list that every plan includes."""
-    found_by: FoundBy | None = None
-    repeated_as: str | None = None
-    """Field or column of an answer that repeats the argument."""
-
-    @model_validator(mode="after")
-    def _is_whole_or_described(self) -> Parameter:
-        if self.schema_ is None:
-            if missing := [key for key in ("type", "description") if getattr(self, key) is None]:
-                raise ValueError(f"{' and '.join(missing)} missing; or give the complete schema")
-        elif beside := self.model_fields_set - {"name", "schema_", "description", "required", "query", *HINTS}:
-            raise ValueError(f"move these keys into the schema: {', '.join(sorted(beside))}")
-        return self
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Parameter:
-        if self.schema_ is not None:
-            return self
-        if self.default is not None and self.enum is not None and self.default not in self.enum:
-            raise ValueError(f"default {self.default!r} is not in the enum {self.enum}")
-        if self.required and (self.complete is not None or self.finest is not None):
-            raise ValueError("complete and finest are only for an optional parameter")
-        if self.sends is not None and (self.required or self.default not in (None, self.sends)):
-            raise ValueError("sends is only for an optional parameter without another default")
-        if self.sends is not None and self.enum is not None and self.sends not in self.enum:
-            raise ValueError(f"sends {self.sends!r} is not in the enum {self.enum}")
-        if self.required and self.default is not None:
-            raise ValueError("a required parameter has no default")
-        if self.type != "string" and (self.pattern or self.separator or self.max_repeats):
-            raise ValueError("pattern, separator and max_repeats are only for strings")
-        if self.type in ("string", "boolean") and (self.minimum, self.maximum, self.exclusive_minimum) != (None,) * 3:
-            raise ValueError("minimum, maximum and exclusive_minimum are only for numbers")
-        if (self.max_items or self.item_enum) and not self.separator:
-            raise ValueError("max_items and item_enum need a separator")
-        if self.enum is None and self.type != "boolean" and not self.examples:
-            raise ValueError("needs an example (examples: [...])")
-        return self
 
 
 class Tickers(Model):
@@ -191,11 +117,11 @@ class Returns(Model):
 
 
 class Tool(Model):
-    """One tool, in the file of its category."""
+    """One tool of any source."""
 
     name: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
-    function: str | None = None
-    """Name of the function at the upstream where it is not ``name``."""
+    function: str
+    """The name that the source has for it."""
     title: Prose
     summary: Summary
     description: Prose
@@ -206,63 +132,33 @@ class Tool(Model):
     """Other names of the data that the tool returns."""
     use_instead: list[UseInstead] = []
     """Similar requests that another tool serves."""
-    access: Literal["free", "premium", "mixed"]
-    effect: Literal["read", "write", "destructive"] = "read"
+    access: Access = "free"
+    effect: Effect
     """What a call changes at the source: nothing, data that can be restored, or data that cannot."""
-    confirm: Annotated[Summary, BeforeValidator(_confirmation)] | None = None
-    """What a person reads before each call, which then needs approval; ``true`` for a text without details. Calls of
-    destructive tools need approval in any case."""
+    confirm: Confirmation | None = None
     common: bool = False
     """Whether the instructions for clients name the tool, so that a model that knows it calls it at once."""
     expose: bool = True
     """Whether the tool may be called. One that may not is in no listing; TOOL_GET describes it."""
     freshness: str
-    formats: list[Literal["csv", "json"]] = Field(min_length=1)
-    parameters: list[Parameter] = []
-    parameters_schema: dict[str, Any] | None = None
-    """``parameters`` as one JSON Schema (2020-12). The compiler moves it here."""
-    arguments: ArgumentForms | None = None
-    """What replaces the entries of the source's ``arguments`` for this tool."""
-    any_of: list[str] = []
-    """Parameters of which at least one is required."""
+    formats: list[Format] = Field(default=["json"], min_length=1)
+    parameters: dict[str, Any]
+    """The JSON Schema (2020-12) of the arguments."""
     returns: Returns
     relations: list[Relation] = Field(default=[], max_length=20)
     """Tools that are called before this one, instead of it, or after it."""
-    free_instead: FreeInstead | None = None
-    adjusted_by: Annotated[str, StringConstraints(pattern=TOOL_NAME)] | None = None
-    """The tool with the prices of this one corrected for splits, which show up as jumps in those of this one."""
-    no_data: Prose | None = None
-    """Suggestion after a response of this tool without rows, instead of the one of the source."""
+    hints: dict[str, Any] = {}
+    """What answers lack, and what to call instead of a call that failed."""
     example: dict[str, Any]
     """Arguments of a valid call. The tests send it to the mock API."""
     is_example_generated: bool = False
     """Whether ``example`` was made from the schema. It is then left out where it does not fit."""
-    binding: dict[str, Any] | None = None
-    """Input of the adapter, for an imported tool, whose ``name`` is not the name in the catalog yet."""
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Tool:
-        names = [parameter.name for parameter in self.parameters]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"parameters given twice: {', '.join(twice)}")
-        definitions: dict[str, Any] = {}
-        for parameter in self.parameters:
-            for name, definition in (parameter.schema_ or {}).get("$defs", {}).items():
-                if definitions.setdefault(name, definition) != definition:
-                    raise ValueError(f"two parameters define $defs.{name} differently")
-        if unknown := sorted(set(self.any_of) - set(names)):
-            raise ValueError(f"any_of names parameters that do not exist: {', '.join(unknown)}")
-        is_described = self.returns.json_ is not None or self.returns.outline is not None or self.binding is not None
-        if "json" in self.formats and not is_described:
-            raise ValueError("returns.json is missing, and formats has json")
-        if "csv" not in self.formats and self.returns.csv is not None:
-            raise ValueError("returns.csv is given, and formats has no csv")
-        return self
+    binding: dict[str, Any]
+    """Input of the adapter."""
 
 
 class Category(Model):
-    """A group of tools: the content of ``<category>.yaml``."""
+    """A group of tools."""
 
     category: Identifier
     title: Prose
@@ -390,27 +286,3 @@ class SourceSettings(Model):
         if self.prefix and len(self.id) > MAX_PREFIX:
             raise ValueError(f"id has {len(self.id)} characters, and {MAX_PREFIX} are the most in names of tools")
         return self
-
-
-class Source(SourceSettings):
-    """An API whose tools are written by hand: the content of ``source.yaml``."""
-
-    title: Prose
-    description: Prose
-    base_url: Annotated[str, StringConstraints(pattern=r"^https://"), AfterValidator(check_url)]
-    function_key: str
-    format_parameter: str = ""
-    """Name of the parameter that selects JSON or CSV, if the source has one. A call that gives it gets the response in
-    the upstream's own form."""
-    freshness: dict[str, Annotated[int, Field(ge=1)]]
-    """Freshness class → seconds for which a response is fresh."""
-    categories: list[Identifier] = Field(min_length=1)
-    """Names of the category files, in the order of the listing."""
-    parameters: dict[str, dict[str, Any]] = {}
-    """Shared parameters: key → fields of a :class:`Parameter`. ``name`` defaults to the key."""
-    arguments: ArgumentForms | None = None
-    """How callers may write arguments otherwise."""
-    faults: list[Fault] = []
-    """Tried in this order; the first match is used."""
-    unknown_notice: list[str] = []
-    """Keys with a notice of the upstream instead of data, even when no fault matches."""

@@ -1,0 +1,259 @@
+"""The YAML of HTTP APIs that a person describes by hand: ``source.yaml``, and a file for each further category.
+
+Only what a request needs is required; the rest has a usual value.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from toolfold.build.importers.base import FRESHNESS_CLASS, ImporterSettings, ToolOverlay
+from toolfold.build.schema.field_types import TOOL_NAME, Identifier, JsonScalar, Model, Prose, Url
+from toolfold.build.schema.sources import (
+    Access,
+    ArgumentForms,
+    Fault,
+    Format,
+    FoundBy,
+    FreeInstead,
+    Returns,
+    UseInstead,
+)
+from toolfold.sources.http_api.body import FORM, JSON, MULTIPART
+from toolfold.sources.http_api.styles import check_template
+
+Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
+Location = Literal["path", "query", "header", "cookie", "body"]
+Style = Literal["form", "simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "deepObject"]
+
+BODY_TYPES = {
+    "json": JSON,
+    "form": FORM,
+    "multipart": MULTIPART,
+    "text": "text/plain",
+    "bytes": "application/octet-stream",
+}
+"""Short name of a kind of body → its media type."""
+
+
+def _with_type(given: object) -> object:
+    """Return ``{"type": …}`` for a type alone, and an empty object for nothing: a reference to a shared parameter."""
+    if given is None:
+        return {}
+    return {"type": given} if isinstance(given, str) else given
+
+
+def _by_name(given: object) -> object:
+    """Return a list of parameters as an object by name. An item that is a text names a shared parameter."""
+    if not isinstance(given, list):
+        return given
+    named: dict[str, Any] = {}
+    for number, item in enumerate(given, 1):
+        if isinstance(item, str):
+            name, rest = item, None
+        elif isinstance(item, dict) and isinstance(item.get("name", item.get("ref")), str):
+            name = item.get("name") or item["ref"]
+            rest = item if "ref" in item else {key: value for key, value in item.items() if key != "name"}
+        else:
+            raise ValueError(f"parameter {number} has no name; write parameters as NAME: {{type: …}}")
+        if name in named:
+            raise ValueError(f"parameter {name} is given twice")
+        named[name] = rest
+    return named
+
+
+_OF_OPTIONAL = frozenset({"complete", "default", "finest", "sends"})
+_OF_NUMBERS = frozenset({"exclusive_maximum", "exclusive_minimum", "maximum", "minimum"})
+
+
+class HttpParameter(Model):
+    """One parameter: how it is sent, and keywords of JSON Schema (2020-12) beside that."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    ref: str | None = None
+    """Key of a shared parameter, of which the other keys replace values."""
+    name: str | None = None
+    """Name of the argument, for a shared parameter whose key is another."""
+    in_: Location | None = Field(default=None, alias="in")
+    """Where it is sent; by default in the path that names it, in the body of POST, PUT and PATCH, else in the query."""
+    required: bool = False
+    sent_as: Annotated[str, StringConstraints(min_length=1)] | None = None
+    """Name in the request where it is not that of the parameter."""
+    style: Style | None = None
+    """How a list or an object is written; by default as in OpenAPI."""
+    explode: bool | None = None
+    """Whether each item of a list is sent separately, ``a=1&a=2``, or all together, ``a=1,2``."""
+    slashes: Literal["plain", "encoded"] | None = None
+    """Whether a value of the path may have slashes, and how they are sent. Without it, they are refused."""
+    reserved: bool = False
+    """Whether characters such as ``/`` and ``:`` are sent as they are, in the query."""
+    content_type: str | None = None
+    """Media type of the value: ``application/json`` in a query, or that of a file in a multipart body."""
+    base64: bool = False
+    """Whether the value is base64 text of bytes, which are sent in the body."""
+    filename: str | None = None
+    """Name of the file that a part of a multipart body is."""
+    fixed: Any = None
+    """Value that is always sent. Models do not see the parameter."""
+    sends: JsonScalar | None = None
+    """Value that is sent when the argument is missing, and that the schema does not show."""
+    separator: str | None = None
+    """Text between the items of a list. An array in the arguments is joined with it."""
+    item_enum: list[str] | None = None
+    """Allowed items of a joined list. An item may have options in parentheses."""
+    max_joined: int | None = Field(default=None, ge=1)
+    """Items of a joined list at most."""
+    complete: JsonScalar | None = None
+    """Value with which an answer has the rows that the default leaves out."""
+    finest: JsonScalar | None = None
+    """Value with which an answer has the most rows for a period."""
+    selects_month: bool = False
+    """Whether the value is the month, YYYY-MM, of which an answer with rows shorter than a day is."""
+    premium: list[JsonScalar] = Field(default=[])
+    """Values that some plans do not include."""
+    free_items: int | None = Field(default=None, ge=1)
+    """Items of a joined list that every plan includes."""
+    found_by: FoundBy | None = None
+    repeated_as: str | None = None
+    """Field or column of an answer that repeats the argument."""
+    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
+    """A complete JSON Schema, instead of the keywords below."""
+
+    type: Literal["string", "integer", "number", "boolean", "array", "object"] | None = None
+    description: Prose | None = None
+    items: dict[str, Any] | None = None
+    properties: dict[str, Any] | None = None
+    min_items: int | None = Field(default=None, alias="minItems", ge=0)
+    max_items: int | None = Field(default=None, alias="maxItems", ge=0)
+    enum: list[Any] | None = Field(default=None, min_length=1)
+    default: Any = None
+    pattern: str | None = None
+    format: str | None = None
+    min_length: int | None = Field(default=None, alias="minLength", ge=0)
+    max_length: int | None = Field(default=None, alias="maxLength", ge=0)
+    minimum: float | None = None
+    exclusive_minimum: float | None = Field(default=None, alias="exclusiveMinimum")
+    maximum: float | None = None
+    exclusive_maximum: float | None = Field(default=None, alias="exclusiveMaximum")
+    example: Any = None
+    examples: list[Any] | None = None
+
+    @model_validator(mode="after")
+    def _is_described_once(self) -> HttpParameter:
+        beside = sorted(SCHEMA_KEYS & self.model_fields_set - {"description"})
+        if self.schema_ is not None and beside:
+            raise ValueError(f"move these keys into the schema: {', '.join(beside)}")
+        if self.fixed is not None and self.required:
+            raise ValueError("a fixed parameter is not required of anyone: leave required out")
+        if None in (self.examples or ()):
+            raise ValueError("examples: null is not an example; an argument that is null is left out")
+        given = {key for key in self.model_fields_set if getattr(self, key) is not None}
+        if self.required and _OF_OPTIONAL & given:
+            raise ValueError(f"{', '.join(sorted(_OF_OPTIONAL))} are only for an optional parameter")
+        if not self.separator and (self.max_joined or self.item_enum):
+            raise ValueError("max_joined and item_enum need a separator")
+        if self.type not in ("string", None) and (self.pattern or self.separator):
+            raise ValueError("pattern and separator are only for strings")
+        if self.type in ("string", "boolean") and _OF_NUMBERS & given:
+            raise ValueError("minimum, maximum and the exclusive ones are only for numbers")
+        if self.sends is not None and self.default not in (None, self.sends):
+            raise ValueError("sends is only for a parameter without another default")
+        if self.sends is not None and self.enum is not None and self.sends not in self.enum:
+            raise ValueError(f"sends {self.sends!r} is not in the enum {self.enum}")
+        return self
+
+
+_names = list(HttpParameter.model_fields)
+SCHEMA_KEYS = frozenset(_names[_names.index("type") :])
+"""Fields of a parameter that are keywords of JSON Schema, in the order in which a schema has them."""
+
+Parameters = Annotated[
+    dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.\[\]-]{0,63}$")],
+         Annotated[HttpParameter, BeforeValidator(_with_type)]],
+    BeforeValidator(_by_name),
+]  # fmt: skip
+
+
+class Body(Model):
+    """The body of a request, where a word does not say enough."""
+
+    type: str = "json"
+    """One of :data:`BODY_TYPES`, or a media type."""
+    parameter: str | None = None
+    """The parameter that is the whole body. Without it, each parameter of the body is a member or a field."""
+
+
+class HttpTool(ToolOverlay):
+    """One tool: a request, and what a model reads about it."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")]
+    """The tool is called ``<id>__<name>``."""
+    function: str = ""
+    """Value of ``function_key`` of the source, where it is not the name."""
+    path: Annotated[str, AfterValidator(lambda path: check_template(path) or path)] | None = None
+    """Added to ``base_url``; a placeholder is ``{parameter}``."""
+    method: Annotated[Method, BeforeValidator(lambda given: given.upper() if isinstance(given, str) else given)] = "GET"
+    parameters: Parameters = Field(default={})
+    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
+    """A complete JSON Schema of all arguments, instead of ``parameters``."""
+    any_of: list[str] = Field(default=[])
+    """Parameters of which at least one is required."""
+    arguments: ArgumentForms | None = None
+    """What replaces the entries of the source's ``arguments`` for this tool."""
+    body: Annotated[Body, BeforeValidator(lambda given: {"type": given} if isinstance(given, str) else given)] = Body()
+    """Kind of the body: ``json``, ``form``, ``multipart``, ``text``, ``bytes``, or a media type."""
+    response: Literal["json", "csv", "text"] | None = None
+    """Form of the answers, for a service whose content types say otherwise."""
+    formats: list[Format] = Field(default=["json"], min_length=1)
+    returns: Annotated[
+        Returns, BeforeValidator(lambda given: {"outline": given} if isinstance(given, str) else given)
+    ] = Returns()
+    """Fields of an answer, or where its rows and columns are."""
+    access: Access = "free"
+    freshness: str = FRESHNESS_CLASS
+    use_instead: list[UseInstead] = Field(default=[])
+    """Similar requests that another tool serves."""
+    common: bool = False
+    """Whether the instructions for clients name the tool, so that a model that knows it calls it at once."""
+    free_instead: FreeInstead | None = None
+    adjusted_by: Annotated[str, StringConstraints(pattern=TOOL_NAME)] | None = None
+    """The tool with the prices of this one corrected for splits, which show up as jumps in those of this one."""
+    no_data: Prose | None = None
+    """Suggestion after a response of this tool without rows, instead of the one of the source."""
+
+
+class HttpCategory(Model):
+    """A group of tools: the content of a further YAML file, whose name is that of the category."""
+
+    title: Prose | None = None
+    description: Prose | None = None
+    tools: list[HttpTool] = Field(min_length=1)
+
+
+class HttpApiSettings(ImporterSettings):
+    """The ``source.yaml`` of an HTTP API that is described by hand."""
+
+    base_url: Url
+    """Address that the path of each tool is added to: https, or http on this machine."""
+    function_key: str = ""
+    """Parameter of the query that has the name of the tool, where all are functions of one URL."""
+    format_parameter: str = ""
+    """Parameter that selects JSON or CSV. A call that gives it gets the response in the service's own form."""
+    headers: dict[str, str] = Field(default={})
+    """Headers of each request, for example ``Accept``; none for credentials."""
+    parameters: Parameters = Field(default={})
+    """Parameters that several tools have. A tool names one in its list, or as a key without a value."""
+    tools: list[HttpTool] = Field(default=[])
+    faults: list[Fault] = Field(default=[])
+    """Failures that the service reports with a status of success; the first that matches is used."""
+    unknown_notice: list[str] = Field(default=[])
+    """Keys with a notice of the service instead of data, even when no fault matches."""
+    freshness: dict[str, Annotated[int, Field(ge=1)]] = Field(default={})
+    """Class that a tool names as ``freshness`` → seconds for which its answers are fresh."""
+    arguments: ArgumentForms | None = None
+    """How callers may write arguments otherwise."""
+    categories: list[Identifier] = Field(default=[])
+    """Further YAML files with tools, in the order of the listing; by default all, in alphabetical order."""
