@@ -60,7 +60,12 @@ def test_every_command_has_help_with_examples(run: Run) -> None:  # N10
 def test_every_command_names_a_function_that_runs_it() -> None:
     for _, command in commands():
         if isinstance(command, Command):
-            assert callable(pkgutil.resolve_name(f"toolfold.cli.{command.run}"))
+            assert callable(pkgutil.resolve_name(f"toolfold.cli.{command.entry.run}"))
+
+
+def test_an_option_takes_each_of_its_choices() -> None:
+    context = TOOLFOLD.commands["mock-api"].make_context("mock-api", ["--plan", "free"])
+    assert context.params["plan"] == "free"
 
 
 def test_a_command_imports_the_modules_of_no_other() -> None:

@@ -1,19 +1,18 @@
 """The classes of click that all commands are made of: help in any width, suggestions, and options of every command.
 
-A command is data (``commands``), and names the function that runs it. The module of that function is imported when the
-command runs, so that help, completion and the other commands do not wait for it.
+A command is an :class:`Entry` of ``commands.toml``, and names the function that runs it. The module of that function is
+imported when the command runs, so that help, completion and the other commands do not wait for it.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
-import importlib.resources
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import click
@@ -49,27 +48,6 @@ class Options(SimpleNamespace):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
-
-
-def option(form: str, help: str, **more: Any) -> click.Option:
-    """Return an option.
-
-    Args:
-        form: its names, then what stands for its value: ``-o --output FILE``. Without that and ``more`` it has none.
-        help: what it does.
-        more: its type and default, and others of :class:`click.Option`.
-    """
-    *names, value = form.split()
-    if not value.startswith("-"):
-        return click.Option(names, metavar=value, help=help, **({"type": FILE} if value == "FILE" else {}) | more)
-    return click.Option([*names, value], is_flag=not more, help=help, **more)
-
-
-def argument(name: str, form: str, help: str, **more: Any) -> click.Argument:
-    """Return an argument; ``form`` is what stands for it, where ``[X]`` may be left out, and ``X...`` is repeatable."""
-    required = not form.startswith("[") and "default" not in more
-    nargs = -1 if form.endswith("...") else 1
-    return click.Argument([name], metavar=form, help=help, nargs=nargs, required=required, **more)
 
 
 class Choice(click.Choice[str]):
@@ -108,30 +86,87 @@ class FileName(click.Path):
         return self.coerce_path_result(value)
 
 
-FILE, PATH = FileName(), FileName(path_type=Path)
+TYPES: Mapping[str, click.ParamType[Any]] = {
+    "file": FileName(),
+    "path": FileName(path_type=Path),
+    "integer": click.INT,
+    "port": click.IntRange(0, 65535),
+    "milliseconds": click.IntRange(0, 10**9),
+    "tool": ToolName(),
+}
+"""Name in ``commands.toml`` → type of a value."""
 
-FILES = (
-    option("--env-file FILE", "read variables from FILE, lines of NAME=VALUE, unless they are already set"),
-    option(
-        "--settings settings_file FILE", "read settings from FILE, not from settings.toml in your configuration folder"
-    ),
-)
-"""Options of every command, before its name or after it."""
 
-ENDPOINT = (
-    option("--endpoint URL", "an endpoint, used instead of this machine: https://example.com/mcp"),
-    option("--token-env NAME", "environment variable with the access token for the endpoint"),
-    option("--key-env NAME", "environment variable with the API key to send to the endpoint"),
-    option("--sign REGION", "sign with AWS credentials, for Access=iam behind a domain of your own"),
-)
-"""Options of commands that can use an endpoint."""
+def parameter(form: str, help: str, more: Mapping[str, Any] = MappingProxyType({})) -> click.Parameter:
+    """Return an option or an argument of ``commands.toml``, which explains the forms.
+
+    Args:
+        form: its names, then what stands for its value.
+        help: what it does.
+        more: ``type``, ``choices``, ``default`` and ``multiple``.
+    """
+    *names, value = form.split()
+    given = {name: given for name, given in more.items() if name not in ("type", "choices")}
+    if kind := more.get("type", "file" if value == "FILE" else ""):
+        given["type"] = TYPES[kind]
+    if choices := more.get("choices"):
+        given["type"] = Choice(choices)
+    if not form.startswith("-"):
+        required = not value.startswith("[") and "default" not in more
+        nargs = -1 if value.endswith("...") else 1
+        return click.Argument(names, metavar=value, help=help, nargs=nargs, required=required, **given)
+    if not value.startswith("-"):
+        return click.Option(names, metavar=value, help=help, **given)
+    return click.Option([*names, value], is_flag=not more, help=help, **given)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What ``commands.toml`` has about a command or a group.
+
+    Attributes:
+        run: ``module:function`` in this package; gets :class:`Options` and returns the exit code.
+        short: the line in the list of commands.
+        about: the description in its help; empty: the line as a sentence.
+        examples: what its help ends with; empty: those of its group.
+        guide: what a group without a command prints; empty: its help.
+        options: its options and arguments; a text stands for those of that name in the table ``shared``.
+        checks_names: whether the command fails where the name of a setting is wrong.
+        exclusive: groups of options of which one may be given.
+        rest: name of the argument that has the words after ``--``, the command line of another program.
+        more: ``module:function`` that returns what follows the examples.
+        hint: ``module:function`` that returns what is meant by options that the command does not have, from all words.
+    """
+
+    short: str
+    run: str = ""
+    about: str = ""
+    examples: str = ""
+    guide: str = ""
+    options: Sequence[str | Sequence[Any]] = ()
+    checks_names: bool = True
+    exclusive: Sequence[Sequence[str]] = ()
+    rest: str = ""
+    more: str = ""
+    hint: str = ""
+
+    @property
+    def takes_endpoint(self) -> bool:
+        """Whether the options of an endpoint are used."""
+        return "endpoint" in self.options
+
+
+_OF_EVERY_COMMAND = ("endpoint", "token_env", "key_env", "sign", "env_file", "settings_file")
+"""Options that may come before the name of a command, or after it."""
 
 
 class _Help(click.Command):
-    """The help of commands and groups: ``help.toml`` has their descriptions and examples."""
+    """The help of commands and groups."""
 
-    more = ""
-    """``module:function`` that returns what follows the examples."""
+    def __init__(self, name: str, entry: Entry, params: list[click.Parameter], **more: Any) -> None:
+        names = {"help_option_names": ["-h", "--help"]}
+        super().__init__(name, params=params, short_help=entry.short, context_settings=names, **more)
+        self.entry = entry
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
         """Return the context of one start; its help has the width of the terminal, as of this moment."""
@@ -147,22 +182,20 @@ class _Help(click.Command):
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """Return the whole line in the list of commands: it is wrapped, not cut."""
-        return self.short_help or ""
+        return self.entry.short
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the description; without one of its own, the line in the list of commands as a sentence."""
-        short = self.short_help or ""
-        about = _texts().get(ctx.command_path.partition(" ")[2], {}).get("about")
+        short = self.entry.short
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_text(about or f"{short[:1].upper()}{short[1:]}.")
+            formatter.write_text(self.entry.about or f"{short[:1].upper()}{short[1:]}.")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples: entries as a list with two columns, everything else as paragraphs."""
-        path = ctx.command_path.partition(" ")[2]
-        above = (path, path.rpartition(" ")[0])
-        found = next((text for name in above if (text := _texts().get(name, {}).get("examples"))), "")
-        text = f"{found}\n\n{call_at(self.more)}" if self.more else found
+        text = self.entry.examples
+        if self.entry.more:
+            text += f"\n\n{call_at(self.entry.more)}"
         for block in text.strip("\n").split("\n\n"):
             formatter.write_paragraph()
             lines = block.split("\n")
@@ -175,15 +208,6 @@ class _Help(click.Command):
                 formatter.write_dl(rows, col_max=formatter.width // 2) if rows else None
 
 
-@functools.cache
-def _texts() -> dict[str, dict[str, str]]:
-    """Return what ``help.toml`` says about each command, by its name."""
-    import tomllib  # for help alone
-
-    content = importlib.resources.files("toolfold.cli").joinpath("help.toml").read_text(encoding="utf-8")
-    return tomllib.loads(content)
-
-
 def _show_help(ctx: click.Context, _: click.Parameter, is_given: bool) -> None:
     if is_given and not ctx.resilient_parsing:
         print(ctx.get_help())
@@ -191,66 +215,31 @@ def _show_help(ctx: click.Context, _: click.Parameter, is_given: bool) -> None:
 
 
 class Command(_Help):
-    """A command.
-
-    Args:
-        name: the name.
-        run: ``module:function`` in this package; gets :class:`Options` and returns the exit code.
-        short: the line in the list of commands.
-        params: arguments and options.
-        more: ``module:function`` that returns what follows the examples.
-        takes_endpoint: whether the options of an endpoint are used.
-        checks_names: whether the command fails where the name of a setting is wrong.
-        exclusive: groups of options of which one may be given.
-        rest: name of the argument that has the words after ``--``, the command line of another program.
-        hint: returns what is meant by options that the command does not have, from all words.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        run: str,
-        short: str,
-        *params: click.Parameter,
-        more: str = "",
-        takes_endpoint: bool = False,
-        checks_names: bool = True,
-        exclusive: Sequence[Sequence[str]] = (),
-        rest: str = "",
-        hint: Callable[[Sequence[str]], str] = lambda _: "",
-    ) -> None:
-        super().__init__(
-            name,
-            params=[*params, *(ENDPOINT if takes_endpoint else ()), *FILES],
-            short_help=short,
-            context_settings={"help_option_names": ["-h", "--help"]},
-        )
-        self.run, self.more, self.takes_endpoint, self.checks_names = run, more, takes_endpoint, checks_names
-        self.exclusive, self.rest, self.hint = exclusive, rest, hint
+    """A command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse ``args``; the words after ``--`` are those of ``rest``, where the command has one."""
         ctx.meta["words"] = list(args)
-        end = args.index("--") if self.rest and "--" in args else len(args)
+        end = args.index("--") if self.entry.rest and "--" in args else len(args)
         words = args[end + 1 :]
         left = super().parse_args(ctx, args[:end])
         if words:
-            ctx.params[self.rest] = tuple(words)
+            ctx.params[self.entry.rest] = tuple(words)
         return left
 
     def invoke(self, ctx: click.Context) -> int:
         """Run the command."""
         options = self._options(ctx)
-        prepare(options, checks_names=self.checks_names)
+        prepare(options, checks_names=self.entry.checks_names)
         self._check(options, ctx)
         from toolfold.cli.log_lines import one_warning_of_each_kind  # imports logging, which --version needs not
 
         with one_warning_of_each_kind():
-            return int(call_at(self.run, options) or 0)
+            return int(call_at(self.entry.run, options) or 0)
 
     def _options(self, ctx: click.Context) -> Options:
         """Return the options of this command, and those before its name that it does not have itself."""
-        known: dict[str, Any] = dict.fromkeys(str(parameter.name) for parameter in (*ENDPOINT, *FILES))
+        known: dict[str, Any] = dict.fromkeys(_OF_EVERY_COMMAND)
         context: click.Context | None = ctx
         while context is not None:
             given = {name: value for name, value in context.params.items() if known.get(name) is None}
@@ -259,14 +248,14 @@ class Command(_Help):
         return Options(**known)
 
     def _check(self, options: Options, ctx: click.Context) -> None:
-        for group in self.exclusive:
+        for group in self.entry.exclusive:
             given = [name for name in group if getattr(options, name) not in (None, False, ())]
             if len(given) > 1:
                 shown = " and ".join(f"--{name.replace('_', '-')}" for name in given)
                 raise click.UsageError(f"{shown} exclude each other. Give one of them.", ctx)
         if options.endpoint is not None and not options.endpoint.strip():
             raise click.UsageError("--endpoint is empty: give the address of an endpoint, or leave it out.", ctx)
-        if options.endpoint and not self.takes_endpoint:
+        if options.endpoint and not self.entry.takes_endpoint:
             raise click.UsageError(
                 f"--endpoint works with {_ENDPOINT_COMMANDS}. Leave it out, or use one of these.", ctx
             )
@@ -279,23 +268,10 @@ class Group(_Help, click.Group):
     """Commands with a name in common; without one of them it prints its help, or its guide."""
 
     def __init__(
-        self,
-        name: str,
-        short: str,
-        *commands: click.Command,
-        params: Sequence[click.Parameter] = (),
-        run: str = "",
+        self, name: str, entry: Entry, params: list[click.Parameter], commands: Sequence[click.Command]
     ) -> None:
-        super().__init__(
-            name,
-            commands=commands,
-            params=[*params, *FILES],
-            short_help=short,
-            invoke_without_command=True,
-            subcommand_metavar="COMMAND ...",
-            context_settings={"help_option_names": ["-h", "--help"]},
-        )
-        self.run = run
+        more = {"invoke_without_command": True, "subcommand_metavar": "COMMAND ..."}
+        super().__init__(name, entry, params, commands=commands, **more)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in their order."""
@@ -305,10 +281,9 @@ class Group(_Help, click.Group):
         """Run the command below this group, or print the help."""
         if ctx._protected_args or ctx.args:
             return super().invoke(ctx)
-        if self.run:
-            return call_at(self.run, Options(**ctx.params))
-        guide = _texts().get(ctx.command_path.partition(" ")[2], {}).get("guide")
-        print(f"toolfold {__version__}\n{guide}" if guide else ctx.get_help())
+        if self.entry.run:
+            return call_at(self.entry.run, Options(**ctx.params))
+        print(f"toolfold {__version__}\n{self.entry.guide}" if self.entry.guide else ctx.get_help())
         return 0
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -375,5 +350,6 @@ def _describe(error: click.ClickException) -> str:
         closest = closest_matches(wrong, known)
     if closest:
         return f"{error.message} Did you mean {closest[0]}?"
-    hint = ctx.command.hint(ctx.meta["words"]) if isinstance(ctx.command, Command) else ""
+    place = ctx.command.entry.hint if isinstance(ctx.command, Command) else ""
+    hint = call_at(place, ctx.meta["words"]) if place else ""
     return f"{error.message} {hint or f'`{ctx.command_path} --help` lists the options.'}"
