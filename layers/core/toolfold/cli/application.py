@@ -23,22 +23,6 @@ from toolfold.errors import CallError, ToolfoldError
 from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.version import __version__
 
-_OTHER_WORDS = {
-    **dict.fromkeys(("run", "start", "server", "http", "web", "up"), "serve"),
-    **dict.fromkeys(("mcp", "connect"), "stdio"),
-    **dict.fromkeys(("setup", "init", "configure", "add"), "install"),
-    **dict.fromkeys(("check", "test", "diagnose", "status", "health", "ping"), "doctor"),
-    **dict.fromkeys(("config", "env", "environment", "variables", "options"), "settings"),
-    **dict.fromkeys(("mock", "fake", "simulate"), "mock-api"),
-    **dict.fromkeys(("ls", "tools"), "catalog list"),
-    **dict.fromkeys(("find", "query"), "catalog search"),
-    **dict.fromkeys(("describe", "show", "info"), "catalog get"),
-    **dict.fromkeys(("deploy", "upload", "push"), "catalog publish"),
-    "build": "catalog compile",
-    "version": "--version",
-}
-"""What people write for a command → the command."""
-
 _ENDPOINT_COMMANDS = "call, catalog list, catalog search, catalog get and install"
 _ENTRY = re.compile(r" +(?P<name>\S.*?)(?: {2,}(?P<text>\S.*))?")
 
@@ -127,6 +111,7 @@ class Entry:
     Attributes:
         run: ``module:function`` in this package; gets :class:`Options` and returns the exit code.
         short: the line in the list of commands.
+        also: what people write for it.
         about: the description in its help; empty: the line as a sentence.
         examples: what its help ends with; empty: those of its group.
         guide: what a group without a command prints; empty: its help.
@@ -140,6 +125,7 @@ class Entry:
 
     short: str
     run: str = ""
+    also: Sequence[str] = ()
     about: str = ""
     examples: str = ""
     guide: str = ""
@@ -293,27 +279,28 @@ class Group(_Help, click.Group):
         return super().resolve_command(ctx, args)
 
     def _suggest(self, word: str, ctx: click.Context) -> str:
-        nested = list(_leaves(ctx.command_path, self))
-        ends = [command for command in nested if command.endswith(f" {word.lower()}")]
-        other = f"toolfold {_OTHER_WORDS.get(word.lower(), '')}"
-        if other in {*nested, "toolfold --version"}:
-            ends = [other]
-        if not ends:
-            names = {command.rpartition(" ")[2]: command for command in reversed(nested)}
-            ends = [names[name] for name in closest_matches(word, names)]
-        if ends:
-            return f"Did you mean `{ends[0]}`?"
+        nested = dict(_nested(ctx.command_path, self))
+        ends = [path for path in nested if path.endswith(f" {word.lower()}")]
+        meant = [path for path, entry in nested.items() if word.lower() in entry.also]
+        if word.lower() == "version":
+            meant = ["toolfold --version"]
+        names = {path.rpartition(" ")[2]: path for path in reversed(nested)}
+        closest = [names[name] for name in closest_matches(word, names)] if not (meant or ends) else []
+        if found := [*meant, *ends, *closest]:
+            return f"Did you mean `{found[0]}`?"
         if word.isupper() and "call" in self.commands:
             return f"To call a tool: {ctx.command_path} call {word}"
         return f"`{ctx.command_path} --help` lists the commands."
 
 
-def _leaves(path: str, group: click.Group) -> Iterator[str]:
+def _nested(path: str, group: click.Group) -> Iterator[tuple[str, Entry]]:
     """Yield the commands below ``path``, the nearest first, then those of their groups."""
-    yield from (f"{path} {name}" for name in group.commands)
     for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from _leaves(f"{path} {name}", command)
+        if isinstance(command, _Help):
+            yield f"{path} {name}", command.entry
+    for name, command in group.commands.items():
+        if isinstance(command, Group):
+            yield from _nested(f"{path} {name}", command)
 
 
 def call_at(place: str, *arguments: Any) -> Any:
