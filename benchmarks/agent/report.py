@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from benchmarks.agent.journey import Journey
 from benchmarks.agent.misuse import Outcome
+from benchmarks.agent.probes import Area
 from scripts.measured_tables import markdown_table
 
 PAGE = "docs/reference/measurements.md"
 
-_PERCENT_LED = {"TOOL_LIST": 95, "TOOL_GET": 95, "TOOL_CALL": 95, "select": 90}
+_PERCENT_LED: Mapping[Area, int] = {"TOOL_LIST": 95, "TOOL_GET": 95, "TOOL_CALL": 95, "select": 90}
 _PERCENT_SOLVED, _MEAN_CALLS = 97, 2.2
 _MAX_DATA = 1.3
 
@@ -26,25 +28,16 @@ class Row(NamedTuple):
     is_met: bool
 
 
-class Area(NamedTuple):
-    """Counts of the probes of one area."""
-
-    name: str
-    leads: int
-    lost: int
-    wrong: int
-
-
 def figures(journeys: list[Journey], outcomes: list[Outcome], tokens_read: Mapping[str, int]) -> tuple[Row, ...]:
     """Count what went how."""
-    areas = tuple(_area(name, outcomes) for name in _PERCENT_LED)
+    verdicts = Counter((one.probe.area, one.verdict) for one in outcomes)
     solved, count = sum(journey.solved for journey in journeys), len(journeys)
     mean_calls = statistics.mean(journey.calls for journey in journeys)
     tokens = statistics.median(journey.tokens for journey in journeys)
     silent = sum(journey.silently_wrong for journey in journeys)
     natural = [one for one in outcomes if one.probe.area == "select" and one.probe.is_natural]
     accepted = sum(one.verdict == "works" for one in natural)
-    wrong = sum(area.wrong for area in areas)
+    wrong = sum(one.verdict == "wrong" for one in outcomes)
     ratio = tokens_read["data"] / tokens_read["text"]
     return (
         _share(f"questions answered rightly, of {count}", solved, count, _PERCENT_SOLVED),
@@ -59,13 +52,10 @@ def figures(journeys: list[Journey], outcomes: list[Outcome], tokens_read: Mappi
             True,
         ),
         *(
-            _share(
-                f"errors of {area.name} whose next call is right, of {area.leads + area.lost}",
-                area.leads,
-                area.leads + area.lost,
-                _PERCENT_LED[area.name],
-            )
-            for area in areas
+            _share(f"errors of {area} whose next call is right, of {all_}", leads, all_, wanted)
+            for area, wanted in _PERCENT_LED.items()
+            for leads in [verdicts[area, "leads"]]
+            for all_ in [leads + verdicts[area, "lost"]]
         ),
         Row("answers to probes that are wrong without a note", f"{wrong}", "0", wrong == 0),
     )
@@ -74,11 +64,6 @@ def figures(journeys: list[Journey], outcomes: list[Outcome], tokens_read: Mappi
 def table(rows: tuple[Row, ...]) -> str:
     """Return the figures as a table."""
     return markdown_table(("figure", "measured", "target"), [row[:3] for row in rows])
-
-
-def _area(name: str, outcomes: list[Outcome]) -> Area:
-    verdicts = [outcome.verdict for outcome in outcomes if outcome.probe.area == name]
-    return Area(name, *(verdicts.count(verdict) for verdict in ("leads", "lost", "wrong")))
 
 
 def _share(name: str, part: int, whole: int, wanted: int) -> Row:

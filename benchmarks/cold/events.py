@@ -14,9 +14,9 @@ from toolfold.catalog.store import bundled_path
 Event = Mapping[str, Any]
 
 LISTING = "tools/list"
-SEARCH, WHOLE, GET = "TOOL_LIST(query)", "TOOL_LIST()", "TOOL_GET"
+SEARCH, GET = "TOOL_LIST(query)", "TOOL_GET"
 FRESH, CACHED = "TOOL_CALL, fresh", "TOOL_CALL, cached"
-METHODS = (LISTING, SEARCH, WHOLE, GET, FRESH, CACHED)
+METHODS = (LISTING, SEARCH, GET, FRESH, CACHED)
 
 NAMES = ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"]
 SYMBOL = "IBM"
@@ -62,7 +62,6 @@ def request_sets(about: int | None = None) -> dict[str, RequestSet]:
     return {
         LISTING: RequestSet([(event("tools/list", {}), _has_the_three)]),
         SEARCH: RequestSet([(tool("TOOL_LIST", query=one["title"]), _has_text(name)) for name, one in some.items()]),
-        WHOLE: RequestSet([(tool("TOOL_LIST"), _has_text(*tools))]),
         GET: RequestSet([(tool("TOOL_GET", tool_name=name), _has_text(name, '"parameters"')) for name in some]),
         FRESH: RequestSet([(tool("TOOL_CALL", **quote, fresh=True), _has_text(SYMBOL, "price"))]),
         CACHED: RequestSet([(tool("TOOL_CALL", **quote), _has_text(SYMBOL, "price"))]),

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks import harness
-from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH, Event, RequestSet, event
+from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH, Event, RequestSet
 from benchmarks.cold.servers import MeasuredServer, Package
 from benchmarks.cold.services import Services
 from benchmarks.timing import elapsed_ms, memory_mb
@@ -135,7 +135,6 @@ def count(
             found[START] = invoke(runtime, request_sets[LISTING].at(0))
             for method in (LISTING, SEARCH, GET):
                 found[method] = invoke(runtime, request_sets[method].at(0))
-            found["initialize"] = invoke(runtime, event("initialize", {"protocolVersion": "2025-11-25"}))
             found[MISSED] = invoke(runtime, request_sets[CACHED].at(0))
             found[FROM_MEMORY] = invoke(runtime, request_sets[CACHED].at(0))
         with package.runtime(variables) as runtime:

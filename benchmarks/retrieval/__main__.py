@@ -1,6 +1,6 @@
 """Measures how well words find tools: ``make bench-retrieval``.
 
-python -m benchmarks.retrieval                  print the tables, and times
+python -m benchmarks.retrieval                  print the tables
 python -m benchmarks.retrieval --write          put the tables into docs/reference/retrieval.md
 python -m benchmarks.retrieval --check          fail when docs/reference/retrieval.md holds others
 python -m benchmarks.retrieval --misses         print what toolfold's search got wrong, of the tuning half
@@ -15,7 +15,7 @@ from contextlib import closing
 from benchmarks import harness
 from benchmarks.retrieval.metrics import DEPTH
 from benchmarks.retrieval.rankers import FullText, Ranker, Toolfold, descriptions, direct_texts, fastmcp_bm25
-from benchmarks.retrieval.report import answers, fits, misses, tables, times
+from benchmarks.retrieval.report import answers, fits, misses, tables
 from benchmarks.retrieval.request_set import load
 from toolfold.catalog.store import FileStore, bundled_path
 
@@ -42,8 +42,7 @@ def measure(options: argparse.Namespace) -> str:
         }
         rankers = harness.track({**here, **there}.items(), lambda ranker: f"Ranking: {ranker[0]}")
         ranked = tables({title: answers(ranker, requests) for title, ranker in rankers})
-        measured = f"{ranked}\n{fits(catalog, requests)}"
-        return measured if options.write or options.check else f"{measured}\n{times(here, requests)}"
+        return f"{ranked}\n{fits(catalog, requests)}"
 
 
 if __name__ == "__main__":

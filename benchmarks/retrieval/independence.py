@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import yaml
+from rapidfuzz import fuzz
 
 CATALOG = Path("catalog")
 
@@ -19,7 +17,7 @@ SHARED_WORDS = 0.8
 """Two texts are too close from this Jaccard index of their words on."""
 
 SAME_LETTERS = 0.9
-"""Two texts are too close from this ratio of matching characters on (difflib's)."""
+"""Two texts are too close from this ratio of matching characters on (that of rapidfuzz)."""
 
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SENTENCE_END = re.compile(r"[.!?;:]\s+|\n+")
@@ -52,38 +50,25 @@ def normalised(text: str) -> str:
 
 def near_copies(requests: Iterable[str], texts: Iterable[str]) -> list[tuple[str, str]]:
     """``(request, text)`` of all that are too close to each other."""
-    ids: defaultdict[tuple[str, int], int] = defaultdict(lambda: len(ids))
-    asked = [_Plain.of(request, ids) for request in requests]
-    written = [_Plain.of(text, ids) for text in sorted(texts)]
+    asked = [_Plain.of(request) for request in requests]
+    written = [_Plain.of(text) for text in sorted(texts)]
     return [(one.text, other.text) for other in written for one in asked if one.close_to(other)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Plain:
-    """A text, its normalised form, its words, and its letters as a set of bits: one for the first a, one for the
-    second, and so on."""
+class _Plain(NamedTuple):
+    """A text, its normalised form, and its words."""
 
     text: str
     plain: str
     words: frozenset[str]
-    letters: int
 
     @classmethod
-    def of(cls, text: str, ids: Mapping[tuple[str, int], int]) -> Self:
+    def of(cls, text: str) -> Self:
         plain = normalised(text)
-        seen: Counter[str] = Counter()
-        letters = 0
-        for letter in plain:
-            letters |= 1 << ids[letter, seen[letter]]
-            seen[letter] += 1
-        return cls(text, plain, frozenset(plain.split()), letters)
+        return cls(text, plain, frozenset(plain.split()))
 
     def close_to(self, other: Self) -> bool:
         shared = len(self.words & other.words)
         if shared and shared >= SHARED_WORDS * (len(self.words) + len(other.words) - shared):
             return True
-        # Letters that only one has match nothing. This bound is the matcher's own, and spares it almost every pair.
-        both = len(self.plain) + len(other.plain)
-        if not both or (self.letters ^ other.letters).bit_count() > (1 - SAME_LETTERS) * both + 1e-9:
-            return False
-        return SequenceMatcher(None, self.plain, other.plain, autojunk=False).ratio() >= SAME_LETTERS
+        return bool(self.plain) and fuzz.ratio(self.plain, other.plain, score_cutoff=100 * SAME_LETTERS) > 0

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.retrieval.metrics import DEPTH, Score, score
 from benchmarks.retrieval.rankers import Ranker
 from benchmarks.retrieval.request_set import HELD_OUT, KINDS, TUNING, Request
-from benchmarks.timing import each_ms, percentile
 from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
@@ -75,15 +73,6 @@ def fits(catalog: Catalog, requests: Iterable[Request]) -> str:
         shares = (f"{100 * found.count(fit) / len(found):.1f} %" for fit in reversed(Fit))
         rows.append((f"{half}, {'served' if served else 'outside'}", str(len(found)), *shares))
     return "### Whether anything fits\n\n" + table(("", "n", "sure", "weak", "nothing"), rows)
-
-
-def times(rankers: Mapping[str, Ranker], requests: Sequence[Request]) -> str:
-    """How long one query takes in this process, on this machine, now: a table for the screen."""
-    rows = []
-    for title, ranker in rankers.items():
-        took = each_ms(lambda text, ranker=ranker: ranker.rank(text, DEPTH), [request.text for request in requests])
-        rows.append((title, f"{statistics.median(took):.2f}", f"{percentile(took, 99):.2f}"))
-    return "### Milliseconds for one query\n\n" + table(("", "median", "p99"), rows)
 
 
 def misses(answered: Answers) -> str:

@@ -8,7 +8,6 @@ python -m benchmarks.scale --quick    up to 10,000 tools, one process each; not 
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 from benchmarks import harness, servers
 from benchmarks.scale import generate
-from benchmarks.timing import short
+from benchmarks.timing import middle, short
 from scripts.measured_tables import markdown_table
 from tests.support import aws_services
 from tests.support.catalogs import publish
@@ -29,14 +28,7 @@ LAMBDA_MB = 1024
 ROUND = 200
 """Requests of a kind that each process is sent twice: first with a cold cache, then warm."""
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "open": ("open",),
-    "`tools/list`": ("tools/list", "p50"),
-    "first get": ("first_get",),
-    "first query": ("first_query",),
-    "`TOOL_GET`": ("TOOL_GET", "p50"),
-    "`TOOL_LIST(query)`": ("TOOL_LIST", "p50"),
-}
+COLUMNS = ("open", "`tools/list`", "first get", "first query", "`TOOL_GET`", "`TOOL_LIST(query)`")
 
 
 def measure(options: argparse.Namespace) -> str:
@@ -71,15 +63,8 @@ def _times(title: str, places: Mapping[int, str], processes: int, **variables: s
     rows = []
     for size, place in harness.track(places.items(), lambda item: f"{title}: {item[0]:,} tools"):
         measured = [_process(place, size, **variables) for _ in range(processes)]
-        cells = [statistics.median(_at(figures, way) for figures in measured) for way in COLUMNS.values()]
-        rows.append([f"{size:,}", *map(short, cells)])
+        rows.append([f"{size:,}", *(short(middle(measured, name)) for name in COLUMNS)])
     return f"### {title}\n\n{markdown_table(['tools', *COLUMNS], rows, left=0)}"
-
-
-def _at(figures: Any, way: tuple[str, ...]) -> float:
-    for key in way:
-        figures = figures[key]
-    return float(figures)
 
 
 def _process(place: str, size: int, megabytes: int = 0, requests: int = ROUND, **variables: str) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.timing import each_ms, memory_mb, percentile, timed
+from benchmarks.timing import each_ms, memory_mb, timed
 
 
 def measure(place: str, names: Sequence[str], queries: Sequence[str], megabytes: int) -> dict[str, Any]:
-    """Return times in milliseconds, and memory in MB.
+    """Return the figures of the columns of the tables: times in milliseconds, and memory in MB.
 
     Args:
         place: The location of the catalog.
@@ -45,10 +45,8 @@ def measure(place: str, names: Sequence[str], queries: Sequence[str], megabytes:
     figures: dict[str, Any] = {"memory_before": memory_mb()}
     store = open_store(settings)
     catalog, figures["open"] = timed(store)
-    figures["first_get"] = timed(catalog.get, names[0])[1]
-    figures["first_query"] = timed(search, catalog, queries[0])[1]
-    figures["get"] = _round(catalog.get, names)
-    figures["query"] = _round(lambda query: search(catalog, query), queries)
+    figures["first get"] = timed(catalog.get, names[0])[1]
+    figures["first query"] = timed(search, catalog, queries[0])[1]
 
     gateway = LambdaHandler(build_app(settings), configure(settings))
     event = json.loads(Path("events/tool-get.json").read_text(encoding="utf-8"))
@@ -60,15 +58,15 @@ def measure(place: str, names: Sequence[str], queries: Sequence[str], megabytes:
         return answer["structuredContent"]
 
     listing = json.loads(Path("events/tools-list.json").read_text(encoding="utf-8"))
-    figures["tools/list"] = _round(gateway, [listing] * 50)
-    figures["TOOL_GET"] = _round(lambda name: call("TOOL_GET", {"tool_name": name}), names)
-    figures["TOOL_LIST"] = _round(lambda query: call("TOOL_LIST", {"query": query}), queries)
+    figures["`tools/list`"] = _round(gateway, [listing] * 50)
+    figures["`TOOL_GET`"] = _round(lambda name: call("TOOL_GET", {"tool_name": name}), names)
+    figures["`TOOL_LIST(query)`"] = _round(lambda query: call("TOOL_LIST", {"query": query}), queries)
     found = [call("TOOL_GET", {"tool_name": name})["tools"][0] for name in names]
     assert [entry["name"] for entry in found] == names
     return {**figures, "memory": memory_mb()}
 
 
-def _round(do: Callable[[Any], Any], arguments: Sequence[Any]) -> dict[str, float]:
-    """Median and 99th percentile of a second round over ``arguments``, after a first; and the median of the first."""
-    first, second = each_ms(do, arguments), each_ms(do, arguments)
-    return {"new": statistics.median(first), "p50": statistics.median(second), "p99": percentile(second, 99)}
+def _round(do: Callable[[Any], Any], arguments: Sequence[Any]) -> float:
+    """Median of a second round over ``arguments``, after a first."""
+    each_ms(do, arguments)
+    return statistics.median(each_ms(do, arguments))
