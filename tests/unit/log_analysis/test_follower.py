@@ -72,6 +72,16 @@ def test_rotation_loses_no_line(path: Path) -> None:
     assert numbers(log) == [4]
 
 
+def test_a_file_that_was_never_read_before_it_was_renamed_is_read(path: Path) -> None:
+    append(path, 1)
+    log = LogFollower(str(path))
+    assert numbers(log) == [1]
+    for number in (2, 3):  # renamed twice between two reads
+        path.replace(f"{path}.1")
+        append(path, number)
+    assert numbers(log) == [2, 3]
+
+
 def test_the_file_before_the_rotation_is_read_first_and_once(path: Path) -> None:
     append(path.with_name("calls.jsonl.1"), 1, 2)
     log = LogFollower(str(path))
