@@ -80,9 +80,8 @@ class StdioSession:
         # SimpleQueue.put may be called by a signal handler.
         self._ended: SimpleQueue[OSError | str | None] = SimpleQueue()
         self._is_stopping = False
-        self._lock = threading.Lock()
-        self._has_room = threading.Condition(self._lock)
-        self._has_finished = threading.Condition(self._lock)
+        # Guards what follows; notified when something was sent or has ended.
+        self._changed = threading.Condition()
         self._pending: dict[tuple[type, jsonrpc.Id], dict[int, _Call]] = {}  # clients may use a JSON-RPC id twice
         self._queued_calls = self._queued_bytes = self._unsent_bytes = self._skipped_lines = 0
         self._error: OSError | None = None
@@ -112,10 +111,10 @@ class StdioSession:
 
     def _drain(self, end: float | None) -> None:
         """Wait until every answer was written or ``end`` has come; without ``end``, as long as there is progress."""
-        with self._lock:
+        with self._changed:
             while (self._pending or self._unsent_bytes) and self._error is None:
                 timeout_s = self._drain_timeout_s if end is None else end - monotonic()
-                if timeout_s <= 0 or not self._has_finished.wait(timeout_s):
+                if timeout_s <= 0 or not self._changed.wait(timeout_s):
                     return
                 if end is None and self._is_stopping:  # a signal while the input had already ended
                     end = monotonic() + self._drain_timeout_s
@@ -130,24 +129,21 @@ class StdioSession:
         except ValueError:
             return  # closed by this process, which waited long enough
         except OSError as error:
-            with self._lock:
+            with self._changed:
                 self._error = error
-                self._has_room.notify_all()
-                self._has_finished.notify_all()
+                self._changed.notify_all()
             self._ended.put(error)
 
     def _send(self, answer: bytes) -> None:
-        with self._lock:
+        """Send an answer. May be called with the lock held."""
+        with self._changed:
             self._unsent_bytes += len(answer)
-        self._answers.put(answer)
+            self._answers.put(answer)
 
     def _note_sent(self, size: int) -> None:
-        with self._lock:
-            was_full = self._is_full()
+        with self._changed:
             self._unsent_bytes -= size
-            if was_full and not self._is_full():
-                self._has_room.notify_all()
-            self._has_finished.notify()
+            self._changed.notify_all()
 
     def _is_full(self) -> bool:
         return self._unsent_bytes > MAX_UNSENT_BYTES
@@ -171,11 +167,11 @@ class StdioSession:
 
     def _wait_for_room(self) -> None:
         """Wait while too much is unsent or queued. Until then, what the client writes stays in the pipe."""
-        with self._lock:
+        with self._changed:
             while (
                 self._is_full() or self._queued_calls >= MAX_QUEUED_CALLS or self._queued_bytes >= MAX_QUEUED_BYTES
             ) and self._error is None:
-                self._has_room.wait()
+                self._changed.wait()
 
     def _handle_line(self, line: bytes) -> None:
         try:
@@ -202,14 +198,14 @@ class StdioSession:
     def _subscribe(self, id_: jsonrpc.Id, requested: Any) -> None:
         """Open a channel for the changes that a client requests, as long as it does not cancel its request."""
         is_wanted = isinstance(requested, dict) and requested.get("toolsListChanged") is True
-        with self._lock:
+        with self._changed:
             self._subscriptions += [id_] if is_wanted else []
         params = {"notifications": {"toolsListChanged": True} if is_wanted else {}, "_meta": {META_SUBSCRIPTION: id_}}
         self._send(jsonrpc.encode_notification("notifications/subscriptions/acknowledged", params))
 
     def report_change(self) -> None:
         """Tell the client that its list of tools has changed: by its session, or by each of its subscriptions."""
-        with self._lock:
+        with self._changed:
             channels = [{"_meta": {META_SUBSCRIPTION: id_}} for id_ in self._subscriptions]
         for params in [*channels, *([{}] if self._is_initialized else [])]:
             self._send(jsonrpc.encode_notification("notifications/tools/list_changed", params))
@@ -227,17 +223,17 @@ class StdioSession:
         id_ = notification.params.get("requestId")
         if not isinstance(id_, str | int):
             return
-        with self._lock:
+        with self._changed:
             cancelled = self._pending.pop((type(id_), id_), {}).values()
             self._subscriptions = [one for one in self._subscriptions if (type(one), one) != (type(id_), id_)]
-            self._has_finished.notify()
+            self._changed.notify_all()
         for call in cancelled:
             call.context.cancel()
 
     # The workers
 
     def _queue_call(self, call: _Call) -> None:
-        with self._lock:
+        with self._changed:
             self._pending.setdefault(call.id, {})[id(call)] = call
             self._queued_calls += 1
             self._queued_bytes += call.size
@@ -248,36 +244,34 @@ class StdioSession:
         self._pool.submit(lambda: self._run_call(call))
 
     def _run_call(self, call: _Call) -> None:
-        with self._lock:
+        with self._changed:
             while self._is_full() and self._error is None:
-                self._has_room.wait()
+                self._changed.wait()
             self._queued_calls -= 1
             self._queued_bytes -= call.size
-            self._has_room.notify_all()
+            self._changed.notify_all()
         if call.context.is_cancelled:
             return
         from toolfold.client_call import running
 
         with running(call.context):
             answer = self._answer(call.message)
-        with self._lock:
+        with self._changed:
             calls = self._pending.get(call.id, {})
             if calls.pop(id(call), None) is None:  # cancelled
                 return
             if not calls:
                 del self._pending[call.id]
-            self._unsent_bytes += len(answer)
-        self._answers.put(answer)
+            self._send(answer)
 
     def _send_progress(self, call: _Call, token: str | int, progress: float, total: float | None, message: str) -> None:
         found = {"progressToken": token, "progress": progress, "total": total, "message": message}
         params = {name: value for name, value in found.items() if value not in (None, "")}
         notification = jsonrpc.encode_notification("notifications/progress", params)
-        with self._lock:
+        with self._changed:
             # Not after the answer, and not while the client does not read.
             if not self._is_full() and id(call) in self._pending.get(call.id, {}):
-                self._unsent_bytes += len(notification)
-                self._answers.put(notification)
+                self._send(notification)
 
     def _answer(self, request: Message) -> bytes:
         try:
