@@ -3,8 +3,8 @@
 They are boto3's clients, made by botocore's session. boto3's own session adds resources and file transfers, which
 nothing here uses and whose import a first call would wait for.
 
-Endpoints other than AWS's own (``AWS_ENDPOINT_URL``, ``AWS_ENDPOINT_URL_DYNAMODB`` …), proxies, ``AWS_CA_BUNDLE``,
-profiles, single sign-on and the credentials of containers are read by botocore itself:
+Endpoints other than AWS's own (``AWS_ENDPOINT_URL``, ``AWS_ENDPOINT_URL_DYNAMODB`` …), ``AWS_CA_BUNDLE``, profiles,
+single sign-on and the credentials of containers are read by botocore itself, and proxies by toolfold's HTTP client:
 https://docs.aws.amazon.com/sdkref/latest/guide/settings-reference.html
 
 botocore takes long to import. It is imported by the first client, never by a module.
@@ -18,9 +18,12 @@ import os
 import re
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolfold.version import __version__
+
+if TYPE_CHECKING:
+    from toolfold.network.session import HttpClient
 
 _CODE = r"[A-Za-z][A-Za-z0-9.]{2,79}\Z|[1-5][0-9]{2}\Z"
 """What AWS's error codes look like. Other text in their place could quote a request."""
@@ -38,7 +41,7 @@ class AwsClients:
         self._loader: Any = None
         self._clients: dict[tuple[str, str, float], Any] = {}
         self._lock = threading.RLock()
-        self._resolver: Any = None
+        self._http_client: HttpClient | None = None
 
     def client(self, service: str, *, timeout_s: float, region: str = "") -> Any:
         """Return the client of ``service``, as boto3 names it.
@@ -167,19 +170,17 @@ class AwsClients:
         with self._lock:
             clients = list(self._clients.values())
             self._clients.clear()
-            self._session = None
+            self._session = self._http_client = None
         for client in clients:
             client.close()
 
     def _create_client(self, session: Any, service: str, timeout_s: float, region: str) -> Any:
         from botocore.config import Config
 
-        from toolfold.aws.deadlines import limit_requests
-        from toolfold.network.resolver import Resolver
+        from toolfold.aws.http_session import HttpSession
+        from toolfold.network.session import HttpClient
 
         config = Config(
-            connect_timeout=timeout_s,
-            read_timeout=timeout_s,
             retries={"total_max_attempts": 1, "mode": "standard"},
             # botocore still signs URLs for S3 with version 2 in some regions.
             signature_version="s3v4" if service == "s3" else None,
@@ -190,8 +191,9 @@ class AwsClients:
         )
         client = session.create_client(service, region_name=region or None, config=config)
         client.meta.events.register("needs-retry", _retry_read)
-        self._resolver = self._resolver or Resolver()
-        limit_requests(client, self._resolver)
+        if self._http_client is None:
+            self._http_client = HttpClient(session.get_config_variable("ca_bundle") or "")
+        client._endpoint.http_session = HttpSession(self._http_client, timeout_s)  # there is no public way to another
         return client
 
     def _create_session(self) -> Any:

@@ -223,7 +223,7 @@ class _Connection(HTTPConnection):
             raise errors.TlsError from None
         except (errors.ConnectionBroken, OSError, ValueError, http.client.HTTPException):
             raise errors.ProxyError if self.proxy and not self._is_tunneled else errors.TlsError from None
-        request.expires_at, request.is_connecting = request.deadline, False
+        request.begin_answer()
         if self.sock is not None:
             self.sock.process, self.sock.last_used = os.getpid(), time.time()
             request.trace.record_connection(self.sock)

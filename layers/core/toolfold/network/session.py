@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import ssl
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -108,17 +109,20 @@ class HttpClient:
     Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``; trusted certificates from
     ``REQUESTS_CA_BUNDLE``, ``CURL_CA_BUNDLE`` or ``SSL_CERT_FILE``, else from certifi. ``.netrc`` is not read.
 
+    Args:
+        bundle: A file or folder of trusted certificates, in place of those of the environment.
+
     Attributes:
         on_request: Called after each attempt with what happened.
     """
 
     on_request: Callable[[RequestTrace], None] | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, bundle: str = "") -> None:
         for name in _LOGGERS_OF_URLS:
             logging.getLogger(name).addFilter(_is_outside_requests)
         # Without a session of requests, which would read .netrc, and keep cookies: one client serves many keys.
-        self._adapter, self._resolver = _Adapter(), Resolver()
+        self._adapter, self._resolver = _Adapter(bundle), Resolver()
 
     def request(
         self,
@@ -131,6 +135,7 @@ class HttpClient:
         connect_timeout_s: float,
         max_bytes: int,
         is_allowed: Callable[[str, str], bool] | None = is_allowed_address,
+        answer_timeout_s: float = math.inf,
     ) -> Response:
         """Send a request once and return its complete response. Redirects are not followed, cookies not kept.
 
@@ -143,6 +148,7 @@ class HttpClient:
             connect_timeout_s: Seconds for a new connection, including proxy and TLS.
             max_bytes: The largest body, as sent and decompressed.
             is_allowed: Whether a host may have an IP address; called before anything is sent to it.
+            answer_timeout_s: Seconds for the request and its response on an open connection.
 
         Raises:
             TransportError: There is no response; see ``toolfold.network.errors``.
@@ -156,7 +162,7 @@ class HttpClient:
             pass
         else:
             trace = RequestTrace(method, str(prepared.url))
-            state = RequestState(deadline, connect_timeout_s, is_allowed, self._resolver, trace)
+            state = RequestState(deadline, connect_timeout_s, is_allowed, self._resolver, trace, answer_timeout_s)
             result = self._send(prepared, state, max_bytes)
             if isinstance(result, Response):
                 return result
@@ -210,8 +216,9 @@ class HttpClient:
 class _Adapter(HTTPAdapter):
     """Make urllib3 use our connections, and one TLS context for each bundle of certificates."""
 
-    def __init__(self) -> None:
+    def __init__(self, bundle: str) -> None:
         super().__init__(pool_maxsize=_MAX_POOLED_CONNECTIONS)
+        self._bundle = bundle
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
@@ -243,7 +250,7 @@ class _Adapter(HTTPAdapter):
                 pool.close()
 
     def tls_context(self) -> ssl.SSLContext:
-        _, bundle = ca_bundle()
+        bundle = self._bundle or ca_bundle()[1]
         if bundle not in self._contexts:
             try:
                 self._contexts[bundle] = create_tls_context(bundle)

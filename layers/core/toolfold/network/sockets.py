@@ -35,6 +35,7 @@ class RequestState:
         is_allowed: Whether a host may have an address. Not called behind a proxy, which resolves names itself.
         expires_at: When the current step must be done: connecting, or all of it.
         trace: Records what happens.
+        answer_timeout_s: Seconds for the request and its response on an open connection.
     """
 
     deadline: float
@@ -42,12 +43,18 @@ class RequestState:
     is_allowed: Callable[[str, str], bool] | None
     resolver: Resolver
     trace: RequestTrace
+    answer_timeout_s: float = math.inf
     expires_at: float = field(init=False)
     header_bytes_left: float = MAX_HEADER_BYTES
     is_connecting: bool = False
 
     def __post_init__(self) -> None:
-        self.expires_at = self.deadline
+        self.begin_answer()
+
+    def begin_answer(self) -> None:
+        """Begin the step after connecting."""
+        self.expires_at = min(self.deadline, time.monotonic() + self.answer_timeout_s)
+        self.is_connecting = False
 
     def remaining_s(self) -> float:
         """Return the seconds that the current step has left."""

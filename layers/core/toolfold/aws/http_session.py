@@ -1,0 +1,78 @@
+"""What botocore's clients send requests with: toolfold's HTTP client.
+
+botocore restarts its time-out with every read, so a response that arrives byte by byte could last forever. Here the
+time-out is for all of a request and its response, whose size is limited too.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from botocore import exceptions  # noqa: TID253 - this module is imported by the first client
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse  # noqa: TID253 - as above
+
+from toolfold.network import errors
+from toolfold.network.session import HttpClient
+
+MAX_RESPONSE_BYTES = 64_000_000
+"""The largest values are cached responses, of at most ``TOOLFOLD_MAX_RESPONSE_BYTES`` (25 MB) and what JSON adds."""
+
+_ERRORS: Mapping[type[errors.TransportError], type[exceptions.HTTPClientError]] = {
+    errors.ReadTimeout: exceptions.ReadTimeoutError,
+    errors.ConnectTimeout: exceptions.ConnectTimeoutError,
+    errors.TlsError: exceptions.SSLError,
+    errors.ProxyError: exceptions.ProxyConnectionError,
+    errors.ConnectError: exceptions.EndpointConnectionError,
+    errors.ConnectionBroken: exceptions.ConnectionClosedError,
+}
+"""Error of the client → that of botocore, the first that fits; HTTPClientError for others."""
+
+
+class _Body(io.BytesIO):
+    def stream(self) -> Iterator[bytes]:
+        """Yield the content, as urllib3's response does."""
+        yield self.read()
+
+
+class HttpSession:
+    """Send the requests of one client of botocore, in place of its ``URLLib3Session``.
+
+    Args:
+        http_client: Sends them.
+        timeout_s: Seconds to connect, and as many for a request and all of its response.
+    """
+
+    def __init__(self, http_client: HttpClient, timeout_s: float) -> None:
+        self._http_client, self._timeout_s = http_client, timeout_s
+
+    def send(self, request: AWSPreparedRequest) -> AWSResponse:
+        """Send a request and return its complete response.
+
+        Raises:
+            botocore.exceptions.HTTPClientError: there is no response.
+        """
+        body: Any = request.body
+        try:
+            response = self._http_client.request(
+                request.method,
+                request.url,
+                headers=dict(request.headers.items()),
+                body=body.read() if hasattr(body, "read") else body,
+                deadline=time.monotonic() + 2 * self._timeout_s,
+                connect_timeout_s=self._timeout_s,
+                answer_timeout_s=self._timeout_s,
+                max_bytes=MAX_RESPONSE_BYTES,
+                is_allowed=None,
+            )
+        except errors.TransportError as error:
+            kinds = (found for kind, found in _ERRORS.items() if isinstance(error, kind))
+            failure = next(kinds, exceptions.HTTPClientError)
+            raise failure(endpoint_url=request.url, proxy_url="", error=error.reason) from None
+        return AWSResponse(request.url, response.status, response.headers, _Body(response.body))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http_client.close()
