@@ -1,1 +1,1 @@
-"""Clients of AWS services: ``clients`` (boto3; obstore for reads before the first response) with an ``http_session``."""
+"""Clients of AWS services: ``clients`` (boto3; obstore for reads before the first response), and their HTTP session."""
