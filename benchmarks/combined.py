@@ -19,6 +19,8 @@ from typing import Any
 from benchmarks import harness
 from benchmarks.timing import each_ms
 from scripts.measured_tables import markdown_table
+from tests.support.lambda_handler import http_event
+from tests.support.mcp_requests import message
 from tests.support.meta_tools import tokens
 from toolfold.app import build_app
 from toolfold.mock_api.server import MockApi
@@ -31,7 +33,6 @@ LATENCY_S = 0.2
 """Of a data service on the internet."""
 
 REPEATED = 40
-HEADERS = {"content-type": "application/json", "accept": "application/json", "x-api-key": "mock"}
 SCRIPT = (
     "quotes = gather(*[call('GLOBAL_QUOTE', symbol=s) for s in inputs['symbols']])\n"
     "best = max(quotes, key=lambda q: q['changePercent'])\n"
@@ -49,12 +50,8 @@ class Client:
         self.handler = LambdaHandler(build_app(settings), configure(settings))
 
     def call(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        event = {
-            "version": "2.0",
-            "headers": HEADERS,
-            "requestContext": {"http": {"method": "POST"}},
-            "body": request_body(arguments),
-        }
+        sent = message("tools/call", {"name": "TOOL_CALL", "arguments": arguments})
+        event = http_event(sent, {"x-api-key": "mock"})
         result: dict[str, Any] = json.loads(self.handler(event)["body"])["result"]
         if result["isError"]:
             raise SystemExit(result["content"][0]["text"])
@@ -63,12 +60,6 @@ class Client:
     def timed(self, arguments: dict[str, Any], repeated: int = REPEATED) -> float:
         """Return the median time of a call, in milliseconds."""
         return statistics.median(each_ms(self.call, [arguments] * repeated))
-
-
-def request_body(arguments: dict[str, Any]) -> str:
-    """Return a request that calls TOOL_CALL with ``arguments``."""
-    params = {"name": "TOOL_CALL", "arguments": arguments}
-    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
 
 
 def quote(symbol: str, **more: Any) -> dict[str, Any]:

@@ -24,14 +24,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import harness, peers, servers
 from benchmarks.harness import ROOT
 from benchmarks.peers import WrongResponse
-from benchmarks.timing import elapsed_ms, in_turn, memory_mb, spread
+from benchmarks.timing import elapsed_ms, memory_mb, spread
 from scripts.measured_tables import markdown_table
 from scripts.peers.hosting import write_meta_tools
 from toolfold import __version__
@@ -249,7 +249,8 @@ def measure(everyone: Sequence[MeasuredServer], times: int) -> dict[str, list[St
         given = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
         given |= {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "ALPHA_VANTAGE_API_KEY": "mock-key"}
         rounds = harness.track(range(times + 1), lambda number: f"Starts over stdio, round {number + 1}")
-        return in_turn({one.name: partial(start, one, given) for one in everyone}, rounds, warm_up=1)
+        started = [{one.name: start(one, given) for one in everyone} for _ in rounds]
+        return {one.name: [of_round[one.name] for of_round in started[1:]] for one in everyone}
 
 
 def page(everyone: Sequence[MeasuredServer], starts: Mapping[str, Sequence[Start]]) -> str:

@@ -35,20 +35,6 @@ def each_ms(do: Callable[[Any], Any], arguments: Iterable[Any], clock: Clock = t
     return [timed(do, argument, clock=clock)[1] for argument in arguments]
 
 
-def in_turn(actions: Mapping[str, Callable[[], T]], rounds: Iterable[Any], warm_up: int = 0) -> dict[str, list[T]]:
-    """Return what each action returns in each of ``rounds`` but the first ``warm_up``.
-
-    The actions take turns, so that other load of the machine affects all of them.
-    """
-    found: dict[str, list[T]] = {name: [] for name in actions}
-    for number, _ in enumerate(rounds):
-        for name, act in actions.items():
-            result = act()
-            if number >= warm_up:
-                found[name].append(result)
-    return found
-
-
 def percentile(values: Sequence[float], percent: float) -> float:
     """Return a percentile of the values, which is one of them."""
     return sorted(values)[int((len(values) - 1) * percent / 100)]

@@ -17,13 +17,11 @@ from contextlib import closing
 
 from benchmarks import harness
 from benchmarks.retrieval.metrics import DEPTH, found, hit, ndcg, with_error
-from benchmarks.retrieval.rankers import FullText, Ranker, Recorded
+from benchmarks.retrieval.rankers import FullText, Ranker, Recorded, Toolfold
 from benchmarks.retrieval_public.catalogs import compile_tools, name_of
 from benchmarks.retrieval_public.public_sets import PublicRequest, PublicSet, PublicTool, load_all
 from scripts.measured_tables import markdown_table
 from toolfold.build import semantic_index
-from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import search
 
 HEAD = ("set", "requests", "search", "n", "hit@1", "R@5", "nDCG@10")
 
@@ -35,7 +33,7 @@ def measure(options: argparse.Namespace) -> str:
         rankers: list[tuple[Ranker, str]] = []
         for semantic in (False, True) if semantic_index.is_available() else (False,):
             catalog = compile_tools(public_set.tools, semantic=semantic)
-            rankers.append((_Toolfold(catalog), "toolfold, semantic postings" if semantic else "toolfold"))
+            rankers.append((Toolfold(catalog), "toolfold, semantic postings" if semantic else "toolfold"))
         for ranker, title in rankers if options.own else [*rankers, _other_ranker(public_set)]:
             rows += [_row(public_set.name, part, title, ranker, own) for part, own in public_set.requests.items()]
     rows.sort(key=lambda row: row[:2])
@@ -48,16 +46,6 @@ def _other_ranker(public_set: PublicSet) -> tuple[Ranker, str]:
     asked = dict.fromkeys(request.text for part in public_set.requests.values() for request in part)
     with closing(FullText(texts)) as full_text:
         return Recorded({text: full_text.rank(text, DEPTH) for text in asked}), "SQLite FTS5, Porter, BM25"
-
-
-class _Toolfold:
-    """The search of this project, with names of the public sets."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def rank(self, query: str, limit: int) -> list[str]:
-        return [name_of(hit.position) for hit in search(self._catalog, query).hits[:limit]]
 
 
 def _text(tool: PublicTool) -> str:

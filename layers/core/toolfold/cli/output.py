@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from toolfold.cli import terminal
@@ -77,8 +76,5 @@ def print_wrapped(text: str, indent: str = "") -> None:
     """Print text to stderr, on a terminal in lines that end between words; ``indent`` begins those after the first."""
     if terminal.is_terminal(sys.stderr):
         columns = terminal.width()
-        text = "\n".join(
-            textwrap.fill(line, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-            for line in text.split("\n")
-        )
+        text = "\n".join(part for line in text.split("\n") for part in terminal.wrap(line, columns, indent))
     print(text, file=sys.stderr)

@@ -153,9 +153,8 @@ def _refresh(source: SourceFolder, settings: Settings, steps: progress.Steps, *,
 
 def _print_warnings(source: SourceFolder) -> None:
     """Print how many texts of a source do not help a model, where it can be compiled."""
-    with tempfile.TemporaryDirectory(prefix="toolfold-lint-") as scratch:
-        shutil.copytree(source.folder, Path(scratch) / source.folder.name)
-        warnings = [finding for finding in lint.check(Path(scratch)) if finding.is_warning]
+    with _copied_alone(source) as folder:
+        warnings = [finding for finding in lint.check(folder) if finding.is_warning]
     if warnings:
         rules = ", ".join(sorted({finding.rule for finding in warnings}))
         counted = output.counted(len(warnings), "warning")
@@ -195,7 +194,8 @@ def test(options: Options) -> int:
     """Compile the source, call one of its tools, and print what happened."""
     source = find_source(options.folder, options.id)
     started = time.perf_counter()
-    with _compiled(source) as path:
+    with _copied_alone(source) as folder:
+        path = _compile(source, folder)
         compiled = time.perf_counter()
         app = _make_app(path, source.id)
         tool = _choose(app.catalog_store(), source.id, options.tool)
@@ -238,19 +238,23 @@ def test(options: Options) -> int:
 
 
 @contextmanager
-def _compiled(source: SourceFolder) -> Iterator[Path]:
-    """Yield a catalog of this source alone: what is wrong with the others has no influence."""
-    with tempfile.TemporaryDirectory(prefix="toolfold-test-") as scratch:
-        folder = Path(scratch) / "catalog"
-        shutil.copytree(source.folder, folder / source.folder.name, symlinks=True)
-        try:
-            compiled = compile_folder(folder)
-        except ToolfoldError as error:
-            shown = str(error).replace(f"{folder}/", f"{source.folder.parent}/")
-            raise ToolfoldError(f"{source.id} does not compile:\n{shown}") from None
-        path = Path(scratch) / "catalog.json"
-        path.write_text(compiled, encoding="utf-8")
-        yield path
+def _copied_alone(source: SourceFolder) -> Iterator[Path]:
+    """Yield a folder with a copy of this source alone: what is wrong with the others has no influence."""
+    with tempfile.TemporaryDirectory(prefix="toolfold-source-") as folder:
+        shutil.copytree(source.folder, Path(folder) / source.folder.name, symlinks=True)
+        yield Path(folder)
+
+
+def _compile(source: SourceFolder, folder: Path) -> Path:
+    """Return the file with the compiled catalog of a folder that :func:`_copied_alone` has made."""
+    try:
+        compiled = compile_folder(folder)
+    except ToolfoldError as error:
+        shown = str(error).replace(f"{folder}/", f"{source.folder.parent}/")
+        raise ToolfoldError(f"{source.id} does not compile:\n{shown}") from None
+    path = folder / "catalog.json"
+    path.write_text(compiled, encoding="utf-8")
+    return path
 
 
 def _make_app(path: Path, source_id: str) -> App:

@@ -103,9 +103,13 @@ def cell_text(value: Any) -> str:
     return str(value)
 
 
-def wrap(text: str, columns: int) -> list[str]:
-    """Return ``text`` in lines of at most ``columns``, broken at spaces; a longer word has a line of its own."""
-    return textwrap.wrap(text, columns, break_long_words=False, break_on_hyphens=False) or [""]
+def wrap(text: str, columns: int, indent: str = "") -> list[str]:
+    """Return ``text`` in lines of at most ``columns``, broken at spaces; a longer word has a line of its own.
+
+    All lines but the first begin with ``indent``.
+    """
+    wrapper = textwrap.TextWrapper(columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return wrapper.wrap(text) or [""]
 
 
 def print_fields(fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:

@@ -89,7 +89,7 @@ class AnthropicToolSearch(_ToolSearch):
                 break
             offset = more["offset"]
         search = {"name": SEARCH_NAME, "description": self._description, "input_schema": _QUERY}
-        return [search, *({**_anthropic(tool), "defer_loading": True} for tool in self._described(names))]
+        return [search, *(_definition(tool, "input_schema") for tool in self._described(names))]
 
     def answer(self, content: Sequence[Any]) -> list[dict[str, Any]]:
         """Return a ``tool_result`` for each ``tool_use`` block in the content of a message.
@@ -149,31 +149,21 @@ class OpenAIToolSearch(_ToolSearch):
             "call_id": item.get("call_id"),
             "execution": "client",
             "status": "completed",
-            "tools": [{**_openai(tool), "defer_loading": True} for tool in self._described(names)],
+            "tools": [
+                _definition(tool, "parameters", type="function", strict=False) for tool in self._described(names)
+            ],
         }
 
 
-def _anthropic(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _definition(tool: Mapping[str, Any], schema: str, **more: Any) -> dict[str, Any]:
+    """Return a deferred definition of a tool, whose parameters have the name ``schema``."""
     return {
-        "name": _function_name(tool),
+        **more,
+        "name": str(tool["name"]).replace(".", "_"),  # as both APIs allow it; toolfold takes it for a full stop
         "description": str(tool.get("description", "")),
-        "input_schema": tool.get("parameters") or {"type": "object", "properties": {}},
+        schema: tool.get("parameters") or {"type": "object", "properties": {}},
+        "defer_loading": True,
     }
-
-
-def _openai(tool: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "name": _function_name(tool),
-        "description": str(tool.get("description", "")),
-        "parameters": tool.get("parameters") or {"type": "object", "properties": {}},
-        "strict": False,
-    }
-
-
-def _function_name(tool: Mapping[str, Any]) -> str:
-    """Return the name as both APIs allow it; toolfold takes ``_`` for a full stop."""
-    return str(tool["name"]).replace(".", "_")
 
 
 def _as_mapping(item: Any) -> Mapping[str, Any]:

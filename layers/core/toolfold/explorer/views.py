@@ -31,6 +31,10 @@ _READ_ONLY = (
 )
 
 
+def _fields(item: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in names}
+
+
 def respond_start(explorer: Explorer, request: PageRequest) -> Response:
     """Return the version, where clients connect, what the page may do, and what the three tools save here."""
     catalog = explorer.catalog()
@@ -53,9 +57,7 @@ def respond_start(explorer: Explorer, request: PageRequest) -> Response:
                 "tools": len(catalog),
                 "sources": [
                     {
-                        "id": source.id,
-                        "title": source.title,
-                        "kind": source.kind,
+                        **_fields(source, "id", "title", "kind"),
                         "tools": counts.get(source.id, 0),
                         "needs_key": source.auth is not None,
                         "has_key": explorer.app.executor.has_own_key(source),
@@ -106,10 +108,7 @@ def _describe_catalog(catalog: Catalog) -> dict[str, Any]:
         "hash": catalog.fingerprint,
         "sources": [
             {
-                "id": source.id,
-                "title": source.title,
-                "kind": source.kind,
-                "description": source.description,
+                **_fields(source, "id", "title", "kind", "description"),
                 "categories": [
                     {"id": category.name, "title": category.title}
                     for category in catalog.categories
@@ -120,11 +119,8 @@ def _describe_catalog(catalog: Catalog) -> dict[str, Any]:
         ],
         "tools": [
             {
-                "name": line.name,
+                **_fields(line, "name", "category", "summary", "effect"),
                 "source": sources.get(line.category, ""),
-                "category": line.category,
-                "summary": line.summary,
-                "effect": line.effect,
                 "tier": line.access if sources.get(line.category, "") in paid else "",
             }
             for line in map(catalog.summary, positions)
@@ -226,20 +222,11 @@ def respond_tool(explorer: Explorer, request: PageRequest) -> Response:
     texts = {level: tool_get(catalog, {"tool_name": tool.name, "detail": level}).text for level in LEVELS}
     return json_answer(
         {
-            "name": tool.name,
-            "title": tool.title,
-            "source": tool.source,
-            "category": tool.category,
-            "effect": tool.effect,
+            **_fields(tool, "name", "title", "source", "category", "effect", "summary", "description", "tags"),
+            **_fields(tool, "returns", "needs_approval", "example"),
             "tier": tool.access if tool.source in _paid_sources(catalog) else "",
-            "summary": tool.summary,
-            "description": tool.description,
-            "tags": tool.tags,
-            "returns": tool.returns,
-            "needs_approval": tool.needs_approval,
             "refused": refusal_of(catalog, tool) or None,
             "schema": tool.parameters,
-            "example": tool.example,
             "columns": _columns(tool),
             "relations": _relations(tool),
             "texts": {level: {"text": text, "tokens": tokens.count(text)} for level, text in texts.items()},
