@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolfold.dates import Reading, add_months, bounds, impossible_date, parse_date, parse_period, spellings
+from toolfold.dates import Reading, bounds, impossible_date, moved, parse_date, parse_period, spellings
 
 TODAY = date(2026, 3, 15)
 
@@ -157,10 +157,10 @@ def test_bounds_of_a_part_of_a_date_or_of_a_damaged_one(text: str, first: str, l
 
 
 def test_the_same_day_of_another_month_is_its_last_one_where_it_is_shorter() -> None:
-    assert add_months(date(2024, 1, 31), 1) == date(2024, 2, 29)
-    assert add_months(datetime(2024, 1, 31, 9, 30), -11) == datetime(2023, 2, 28, 9, 30)
+    assert moved(date(2024, 1, 31), 1, "month") == date(2024, 2, 29)
+    assert moved(datetime(2024, 1, 31, 9, 30), -11, "month") == datetime(2023, 2, 28, 9, 30)
     with pytest.raises(ValueError, match="calendar"):
-        add_months(date(9999, 12, 1), 1)
+        moved(date(9999, 12, 1), 1, "month")
 
 
 FORMATS = (

@@ -46,7 +46,8 @@ _MAX_CHARS = 64
 _EPOCH_S = range(10**9, 4 * 10**9)
 """Numbers that are read as seconds since 1970: the years 2001 to 2096. A thousand times as much: milliseconds."""
 
-_MONTHS_IN: Mapping[str, int] = {"year": 12, "half": 6, "quarter": 3, "month": 1}
+MONTHS_IN: Mapping[str, int] = {"year": 12, "half": 6, "quarter": 3, "month": 1}
+SECONDS_IN: Mapping[str, int] = {"week": 604_800, "day": 86_400, "hour": 3600, "minute": 60, "second": 1}
 _DAYS_FROM_TODAY = {"today": 0, "now": 0, "yesterday": -1, "tomorrow": 1}
 _STEPS = {"this": 0, "current": 0, "last": -1, "previous": -1}
 
@@ -231,16 +232,30 @@ def bounds(text: str) -> tuple[date, date]:
     return first.replace(day=min(day or 1, first.day)), last.replace(day=min(day or 31, last.day))
 
 
-def add_months(day: Day, months: int) -> Day:
-    """Return the same day ``months`` later, of a shorter month its last one; a date with a time keeps it.
+def moved(day: Day, count: float, unit: str) -> Day:
+    """Return a day or a time so many units later; months keep the day, of a shorter month its last one.
+
+    >>> str(moved(date(2024, 1, 31), 1, "month"))
+    '2024-02-29'
 
     Raises:
-        ValueError: it is out of the calendar.
+        ValueError, OverflowError: it is out of the calendar.
+        KeyError: there is no such unit.
     """
-    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    if unit in SECONDS_IN:
+        return day + timedelta(seconds=count * SECONDS_IN[unit])
+    year, month = divmod(day.year * 12 + day.month - 1 + int(count) * MONTHS_IN[unit], 12)
     if not 1 <= year <= date.max.year:
         raise ValueError("out of the calendar")
     return day.replace(year=year, month=month + 1, day=min(day.day, monthrange(year, month + 1)[1]))
+
+
+def first_day(day: Day, unit: str) -> Day:
+    """Return the first day of the year, quarter, month or week that a day is in; the day itself for other units."""
+    if unit == "week":
+        return day - timedelta(days=day.weekday())
+    months = MONTHS_IN.get(unit)
+    return day if months is None else day.replace(month=(day.month - 1) // months * months + 1, day=1)
 
 
 def spellings(reading: Reading, bound: Bound = "") -> Iterator[tuple[str, bool]]:
@@ -325,8 +340,8 @@ def _matched(match: re.Match[str]) -> Reading:
 
 def _reading(low: datetime, precision: Precision, is_relative: bool = False) -> Reading:
     high = low
-    if precision in _MONTHS_IN:
-        last = low.month + _MONTHS_IN[precision] - 1
+    if precision in MONTHS_IN:
+        last = low.month + MONTHS_IN[precision] - 1
         high = low.replace(month=last, day=monthrange(low.year, last)[1])
     if precision == "minute":
         high = low.replace(second=59)
@@ -341,12 +356,8 @@ def _relative(text: str, today: date) -> Reading | None:
         if text in _DAYS_FROM_TODAY:
             return _reading(at + timedelta(_DAYS_FROM_TODAY[text]), "day", True)
         if match := re.fullmatch(_UNIT_OF_TODAY, text):
-            months = _MONTHS_IN[match[2]]
-            first = at.replace(month=(at.month - 1) // months * months + 1, day=1)
-            return _reading(add_months(first, _STEPS[match[1]] * months), cast("Precision", match[2]), True)
+            step, unit = match.groups()
+            return _reading(moved(first_day(at, unit), _STEPS[step], unit), cast("Precision", unit), True)
         if match := re.fullmatch(_AGO, text):
-            count, unit = int(match[1]), match[2]
-            if unit in _MONTHS_IN:
-                return _reading(add_months(at, -count * _MONTHS_IN[unit]), "day", True)
-            return _reading(at - timedelta(count * (7 if unit == "week" else 1)), "day", True)
+            return _reading(moved(at, -int(match[1]), match[2]), "day", True)
     return None

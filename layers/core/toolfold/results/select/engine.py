@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from copy import deepcopy
 from dataclasses import replace
 from datetime import date
@@ -37,7 +37,6 @@ _OF_ROWS = frozenset(("period", "order", "top", "bottom", "limit", "slice", "gro
 _TRIED_ROWS = 300
 """Rows of each table that a suggested form is tried on."""
 
-
 _MAX_VALUES = 8
 _MAX_VALUE_CHARS = 30
 _MAX_COLUMNS = 3
@@ -46,7 +45,6 @@ _MAX_COLUMNS = 3
 _TOTALS = frozenset(("total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalrows", "count", "hits"))
 _NEXT = frozenset(("next", "nextpage", "nexturl", "nextlink", "nexttoken", "nextcursor", "nextpagetoken", "hasmore"))
 """Fields of an answer that is one page of more."""
-
 
 _NO_ROWS = "There are no rows to select from."
 
@@ -78,13 +76,12 @@ def evaluate(
     except InvalidSelect as error:
         if document.tables and not any(table.columns for table in document.tables):  # the columns are unknown
             return replace(document, notes=(*document.notes, _NO_ROWS))
-        forms = _forms(error, selection, evaluation.at, document, today)
-        raise _with_form(error, forms, document, budget, today, partition) from None
+        guesses = suggested(selection.text, kind_of_step, document, today) or []
+        raise evaluation.with_form(error, _forms(error, selection, evaluation.at, guesses)) from None
 
 
-def _forms(error: InvalidSelect, selection: Selection, at: int, document: Document, today: date) -> list[str]:
+def _forms(error: InvalidSelect, selection: Selection, at: int, guesses: Sequence[str]) -> list[str]:
     """Return whole selects that may be meant, best first: guesses written as steps, then what the error proposes."""
-    guesses = suggested(selection.text, kind_of_step, document, today) or []
     texts = [step.text for step in selection.steps]
     before, rest = "; ".join(texts[:at]), texts[at + 1 :]
     proposed: list[str] = []
@@ -98,42 +95,6 @@ def _forms(error: InvalidSelect, selection: Selection, at: int, document: Docume
     return [*proposed, *guesses] if error.facts.get("is_choice") else [*guesses[:1], *proposed, *guesses[1:]]
 
 
-def _with_form(
-    error: InvalidSelect,
-    forms: Sequence[str],
-    document: Document,
-    budget: WorkBudget,
-    today: date,
-    partition: Sequence[str],
-) -> InvalidSelect:
-    """Return an error with the first suggested form that works on the answer."""
-    part = replace(document, tables=tuple(map(_beginning, document.tables)))
-    wanted = 2 if error.facts.get("is_choice") else 1
-    working: list[str] = []
-    for form in [form for form in dict.fromkeys(forms) if form.isprintable()][:_MAX_TRIED]:
-        try:
-            selection = parse_select(form)
-            if selection is not None and selection.jmespath:
-                from toolfold.results.select import jmespath
-
-                jmespath.search(selection.jmespath, _value_of(part), budget)
-                working.append(form)
-            elif selection is not None:
-                _Evaluation(part, budget, today, partition).run(selection)
-                working.append(form)
-        except CallError:
-            continue
-        if len(working) == wanted:
-            break
-    if not working:
-        return error
-    # What the error lists, without its guess of a name.
-    _, columns, listing = str(error.suggestion).partition("Columns: ") if "unknown" in error.facts else ("", "", "")
-    marks = [next((mark for mark in "\"'`" if mark not in form), "") for form in working]
-    written = " or ".join(f"{mark}{form}{mark}" for mark, form in zip(marks, working, strict=True))
-    return error.changed(next_step=f"Write {written}. {columns}{listing}".rstrip())
-
-
 class _Evaluation:
     """One evaluation: the queries of the tables that steps have named, in that order."""
 
@@ -145,7 +106,6 @@ class _Evaluation:
         self._open = ExitStack()
         self._current: Table | None = None
         self._fields: dict[str, Any] = {}
-        self._notes: list[str] = []
         self.at = 0
 
     def run(self, selection: Selection) -> Document:
@@ -156,6 +116,32 @@ class _Evaluation:
                 self._budget.check_time()
                 self._apply(step)
             return self._result()
+
+    def with_form(self, error: InvalidSelect, forms: Sequence[str]) -> InvalidSelect:
+        """Return an error with the first suggested form that works on the answer; with two of them for a choice."""
+        part = replace(self._document, tables=tuple(map(_beginning, self._document.tables)))
+        wanted = 2 if error.facts.get("is_choice") else 1
+        working: list[str] = []
+        for form in [form for form in dict.fromkeys(forms) if form.isprintable()][:_MAX_TRIED]:
+            with suppress(CallError):
+                if (selection := parse_select(form)) is None:
+                    continue
+                if selection.jmespath:
+                    from toolfold.results.select import jmespath
+
+                    jmespath.search(selection.jmespath, _value_of(part), self._budget)
+                else:
+                    _Evaluation(part, self._budget, self._today, self._partition).run(selection)
+                working.append(form)
+            if len(working) == wanted:
+                break
+        if not working:
+            return error
+        # What the error lists, without its guess of a name.
+        listing = str(error.suggestion).partition("Columns: ")[1:] if "unknown" in error.facts else ()
+        marks = [next((mark for mark in "\"'`" if mark not in form), "") for form in working]
+        written = " or ".join(f"{mark}{form}{mark}" for mark, form in zip(marks, working, strict=True))
+        return error.changed(next_step=f"Write {written}. {''.join(listing)}".rstrip())
 
     def _apply(self, step: Step) -> None:
         if step.table:

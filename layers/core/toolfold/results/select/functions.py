@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from toolfold.dates import Day, add_months
+from toolfold.dates import MONTHS_IN, SECONDS_IN, first_day, moved
 from toolfold.results.types import number_of
 from toolfold.text_safety import encodable
 
@@ -142,8 +142,6 @@ _PARTS: Mapping[str, Callable[[datetime.datetime], int]] = {
 """Part of a date → how to get it. Sunday is 0, as in ``strftime('%w', date)``."""
 
 DATE_PARTS = frozenset(_PARTS)
-_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _FORMATS = (("YYYY", "%Y"), ("yyyy", "%Y"), ("Month", "%B"), ("Mon", "%b"), ("MM", "%m"), ("Day", "%A"), ("Dy", "%a"),
             ("DD", "%d"), ("dd", "%d"), ("HH24", "%H"), ("HH", "%H"), ("MI", "%M"), ("SS", "%S"))  # fmt: skip
 _CODES = frozenset("YmdHMSbBaAjwyIpGVu")
@@ -159,26 +157,6 @@ def _time(value: Any) -> datetime.datetime | None:
         return datetime.datetime.fromisoformat(text + {4: "-01-01", 7: "-01"}.get(len(text), "")).replace(tzinfo=None)
     except ValueError:
         return None
-
-
-def moved(day: Day, count: float, unit: str) -> Day:
-    """Return a date or time plus a number of units; months keep the day, of a shorter month its last one.
-
-    Raises:
-        ValueError, OverflowError: it is out of the calendar.
-        KeyError: there is no such unit.
-    """
-    if unit in _SECONDS:
-        return day + datetime.timedelta(seconds=count * _SECONDS[unit])
-    return add_months(day, int(count) * _MONTHS[unit])
-
-
-def first_day(day: Day, unit: str) -> Day:
-    """Return the first day of the year, quarter, month or week that a day is in; the day itself for other units."""
-    if unit == "week":
-        return day - datetime.timedelta(days=day.weekday())
-    months = _MONTHS.get(unit)
-    return day if months is None else day.replace(month=(day.month - 1) // months * months + 1, day=1)
 
 
 def _unit(name: Any) -> str:
@@ -197,7 +175,7 @@ def _date_trunc(unit: Any, value: Any) -> str | None:
         return None
     if name in ("hour", "minute"):
         return time.replace(minute=0 if name == "hour" else time.minute, second=0, microsecond=0).isoformat()
-    return first_day(time, name).date().isoformat() if name in (*_MONTHS, "week", "day") else None
+    return first_day(time, name).date().isoformat() if name in (*MONTHS_IN, "week", "day") else None
 
 
 def _date_add(unit: Any, count: Any, value: Any) -> str | None:
@@ -217,12 +195,12 @@ def _date_diff(unit: Any, start: Any, end: Any) -> int | None:
     first, last, name = _time(start), _time(end), _unit(unit)
     if first is None or last is None:
         return None
-    if name in _SECONDS:
-        return int((last - first).total_seconds() // _SECONDS[name])
+    if name in SECONDS_IN:
+        return int((last - first).total_seconds() // SECONDS_IN[name])
     if name == "year":
         return last.year - first.year
     months = (last.year - first.year) * 12 + last.month - first.month
-    return months // _MONTHS[name] if name in _MONTHS else None
+    return months // MONTHS_IN[name] if name in MONTHS_IN else None
 
 
 def _date_format(value: Any, pattern: Any) -> str | None:

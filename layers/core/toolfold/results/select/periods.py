@@ -9,9 +9,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from toolfold.dates import bounds
+from toolfold.dates import bounds, first_day, moved
 from toolfold.results.select.coverage import DAILY_DAYS, step_days
-from toolfold.results.select.functions import first_day, moved
 from toolfold.results.select.grammar import Clause
 from toolfold.results.select.kinds import node_of
 from toolfold.results.select.names import Column

@@ -11,10 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
-from toolfold.dates import parse_date
+from toolfold.dates import moved, parse_date
 from toolfold.fuzzy import normalize
 from toolfold.results.select.expressions import split_items, split_outside
-from toolfold.results.select.functions import moved
 from toolfold.results.select.names import find_table, table_name, words_of, written_name
 from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.results.types import Kind
