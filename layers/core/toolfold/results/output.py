@@ -208,11 +208,11 @@ def render_document(
         UpstreamError: the document is nested too deeply to be written.
         AnswerTooLarge: the budget is used up.
     """
-    form = _document_form(document)
+    form = _Form(document, lambda: document, is_own=True)
     with _nesting_checked():
         if options.whole:
             notes = {"notes": list(document.notes)} if document.notes else {}
-            return RenderedResult({"result": form.to_structured(form.content), **status.as_dict(), **notes}, "")
+            return RenderedResult({"result": form.to_structured(form.document), **status.as_dict(), **notes}, "")
         _reserve_text(budget, size)
         return _render(form, options, status, budget, document.notes)
 
@@ -289,86 +289,76 @@ def _reserve_text(budget: WorkBudget, size: int) -> None:
     budget.check_time(3 * size)
 
 
-class _Form(NamedTuple):
-    """An answer in one form, and how its parts, such as ``content`` and ``nothing``, are rendered and made.
+@dataclass(frozen=True)
+class _Form:
+    """An answer in one form.
 
-    ``suffix`` is that of a file with the text. Above toolfold's own form (``is_own``) stand lines about the answer.
+    Attributes:
+        document: the whole.
+        typed: returns the answer, or its beginning, in toolfold's own form: examples of a smaller request name columns.
+        is_own: whether that is the form. Lines about the answer stand above it.
+        csv: the text of the upstream, whose cells are texts, and shown as they are; None: it is no CSV.
     """
 
-    content: Any
-    suffix: str
-    is_own: bool
-    to_text: Callable[[Any], str]
-    to_structured: Callable[[Any], Any]
-    shorten: Callable[[Shortener], Any]
-    count_units: Callable[[], int]
-    examples: Callable[[], list[str]]
-    nothing: Any
+    document: Document
+    typed: Callable[[], Document]
+    is_own: bool = False
+    csv: str | None = None
 
+    @property
+    def suffix(self) -> str:
+        """The suffix of a file with the text."""
+        if self.document.is_text or (self.document.tables and self.document.metadata):
+            return "txt"
+        return "csv" if self.document.tables else "json"
 
-def _document_form(document: Document) -> _Form:
-    row_counts = [len(table.rows) for table in document.tables]
-    has_text = document.is_text or (document.tables and document.metadata)
-    return _Form(
-        content=document,
-        suffix="txt" if has_text else "csv" if document.tables else "json",
-        is_own=True,
-        to_text=render.to_text,
-        to_structured=lambda part: render.to_structured(part, row_counts),
-        shorten=lambda shortener: shortener.document(document),
-        count_units=lambda: preview.count_units(document),
-        examples=lambda: preview.smaller_requests(document),
-        nothing=Document(metadata="", is_text=True) if document.is_text else Document(),
-    )
+    def to_text(self, part: Document) -> str:
+        if part is self.document and self.csv is not None and render.is_plain_csv(self.csv):
+            return self.csv
+        return render.to_text(part)
+
+    def to_structured(self, part: Document) -> Any:
+        if self.csv is not None:
+            return self.csv if part is self.document else render.to_csv(part)
+        return render.to_structured(part, [len(table.rows) for table in self.document.tables])
 
 
 def _json_form(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> _Form:
-    def examples() -> list[str]:
-        document = Document()
+    def typed() -> Document:
         with contextlib.suppress(TooLong):
             beginning = Shortener(preview.EXAMPLE_LIMITS, preview.EXAMPLE_TOKENS).value(data)
-            document = tables.from_json(tables.typed_json(beginning, answer, budget), answer, budget)
-        return preview.smaller_requests(document)
+            return tables.from_json(tables.typed_json(beginning, answer, budget), answer, budget)
+        return Document()
 
-    form = _document_form(Document(metadata=data))
-    return form._replace(is_own=False, examples=examples, nothing=Document(metadata=None))
+    return _Form(Document(metadata=data), typed)
 
 
 def _csv_form(body: str, records: Sequence[Sequence[str]], answer: Mapping[str, Any], budget: WorkBudget) -> _Form:
-    """Return the form of a CSV text and its records: their cells are texts, and shown as they are."""
-    (header, *rows) = records or [[]]
-    whole = Document((Table("", tuple(header), rows),))
-
-    def examples() -> list[str]:
+    def typed() -> Document:
         beginning = render.write_csv(records[: 1 + preview.EXAMPLE_LIMITS.rows])
-        return preview.smaller_requests(tables.parse_tables(beginning, "csv", answer, budget))
+        return tables.parse_tables(beginning, "csv", answer, budget)
 
-    return _document_form(whole)._replace(
-        suffix="csv",
-        is_own=False,
-        to_text=lambda part: body if part is whole and render.is_plain_csv(body) else render.to_text(part),
-        to_structured=lambda part: body if part is whole else render.to_csv(part),
-        examples=examples,
-    )
+    (header, *rows) = records or [[]]
+    return _Form(Document((Table("", tuple(header), rows),)), typed, csv=body)
 
 
 def _render(
     form: _Form, options: OutputOptions, status: AnswerStatus, budget: WorkBudget, notes: tuple[str, ...] = ()
 ) -> RenderedResult:
     """Render an answer whole, or else as much of it as fits, below a notice."""
-    max_tokens, requested, text = options.max_tokens, options.requested_tokens, form.to_text(form.content)
+    max_tokens, requested, text = options.max_tokens, options.requested_tokens, form.to_text(form.document)
     lines = status.line() + render.notes_to_text(notes) if form.is_own else ""
     is_raised = form.is_own and 0 < requested < max_tokens and not tokens.fits(lines + text, requested)
     if is_raised and tokens.fits(text, max_tokens):
         notes = (*notes, options.limit_note)
         lines += render.notes_to_text((options.limit_note,))
     about = {**status.as_dict(), **({"notes": list(notes)} if notes else {})}
-    if _fits(lines + text, lambda: form.to_structured(form.content), max_tokens):
-        return RenderedResult({"result": form.to_structured(form.content), **about}, lines + text)
+    if _fits(lines + text, lambda: form.to_structured(form.document), max_tokens):
+        return RenderedResult({"result": form.to_structured(form.document), **about}, lines + text)
     prefix = "" if form.is_own else f"leave out {options.raw_by} and add "
-    ask_less = options.ask_less or preview.first_fitting(form.examples(), prefix, max_tokens)
-    is_plain = form.suffix == "txt" and form.content.is_text
-    full_text, full = form.content.metadata if is_plain else text, {}
+    ask_less = options.ask_less or preview.first_fitting(preview.smaller_requests(form.typed()), prefix, max_tokens)
+    is_plain, is_value = form.document.is_text, form.suffix == "json" and not form.is_own
+    full_text, full = form.document.metadata if is_plain else text, {}
     if options.save_answer is not None and budget.has(2 * sys.getsizeof(full_text)):
         full = options.save_answer(full_text, form.suffix, budget.remaining_s - _PREVIEW_S)
     limit = {"limit": options.limit_note} if requested else {}
@@ -377,23 +367,23 @@ def _render(
 
     def with_notice(part: Any, left_out: Mapping[str, Any]) -> RenderedResult:
         data = {**left_out, **notice}
-        if form.is_own or form.suffix != "json":
-            shown = f"{lines}{preview.notice_line(data, max_tokens)}\n{form.to_text(part)}"
-        else:
+        shown = f"{lines}{preview.notice_line(data, max_tokens)}\n{form.to_text(part)}"
+        if is_value:
             shown = escape_unsafe(render.dumps_compact({"preview": data, "result": part.metadata}))
         return RenderedResult({"result": form.to_structured(part), "preview": data, **about}, shown)
 
     def attempt(limits: Limits) -> RenderedResult | None:
         shortener = Shortener(limits, max_tokens)
         with contextlib.suppress(TooLong):
-            rendered = with_notice(form.shorten(shortener), shortener.left_out())
+            rendered = with_notice(shortener.document(form.document), shortener.left_out())
             if _fits(rendered.text, lambda: rendered.structured, max_tokens):
                 return rendered
         return None
 
-    units = form.count_units()
-    nothing = {"rows_shown": 0, "rows_total": 0 if is_plain else units, "left_out": _EVERYTHING}
-    return preview.largest_fitting(units, attempt, budget) or with_notice(form.nothing, nothing)
+    units = preview.count_units(form.document)
+    nothing = Document(metadata="" if is_plain else None if is_value else {}, is_text=is_plain)
+    left_out = {"rows_shown": 0, "rows_total": 0 if is_plain else units, "left_out": _EVERYTHING}
+    return preview.largest_fitting(units, attempt, budget) or with_notice(nothing, left_out)
 
 
 def _fits(text: str, structured: Callable[[], Any], max_tokens: int) -> bool:
