@@ -112,6 +112,8 @@ PARTS = {
         close > 300
         year != 2025
         year = 2023 or close > 300
+        close > 300 or date = 2024-05 or year = 2023
+        SELECT close FROM data WHERE date >= '2026-01-05' OR date < '2025'
         close > 900; last 5
         SELECT date, close FROM data WHERE close > 300
         SELECT close FROM data WHERE strftime('%Y', date) = '2024'
@@ -163,6 +165,7 @@ PARTS = {
         last 52 weeks; max(close)
         last 200 days; avg(close)
         year = 2024; max(close)
+        year = 2024 or date = 2024-12-30; close
         date = 2024-05; max(close)
         year(date) = 2024
         since 2024; top 3 by volume

@@ -297,7 +297,7 @@ class _Form:
         document: the whole.
         typed: returns the answer, or its beginning, in toolfold's own form: examples of a smaller request name columns.
         is_own: whether that is the form. Lines about the answer stand above it.
-        csv: the text of the upstream, whose cells are texts, and shown as they are; None: it is no CSV.
+        csv: the text of the upstream, whose cells are texts, and shown as they are; None: of other forms.
     """
 
     document: Document

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -27,9 +26,7 @@ from jmespath.visitor import TreeInterpreter
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge, InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results.select.coverage import Requested
 from toolfold.results.select.errors import invalid, listed
-from toolfold.results.tables import Document
 
 Node = Mapping[str, Any]
 """A node of a parsed expression: ``{"type", "children", "value"}``."""
@@ -72,10 +69,8 @@ _LENGTHENS = _CONSTRUCTORS.union(("join", "literal", "merge", "to_string"))
 """Nodes and functions that can make a result longer than the answer."""
 
 _TAKES_EXPRESSION = frozenset(("map", "max_by", "min_by", "sort_by"))
-_SUMMARIES = frozenset(("avg", "length", "max", "max_by", "min", "min_by", "reverse", "sort", "sort_by", "sum"))
-"""Functions whose value depends on how many rows there are."""
 
-_ROOT_NAMES = frozenset(("data", "items", "records", "result", "results", "rows", "table"))
+ROOT_NAMES = frozenset(("data", "items", "records", "result", "results", "rows", "table"))
 """Names by which a model may call the only list of an answer."""
 
 EXAMPLE = "rows[?close > `300` && type == 'call'].date"
@@ -115,14 +110,14 @@ def parse(expression: str) -> Node:
         raise _invalid(f"the expression is longer than {MAX_CHARS} characters", "Ask for less in one call.")
     try:
         parsed: Node = jmespath.compile(expression).parsed
-        nodes = list(_nodes(parsed))
+        nodes = list(nodes_of(parsed))
         json.dumps(parsed, allow_nan=False, ensure_ascii=False).encode()
     except JMESPathError as error:
         reason = str(error).partition("\n")[0].partition(": Parse error")[0]
         raise _invalid(f"this is not JMESPath: {reason[:120]}", offset=getattr(error, "lex_position", None)) from None
     except (ValueError, RecursionError, PendingDeprecationWarning):
         raise _invalid("this is not JMESPath, nested too deeply, or has a value that JSON cannot have") from None
-    taken = [id(child) for node in nodes if _kind(node) in _TAKES_EXPRESSION for child in node["children"]]
+    taken = [id(child) for node in nodes if kind_of(node) in _TAKES_EXPRESSION for child in node["children"]]
     if any(node["type"] == "expref" and id(node) not in taken for node in nodes):
         raise _invalid("& is for the expression that map, sort_by, max_by and min_by take")
     if math.prod(len(node["children"]) for node in nodes if node["type"] in _CONSTRUCTORS) > MAX_COPIES:
@@ -130,8 +125,16 @@ def parse(expression: str) -> Node:
     return parsed
 
 
-def _nodes(parsed: Node, *, of_result: bool = False) -> Iterator[Node]:
-    """Yield the nodes of an expression, level by level; ``of_result``: without the conditions of filters."""
+def nodes_of(parsed: Node, *, of_result: bool = False) -> Iterator[Node]:
+    """Yield the nodes of an expression, level by level.
+
+    Args:
+        parsed: the expression.
+        of_result: whether the conditions of filters are left out.
+
+    Raises:
+        InvalidSelect: it is nested too deeply.
+    """
     level = [parsed]
     for _ in range(MAX_DEPTH):
         yield from level
@@ -141,7 +144,7 @@ def _nodes(parsed: Node, *, of_result: bool = False) -> Iterator[Node]:
         raise _invalid(f"the expression is nested deeper than {MAX_DEPTH} levels")
 
 
-def _kind(node: Node) -> str:
+def kind_of(node: Node) -> str:
     """Return the function that a node calls, or the type of another node."""
     return str(node["value"] if node["type"] == "function_expression" else node["type"])
 
@@ -180,7 +183,7 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         """
         try:
             found = self.visit(parsed, self._root)
-            if not _LENGTHENS.isdisjoint(map(_kind, _nodes(parsed, of_result=True))):
+            if not _LENGTHENS.isdisjoint(map(kind_of, nodes_of(parsed, of_result=True))):
                 sizes: dict[int | None, int] = {}
                 size = self._text_size(found, sizes)
                 _require_short(size, MAX_REPEATED_CHARS if None in sizes else MAX_RESULT_CHARS)
@@ -244,7 +247,7 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         self._spend(len(root), len(root) * _ENTRY_BYTES)
         spelled = Counter(map(normalize, root))
         lists = [one for one in (self._root, *root.values()) if isinstance(one, list)]
-        only_list = dict.fromkeys(_ROOT_NAMES, lists[0]) if len(lists) == 1 else {}
+        only_list = dict.fromkeys(ROOT_NAMES, lists[0]) if len(lists) == 1 else {}
         return only_list | {name: value for key, value in root.items() if spelled[name := normalize(key)] == 1 and name}
 
     def visit_flatten(self, node: Node, value: Any) -> Any:
@@ -315,71 +318,3 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
             size += self._text_size(member, sizes)
         sizes[id(value)] = size
         return size
-
-
-_LOWER, _UPPER = ("eq", "starts_with", "contains", "gt", "gte"), ("eq", "starts_with", "contains", "lt", "lte")
-"""Comparisons and functions whose date is a lower and an upper bound."""
-
-_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d.*)?)?")
-
-
-def requested_by_jmespath(expression: str, document: Document) -> Requested:
-    """Return what an expression requests of the series in a document.
-
-    Bounds are those of comparisons of a table's column of dates with a literal, in filters; numbers of rows are those
-    of indexes and slices of a table.
-
-    Raises:
-        InvalidSelect: it is not JMESPath.
-    """
-    nodes = list(_nodes(parse(expression)))
-    tables = {normalize(table.name.rpartition(".")[2]): table.name for table in document.tables}
-    dated = [(table, table.date_index) for table in document.tables if table.date_index is not None]
-    dates = {normalize(table.columns[index]) for table, index in dated}
-    fields = [node["value"] for node in nodes if node["type"] == "field"]
-    filters = [node["children"][2] for node in nodes if node["type"] == "filter_projection"]
-    bounds = [bound for condition in filters for bound in _bounds(condition, dates)]
-    places = [node["children"] for node in nodes if node["type"] == "index_expression"]
-    counts = [
-        _needed_rows(place)
-        for base, place, *_ in places
-        if base["type"] in ("identity", "field") and normalize(base.get("value", "rows")) in {*tables, *_ROOT_NAMES}
-    ]
-    count, from_end = max(counts, default=(0, False))
-    newest_first = any(str(table.rows[0][index]) > str(table.rows[-1][index]) for table, index in dated)
-    functions = _SUMMARIES.intersection(map(_kind, nodes))
-    return Requested(
-        low=min((low for low, _ in filter(None, bounds) if low), default=""),
-        high=max((high for _, high in filter(None, bounds) if high), default=""),
-        row_count=count,
-        is_oldest_first=bool(count) and from_end == newest_first,
-        is_summary=bool(functions),
-        is_filtered=None in bounds,
-        functions=frozenset(name.replace("length", "count") for name in functions),
-        columns=frozenset(map(str.lower, fields)),
-        table=next((tables[name] for name in map(normalize, fields) if name and name in tables), ""),
-    )
-
-
-def _bounds(condition: Node, dates: Set[str]) -> list[tuple[str, str] | None]:
-    """Return the first and the last date of each comparison with a date; None for every other comparison."""
-    kind, children, operator = condition["type"], condition["children"], condition.get("value")
-    if kind in ("and_expression", "or_expression"):
-        bounds = [bound for child in children for bound in _bounds(child, dates)]
-        return [None] if kind == "or_expression" and None in bounds else bounds
-    operands = {child["type"]: child.get("value") for child in children if isinstance(child, dict)}
-    name, day = operands.get("field"), operands.get("literal")
-    sides = (_UPPER, _LOWER) if list(operands) == ["literal", "field"] else (_LOWER, _UPPER)
-    if not isinstance(day, str) or not _DATE.fullmatch(day) or normalize(name or "") not in dates:
-        return [None]
-    low, high = (day if operator in side else "" for side in sides)
-    return [(low, high) if low or high else None]
-
-
-def _needed_rows(place: Node) -> tuple[int, bool]:
-    """Return how many rows there must be for an index or a slice, and whether they are counted from the end."""
-    start, stop, step = place["children"] or (place["value"], (place["value"] + 1) or None, None)
-    first = -1 if step is not None and step < 0 else start or 0
-    if first < 0:
-        return -first, True
-    return max(stop, 0) if stop is not None else first and first + 1, False

@@ -5,7 +5,7 @@ Names that cannot be found are left to ``engine``: nothing here fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -27,11 +27,9 @@ from toolfold.results.tables import DATE_NAMES, Document, Table
 
 def requested_of(selection: Selection, document: Document, today: date) -> Requested:
     """Return what a ``select`` requests of the series in a document."""
-    if selection.jmespath:
-        from toolfold.results.select.jmespath import requested_by_jmespath
-
-        return requested_by_jmespath(selection.jmespath, document)
     reader = _Reader(list(document.tables), today)
+    if selection.jmespath:
+        reader.read_jmespath(selection.jmespath)
     for step in selection.steps:
         if step.table:
             reader.take(step.table)
@@ -141,18 +139,22 @@ class _Reader:
     def _read_condition(self, tree: exp.Expr) -> None:
         """Read bounds on the dates; any other condition filters."""
         for part in tree.flatten() if isinstance(tree, exp.And) else (tree,):
-            found = list(self._bounds(part.unnest()))
-            if not found:
+            if (bounded := self._bounds(part.unnest())) is None:
                 self._note(is_filtered=True)
-            for low, high in found:
-                self._narrow(low, high)
+            else:
+                self._narrow(*bounded)
 
-    def _bounds(self, node: exp.Expr) -> Iterator[tuple[str, str]]:
-        """Yield the bounds that a condition sets on the dates; nothing for another condition."""
+    def _bounds(self, node: exp.Expr) -> tuple[str, str] | None:
+        """Return the bounds that a condition sets on the dates, of alternatives those of all; None: it is another."""
+        if isinstance(node, exp.Or):
+            sides = [self._bounds(side.unnest()) for side in node.flatten()]
+            lows, highs = ([side[end] for side in sides if side is not None] for end in (0, 1))
+            low, high = min(lows, default=""), "" if "" in highs else max(highs, default="")
+            return None if None in sides or not (low or high) else (low, high)
         if isinstance(node, COMPARISONS) and isinstance(node.this, exp.Literal):
             node = MIRRORED[type(node)](this=node.expression, expression=node.this)
         if isinstance(node, exp.NEQ) or not self._has_dates(node.this):
-            return
+            return None
         others = [node.args.get(key) for key in ("low", "high", "expression")] + node.expressions
         days = sorted(
             filter(
@@ -161,9 +163,9 @@ class _Reader:
             )
         )
         if not days:
-            return
+            return None
         is_low, is_high = not isinstance(node, exp.LT | exp.LTE), not isinstance(node, exp.GT | exp.GTE)
-        yield days[0] if is_low else "", days[-1] if is_high else ""
+        return days[0] if is_low else "", days[-1] if is_high else ""
 
     def _has_dates(self, node: Any) -> bool:
         """Return whether an expression is the dates, or the years of them."""
@@ -196,6 +198,65 @@ class _Reader:
             counts.append(int(text) if text.isdecimal() else 0)
         if tree.args.get("limit") and counts[0]:
             self._count(sum(counts), is_oldest_first=self.ascends)
+
+    def read_jmespath(self, expression: str) -> None:
+        """Read an expression: its fields, the conditions of its filters, the places of rows, and its functions.
+
+        Raises:
+            InvalidSelect: it is not JMESPath.
+        """
+        from toolfold.results.select import jmespath
+
+        nodes = list(jmespath.nodes_of(jmespath.parse(expression)))
+        fields = [node["value"] for node in nodes if node["type"] == "field"]
+        names = {normalize(table.name.rpartition(".")[2]) for table in self.tables}
+        for name in [field for field in fields if normalize(field) in names - {""}][:1]:
+            self.take(name)
+        counts = [(0, False)]
+        for node in nodes:
+            if node["type"] == "filter_projection":
+                self._read_condition(_condition(node["children"][2]))
+            elif node["type"] == "index_expression":
+                base, place, *_ = node["children"]
+                of_rows = normalize(base.get("value", "rows")) in names | jmespath.ROOT_NAMES
+                counts += [_needed_rows(place)] if of_rows and base["type"] in ("identity", "field") else []
+        count, from_end = max(counts)
+        self._count(count, is_oldest_first=bool(count) and from_end != self.ascends)
+        functions = _SUMMARIES.intersection(map(jmespath.kind_of, nodes))
+        self._note(
+            functions=frozenset(name.replace("length", "count") for name in functions),
+            columns=frozenset(map(str.lower, fields)),
+            is_summary=bool(functions),
+        )
+
+
+_SUMMARIES = frozenset(("avg", "length", "max", "max_by", "min", "min_by", "reverse", "sort", "sort_by", "sum"))
+"""Functions of JMESPath whose value depends on how many rows there are."""
+
+_OPERATORS: Mapping[str, type[exp.Binary]] = {
+    "and_expression": exp.And, "or_expression": exp.Or, "eq": exp.EQ, "starts_with": exp.EQ, "contains": exp.EQ,
+    "ne": exp.NEQ, "gt": exp.GT, "gte": exp.GTE, "lt": exp.LT, "lte": exp.LTE,
+}  # fmt: skip
+
+
+def _condition(node: Mapping[str, Any]) -> exp.Expr:
+    """Return a condition of JMESPath as one of SQL; null where its bounds are not known."""
+    kind, value, operands = node["type"], node.get("value"), [one for one in node["children"] if isinstance(one, dict)]
+    operator = _OPERATORS.get(kind if value is None else str(value))
+    if operator is not None and len(operands) == 2:
+        return operator(this=_condition(operands[0]), expression=_condition(operands[1]))
+    if kind == "field":
+        return exp.column(str(value))
+    return exp.Literal.string(value) if kind == "literal" and isinstance(value, str) else exp.Null()
+
+
+def _needed_rows(place: Mapping[str, Any]) -> tuple[int, bool]:
+    """Return how many rows there must be for an index or a slice, and whether they are counted from the end."""
+    start, stop, step = place["children"] or (place["value"], (place["value"] + 1) or None, None)
+    first = -1 if step is not None and step < 0 else start or 0
+    if first < 0:
+        return -first, True
+    return max(stop, 0) if stop is not None else first and first + 1, False
 
 
 def _day(text: str, today: date, *, after: bool = False, is_high: bool = False) -> str:
