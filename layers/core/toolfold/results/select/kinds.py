@@ -338,24 +338,18 @@ class Adapter:
             return exp.Count(this=exp.Star())
         if not arguments and name in _OF_NUMBERS | _OF_ORDERED:
             raise invalid(f"{name} needs a column", f"Write e.g. {name}(close).")
-        if name in _OF_NUMBERS | _OF_ORDERED and kind_of(arguments[0]) is Kind.NESTED:
-            raise _nested(arguments[0])
         if name == "length" and kind_of(arguments[0]) is Kind.NESTED:
             return call_of("json_array_length", arguments[0])
-        if name in _OF_NUMBERS:
-            for argument in arguments:
-                _require_number(argument)
+        if name in _OF_ORDERED:
+            _require_order(arguments[0])
+        for argument in arguments if name in _OF_NUMBERS else ():
+            _require_number(argument)
         if name in _OF_DATES:
             _require_date(arguments[-1])
-        if name in _OF_ORDERED and kind_of(arguments[0]) is Kind.MIXED:
-            raise _mixed(arguments[0])
         return node
 
     def _ordered(self, node: exp.Expr) -> exp.Expr:
-        if kind_of(node.this) is Kind.MIXED:
-            raise _mixed(node.this)
-        if kind_of(node.this) is Kind.NESTED:
-            raise _nested(node.this)
+        _require_order(node.this)
         if not self.folds and not self.puts_nulls_first:
             node.set("nulls_first", False)
         return node
@@ -399,12 +393,16 @@ def _as_shown(node: exp.Expr) -> exp.Expr:
     return call_of("shown", node)
 
 
-def _require_number(node: exp.Expr) -> None:
-    kind = kind_of(node.expressions[0] if isinstance(node, exp.Distinct) else node)
-    if kind is Kind.MIXED:
+def _require_order(node: exp.Expr) -> None:
+    if kind_of(node) is Kind.MIXED:
         raise _mixed(node)
-    if kind is Kind.NESTED:
+    if kind_of(node) is Kind.NESTED:
         raise _nested(node)
+
+
+def _require_number(node: exp.Expr) -> None:
+    _require_order(node)
+    kind = kind_of(node)
     if kind in (Kind.TEXT, Kind.DATE, Kind.DATETIME):
         raise invalid(f"{shown(node)} is {'text' if kind is Kind.TEXT else 'a date'}, not a number", unfit=shown(node))
 

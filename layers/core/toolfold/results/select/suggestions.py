@@ -305,6 +305,8 @@ class _Guess:
             tail = ".".join(filter(None, (head, tail)))
         elif head and self.is_column(f"{head}.{tail}"):
             return None
+        elif head and (condition := self._pair(head)):  # the key of a row
+            found.append(condition)
         found += _sliced(place or "")
         last = next((part for part in (tail, tail.rpartition(".")[2]) if self.is_column(part)), None)
         if tail and last is None:
@@ -393,7 +395,7 @@ class _Guess:
         names = [name.strip() for name in re.split(r",|\band\b", step)]
         if len(names) > 1:
             paths = [self._path(name) for name in names]
-            if all(paths):
+            if all(paths) and not any(_CONDITION.search(str(path)) for path in paths):
                 return "; ".join(map(str, paths))
             table = None if self.is_column(names[0]) else self._find_table(names[0])
             if all(map(self.is_column, names[table is not None :])):
