@@ -91,33 +91,23 @@ def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], bu
 
 def side_by_side(parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:
     """Return the tables with dates as columns beside each other, by date: ``AAPL_close``, ``SMA_50``, ``10year``."""
-    tables = []
-    for name in dict.fromkeys(table.name for part in parts for table in part.document.tables):
-        found = [(labels, table) for labels, table in _tables_called(name, parts) if table.date_index is not None]
-        if len(found) > 1:
-            named = [_named_columns(labels, table) for labels, table in found]
-            dated = [table.date_index or 0 for _, table in found]
-            tables.append(_joined(name, named, dated, "outer", budget)[0])
-    return Document(tuple(tables))
+    names = dict.fromkeys(table.name for part in parts for table in part.document.tables)
+    series = {name: [one for one in _tables_called(name, parts) if one[1].date_index is not None] for name in names}
+    return Document(tuple(_beside(name, found, budget) for name, found in series.items() if len(found) > 1))
 
 
 def beside_by_date(varied: Sequence[str], document: Document, budget: WorkBudget) -> Document:
     """Return rows of several calls as they are shown: series of one value side by side, as :func:`combine` does."""
-    tables = []
+    tables, count = [], len(varied)
     for table in document.tables:
-        labels = [index for index, column in enumerate(table.columns) if column.removesuffix(" (argument)") in varied]
-        others = [index for index in range(len(table.columns)) if index not in labels]
-        if len(labels) != len(varied) or len(others) != 2 or labels != list(range(len(labels))):
-            tables.append(table)
-            continue
+        labels, columns = table.columns[:count], table.columns[count:]
         rows: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
-        for row in budget.checked(table.rows):
-            rows.setdefault(tuple(row[: len(labels)]), []).append(tuple(row[len(labels) :]))
-        columns = table.columns[len(labels) :]
-        parts = [LabelledDocument(key, Document((Table(table.name, columns, own),))) for key, own in rows.items()]
-        is_series = len(table.rows) > len(parts) and _are_series(parts, table.name)
-        beside = side_by_side(parts, budget).tables if is_series else ()
-        tables.append(beside[0] if beside else table)
+        if len(columns) == 2 and all(label.removesuffix(" (argument)") in varied for label in labels):
+            for row in budget.checked(table.rows):
+                rows.setdefault(tuple(row[:count]), []).append(tuple(row[count:]))
+        found = [(key, Table(table.name, columns, own)) for key, own in rows.items()]
+        is_series = 1 < len(found) < len(table.rows) and all(map(_is_series, (part for _, part in found)))
+        tables.append(_beside(table.name, found, budget) if is_series else table)
     return replace(document, tables=tuple(tables))
 
 
@@ -193,15 +183,15 @@ def _same(cell: Any, label: Any) -> bool:
 # Beside each other
 
 
-def _are_series(parts: Sequence[LabelledDocument], name: str) -> bool:
-    """Return whether all tables of a name are series of one number for each date."""
-    found = _tables_called(name, parts)
-    return len(found) > 1 and all(
-        table.columns == found[0][1].columns and len(table.columns) == 2 and table.date_index == 0
-        and not any(isinstance(row[1], str | list | dict) for row in table.rows)
-        and len({row[0] for row in table.rows}) == len(table.rows)
-        for _, table in found
-    )  # fmt: skip
+def _is_series(table: Table) -> bool:
+    """Return whether a table has one number for each date."""
+    are_numbers = not any(isinstance(row[1], str | list | dict) for row in table.rows)
+    return table.date_index == 0 and are_numbers and len({row[0] for row in table.rows}) == len(table.rows)
+
+
+def _beside(name: str, found: Sequence[tuple[tuple[Any, ...], Table]], budget: WorkBudget) -> Table:
+    named = [_named_columns(labels, table) for labels, table in found]
+    return _joined(name, named, [table.date_index or 0 for _, table in found], "outer", budget)[0]
 
 
 def _named_columns(labels: Sequence[Any], table: Table) -> Table:
