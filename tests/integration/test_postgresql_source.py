@@ -49,8 +49,8 @@ _SHARED: dict[int, Any] = {}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresqlServer]:
-    with postgresql.serve(tmp_path_factory.mktemp("postgresql")) as running:
+def server() -> Iterator[PostgresqlServer]:
+    with postgresql.serve() as running:
         running.execute("CREATE DATABASE shop", "REVOKE ALL ON SCHEMA public FROM PUBLIC")
         running.execute(
             *postgresql_statements(),

@@ -70,8 +70,7 @@ def serve(folder: Path) -> Iterator[LambdaSources]:
     with ExitStack() as stack:
         mock_api, harbour = stack.enter_context(MockApi()), stack.enter_context(HttpServer())
         weather = f"{stack.enter_context(running_app(mcp_app(), lifespan='on'))}/mcp"
-        (folder / "postgresql").mkdir()
-        database = stack.enter_context(postgresql.serve(folder / "postgresql"))
+        database = stack.enter_context(postgresql.serve())
         _fill(database)
         remote = {"kind": "mcp", "transport": "http", "trust_annotations": True}
         given: dict[str, dict[str, Any]] = {

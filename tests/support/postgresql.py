@@ -1,6 +1,7 @@
 """A PostgreSQL server of the tests: a new cluster in a temporary folder, on a free port of this machine.
 
-``make postgresql`` finds or installs the programs; see ``scripts/install-postgresql``.
+``make postgresql`` finds or installs the programs; see ``scripts/install-postgresql``. The folder is not in that of
+pytest, which each run as root closes to the account that runs the server.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
@@ -55,8 +57,13 @@ def programs() -> Path:
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[PostgresqlServer]:
-    """Start a server with its data in ``folder``, and stop it."""
+def serve() -> Iterator[PostgresqlServer]:
+    """Start a server, stop it, and remove its data."""
+    with TemporaryDirectory(prefix="toolfold-postgresql-") as folder:
+        yield from _serve(Path(folder))
+
+
+def _serve(folder: Path) -> Iterator[PostgresqlServer]:
     binaries, account = programs(), _account()
     data = folder / "data"
     data.mkdir(mode=0o700)
@@ -65,7 +72,6 @@ def serve(folder: Path) -> Iterator[PostgresqlServer]:
     if account:
         for path in (folder, data, password_file):
             shutil.chown(path, account["user"], account["group"])
-        _let_enter(folder)
     options = [f"--pgdata={data}", "--username=postgres", "--auth=scram-sha-256", f"--pwfile={password_file}"]
     _run([str(binaries / "initdb"), *options, "--encoding=UTF8", "--locale=C", "--no-sync"], account)
     server = _start(binaries, data, folder / "log", account)
@@ -105,14 +111,6 @@ def _account() -> dict[str, Any]:
     names = {entry.pw_name for entry in pwd.getpwall()}
     user = pwd.getpwnam("postgres" if "postgres" in names else "nobody")
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-
-
-def _let_enter(folder: Path) -> None:
-    """Let the account of the server enter the folders above ``folder``, which pytest makes for root alone."""
-    for parent in folder.parents:
-        mode = parent.stat().st_mode
-        if not mode & 0o001:
-            parent.chmod(mode | 0o001)
 
 
 def _run(command: Sequence[str], account: dict[str, Any]) -> None:
