@@ -15,9 +15,9 @@ TOOL: dict[str, Any] = {
         "type": "object",
         "properties": {
             "zone": {"type": "string", "description": "As 'Europe/Oslo'; here it is UTC."},
-            "description": {"type": "string", "title": "Words"},
+            "description": {"type": ["string", "null"], "title": "Words", "enum": ["short", "long", None]},
         },
-        "required": ["zone"],
+        "required": ["zone", "description"],
     },
     "outputSchema": {"type": "object", "properties": {"time": {"type": "string"}}},
     "annotations": {"readOnlyHint": True, "title": "Time"},
@@ -42,9 +42,14 @@ def schema(**fields: Any) -> dict[str, Any]:
         changed(
             inputSchema=schema(
                 properties={
-                    "description": {"title": "Other words", "type": "string"},
+                    "description": {
+                        "title": "Other words",
+                        "type": ["null", "string"],
+                        "enum": [None, "long", "short"],
+                    },
                     "zone": {"type": "string", "description": "As 'Europe/Oslo'; here it is America/Lima."},
-                }
+                },
+                required=["description", "zone"],
             )
         ),
     ],

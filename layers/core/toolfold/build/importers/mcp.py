@@ -30,7 +30,7 @@ from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Effect
 from toolfold.network.ssrf import is_secure_url
 from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_forbidden_variable
-from toolfold.sources.mcp.listing import tool_fingerprint
+from toolfold.sources.mcp.listing import canonical, tool_fingerprint
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -199,7 +199,7 @@ class McpSnapshot(Snapshot):
     def by_name(self) -> dict[str, Any]:
         """Return what a refresh compares: each tool, and in parentheses what else the server says."""
         return {
-            **{str(tool["name"]): tool for tool in self.tools},
+            **{str(tool["name"]): canonical(tool) for tool in self.tools},
             "(instructions)": self.instructions,
             "(server)": self.server,
             "(protocol version)": self.protocol_version,

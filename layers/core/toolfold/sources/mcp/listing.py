@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,8 +24,11 @@ _PROSE = frozenset({"title", "description", "examples", "$comment", "markdownDes
 _BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 """Keywords whose members are schemas under names that the server chose, such as ``description``."""
 
-_VALUES = frozenset({"const", "enum", "default", "required", "dependentRequired"})
+_VALUES = frozenset({"const", "default", "dependentRequired"})
 """Keywords whose values are data, not schemas."""
+
+_SETS = frozenset({"enum", "required", "type"})
+"""Keywords whose lists have no order: some servers write theirs in another one with each start."""
 
 _MAX_DEPTH = 60
 """Levels of a schema that are read. Deeper ones count as they are."""
@@ -38,29 +41,32 @@ def tool_fingerprint(tool: Mapping[str, Any]) -> str:
     annotations = tool.get("annotations")
     known = annotations if isinstance(annotations, Mapping) else {}
     facts = [
-        _without_prose(tool.get("inputSchema"), 0),
-        _without_prose(tool.get("outputSchema"), 0),
+        canonical(tool.get("inputSchema"), _PROSE),
+        canonical(tool.get("outputSchema"), _PROSE),
         [known.get(name) for name in _ANNOTATIONS],
     ]
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _without_prose(schema: Any, depth: int) -> Any:
+def canonical(schema: Any, without: Container[str] = (), depth: int = 0) -> Any:
+    """Return a schema as it can be compared: lists without an order are sorted, keywords ``without`` left out."""
     if depth >= _MAX_DEPTH:
         return schema
     if isinstance(schema, list):
-        return [_without_prose(item, depth + 1) for item in schema]
+        return [canonical(item, without, depth + 1) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
     kept: dict[str, Any] = {}
     for keyword, value in schema.items():
-        if keyword in _PROSE:
+        if keyword in without:
             continue
         if keyword in _BY_NAME and isinstance(value, Mapping):
-            kept[keyword] = {name: _without_prose(inner, depth + 1) for name, inner in value.items()}
+            kept[keyword] = {name: canonical(inner, without, depth + 1) for name, inner in value.items()}
+        elif keyword in _SETS and isinstance(value, list):
+            kept[keyword] = sorted(value, key=lambda item: json.dumps(item, sort_keys=True))
         else:
-            kept[keyword] = value if keyword in _VALUES else _without_prose(value, depth + 1)
+            kept[keyword] = value if keyword in _VALUES else canonical(value, without, depth + 1)
     return kept
 
 
