@@ -348,6 +348,26 @@ def test_a_request_that_works_becomes_a_tool(sent: str, path: str, name: str, pa
     assert "secret" not in json.dumps(tool)
 
 
+@pytest.mark.parametrize(
+    ("allowed", "command", "expected"),
+    [
+        ("", ["uvx", "hub", "--zone=UTC"], "export TOOLFOLD_ALLOWED_COMMANDS='uvx hub --zone=UTC'"),
+        ("uvx other", ["uvx", "hub"], "export TOOLFOLD_ALLOWED_COMMANDS='uvx other,uvx hub'"),
+        ("uvx hub", ["uvx", "hub", "--zone=UTC"], None),
+        ("other=npx x, hub=uvx", ["uvx", "hub"], None),
+        ("", ["sh", "-c", "exec hub --all"], """export TOOLFOLD_ALLOWED_COMMANDS='sh -c '"'"'exec hub --all'"'"''"""),
+        ("", ["uvx", "hub", "--only=a,b", "-v"], "export TOOLFOLD_ALLOWED_COMMANDS='uvx hub'"),
+    ],
+)
+def test_a_command_that_is_not_allowed_yet_is_named_as_the_setting_takes_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch, allowed: str, command: list[str], expected: str | None
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_ALLOWED_COMMANDS", allowed)
+    out = run("source", "add", "mcp", "hub", "--", *command)[1]
+    found = [line.strip() for line in out.splitlines() if "ALLOWED_COMMANDS=" in line]
+    assert found == ([expected] if expected else [])
+
+
 def test_a_key_that_is_typed_among_the_arguments_is_named(run: Run) -> None:
     code, _, err = run("source", "add", "mcp", "shop", "--", "some-server", "--api-key", "abc123")
 

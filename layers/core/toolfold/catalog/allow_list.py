@@ -15,6 +15,7 @@ other. An entry ``ID=NAME`` in a setting binds a variable or a host to one sourc
 """
 
 # Without `from __future__ import annotations`: NamedTuple compiles each annotation that is a string.
+import itertools
 import logging
 from collections.abc import Collection
 from typing import NamedTuple
@@ -161,7 +162,7 @@ class AllowList:
             allowed = shlex.split(words)
             if command[: len(allowed)] == allowed:
                 return None
-        shown = [word for word in command if "," not in word] if "," in "".join(command) else command
+        shown = list(itertools.takewhile(lambda word: "," not in word, command))  # a comma separates entries
         line = shlex.join(shown)
         return Refusal(
             ascii(source.id[:64]), "a command", ascii(line[:100]), f"{source.id}={ascii(line[:400])[1:-1]}", _COMMANDS

@@ -6,6 +6,7 @@ None of the URLs that are written into the catalog, which others read, may have 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import re
 import shlex
@@ -222,7 +223,8 @@ def _mcp(options: Options, questions: Questions) -> Draft:
                     "API_KEY, in place of --bearer, --basic, --header, --query-key and --caller-key."
                 )
             own["key_variable"], options.key_variable = options.key_variable, own_variable(options.id)
-        variables = [("TOOLFOLD_ALLOWED_COMMANDS", " ".join(options.command))]
+        words = itertools.takewhile(lambda word: "," not in word, options.command)  # a comma separates entries
+        variables = [("TOOLFOLD_ALLOWED_COMMANDS", shlex.join(words))]
     own["trust_annotations"] = options.trust_annotations
     settings = _settings(options, "mcp", own)
     return Draft(options.id, settings, variables=[*variables, *_key_variables(options)], is_refreshed=True, note=note)

@@ -119,7 +119,7 @@ def _print_written(draft: Draft, options: Options, stated: list[tuple[str, str]]
     print(f"Written: {', '.join(str(folder / draft.id / name) for name in names)}{draft.note}")
     catalog = str((folder / "catalog.json").resolve())
     served = [] if os.environ.get("TOOLFOLD_CATALOG") == catalog else [("TOOLFOLD_CATALOG", catalog)]
-    variables = _missing([*draft.variables, *stated, *served])
+    variables = _missing(draft.id, [*draft.variables, *stated, *served])
     in_file = {
         name: value
         for name, value in variables.items()
@@ -181,7 +181,7 @@ def host_variables(*urls: str) -> list[tuple[str, str]]:
     return [("TOOLFOLD_ALLOWED_HOSTS", host) for url in urls if (host := host_of(url))]
 
 
-def _missing(variables: Sequence[tuple[str, str]]) -> dict[str, str]:
+def _missing(source_id: str, variables: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return the variables that are not set yet; lists are made longer, so that what they have stays allowed."""
     needed: dict[str, str] = {}
     for name, value in variables:
@@ -189,6 +189,8 @@ def _missing(variables: Sequence[tuple[str, str]]) -> dict[str, str]:
         if name not in LISTS:
             if not known or name == "TOOLFOLD_CATALOG":
                 needed[name] = value
-        elif value not in known.split(","):
+            continue
+        entries = [entry.strip().removeprefix(f"{source_id}=") for entry in known.split(",") if entry.strip()]
+        if not any(f"{value} ".startswith(f"{entry} ") for entry in entries):  # the first words allow a command
             needed[name] = f"{known},{value}" if known else value
     return needed

@@ -45,6 +45,10 @@ def text(value: Any) -> dict[str, Any]:
         ({"content": [text(row) for row in ROWS], "structuredContent": {"result": ROWS}}, "json", {"result": ROWS}, []),
         ({"content": [text("a"), text("b")], "structuredContent": {"result": ["a", "b"]}}, "json",
          {"result": ["a", "b"]}, []),
+        ({"content": [text("Done")], "structuredContent": {"ok": True, "message": "Done"}}, "json",
+         {"ok": True, "message": "Done"}, []),
+        ({"content": [RESOURCE], "structuredContent": {"content": [RESOURCE]}}, "text",
+         "The call returned: resource.", [RESOURCE]),
         # structuredContent may be any JSON since 2026-07-28.
         ({"content": [text(ROWS)], "structuredContent": ROWS}, "json", ROWS, []),
         ({"content": [], "structuredContent": []}, "json", [], []),

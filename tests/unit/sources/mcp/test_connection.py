@@ -83,6 +83,14 @@ def test_an_entry_is_the_first_words_of_a_command(entries: str, is_allowed: bool
     assert (allow_list(entries).first_refusal([source(command=COMMAND)]) is None) == is_allowed
 
 
+def test_a_refusal_names_the_first_words_that_allow_the_command() -> None:
+    command = ["uvx", "hub", "--only=a,b", "-v"]
+    refusal = allow_list("").first_refusal([source(command=command)])
+    assert refusal is not None
+    assert refusal.entry == "time=uvx hub"
+    assert allow_list(refusal.entry).first_refusal([source(command=command)]) is None
+
+
 def test_a_refused_program_does_not_refuse_the_catalog() -> None:
     refusing = allow_list("")
     refusing.check_all([source(command=COMMAND)])

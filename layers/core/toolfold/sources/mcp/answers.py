@@ -36,7 +36,8 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     """
     content = _content(result)
     structured = result.get("structuredContent")
-    if structured is not None:
+    # The server of files wraps its content as a whole, bytes and all.
+    if structured is not None and structured != {"content": content}:
         others = [block for block in content if not _repeats(block, structured)]
         text = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else None
         if isinstance(text, str) and any(block["type"] == "text" and block["text"] == text for block in content):
@@ -94,7 +95,8 @@ def _repeats(block: Mapping[str, Any], structured: Any) -> bool:
     text = block["text"]
     # FastMCP wraps it as "result", the server of files in "content".
     wrapped = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else None
-    if text == wrapped or (isinstance(wrapped, list) and text in wrapped):
+    is_member = isinstance(structured, dict) and text in structured.values()  # a message, as a sentence besides
+    if is_member or (isinstance(wrapped, list) and text in wrapped):
         return True
     try:
         value = json.loads(text)
