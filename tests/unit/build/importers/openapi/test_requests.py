@@ -213,6 +213,13 @@ def test_files_are_base64_arguments(tmp_path: Path) -> None:
     assert b'name="name"\r\n\r\nTom' in sent
 
 
+def test_a_form_is_required_where_its_fields_are(tmp_path: Path) -> None:
+    schema = {"type": "object", "required": ["parent"], "properties": {"parent": STRING, "name": STRING}}
+    optional = {**body(schema, "multipart/form-data"), "required": False}
+    tool = read(tmp_path, operation("post", requestBody=optional)).tool
+    assert tool.parameters["required"] == ["parent"]
+
+
 def test_an_optional_file_is_a_base64_argument_too(tmp_path: Path) -> None:
     file = {"type": "string", "contentMediaType": "application/octet-stream"}
     optional = {"anyOf": [file, {"type": "null"}], "title": "Photo"}
@@ -228,13 +235,21 @@ def test_an_optional_file_is_a_base64_argument_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content_type", "argument", "expected"),
-    [("text/plain", "hi", b"hi"), ("application/xml", "<a/>", b"<a/>"), ("application/pdf", "aGVsbG8=", b"hello")],
+    ("content_type", "schema", "argument", "expected"),
+    [
+        ("text/plain", {}, "hi", b"hi"),
+        ("application/xml", {}, "<a/>", b"<a/>"),
+        ("application/pdf", {}, "aGVsbG8=", b"hello"),
+        ("image/jpeg", {**STRING, "format": "byte"}, "aGVsbG8=", b"hello"),
+        ("image/jpeg", {**STRING, "format": "base64"}, "aGVsbG8=", b"aGVsbG8="),
+        ("image/jpeg", {**STRING, "contentEncoding": "base64"}, "aGVsbG8=", b"aGVsbG8="),
+        ("text/json", {"type": "array"}, [{"a": 1}], b'[{"a":1}]'),
+    ],
 )
 def test_other_bodies_are_text_or_the_base64_text_of_bytes(
-    tmp_path: Path, content_type: str, argument: str, expected: bytes
+    tmp_path: Path, content_type: str, schema: Any, argument: Any, expected: bytes
 ) -> None:
-    tool = read(tmp_path, operation("post", requestBody=body({}, content_type))).tool
+    tool = read(tmp_path, operation("post", requestBody=body(schema, content_type))).tool
     request = bind(tool.call, {"body": argument})
     assert (request.content_type, request.body) == (content_type, expected)
 

@@ -52,6 +52,11 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
         ({**STRING, "pattern": "^a+$"}, {"type": "string", "pattern": "^a+$"}),
         ({**STRING, "enum": []}, STRING),
         ({**STRING, "enum": ["a", "a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
+        ({**STRING, "enum": [3, True, "a"]}, {"type": "string", "enum": ["3", "true", "a"]}),
+        ({**STRING, "nullable": True, "enum": [3, None]}, {"type": ["string", "null"], "enum": ["3", None]}),
+        ({**STRING, "default": 10}, {"type": "string", "default": "10"}),
+        ({**STRING, "example": 1.5}, {"type": "string", "examples": ["1.5"]}),
+        ({"enum": [3, True, "a"]}, {"enum": [3, True, "a"]}),
         ({**STRING, "required": True}, STRING),
         ({"type": "number", "multipleOf": 0}, {"type": "number"}),
         ({**STRING, "minLength": "3"}, STRING),
@@ -71,12 +76,13 @@ def test_a_number_that_is_too_large_is_left_out(tmp_path: Path) -> None:
 
 def test_read_only_fields_are_not_sent_and_write_only_fields_are_not_returned(tmp_path: Path) -> None:
     properties = {"id": {"type": "integer", "readOnly": True}, "name": STRING, "secret": {**STRING, "writeOnly": True}}
-    schema = {"type": "object", "required": ["id", "name"], "properties": properties}
+    properties["made"] = {"allOf": [STRING, {"readOnly": True}]}
+    schema = {"type": "object", "required": ["id", "name", "made"], "properties": properties}
     answer = {"200": {"description": "OK", "content": {"application/json": {"schema": schema}}}}
     tool = read(tmp_path, operation("post", requestBody=body(schema), responses=answer)).tool
     assert list(tool.parameters["properties"]) == ["name", "secret"]
     assert tool.parameters["required"] == ["name"]
-    assert tool.returns == "fields: id,name"
+    assert tool.returns == "fields: id,name,made"
 
 
 def test_a_discriminator_is_described(tmp_path: Path) -> None:

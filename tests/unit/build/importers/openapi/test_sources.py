@@ -102,6 +102,29 @@ def test_what_the_credentials_are_sent_as_is_no_argument(tmp_path: Path) -> None
     assert list(read(tmp_path, given).tool.parameters["properties"]) == ["X-Other"]
 
 
+@pytest.mark.parametrize(
+    ("location", "name", "auth"),
+    [
+        ("header", "xi-api-key", {"header": "xi-api-key"}),
+        ("query", "apikey", {"query_key": "apikey"}),
+        ("query", "key", None),
+        ("cookie", "api_key", None),
+    ],
+)
+def test_a_key_that_only_a_parameter_describes_is_no_argument(
+    tmp_path: Path, location: str, name: str, auth: Any
+) -> None:
+    reference = {"$ref": "#/components/parameters/it"}
+    key = {"name": name, "in": location, "schema": {"type": "string"}}
+    found = read(tmp_path, operation(parameters=[reference], components={"parameters": {"it": key}}))
+    assert (found.source.auth is None) == (auth is None)
+    assert list(found.tool.parameters["properties"]) == ([name] if auth is None else [])
+    if auth is not None:
+        assert found.source.auth is not None
+        assert found.source.auth.model_dump(exclude_defaults=True) == auth
+        assert found.tool.call["credentials"] == "optional"
+
+
 def test_a_token_that_the_source_sends_is_no_argument_where_it_is_described_as_a_parameter_too(tmp_path: Path) -> None:
     text = {"type": "string"}
     asks = {"name": "token", "in": "query", "schema": text, "description": "Authentication token bearing scope x"}

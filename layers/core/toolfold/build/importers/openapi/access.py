@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -17,6 +18,7 @@ from toolfold.build.yaml_loader import Location
 from toolfold.catalog.text_checks import host_of
 
 _TOKEN = re.compile(r"(?:(?:access|api|auth|bearer|o_?auth)[_-]?)?token", re.IGNORECASE)
+_API_KEY = re.compile(r"[\w-]{0,40}api[_-]?key", re.IGNORECASE)
 _AUTHENTICATES = re.compile("authenticat|authoriz|oauth|bearer", re.IGNORECASE)
 PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
 
@@ -55,6 +57,23 @@ def _auth(scheme: Mapping[str, Any], document_url: str) -> Mapping[str, Any] | N
         if isinstance(token_url, str) and token_url:
             return {"oauth2": {"token_url": urljoin(document_url, token_url), "scopes": []}}
     return {"bearer": True} if kind in ("oauth2", "openIdConnect") else None
+
+
+def undeclared_key(holders: Iterable[Mapping[str, Any]], references: References) -> Schemes:
+    """Return the key that a document without schemes describes as a parameter, so that it is no argument.
+
+    Args:
+        holders: path items and operations.
+        references: of the document.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    for given in (one for holder in holders for one in dicts_in(holder.get("parameters"))):
+        with suppress(DocumentError):  # which binding the operation reports
+            _, parameter = references.follow(given, ())
+            place = {"header": "header", "query": "query_key"}.get(parameter.get("in"))
+            if place and _API_KEY.fullmatch(str(parameter.get("name"))):
+                found[place, parameter["name"]] += 1
+    return {name: {place: name} for (place, name), _ in found.most_common(1)}
 
 
 class Credentials(NamedTuple):

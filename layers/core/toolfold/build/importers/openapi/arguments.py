@@ -255,7 +255,8 @@ def add_body(
             for name, wire_name in fields.items():
                 part = as_object.properties[wire_name]
                 is_file = encoding.get(wire_name, {}).get("base64", False)
-                is_needed = wire_name in as_object.required and is_required
+                # Many documents leave out that a form is required, although its fields are.
+                is_needed = wire_name in as_object.required and (is_required or media.kind == "form")
                 arguments.add(name, _file(part) if is_file else part, is_required=is_needed)
             if encoding:
                 arguments.body["encoding"] = encoding
@@ -266,7 +267,8 @@ def add_body(
     arguments.body = {"content_type": media.content_type, "argument": argument}
     made = dict(converted) if isinstance(converted, dict) else {}
     if media.kind == "binary":
-        arguments.body["base64"] = True
+        if "base64" not in (made.get("contentEncoding"), made.get("format")):  # else the text is what is sent
+            arguments.body["base64"] = True
         made = _file(made)
     if encoding := _encoding(media, {}):
         arguments.body["encoding"] = encoding
@@ -310,7 +312,7 @@ def _rank(content_type: Any) -> tuple[int, str, str]:
         return 8, "text", "text/plain"
     if not _CONTENT_TYPE.fullmatch(name):
         return 10, "", ""
-    if name.endswith("+json"):
+    if name.endswith("+json") or name == "text/json":
         # A list of operations (RFC 6902) is the hardest to write, a strategic merge patch needs the server's rules.
         return {"application/json-patch+json": 4, "application/merge-patch+json": 1}.get(name, 2), "json", name
     if name == FORM:

@@ -210,6 +210,10 @@ class _Reader:
         components = self._data.get("components")
         given = components.get("securitySchemes") if isinstance(components, dict) else None
         schemes = access.read_schemes(given, self._references, self._settings.url or "")
+        if not schemes:
+            holders = (holder for one in operations for holder in (one.item, one.value))
+            schemes = access.undeclared_key(holders, self._references)
+            self._states_security |= bool(schemes)  # so that the key is sent where there is one, and not required
         chosen, auth, credentials = self._authentication(operations, schemes)
         lines = self._api.lines([one.at for one in operations])
         found_tools: list[tuple[str, ImportedTool]] = []

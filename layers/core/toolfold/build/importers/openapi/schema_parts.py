@@ -15,6 +15,7 @@ from typing import Any
 
 from toolfold.build.emitter import clean_text
 from toolfold.build.prompt_injection import find_prompt_injection
+from toolfold.sources.http_api.styles import scalar_text
 
 _COMMENT = re.compile(r"<!--.{0,5000}?(?:-->|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^[ \t]{0,3}(?:#{1,6}|>+|[*+-])[ \t]+", re.MULTILINE)
@@ -201,6 +202,17 @@ def in_place(schema: Any) -> Iterator[Schema]:
         if key in _IN_PLACE and isinstance(part, dict):
             yield part
             yield from in_place(part)
+
+
+def fitting(value: Any, types: Any) -> Any:
+    """Return a number or a boolean as text where ``types`` has text alone: authors of YAML leave out its quotes.
+
+    >>> fitting(3, "string"), fitting(True, ["null", "string"]), fitting(3, ["string", "integer"])
+    ('3', 'true', 3)
+    """
+    known = {types} if isinstance(types, str) else set(types or ())
+    is_text = "string" in known and known <= {"string", "null"}
+    return scalar_text(value) if is_text and isinstance(value, bool | int | float) else value
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:

@@ -23,6 +23,7 @@ from toolfold.build.importers.openapi.schema_parts import (
     compact_size,
     dicts_in,
     distinct,
+    fitting,
     in_place,
     is_number,
     is_pattern,
@@ -36,6 +37,7 @@ from toolfold.build.importers.openapi.schema_parts import (
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog.json_schema import TYPES
 
+_MAX_HIDDEN_DEPTH = 3
 MAX_DEPTH = 24
 """Levels of a schema between two references. A catalog allows 32 in the schema of a tool, with its ``$defs``."""
 
@@ -208,20 +210,20 @@ class SchemaConverter:
                 made[key] = text
 
     def _add_values(self, schema: Mapping[str, Any], made: Schema) -> None:
-        values = schema.get("enum")
+        types, values = made.get("type"), schema.get("enum")
         if isinstance(values, list) and len(values) <= _MAX_ENUM and (plain := distinct(filter(is_plain, values))):
-            made["enum"] = plain
+            made["enum"] = [fitting(value, types) for value in plain]
         if "const" in schema and is_plain(schema["const"]):
-            made["const"] = schema["const"]
+            made["const"] = fitting(schema["const"], types)
         if schema.get("default") is not None and is_plain(schema["default"]):
-            made["default"] = schema["default"]
+            made["default"] = fitting(schema["default"], types)
         if schema.get("deprecated") is True:
             made["deprecated"] = True
         listed = schema.get("examples")
         examples = [schema["example"]] if "example" in schema else listed if isinstance(listed, list) else []
         examples = [value for value in examples if value is not None and is_plain(value, _MAX_TEXT_VALUE)]
         if examples and "default" not in made and "enum" not in made:
-            made["examples"] = examples[:_MAX_EXAMPLES]
+            made["examples"] = [fitting(value, types) for value in examples[:_MAX_EXAMPLES]]
 
     def _add_bounds(self, schema: Mapping[str, Any], made: Schema, at: Location) -> None:
         for key in _COUNTS:
@@ -277,14 +279,14 @@ class SchemaConverter:
                 made[key] = converted
         return hidden
 
-    def _is_hidden(self, part: Any, at: Location) -> bool:
-        if not isinstance(part, dict):
-            return False
-        if part.get(self._hidden) is True:
-            return True
-        if "$ref" in part:
-            _, part = self.references.follow(part, at)
-        return isinstance(part, dict) and part.get(self._hidden) is True
+    def _is_hidden(self, part: Any, at: Location, depth: int = 0) -> bool:
+        if isinstance(part, dict) and "$ref" in part and self._hidden not in part:
+            at, part = self.references.follow(part, at)
+        if not isinstance(part, dict) or self._hidden in part:
+            return isinstance(part, dict) and part[self._hidden] is True
+        # OpenAPI 3.0 has nothing beside a reference, so what a document states of a property stands in an allOf with it.
+        inner = dicts_in(part.get("allOf")) if depth < _MAX_HIDDEN_DEPTH else []
+        return any(self._is_hidden(one, at, depth + 1) for one in inner)
 
     def _add_discriminator(self, schema: Mapping[str, Any], made: Schema, at: Location) -> None:
         """Describe the property that selects an alternative, for which JSON Schema has no keyword.
