@@ -284,7 +284,7 @@ class SchemaConverter:
             at, part = self.references.follow(part, at)
         if not isinstance(part, dict) or self._hidden in part:
             return isinstance(part, dict) and part[self._hidden] is True
-        # OpenAPI 3.0 has nothing beside a reference, so what a document states of a property stands in an allOf with it.
+        # OpenAPI 3.0 has nothing beside a reference: what a document adds to it stands in an allOf with it.
         inner = dicts_in(part.get("allOf")) if depth < _MAX_HIDDEN_DEPTH else []
         return any(self._is_hidden(one, at, depth + 1) for one in inner)
 
