@@ -60,7 +60,7 @@ def _auth(scheme: Mapping[str, Any], document_url: str) -> Mapping[str, Any] | N
 
 
 def undeclared_key(holders: Iterable[Mapping[str, Any]], references: References) -> Schemes:
-    """Return the key that a document without schemes describes as a parameter, so that it is no argument.
+    """Return the key that a document without schemes describes as a parameter, which is then left out.
 
     Args:
         holders: path items and operations.
