@@ -35,7 +35,12 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
         ({"nullable": True, "allOf": [STRING]}, {"type": ["string", "null"]}),
         (
             {"nullable": True, "oneOf": [STRING, {"type": "integer"}]},
-            {"oneOf": [STRING, {"type": "integer"}, {"type": "null"}]},
+            {"anyOf": [STRING, {"type": "integer"}, {"type": "null"}]},
+        ),
+        ({"oneOf": [STRING, {"type": "integer"}]}, {"anyOf": [STRING, {"type": "integer"}]}),
+        (
+            {"oneOf": [STRING, {"type": "integer"}], "anyOf": [STRING]},
+            {"oneOf": [STRING, {"type": "integer"}], "anyOf": [STRING]},
         ),
         (
             {"type": "integer", "minimum": 1, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False},

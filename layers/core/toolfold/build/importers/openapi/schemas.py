@@ -250,6 +250,9 @@ class SchemaConverter:
             listed = schema.get("items") if key == "prefixItems" and isinstance(schema.get("items"), list) else None
             if isinstance(parts := listed or schema.get(key), list) and parts:
                 made[key] = [self.convert(part, (*at, key, index), depth + 1) for index, part in enumerate(parts)]
+        # Few alternatives exclude each other, and a service accepts a value that fits several.
+        if "oneOf" in made and "anyOf" not in made:
+            made["anyOf"] = made.pop("oneOf")
         for key in SINGLE:
             if key in schema and isinstance(schema[key], dict | bool):
                 converted = self.convert(schema[key], (*at, key), depth + 1)
@@ -289,16 +292,11 @@ class SchemaConverter:
         return any(self._is_hidden(one, at, depth + 1) for one in inner)
 
     def _add_discriminator(self, schema: Mapping[str, Any], made: Schema, at: Location) -> None:
-        """Describe the property that selects an alternative, for which JSON Schema has no keyword.
-
-        Its value selects the alternative, so a value may fit the schemas of others as well.
-        """
+        """Describe the property that selects an alternative, for which JSON Schema has no keyword."""
         discriminator = schema.get("discriminator")
         name = discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
         if not (isinstance(name, str) and is_plain(name) and name):
             return
-        if "oneOf" in made and "anyOf" not in made:
-            made["anyOf"] = made.pop("oneOf")
         mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
         if isinstance(mapping, dict):
             values = list(mapping)
