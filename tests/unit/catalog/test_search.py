@@ -103,6 +103,13 @@ def test_hits_of_any_query_are_sorted_and_in_the_catalog(query: str) -> None:
         ("best buy earnings date", "EARNINGS_CALENDAR"),
         ("bitcoin 1min candles", "CRYPTO_INTRADAY"),
         ("EUR/USD 15-min bars", "FX_INTRADAY"),
+        # What is not wanted hardly counts.
+        ("european oil benchmark rather than WTI", "BRENT"),
+        ("current gold price, no history", "GOLD_SILVER_SPOT"),
+        ("bitcoin history not by day but by month", "DIGITAL_CURRENCY_MONTHLY"),
+        ("real GDP but not per person", "REAL_GDP"),
+        ("I do not know the ticker of Bayer", "SYMBOL_SEARCH"),
+        ("not the inflation", "INFLATION"),
     ],
 )
 def test_the_expected_tool_is_the_first_hit(catalog: Catalog, query: str, name: str) -> None:

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from toolfold.build import search_index
-from toolfold.catalog.fit import english_words
 from toolfold.catalog.search import score
 from toolfold.catalog.semantic import FIRST, MAX_GAP, MAX_WEIGHT, add_semantic_scores, decode
-from toolfold.catalog.tokenizer import STOP_WORDS, stem, words
+from toolfold.catalog.tokenizer import STOP_WORDS, english_words, stem, words
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog

@@ -8,15 +8,13 @@ source lacks. Two thresholds, which the compiler finds for each source (``build.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.query import OUTSIDE, is_kind
-from toolfold.catalog.tokenizer import stem
+from toolfold.catalog.tokenizer import is_english, stem, word_weight
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -102,35 +100,3 @@ def measure(
         is_name = all(is_kind(term) for found in terms.values() for term in found)
         least = Fit.SURE if is_name or len(terms) > 1 else Fit.WEAK
     return Measure(value + (0.0 if parsed.is_ascii else _OTHER_LANGUAGE), least)
-
-
-_ENGLISH = Path(__file__).with_name("english.txt")
-"""Words in the order of how common they are: the whole words of the vocabulary of BERT (Devlin and others, 2019;
-Apache-2.0), whose order is that of their frequency in English books and Wikipedia. With fewer words, 8,000 for example,
-too many requests for something else look like names."""
-
-_COMMON, _OFFSET = 100, 20
-"""Rank up to which a word says next to nothing, and what is added to a rank: the first words differ little."""
-
-_LEAST = 0.4
-
-
-@functools.cache
-def _ranks() -> dict[str, int]:
-    return {word: rank for rank, word in enumerate(_ENGLISH.read_text(encoding="ascii").split())}
-
-
-def is_english(word: str) -> bool:
-    """Return whether ``word``, in lower case, is an English word; names of people and places are among them."""
-    return word in _ranks()
-
-
-def english_words() -> Iterable[str]:
-    """Return the English words, the most common ones first."""
-    return _ranks()
-
-
-def word_weight(word: str) -> float:
-    """Return 0.4 for the most common words of English to 5.4 for the rarest and for words that are not English."""
-    ranks = _ranks()
-    return max(_LEAST, math.log(ranks.get(word, len(ranks)) + _OFFSET) - math.log(_COMMON))

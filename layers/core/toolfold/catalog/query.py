@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolfold.catalog.tokenizer import STOP_WORDS, normalize, stem, words
+from toolfold.catalog.tokenizer import STOP_WORDS, normalize, stem, word_weight, words
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -24,6 +24,12 @@ _RELATED = 0.7
 _CORRECTED = 0.8
 _KIND = 1.5
 _NAME_LIKE = 0.5
+_IGNORED = 0.7
+_UNWANTED = 0.01
+
+_LEAST_OWN, _DISTINCT = 0.5, 2.5
+"""Weight of a word that says next to nothing in English, and how much a word with all its weight says: in a catalog
+"each" may be as rare as "dividend", by chance."""
 
 UNKNOWN_NAME = "@"
 """Entry of the synonyms with the kinds of names that an unknown capitalised word may be."""
@@ -54,6 +60,15 @@ _MAX_PARTS, _MIN_PART_WORDS, _MAX_SPLIT_CHARS = 8, 3, 2000
 query that are divided."""
 
 _PART_END = re.compile(r"(?<=[.!?])\s+|[\n;]+|,?\s+(?:and|then)\s+", re.IGNORECASE)
+
+
+_UNWANTED_PART = re.compile(
+    r"""\b(?:(?:do|does|did|can|could|will|would|have|has|had|am|are|is|why|if|or|and)\s+not|not\s+only)\b
+    |\b(?:not|without|except|excluding|rather\s+than|instead\s+of|ohne|sans|senza|sem|(?:with|[,;(])\s*no)\b
+    ((?:(?!\b(?:but|just|only|and)\b)[^,;.:!?()])+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What a request does not want, in its group; "do not" and the like say nothing of what follows."""
 
 
 class Term(NamedTuple):
@@ -95,8 +110,16 @@ Words = dict[tuple[str, bool], list[Term] | None]
 
 def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) -> ParsedQuery:
     """Parse the query ``text``; ``words_before`` are those of other parsed texts, and get those of this one."""
-    parsed = ParsedQuery(is_ascii=text.isascii())
     known = {} if words_before is None else words_before
+    parsed = _parse(catalog, _UNWANTED_PART.sub(lambda found: "," if found[1] else found[0], text), known)
+    for unwanted in filter(None, _UNWANTED_PART.findall(text)):
+        terms = _parse(catalog, unwanted, known).terms
+        parsed.terms += [term._replace(weight=_UNWANTED * term.weight) for term in terms]
+    return parsed
+
+
+def _parse(catalog: Catalog, text: str, known: Words) -> ParsedQuery:
+    parsed = ParsedQuery(is_ascii=text.isascii())
     all_capitals = text.isupper()
     term = word = last = ""
     tokens = _TOKEN.findall(normalize(text))[:MAX_WORDS]
@@ -191,7 +214,9 @@ def _terms(catalog: Catalog, word: str, is_name: bool) -> list[Term] | None:
 
 def _known_terms(catalog: Catalog, word: str, source_word: str, weight: float) -> list[Term] | None:
     term, synonyms = stem(word), catalog.synonyms(word)
-    own = [Term(term, weight, source_word)] if catalog.postings(term) else []
+    is_ignored = synonyms is not None and not synonyms
+    share = _IGNORED if is_ignored else _LEAST_OWN + (1 - _LEAST_OWN) * min(1.0, word_weight(word) / _DISTINCT)
+    own = [Term(term, share * weight, source_word)] if catalog.postings(term) else []
     if synonyms is None:
         return own or None
     # A word of the catalog keeps its meaning there: "real" is not looked up as a Spanish word.
