@@ -103,6 +103,16 @@ def test_hits_of_any_query_are_sorted_and_in_the_catalog(query: str) -> None:
         ("best buy earnings date", "EARNINGS_CALENDAR"),
         ("bitcoin 1min candles", "CRYPTO_INTRADAY"),
         ("EUR/USD 15-min bars", "FX_INTRADAY"),
+        # Sibling tools know the same words.
+        ("daily OHLC of Siemens", "TIME_SERIES_DAILY"),
+        ("EUR/JPY ohlc per week", "FX_WEEKLY"),
+        ("200dma of Intel", "SMA"),
+        ("SPX history", "INDEX_DATA"),
+        ("inflation in the USA", "INFLATION"),
+        # Names that nothing knows, and the class of a share, are not read by their words.
+        ("Intuitive Machines news", "NEWS_SENTIMENT"),
+        ("Delta Air Lines insider selling", "INSIDER_TRANSACTIONS"),
+        ("BRK.B price", "GLOBAL_QUOTE"),
         # What is not wanted hardly counts.
         ("european oil benchmark rather than WTI", "BRENT"),
         ("current gold price, no history", "GOLD_SILVER_SPOT"),
@@ -132,6 +142,11 @@ def test_the_expected_tool_is_the_first_hit(catalog: Catalog, query: str, name: 
         ("ソニーのMACDを見たい", "MACD"),
         ("قمح", "WHEAT"),
         ("옥수수 가격", "CORN"),
+        ("cours de l'action Apple aujourd'hui", "GLOBAL_QUOTE"),
+        ("苹果公司股价", "GLOBAL_QUOTE"),
+        ("Inflation in den USA", "INFLATION"),
+        ("taxa de juros dos EUA", "FEDERAL_FUNDS_RATE"),
+        ("kurs złotego do dolara", "CURRENCY_EXCHANGE_RATE"),
     ],
 )
 def test_queries_in_other_languages_find_the_tool(catalog: Catalog, query: str, name: str) -> None:
@@ -176,6 +191,9 @@ def test_a_tool_of_one_country_fits_requests_for_another_weakly(catalog: Catalog
         "who won the match last night",
         "price",
         "stock",
+        "Progressive stock",
+        "steel news",
+        "and the same for Google",
     ],
 )
 def test_a_query_that_hardly_fits_has_the_nearest_tools(catalog: Catalog, query: str) -> None:

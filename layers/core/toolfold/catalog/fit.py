@@ -30,6 +30,10 @@ takes: tools of other sources take Apple and Paris as well. And what it counts a
 only some tools of the source do not serve."""
 
 
+_MOST_BESIDE = 2
+"""Words of a tool that make it fit weakly beside a single unknown one: "steel news", but not a sentence."""
+
+
 class Fit(IntEnum):
     """How well the tools of a source fit a query."""
 
@@ -43,11 +47,14 @@ class Measure(NamedTuple):
 
     Attributes:
         value: Some -20 to 20, the higher the better.
-        least: The fit for any value: that of a query with every word in one tool, as few words have a low value.
+        least: The fit for any value, as few words have a low value: a query with every word in one tool surely fits;
+            with all words in several tools, or with one unknown word beside one or two in one tool, it fits weakly.
+        is_one_word: Whether the query has one word, which the source knows.
     """
 
     value: float
     least: Fit
+    is_one_word: bool
 
     def fit(self, nothing: float, sure: float) -> Fit:
         """Return the fit by the thresholds of a source: what is below each of them is nothing, or not sure."""
@@ -95,8 +102,12 @@ def measure(
     lacking = sum(map(word_weight, unknown)) + _OUTSIDE * sum(map(word_weight, outside))
     most = max(matched, default=0.0)
     value = _MATCHED * math.log1p(most) - _UNKNOWN * math.log1p(lacking)
-    least = Fit.NOTHING
-    if terms and not unknown and not parsed.unknown and max(having, default=0) == len(terms):
-        is_name = all(is_kind(term) for found in terms.values() for term in found)
-        least = Fit.SURE if is_name or len(terms) > 1 else Fit.WEAK
-    return Measure(value + (0.0 if parsed.is_ascii else _OTHER_LANGUAGE), least)
+    lacks = unknown.union(parsed.unknown)
+    words, least = max(having, default=0), Fit.NOTHING
+    if words and (not lacks or (len(lacks) == 1 and words == len(terms) <= _MOST_BESIDE)):
+        least = Fit.WEAK
+    if words and words == len(terms) and not lacks:
+        is_name = all(catalog.synonyms(word) and all(map(is_kind, found)) for word, found in terms.items())
+        least = Fit.SURE if is_name or words > 1 else Fit.WEAK
+    is_one_word = len(terms) == 1 and not lacks
+    return Measure(value + (0.0 if parsed.is_ascii else _OTHER_LANGUAGE), least, is_one_word)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolfold.catalog.tokenizer import STOP_WORDS, normalize, stem, word_weight, words
+from toolfold.catalog.tokenizer import STOP_WORDS, is_english, normalize, stem, word_weight, words
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -71,6 +71,10 @@ _UNWANTED_PART = re.compile(
 """What a request does not want, in its group; "do not" and the like say nothing of what follows."""
 
 
+_PROPER = re.compile(r"\b[A-Z][a-z]+(?:[ ][A-Z][a-z]+)+\b")
+"""Two capitalised words or more, which may be one proper name."""
+
+
 class Term(NamedTuple):
     """A term of the index, its weight, and the word of the query that it was derived from."""
 
@@ -126,7 +130,15 @@ def _parse(catalog: Catalog, text: str, known: Words) -> ParsedQuery:
     single = [one.lower() for token in tokens for one in _WORD.findall(token)]
     pairs = map(" ".join, pairwise(word for word in single if word not in STOP_WORDS))
     catalog.prefetch(names=map(str.upper, tokens), synonyms=[*single, *pairs], index=map(stem, single))
+    likely = catalog.synonyms(UNKNOWN_NAME) or ()
+    names = _proper_names(catalog, text) if likely else {}
     for at, token in enumerate(tokens):
+        if name := names.get(token):
+            parts = _terms(catalog, token.lower(), is_name=True) or []
+            parsed.terms += [Term(part.term, _NAME_LIKE * part.weight, name) for part in parts]
+            parsed.terms += [Term(kind, _NAME_LIKE, name) for kind in likely]
+            term = word = last = ""
+            continue
         _add_name(catalog, parsed, token, all_capitals)
         for original in _WORD.findall(token):
             before, word = word, original.lower()
@@ -154,14 +166,33 @@ def _parse(catalog: Catalog, text: str, known: Words) -> ParsedQuery:
                 phrase = f"{before} {word}"
                 parsed.terms.extend(Term(other, _RELATED, phrase) for other in catalog.synonyms(phrase) or ())
             if found is None:
-                likely = catalog.synonyms(UNKNOWN_NAME) or () if is_name else ()
-                found = [Term(kind, _NAME_LIKE, word) for kind in likely]
+                found = [Term(kind, _NAME_LIKE, word) for kind in likely] if is_name else []
                 parsed.unknown += [] if is_name else [word]
             term = _add(parsed, found, term)
     for joined in _JOINED.findall(text)[:MAX_WORDS]:
         if (name := joined.strip("-.")) not in tokens:
             _add_name(catalog, parsed, name, all_capitals)
     return parsed
+
+
+def _proper_names(catalog: Catalog, text: str) -> dict[str, str]:
+    """Return word → the name of several words that it is likely a part of, though nothing knows the name.
+
+    Capitalised words are not, if the catalog has two of them as a pair, or one of them is a name or has synonyms. The
+    first word of a query is capitalised anyway: it is part of a name of two words that are both English.
+    """
+    names: dict[str, str] = {}
+    for found in () if text.istitle() else _PROPER.finditer(text):
+        parts = found[0].lower().split()
+        pairs = [(f"{first} {second}", f"{stem(first)} {stem(second)}") for first, second in pairwise(parts)]
+        if any(catalog.synonyms(pair) or catalog.postings(term) for pair, term in pairs):
+            continue
+        if not found.start() and (len(parts) > 2 or not all(map(is_english, parts))):
+            del parts[0]
+        is_known = any(catalog.position(part) is not None or catalog.synonyms(part) is not None for part in parts)
+        if len(parts) > 1 and not is_known:
+            names.update((part.capitalize(), " ".join(parts)) for part in parts)
+    return names
 
 
 def split_query(text: str) -> list[str]:

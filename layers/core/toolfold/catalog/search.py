@@ -212,7 +212,7 @@ def _fitting(catalog: Catalog, scored: Scored, hits: list[Hit], most_weak: int |
             best = [hit.position for hit in own[:MEASURED_TOOLS]]
             measured = measure(catalog, scored.parsed, scored.weights, best, positions)
             fit = measured.fit(**thresholds)
-            if fit is Fit.WEAK and measured.least:  # one word, which says enough where few tools have it
+            if fit is Fit.WEAK and measured.is_one_word:  # which says enough where few tools have it
                 fit = scored.fit(own)
         if own[0].position in outside:
             fit = min(fit, Fit.WEAK)

@@ -13,6 +13,10 @@ from pathlib import Path
 
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
+_ELISION = re.compile(r"\b(?:[cdjlmnst]|qu|un|all|dall|dell|nell|sull)['’](?=[^\W\d_]{2})", re.IGNORECASE)
+"""An article or a preposition before a vowel, in French and Italian."""
+_SHARE_CLASS = re.compile(r"\b([A-Z]{2,5})[.-][A-Z]\b")
+"""A ticker with the letter of a class of shares: BRK.B."""
 _JOINTS = re.compile(r"[_.-]+")
 _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 _LETTERS = str.maketrans({"ß": "ss", "ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
@@ -67,7 +71,7 @@ def normalize(text: str) -> str:
     A space is inserted between a number and its unit (``5days``: ``5 days``), and between a script without spaces and
     other letters (``のRSI``: ``の RSI``). Minutes after a number are written out (``5min``: ``5 minute``).
     """
-    text = _POSSESSIVE.sub("", text).replace("'", " ").replace("’", " ")
+    text = _SHARE_CLASS.sub(r"\1", _ELISION.sub("", _POSSESSIVE.sub("", text))).replace("'", " ").replace("’", " ")
     if not text.isascii():
         import unicodedata  # most queries are ASCII
 
