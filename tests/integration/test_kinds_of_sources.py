@@ -61,6 +61,7 @@ def test_each_kind_has_a_tool_with_the_names_as_values(app: App) -> None:
         ("database", {"subcommand": "discover", "database": "Shop", "table": "orders"}, "total,REAL"),
         ("database", {"subcommand": "query", "database": "shop", "sql": "SELECT customer FROM orders"}, "Bob"),
         ("database", {"database": "shop", "sql": "SELECT customer FROM orders WHERE total > ?", "params": [5]}, "Ada"),
+        ("database", {"subcommand": "query", "sql": "SELECT customer FROM orders"}, "Bob"),  # the only one
         ("read_skill", {"name": "handbook__tax_forms"}, "Use form A."),
         ("read_skill", {"name": "tax-forms"}, "Use form A."),
         ("read_skill", {"name": "tax-forms", "file": "SKILL.md"}, "Use form A."),
@@ -76,6 +77,31 @@ def test_tool_of_a_kind_calls_no_other_kind(app: App) -> None:
     result = call(app, "/mcp/kinds", "connector", query)
     assert code(result) == "INVALID_ARGUMENTS"
     assert "not behind connector" in result["content"][0]["text"]
+
+
+ORDERS = {"sql": "SELECT customer FROM orders"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "proposed"),
+    [
+        ("shop__query", {**ORDERS, "limit": "many"},
+         {"database": {"subcommand": "query", "database": "shop", **ORDERS}}),
+        ("shop__query", {**ORDERS, "foo": 1}, {"database": {"subcommand": "query", "database": "shop", **ORDERS}}),
+        ("shop__list_tables", {"foo": 1}, {"database": {"subcommand": "list_tables", "database": "shop"}}),
+        ("shop__describe_table", {"table": "orders", "foo": 1},
+         {"database": {"subcommand": "discover", "database": "shop", "table": "orders"}}),
+        ("handbook__tax_forms", {"file": "SKIL.md"},
+         {"read_skill": {"name": "handbook__tax_forms", "file": "SKILL.md"}}),
+    ],
+)  # fmt: skip
+def test_the_proposed_call_is_one_of_the_kind(
+    app: App, tool: str, arguments: dict[str, Any], proposed: dict[str, Any]
+) -> None:
+    error = call(app, "/mcp/kinds", tool, arguments)["structuredContent"]["error"]
+    assert error["next_call"] == proposed
+    for name, given in proposed.items():
+        assert code(call(app, "/mcp/kinds", name, given)) == "OK"
 
 
 def test_kinds_are_switched_one_by_one(catalog: Path, app: App) -> None:

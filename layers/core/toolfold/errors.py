@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
-    from toolfold.wording import Text
+    from toolfold.wording import Reader, Text
 
 KEY_UNREADABLE = "KEY_UNREADABLE"
 KEY_REJECTED = "KEY_REJECTED"
@@ -97,9 +97,23 @@ class CallError(ToolfoldError):
         copy.__cause__, copy.__suppress_context__ = self.__cause__, self.__suppress_context__
         return copy
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the ``error`` object of a result, for a model: ``{"code", "message", "suggestion", …details}``."""
-        return {"code": self.code, "message": self.message, "suggestion": self.suggestion, **self.details}
+    def as_dict(self, reader: Reader | None = None) -> dict[str, Any]:
+        """Return the ``error`` object of a result: ``{"code", "message", "suggestion", …details}``.
+
+        ``reader``: the model that reads it; None: one whose client lists the meta-tools.
+        """
+        from toolfold.wording import MODEL, worded  # no error is a first response
+
+        reader = reader or MODEL
+        texts = {"message": worded(self.problem, reader), "suggestion": worded(self.next_step, reader)}
+        details = dict(self.details)
+        if "next_call" in details:
+            ((tool, arguments),) = details["next_call"].items()
+            call = reader.proposed(tool, arguments)
+            details |= {"next_call": dict([call])} if call else {}
+            if call is None:
+                del details["next_call"]
+        return {"code": self.code, **texts, **details}
 
 
 class ToolNotFound(CallError, code="TOOL_NOT_FOUND"):

@@ -105,10 +105,7 @@ DOUBTFUL_DAY = Text("or, as {name} {day} {doubt}, {step}")
 OF_SOURCE = Text("{advice}")  # of the source's table of faults, about the values of arguments
 DID_YOU_MEAN = Text("Did you mean {signature}?")
 CHECK_VALUE = Text("Check {name}: {call}; {others}")
-CHECK_ARGUMENTS = Text(
-    'Change dates and filters, or check the arguments: TOOL_GET {{"tool_name":"{tool}"}}.',
-    "Change dates and filters, or check the arguments: `toolfold catalog get {tool}`.",
-)
+CHECK_ARGUMENTS = Text("Change dates and filters, or check the arguments: {description}.")
 STEP = Text("Step {step}{name}: {problem}")
 CALL_AGAIN = Text(
     "Call again as in next_call; nothing was sent.",
@@ -199,7 +196,7 @@ CHECK_WRITE = Text("It may have taken effect: check with a tool that reads befor
 
 # Other tools, and other ways to call one.
 SEARCH = Text(
-    "Call TOOL_LIST with what you need as query.", "`toolfold catalog search WORD …` finds it by what you need."
+    "Call {TOOL_LIST} with what you need as query.", "`toolfold catalog search WORD …` finds it by what you need."
 )
 OTHER_TOOL = Text(
     "Take another tool, which {TOOL_LIST} finds; the operator can switch it on.",

@@ -10,6 +10,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+ProposedCall = tuple[str, Mapping[str, Any]]
+"""The name of a tool, and its arguments."""
+
 
 class Reader(Protocol):
     """Who reads a text."""
@@ -19,8 +22,14 @@ class Reader(Protocol):
     def term(self, name: str, fields: Mapping[str, Any]) -> str:
         """Return what a field is for this reader that the text itself does not have."""
 
-    def call_text(self, arguments: Mapping[str, Any]) -> str:
-        """Return a TOOL_CALL with these arguments as the reader writes it."""
+    def call_text(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Return a call of the meta-tool ``tool`` as the reader writes it."""
+
+    def proposed(self, tool: str, arguments: Mapping[str, Any]) -> ProposedCall | None:
+        """Return the call of a meta-tool that is the next step, as the reader makes it; None: it cannot."""
+
+    def step(self, step: str) -> str:
+        """Return what to do after a list of tools, as the reader does it."""
 
     def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
         """Return how a person calls a tool; ``parameters`` are names, with whether each is required."""
@@ -96,16 +105,19 @@ class Text:
 
 
 class CallText(Text):
-    """A TOOL_CALL, as the reader writes it. ``fields`` are its arguments: ``tool_name``, ``arguments``, ``select``."""
+    """A call of a meta-tool, as the reader writes it. ``fields`` are its arguments, such as ``tool_name``."""
 
-    __slots__ = ()
+    __slots__ = ("tool",)
 
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
+    tool: str
+
+    def __init__(self, arguments: Mapping[str, Any], tool: str = "TOOL_CALL") -> None:
         super().__init__("", fields=arguments)
+        object.__setattr__(self, "tool", tool)
 
     def worded(self, reader: Reader) -> str:
         """Return the call for a reader."""
-        return reader.call_text(self.fields)
+        return reader.call_text(self.tool, self.fields)
 
 
 class SignatureText(Text):
@@ -173,26 +185,39 @@ class _Fields(dict[str, Any]):
         return self._reader.term(name, self)
 
 
-class _Model:
+class Model:
+    """A model whose client lists the meta-tools."""
+
     is_person = False
 
     def term(self, name: str, fields: Mapping[str, Any]) -> str:
+        """Return the words for a field; a name, such as TOOL_LIST, stands for itself."""
         return _MODEL_TERMS.get(name, name)
 
-    def call_text(self, arguments: Mapping[str, Any]) -> str:
-        return f"TOOL_CALL {json.dumps(arguments, ensure_ascii=False, separators=(',', ':'))}"
+    def call_text(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Return the name and the arguments."""
+        return f"{tool} {json.dumps(arguments, ensure_ascii=False, separators=(',', ':'))}"
+
+    def proposed(self, tool: str, arguments: Mapping[str, Any]) -> ProposedCall | None:
+        """Return the call as it is."""
+        return tool, arguments
+
+    def step(self, step: str) -> str:
+        """Return the step as it is."""
+        return step
 
     def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
+        """Return the name: the signature for a model is that of the text."""
         return name
 
 
 _MODEL_TERMS = {"retry_after": "as long as retry_after_s says", "repeat": "repeat this call with approval_token"}
-"""Field that a text does not have → its words for a model; others, such as TOOL_LIST, stand for themselves."""
+"""Field that a text does not have → its words for a model."""
 
-MODEL: Reader = _Model()
+MODEL: Reader = Model()
 
 
-class _Person(_Model):
+class _Person(Model):
     is_person = True
 
 

@@ -116,7 +116,7 @@ STEPS: dict[str, tuple[str | Text, dict[str, Any], str, str]] = {
         "Take WTI, which is free; or a premium plan is needed",
     ),
     "NO_DATA": (
-        messages.CHECK_ARGUMENTS.filled(tool="SMA"), {},
+        messages.CHECK_ARGUMENTS.filled(description=CallText({"tool_name": "SMA"}, "TOOL_GET")), {},
         'Change dates and filters, or check the arguments: TOOL_GET {"tool_name":"SMA"}.',
         "Change dates and filters, or check the arguments: `toolfold catalog get SMA`.",
     ),

@@ -26,7 +26,7 @@ from toolfold.build.relations import OriginalName, RelatedTool, assign_names, co
 from toolfold.build.schema.field_types import Vocabulary
 from toolfold.build.source_folders import load_sources
 from toolfold.catalog import json_schema
-from toolfold.catalog.entries import RESERVED_NAMES, name_key, summary_suffix
+from toolfold.catalog.entries import DESCRIBE_STEP, RESERVED_NAMES, name_key, summary_suffix
 from toolfold.catalog.index_fields import source_names
 from toolfold.catalog.skills import SKILL_FILE
 from toolfold.catalog.tokenizer import in_words
@@ -309,7 +309,7 @@ def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:
 
     This format needs the fewest tokens of those measured (``docs/explanation/decisions/answers.md``).
     """
-    lines = [f"{len(tools)} tools. Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL(tool_name, arguments)."]
+    lines = [f"{len(tools)} tools. {DESCRIBE_STEP}"]
     for category in categories:
         lines.append(f"# {category['name']}: {category['title']}")
         for name, tool in tools.items():

@@ -29,6 +29,9 @@ DEFAULT_PROFILE = "default"
 COMBINING_TOOLS = ("TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")
 """Names of the meta-tools that combine several calls in one."""
 
+DESCRIBE_STEP = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
+"""What to do after a list of tools in one line each, which the compiled listing says as well."""
+
 RESERVED_NAMES = (*META_TOOLS, "TOOL_CALL_WRITE", "TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")
 """Names that no tool of a catalog may have."""
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.entries import Source, ToolSummary, summary_suffix
+from toolfold.catalog.entries import DESCRIBE_STEP, Source, ToolSummary, summary_suffix
 from toolfold.catalog.model import Catalog
 
 if TYPE_CHECKING:
@@ -217,9 +217,7 @@ class CatalogView(Catalog):
         return kept
 
     def _listing(self) -> str:
-        lines = [
-            f"{len(self)} tools. Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL(tool_name, arguments)."
-        ]
+        lines = [f"{len(self)} tools. {DESCRIBE_STEP}"]
         by_category: dict[str, list[str]] = {}
         for line in self._lines():
             suffix = summary_suffix(line.access, line.effect, line.confirm)

@@ -68,9 +68,17 @@ class Person:
                 return describe_proxy(f"https://{fields.get('host', '')}") or "which HTTPS_PROXY names"
         return str(self._details.get(name, _TERMS.get(name, name)))
 
-    def call_text(self, arguments: Mapping[str, Any]) -> str:
+    def call_text(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Return a call as a command."""
-        return f"`{call_command(arguments)}`"
+        return f"`{_next_command({tool: arguments})}`"
+
+    def proposed(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+        """Return the call as it is."""
+        return tool, arguments
+
+    def step(self, step: str) -> str:
+        """Return the step as it is."""
+        return step
 
     def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
         """Return how a tool is called, as a command, or the command that describes it."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.scripts.interpreter import Interpreter
     from toolfold.settings import Settings
+    from toolfold.wording import Reader
 
 
 AUTO_DIRECT = 12
@@ -182,11 +183,10 @@ def decode_cursor(cursor: object, list_hash: str, entries: int) -> int | None:
 
 
 _STEPS: Mapping[str, str] = {
-    "direct": "Each tool is called by its own name; select among its arguments picks a part of the answer. "
-    "TOOL_LIST(query) finds tools, and TOOL_GET(tool_name) describes one whole. ",
+    "direct": "Each tool is called by its own name; select among its arguments picks a part of the answer. ",
     "grouped": "Each tool is a category: action names one of its tools, and the parameters of that tool are beside it. "
-    "An error has the parameters of the tool, and so has TOOL_GET(tool_name). TOOL_CALL(tool_name, arguments, select) "
-    "runs any tool, and its select picks a part of an answer; TOOL_LIST(query) finds tools. ",
+    "An error has the parameters of the tool. TOOL_CALL(tool_name, arguments, select) runs any tool, and its select "
+    "picks a part of an answer; by it TOOL_LIST(query) finds tools, and TOOL_GET(tool_name) describes one. ",
     "kinds": "Each tool stands for a kind of source. Its subcommands return the tools of a source with their "
     "parameters, and run one; request_tools(query) finds tools. For a tool you know, run it: an error has the call to "
     "make instead. ",
@@ -194,6 +194,9 @@ _STEPS: Mapping[str, str] = {
     "one. ",
 }
 """Mode → how to call, in the instructions, before what follows; the other modes have those of the meta-tools."""
+
+_WITHOUT_META_TOOLS = ("direct", "kinds", "research")
+"""Modes that list no meta-tool: a model does not call there what combines several calls."""
 
 
 class ExposedTools(MetaTools):
@@ -214,6 +217,15 @@ class ExposedTools(MetaTools):
     def interpreter(self) -> Interpreter:
         """Return what runs scripts: one for all profiles."""
         return self._base.interpreter()
+
+    @functools.cached_property
+    def reader(self) -> Reader | None:
+        """The model that reads the next steps; None: one whose client lists the meta-tools."""
+        if self.exposed.mode not in _STEPS:
+            return None
+        from toolfold.exposure.mode_reader import ModeReader  # for errors, and what is listed under other names
+
+        return ModeReader(self._catalog_of_profile, self.exposed.mode, self.own_names())
 
     @functools.cached_property
     def _list_id(self) -> str:
@@ -251,15 +263,19 @@ class ExposedTools(MetaTools):
 
     def instructions(self) -> str:
         """Return the instructions for a client that connects."""
-        is_research = self.exposed.mode == "research"
+        mode = self.exposed.mode
         return instructions(
             self._catalog_of_profile,
             self.now(),
-            steps=_STEPS.get(self.exposed.mode),
+            steps=_STEPS.get(mode),
             purpose=self.resolution.profile.description,
-            switched_off=COMBINING_TOOLS if is_research else self.resolution.switched_off(),
-            has_select=not is_research,
+            switched_off=COMBINING_TOOLS if mode in _WITHOUT_META_TOOLS else self.resolution.switched_off(),
+            has_select=mode != "research",
         )
+
+    def own_names(self) -> list[str]:
+        """Return the tools of ``tools/list`` beside those of the catalog."""
+        return [str(json.loads(entry)["name"]) for entry in self.exposed.entries if isinstance(entry, bytes)]
 
     def resolve(self, name: str, arguments: Mapping[str, Any]) -> MetaCall | None:
         """Return the call that a ``tools/call`` of ``name`` stands for."""
@@ -286,7 +302,8 @@ class ExposedTools(MetaTools):
         """Call a meta-tool, or a tool that stands for several."""
         stand_in = self.exposed.stand_ins.get(name.lower())
         if stand_in is None:
-            return super().call(name, arguments, credentials, deadline, whole=whole, reads_only=reads_only)
+            found = super().call(name, arguments, credentials, deadline, whole=whole, reads_only=reads_only)
+            return self._with_own_step(found)
         credentials.require_scopes("tools:read")
         if self.exposed.mode == "research":
             from toolfold.exposure import research  # for this mode only
@@ -297,5 +314,15 @@ class ExposedTools(MetaTools):
         try:
             meta_call = call_of(self._catalog_of_profile, self.exposed.mode, stand_in, arguments)
         except CallError as error:
-            return error_result(error)
-        return super().call(meta_call.name, meta_call.arguments, credentials, deadline, whole=whole)
+            return error_result(error, self.reader)
+        return self._with_own_step(
+            super().call(meta_call.name, meta_call.arguments, credentials, deadline, whole=whole)
+        )
+
+    def _with_own_step(self, result: Result) -> Result:
+        """Return a list of tools with what this mode does with them."""
+        if self.exposed.mode != "kinds" or self.reader is None or "next" not in result.structured:
+            return result
+        step = result.structured["next"]
+        own = self.reader.step(step)
+        return result._replace(structured={**result.structured, "next": own}, text=result.text.replace(step, own, 1))

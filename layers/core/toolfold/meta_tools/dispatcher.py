@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.executor import ToolExecutor
     from toolfold.scripts.interpreter import Interpreter
+    from toolfold.wording import Reader
 
 logger = logging.getLogger("toolfold")
 
@@ -124,14 +125,25 @@ class MetaTools:
         from toolfold.meta_tools.arguments import quote
         from toolfold.meta_tools.tool_names import tool_not_found
 
-        step = f"The tools are {', '.join(NAMES)}."
+        names = self.own_names()
+        known = f" The tools are {', '.join(names)}." if names else ""
+        problem = f"Unknown tool {quote(name)}.{known}"
         try:
-            error = tool_not_found(self.catalog(), name, {})
+            error = tool_not_found(self.catalog(), name, {}).as_dict(self.reader)
         except CallError:
-            return f"Unknown tool {quote(name)}. {step}"
-        (tool, arguments), *_ = error.details.get("next_call", {"TOOL_LIST": {}}).items()
-        similar = f"{error.suggestion} " if error.details["closest"] else ""
-        return f"Unknown tool {quote(name)}. {step} {similar}Call {tool} with {to_text(arguments)}."
+            return problem
+        similar = f" {error['suggestion']}" if error["closest"] else ""
+        following = [f" Call {tool} with {to_text(given)}." for tool, given in error.get("next_call", {}).items()]
+        return f"{problem}{similar}{''.join(following)}"
+
+    @property
+    def reader(self) -> Reader | None:
+        """The model that reads the next steps; None: one whose client lists the meta-tools."""
+        return None
+
+    def own_names(self) -> Sequence[str]:
+        """Return the tools of ``tools/list`` beside those of the catalog."""
+        return NAMES
 
     def instructions(self) -> str:
         """Return the instructions for a client that connects."""
@@ -227,8 +239,9 @@ class MetaTools:
                 )
             turns = self.large_answer_turns
             request = MetaRequest(
-                catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter, off
-            )
+                catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter, off,
+                self.reader,
+            )  # fmt: skip
             module, _, function = HANDLERS[call.name].partition(":")
             performer: Callable[[MetaRequest], Result] = getattr(
                 importlib.import_module(f"{__package__}.{module}"), function
@@ -242,7 +255,7 @@ class MetaTools:
                 from toolfold.meta_tools.next_steps import with_executor  # no error is a first response
 
                 error = with_executor(self.catalog(), error)
-            return error_result(error)
+            return error_result(error, self.reader)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server
             # Only the type and the place: an exception's text may contain a URL with an API key.
             trace = traceback.extract_tb(error.__traceback__)[-1]

@@ -151,7 +151,7 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
             search = {finder["parameter"]: guess} if finder["parameter"] else {}
             others = day or _without_period(tool, arguments)
             return messages.CHECK_VALUE.filled(name=name, call=_call(other.name, search), others=others)
-    return messages.CHECK_ARGUMENTS.filled(tool=tool.name)
+    return messages.CHECK_ARGUMENTS.filled(description=CallText({"tool_name": tool.name}, "TOOL_GET"))
 
 
 def _without_period(tool: Tool, arguments: Mapping[str, Any]) -> str | Text:

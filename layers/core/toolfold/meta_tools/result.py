@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.executor import ToolExecutor
     from toolfold.scripts.interpreter import Interpreter
+    from toolfold.wording import Reader
 
 # One encoder for all calls: json.dumps makes one at each call that names options.
 dumps_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -57,9 +58,9 @@ class Result(NamedTuple):
     answered: int | None = None
 
 
-def error_result(error: CallError) -> Result:
+def error_result(error: CallError, reader: "Reader | None" = None) -> Result:
     """Return the result of a call that ended in ``error``."""
-    structured = {"error": error.as_dict()}
+    structured = {"error": error.as_dict(reader)}
     return Result(structured, to_text(structured), is_error=True, errors=(error,))
 
 
@@ -91,6 +92,7 @@ class MetaRequest(NamedTuple):
         whole: whether the answer is for a person or a file, and complete.
         interpreter: returns what runs scripts.
         switched_off: tools that combine several calls, and that cannot be called here.
+        reader: the model that reads the next steps; None: one whose client lists the meta-tools.
     """
 
     catalog: "Catalog"
@@ -102,3 +104,4 @@ class MetaRequest(NamedTuple):
     whole: bool
     interpreter: Callable[[], "Interpreter"]
     switched_off: frozenset[str] = frozenset()
+    reader: "Reader | None" = None

@@ -32,6 +32,7 @@ from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, to_te
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
+    from toolfold.wording import Reader
 
 MAX_EXAMPLES = 2
 """Calls beside ``example_call``."""
@@ -101,10 +102,12 @@ _PARAMETERS = re.compile(r"\([^()]*\)\s*\Z")
 
 def describe_tools(request: MetaRequest) -> Result:
     """Describe the tools that the arguments name."""
-    return tool_get(request.catalog, request.arguments, request.switched_off)
+    return tool_get(request.catalog, request.arguments, request.switched_off, request.reader)
 
 
-def tool_get(catalog: Catalog, arguments: Mapping[str, Any], switched_off: Collection[str] = ()) -> Result:
+def tool_get(
+    catalog: Catalog, arguments: Mapping[str, Any], switched_off: Collection[str] = (), reader: Reader | None = None
+) -> Result:
     """Describe the tools named in ``arguments``.
 
     Returns:
@@ -130,10 +133,10 @@ def tool_get(catalog: Catalog, arguments: Mapping[str, Any], switched_off: Colle
     if isinstance(given, str) and len(names) == 1:
         name = catalog.canonical_name(names[0])
         if name is None or known_hashes:
-            return _single_result(_entry(catalog, names[0], detail, known_hashes, switched_off))
+            return _single_result(_entry(catalog, names[0], detail, known_hashes, switched_off, reader))
         # The most frequent call, and always the same answer.
         return catalog.memoize((detail, name), lambda: _single_result(_entry(catalog, name, detail, {})))
-    entries = [_entry(catalog, name, detail, known_hashes, switched_off) for name in names]
+    entries = [_entry(catalog, name, detail, known_hashes, switched_off, reader) for name in names]
     shown = [entry.shown for entry in entries]
     errors = [entry.error for entry in entries if entry.error is not None]
     return Result({"tools": [{**entry.shown, **entry.details} for entry in entries]}, to_text(shown), errors=errors)
@@ -189,7 +192,12 @@ def _parse_known(arguments: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _entry(
-    catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str], switched_off: Collection[str] = ()
+    catalog: Catalog,
+    name: str,
+    detail: str,
+    known_hashes: Mapping[str, str],
+    switched_off: Collection[str] = (),
+    reader: Reader | None = None,
 ) -> _Entry:
     tool = catalog.get(name)
     if tool is None:
@@ -200,7 +208,7 @@ def _entry(
         tool = catalog.get(find_name(catalog, name) or name)
         if tool is None:
             error = tool_not_found(catalog, name)
-            return _Entry({"name": escape(name), "found": False, "error": error.as_dict()}, error=error)
+            return _Entry({"name": escape(name), "found": False, "error": error.as_dict(reader)}, error=error)
     if known_hashes.get(tool.name.upper()) == tool.hash:
         return _Entry({"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash})
     refusal = refusal_of(catalog, tool)

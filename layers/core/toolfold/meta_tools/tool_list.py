@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
+from toolfold.catalog.entries import DESCRIBE_STEP
 from toolfold.catalog.fit import Fit
 from toolfold.catalog.reader import damaged
 from toolfold.meta_tools import detail_levels, list_request
@@ -140,7 +141,7 @@ class _Listing:
             text = self._text(f"{step} {total:,} tools.", *behind, *list_request.summary_lines(catalog))
             return self._result(text, [], step, total)
         rendered = catalog.memoize("every line", lambda: _every_line(catalog))
-        return self._result(self._text(*behind, catalog.listing), rendered, _DESCRIBE, total)
+        return self._result(self._text(*behind, catalog.listing), rendered, DESCRIBE_STEP, total)
 
     def search(self, candidates: frozenset[int] | None) -> Result:
         """Return the tools that match the query, best first."""
@@ -378,7 +379,7 @@ def _every_line(catalog: Catalog) -> list[RenderedTool]:
 def _next_step(in_full: int, *, only_full: bool) -> str:
     """Return the next step, when the first ``in_full`` tools are shown in full; ``only_full``: and no others."""
     if not in_full:
-        return _DESCRIBE
+        return DESCRIBE_STEP
     which = "the first" if in_full == 1 else f"one of the first {in_full}"
     return f"Next: TOOL_CALL {which}" + ("." if only_full else "; TOOL_GET describes the others.")
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold import messages
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS
+from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import OPTIONS, invalid, is_blank, next_call, parse_object, quote
@@ -186,7 +187,7 @@ def _source(catalog: Catalog, kind: str, given: Any) -> str | None:
 def _tool(catalog: Catalog, kind: str, source: str | None, given: Any) -> str:
     if not isinstance(given, str):
         following = next_call("TOOL_LIST", {"source": source} if source else {})
-        raise invalid(kind, "the name of the tool is missing", "TOOL_LIST has the names.", **following)
+        raise invalid(kind, "the name of the tool is missing", Text("{TOOL_LIST} has the names."), **following)
     found = (find_name(catalog, f"{source}__{given}") if source else None) or find_name(catalog, given)
     if found is None:
         raise tool_not_found(catalog, given)
@@ -214,6 +215,8 @@ def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "conn
 
 def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     source = _source(catalog, "database", _given(arguments, "source"))
+    if source is None and len(own := [one.id for one in catalog.sources if kind_of(one.kind) == "database"]) == 1:
+        source = own[0]
     if source is None:
         return MetaCall("TOOL_LIST", {})
     table, sql, subcommand = (_given(arguments, role) for role in ("table", "sql", "subcommand"))
@@ -327,17 +330,24 @@ def _group_call(catalog: Catalog, group: str, properties: Mapping[str, Any], arg
     key = next((key for key in own if not is_blank(arguments.get(key))), "")
     given = arguments.get(key)
     name = actions[0] if not key and len(actions) == 1 else None
+    others = {other: value for other, value in arguments.items() if other not in _ACTION_KEYS}
     if isinstance(given, str):
         short = {normalize(action.rpartition("__")[2]): action for action in actions}
         found = given if given in actions else find_name(catalog, given)
         name = found if found in actions else short.get(normalize(given))
+        if found and not name:
+            call = next_call("TOOL_CALL", {"tool_name": found, "arguments": others})
+            raise invalid(group, f"{found} is a tool of another group", "Call it as in next_call.", **call)
     if name is not None:
         rest = {other: value for other, value in arguments.items() if other != key}
         return MetaCall(_WRITE, {"tool_name": name, "arguments": rest})
     closest = closest_matches(given, actions) if isinstance(given, str) else []
+    if isinstance(given, str) and not closest:
+        from toolfold.catalog.search import closest_names  # needed for errors only
+
+        closest = [other for other in closest_names(catalog, given) if other in actions]
     shown = ", ".join(actions[:20]) + (", …" if len(actions) > 20 else "")
     hint = did_you_mean(str(given), closest).strip() or f"There are {shown}."
-    others = {other: value for other, value in arguments.items() if other not in _ACTION_KEYS}
     following = next_call(group, {"action": closest[0], **others}) if closest else {}
     problem = f"action has no tool {quote(given)}" if key else "action is missing"
     raise invalid(group, problem, hint, closest=closest, **following)

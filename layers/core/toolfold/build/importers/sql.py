@@ -279,6 +279,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
                 },
             },
             "required": ["sql"],
+            "additionalProperties": False,
         },
         "read",
         title=f"Query {title} with SQL",
@@ -297,7 +298,10 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
     list_tables = ImportedTool(
         "list_tables",
         where,
-        {"properties": {"contains": {"type": "string", "description": "Only tables with this word in their entry."}}},
+        {
+            "properties": {"contains": {"type": "string", "description": "Only tables with this word in their entry."}},
+            "additionalProperties": False,
+        },
         "read",
         title=f"List the tables of {title}",
         summary=f"Tables and views of {title}, with descriptions and columns",
@@ -314,7 +318,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
     describe_table = ImportedTool(
         "describe_table",
         where,
-        {"properties": {"table": table}, "required": ["table"]},
+        {"properties": {"table": table}, "required": ["table"], "additionalProperties": False},
         "read",
         title=f"Describe a table of {title}",
         summary=f"Columns of one table of {title}: type, nullable, key, description",

@@ -1,0 +1,97 @@
+"""Name next steps as a mode lists them: a client lets its model call the tools of ``tools/list``, and no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolfold.catalog.entries import META_TOOLS
+from toolfold.catalog.profiles import kind_of
+from toolfold.meta_tools.result import dumps_compact
+from toolfold.wording import Model, ProposedCall
+
+if TYPE_CHECKING:
+    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.model import Catalog
+
+_TERMS: Mapping[str, Mapping[str, str]] = {
+    "direct": {"TOOL_LIST": "tools/list", "TOOL_GET": "tools/list", "TOOL_CALL": "the tool itself"},
+    "grouped": {"TOOL_LIST": "TOOL_CALL of TOOL_LIST", "TOOL_GET": "TOOL_CALL of TOOL_GET"},
+    "kinds": {"TOOL_LIST": "request_tools", "TOOL_GET": "request_tools", "TOOL_CALL": "the tool of its kind"},
+    "research": {"TOOL_LIST": "search", "TOOL_GET": "fetch", "TOOL_CALL": "fetch"},
+}
+"""Mode → meta-tool that it does not list → what a text has in its place."""
+
+_STEPS: Mapping[str, str] = {
+    "then TOOL_CALL": "then call it",
+    "TOOL_CALL": "call",
+    "TOOL_GET(tool_name)": "request_tools",
+    "TOOL_GET": "request_tools",
+    "TOOL_LIST": "request_tools",
+}
+_OF_STEPS = re.compile("|".join(map(re.escape, _STEPS)))
+"""What the step after a list of tools names → the same in the mode ``kinds``."""
+
+_OF_DATABASES: Mapping[str, str] = {"list_tables": "list_tables", "describe_table": "discover", "query": "query"}
+"""Tool of a database → subcommand of ``database``."""
+
+
+class ModeReader(Model):
+    """A model that reads the texts of a mode which does not list every meta-tool.
+
+    Args:
+        catalog: what the profile exposes.
+        mode: a key of :data:`_TERMS`.
+        listed: the tools of ``tools/list`` beside those of the catalog.
+    """
+
+    def __init__(self, catalog: Catalog, mode: str, listed: Collection[str]) -> None:
+        self._catalog, self._mode, self._listed = catalog, mode, listed
+
+    def term(self, name: str, fields: Mapping[str, Any]) -> str:
+        """Return what this mode has for a meta-tool."""
+        return _TERMS[self._mode].get(name) or super().term(name, fields)
+
+    def call_text(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Return a call of a meta-tool as this mode has it."""
+        call = self.proposed(tool, arguments)
+        return self.term(tool, {}) if call is None else f"{call[0]} {dumps_compact(call[1])}"
+
+    def step(self, step: str) -> str:
+        """Return what to do after a list of tools."""
+        return _OF_STEPS.sub(lambda found: _STEPS[found[0]], step) if self._mode == "kinds" else step
+
+    def proposed(self, tool: str, arguments: Mapping[str, Any]) -> ProposedCall | None:
+        """Return the call of a meta-tool as this mode has it; None where it has none."""
+        if tool in self._listed or tool not in (*META_TOOLS, "TOOL_CALL_WRITE"):
+            return tool, arguments
+        if self._mode == "grouped":
+            return "TOOL_CALL", {"tool_name": tool, "arguments": arguments}
+        if tool == "TOOL_LIST":
+            return {"kinds": ("request_tools", arguments), "research": ("search", arguments)}.get(self._mode)
+        names = arguments.get("tool_name")
+        if tool == "TOOL_GET":
+            listed = {"tool_names": [names] if isinstance(names, str) else names}
+            return {"kinds": ("request_tools", listed), "research": ("fetch", {"id": names})}.get(self._mode)
+        called = self._catalog.get(names) if isinstance(names, str) else None
+        given, options = arguments.get("arguments", {}), dict(arguments)
+        options.pop("tool_name", None), options.pop("arguments", None)
+        if called is None or not isinstance(given, Mapping):
+            return None
+        if self._mode == "research":
+            return "fetch", {"id": f"{called.name}({', '.join(f'{key}={value!r}' for key, value in given.items())})"}
+        return (called.name, {**given, **options}) if self._mode == "direct" else self._by_kind(called, given, options)
+
+    def _by_kind(self, tool: Tool, given: Mapping[str, Any], options: Mapping[str, Any]) -> ProposedCall:
+        source, short = tool.source, tool.name.rpartition("__")[2]
+        match kind_of(self._catalog.source(source).kind):
+            case "database":
+                subcommand = _OF_DATABASES.get(short, "query")
+                return "database", {"subcommand": subcommand, "database": source, **given, **options}
+            case "mcp":
+                return "mcp", {"subcommand": "call", "server": source, "tool": tool.name, "arguments": given, **options}
+            case "skill":
+                return "read_skill", {"name": tool.name, **given, **options}
+        call = {"subcommand": "execute", "connector": source, "action": tool.name, "parameters": given}
+        return "connector", {**call, **options}
