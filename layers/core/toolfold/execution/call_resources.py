@@ -19,6 +19,7 @@ from cachetools import LRUCache, TTLCache
 from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.cache.factory import create_shared_store
 from toolfold.cache.response_cache import Entry, Memo, MemoryStore, ResponseCache
+from toolfold.catalog.allow_list import AllowList
 from toolfold.client_call import Clock
 from toolfold.errors import CACHE_UNAVAILABLE, LIMITS_UNAVAILABLE, CallError, SourceChanged, UpstreamTimeout
 from toolfold.execution.api_keys import SecretProvider
@@ -120,12 +121,17 @@ class CallResources:
         self._upstreams: dict[str, Upstream] = {}
 
     def upstream(self, source: Source) -> Upstream:
-        """Return what sends the calls of ``source``."""
+        """Return what sends the calls of ``source``: not every catalog was opened with these settings.
+
+        Raises:
+            CatalogUnavailable, UpstreamError: the source may not be reached.
+        """
         with self.lock:
             upstream = self._upstreams.get(source.id)
             # A new catalog may describe the source differently.
             if upstream is None or (upstream.source is not source and upstream.source != source):
                 settings, clock = self.settings, self.clock
+                AllowList(settings).check(source)
                 context = AdapterContext(settings, lambda: self.http_client, self.read_file)
                 adapter = self.adapters.create(source, context)
                 quota = adapter.quota_resets_at

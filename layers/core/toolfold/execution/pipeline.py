@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 from toolfold import client_call
 from toolfold.cache.response_cache import CacheKeys, Entry, cache_key, hash_api_key, simple_text
-from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import (
     AuthRejected,
     AuthRequired,
@@ -64,7 +63,7 @@ class Pipeline:
 
     def __init__(self, resources: CallResources, middleware: Sequence[Middleware] = ()) -> None:
         self.resources, self._settings, self._middleware = resources, resources.settings, middleware
-        self._clock, self._allow_list = resources.clock, AllowList(resources.settings)
+        self._clock = resources.clock
         self._steps: tuple[Callable[[CallContext], None], ...] = (
             self._authorize,
             self._validate,
@@ -175,13 +174,8 @@ class Pipeline:
             raise NotCached
 
     def _allow(self, call: CallContext) -> None:
-        """Check that the source may be reached: not every catalog was opened with these settings."""
-
-        def check() -> bool:
-            self._allow_list.check(call.source)
-            return True
-
-        call.catalog.memoize(("may be reached", self._allow_list, call.source.id), check)
+        """Check that the source may be reached, before a key is read or an approval requested for it."""
+        self.resources.upstream(call.source)
 
     def _limit(self, call: CallContext) -> None:
         """Count the call of a caller, or leave it to the cache to count one that reads.
