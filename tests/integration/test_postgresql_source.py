@@ -34,6 +34,7 @@ from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import AuthRequired, CallError, SourceError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
+from toolfold.settings import Settings
 from toolfold.sources.sql.database_reader import DatabaseReader, open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
@@ -626,6 +627,11 @@ def sql_source() -> Source:
     return Source("shop", "Shop", "sql", "", "", Auth("SHOP"), {}, "", (), (), connection=connection)
 
 
+def secret_provider(clients: AwsClients, source_keys: str, variable: str) -> SecretProvider:
+    given = {"TOOLFOLD_SOURCE_KEYS": source_keys, "TOOLFOLD_SECRET_TIMEOUT_S": "30"}
+    return SecretProvider(Settings.from_environment(given), clients, environment={"SHOP": variable})
+
+
 @pytest.mark.parametrize("form", ["a secret", "one of many keys", "a variable"])
 def test_a_secret_of_rds_is_a_connection_string(
     form: str, server: PostgresqlServer, reader: DatabaseReader, endpoint: str, monkeypatch: pytest.MonkeyPatch
@@ -636,10 +642,10 @@ def test_a_secret_of_rds_is_a_connection_string(
     stored = text if form == "a secret" else json.dumps({"shop": rds_secret(server), "other": "x"})
     arn = str(client.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=stored)["ARN"])
     clients = AwsClients()
-    provider = SecretProvider(clients, 300, 30.0, source_keys=arn if form == "one of many keys" else "")
     variable = {"a secret": arn, "one of many keys": "", "a variable": json.dumps(json.loads(text))}[form]
+    provider = secret_provider(clients, arn if form == "one of many keys" else "", variable)
     try:
-        key = resolve_api_key(sql_source(), NO_CREDENTIALS, provider, {"SHOP": variable})
+        key = resolve_api_key(sql_source(), NO_CREDENTIALS, provider)
     finally:
         clients.reset()
     found = json.loads(reader.query(key, soon(), "SELECT count(*) AS n FROM orders", [], 5))
@@ -656,9 +662,7 @@ def test_a_secret_of_rds_goes_to_no_source_that_is_not_a_database(
     other = sql_source()._replace(kind="http_api")
     for source_keys, variable in (("", arn), (arn, "")):
         with pytest.raises(AuthRequired):
-            resolve_api_key(
-                other, NO_CREDENTIALS, SecretProvider(clients, 300, 30.0, source_keys=source_keys), {"SHOP": variable}
-            )
+            resolve_api_key(other, NO_CREDENTIALS, secret_provider(clients, source_keys, variable))
     clients.reset()
     assert "name its field after the ARN" in caplog.text
     assert PASSWORD not in caplog.text

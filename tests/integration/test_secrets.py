@@ -20,6 +20,7 @@ from toolfold.errors import AuthRequired
 from toolfold.execution import api_keys
 from toolfold.execution.api_keys import SecretProvider, known_operator_key, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
+from toolfold.settings import Settings
 
 KEY = "CANARYKEY0123456"
 VARIABLE = "ALPHA_VANTAGE_API_KEY"
@@ -39,7 +40,8 @@ def aws(on_moto: None) -> Iterator[AwsClients]:
 @pytest.fixture
 def provider(aws: AwsClients) -> SecretProvider:
     # A longer time-out than in service: moto imports each service when it is first called.
-    return SecretProvider(aws, TTL_S, 30.0)
+    settings = Settings.from_environment({"TOOLFOLD_SECRET_TTL_S": str(TTL_S), "TOOLFOLD_SECRET_TIMEOUT_S": "30"})
+    return SecretProvider(settings, aws)
 
 
 @pytest.fixture
@@ -48,7 +50,8 @@ def find(provider: SecretProvider, catalog: Catalog) -> Find:
 
     def resolve(reference: str, sent: RequestCredentials = NO_CREDENTIALS) -> str:
         source = catalog.source("alpha_vantage")
-        return resolve_api_key(source, sent, provider, {VARIABLE: reference})
+        provider.environment = {VARIABLE: reference}
+        return resolve_api_key(source, sent, provider)
 
     return resolve
 
@@ -211,13 +214,14 @@ class TestKeysOfSources:
         def resolve(stored: str, variable: str = "", *, uses_own: bool = True) -> str:
             provider.source_keys = secret(stored)
             source = catalog.source("alpha_vantage")
-            return resolve_api_key(source, NO_CREDENTIALS, provider, {VARIABLE: variable}, uses_own=uses_own)
+            provider.environment, provider.uses_own = {VARIABLE: variable}, uses_own
+            return resolve_api_key(source, NO_CREDENTIALS, provider)
 
         return resolve
 
     def test_a_source_gets_the_key_of_its_id(self, find_in: Find, provider: SecretProvider, catalog: Catalog) -> None:
         assert find_in(json.dumps({"alpha_vantage": KEY, "other": "x"})) == KEY
-        assert known_operator_key(catalog.source("alpha_vantage"), provider, {}) == KEY
+        assert known_operator_key(catalog.source("alpha_vantage"), provider) == KEY
 
     def test_the_variable_of_the_source_comes_first(self, find_in: Find) -> None:
         assert find_in(json.dumps({"alpha_vantage": "stored"}), KEY) == KEY

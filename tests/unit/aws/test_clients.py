@@ -40,7 +40,8 @@ def test_boto3_is_imported_by_the_first_client_and_not_before() -> None:
     program = (
         "import sys; from toolfold.aws import clients; from toolfold.cache import dynamodb\n"
         "from toolfold.execution import api_keys; from toolfold.results import offload\n"
-        "api_keys.SecretProvider(clients.AwsClients(), 60, 1)\n"
+        "from toolfold.settings import Settings\n"
+        "api_keys.SecretProvider(Settings.from_environment({}), clients.AwsClients())\n"
         "print({'boto3', 'botocore', 'obstore', 'urllib3', 'aws_lambda_powertools'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

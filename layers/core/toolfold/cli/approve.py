@@ -70,8 +70,7 @@ def approve_here(app: App, error: Mapping[str, Any]) -> str:
 
 def _desk(settings: Settings) -> ApprovalDesk:
     aws = AwsClients()
-    secrets = SecretProvider(aws, settings.secret_ttl_s, settings.secret_timeout_s)
-    return ApprovalDesk(with_local_defaults(settings), aws, secrets.get_secret)
+    return ApprovalDesk(with_local_defaults(settings), aws, SecretProvider(settings, aws).get_secret)
 
 
 def _show(call: WaitingCall) -> None:

@@ -143,11 +143,9 @@ def _catalog(settings: Settings) -> Catalog | Finding:
 
 
 def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
-    secrets = SecretProvider(
-        AwsClients(), settings.secret_ttl_s, settings.secret_timeout_s, source_keys=settings.source_keys
-    )
+    secrets = SecretProvider(settings, AwsClients(), environment=environment)
     try:
-        key = resolve_api_key(source, NO_CREDENTIALS, secrets, environment)
+        key = resolve_api_key(source, NO_CREDENTIALS, secrets)
     except CallError as error:
         yield Finding("problem", "key", error.message, _key_step(source, environment))
         return

@@ -17,6 +17,7 @@ from toolfold.messages import ALLOW_KEY, CORRECT_KEY, READ_KEY, SEND_KEY, SEND_O
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source
+    from toolfold.settings import Settings
 
 
 _REFERENCE_PREFIXES = ("arn:", "ssm:")
@@ -29,10 +30,8 @@ def resolve_api_key(
     source: Source,
     credentials: RequestCredentials,
     secrets: SecretProvider,
-    environment: Mapping[str, str] | None = None,
     *,
     is_only_one: bool = True,
-    uses_own: bool = True,
     need: str = "required",
 ) -> str:
     """Return the API key that is sent to ``source``: the caller's where the source takes it, else the deployment's.
@@ -40,10 +39,8 @@ def resolve_api_key(
     Args:
         source: one without ``auth`` gets no key; only one with ``auth.caller_key`` gets that of a request.
         credentials: the keys that came with the request.
-        secrets: reads keys from AWS.
-        environment: environment variables (default: the process's).
+        secrets: has the keys of the deployment.
         is_only_one: whether no other source of the catalog takes callers' keys. Otherwise a key must name its source.
-        uses_own: whether calls without a key may use that of the deployment.
         need: of the tool: ``none`` where it is called without a key, ``optional`` where the key may be missing.
 
     Raises:
@@ -53,12 +50,11 @@ def resolve_api_key(
     auth = source.auth
     if auth is None or need == "none":
         return ""
-    variables = os.environ if environment is None else environment
-    own = variables.get(auth.environment, "").strip()
+    own = secrets.variable(auth)
     try:
         if auth.caller_key and (callers := _callers_key(source, credentials, is_only_one)):
             return callers
-        if (own or secrets.source_keys) and not uses_own:
+        if (own or secrets.source_keys) and not secrets.uses_own:
             header = _header_of_keys(source, credentials.unused, is_only_one)
             raise AuthRequired(
                 f"{source.title} needs an API key, and the one that is set up here is not for all callers.",
@@ -117,15 +113,14 @@ def _callers_key(source: Source, credentials: RequestCredentials, is_only_one: b
     return key
 
 
-def known_operator_key(source: Source, secrets: SecretProvider, environment: Mapping[str, str] | None = None) -> str:
+def known_operator_key(source: Source, secrets: SecretProvider) -> str:
     """Return the deployment's key for ``source``, to keep it out of answers; AWS is not called for it.
 
     It is empty where it is not set, or was never sent: not read from AWS yet, or not a possible key.
     """
     if source.auth is None:
         return ""
-    variables = os.environ if environment is None else environment
-    own = variables.get(source.auth.environment, "").strip()
+    own = secrets.variable(source.auth)
     if not own or own.startswith(_REFERENCE_PREFIXES):
         own = secrets.last_read(own or f"{secrets.source_keys}#{source.id}")
     return own if is_possible_key(own) else ""
@@ -184,26 +179,35 @@ class SecretProvider:
     When AWS cannot be reached, or the secret contains no key any more, the key that was read last is better than none.
 
     Args:
+        settings: the settings in force.
         aws: creates the clients.
-        ttl_s: seconds for which a key is used before it is read again.
-        timeout_s: seconds to connect to AWS, and as many to wait for its response.
         on_failure: called with ``KEY_UNREADABLE`` when a key cannot be read.
+        uses_own: whether calls without a key may use those of the deployment.
+        environment: has the variables with keys (default: that of the process).
+
+    Attributes:
         source_keys: reference to a JSON object with the keys of sources by their ids; empty: no such object.
     """
 
     def __init__(
         self,
+        settings: Settings,
         aws: AwsClients,
-        ttl_s: float,
-        timeout_s: float,
         on_failure: Callable[[str], None] | None = None,
-        source_keys: str = "",
+        *,
+        uses_own: bool = True,
+        environment: Mapping[str, str] = os.environ,
     ) -> None:
-        self._aws, self._ttl_s, self._timeout_s, self._on_failure = aws, ttl_s, timeout_s, on_failure
-        self.source_keys = source_keys
+        self._aws, self._ttl_s, self._timeout_s = aws, settings.secret_ttl_s, settings.secret_timeout_s
+        self._on_failure, self.uses_own, self.environment = on_failure, uses_own, environment
+        self.source_keys = settings.source_keys
         self._providers: dict[tuple[str, str], Any] = {}
         self._last_good: dict[str, str] = {}
         self._last_call_at = 0.0
+
+    def variable(self, auth: Auth) -> str:
+        """Return the key of a source, or the reference to it, that its variable has; empty without one."""
+        return self.environment.get(auth.environment, "").strip()
 
     def get_secret(self, reference: str, *, is_database: bool = False) -> str:
         """Return the key that ``reference`` names; empty when it cannot be read and never was.

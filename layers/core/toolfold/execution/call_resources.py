@@ -100,7 +100,7 @@ class CallResources:
         self.settings, self.aws, self.clock = settings, aws, clock or Clock()
         self.adapters = adapters or AdapterRegistry()
         self.on_call, self.on_failure, self.read_file = on_call, on_failure, read_file
-        self.uses_own_keys, self.is_audited = uses_own_keys, logs_audit or bool(settings.audit_file)
+        self._uses_own_keys, self.is_audited = uses_own_keys, logs_audit or bool(settings.audit_file)
         self.is_public = is_public
         self.lock, self.health = threading.RLock(), SourceHealth(self.clock.monotonic)
         is_off = settings.cache == "off"
@@ -175,11 +175,8 @@ class CallResources:
 
     @made_once
     def secret_provider(self) -> SecretProvider:
-        """What reads API keys from AWS."""
-        settings = self.settings
-        return SecretProvider(
-            self.aws, settings.secret_ttl_s, settings.secret_timeout_s, self.on_failure, settings.source_keys
-        )
+        """What has the API keys of the deployment."""
+        return SecretProvider(self.settings, self.aws, self.on_failure, uses_own=self._uses_own_keys)
 
     @made_once
     def answer_store(self) -> AnswerStore:

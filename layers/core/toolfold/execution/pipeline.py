@@ -214,7 +214,6 @@ class Pipeline:
                 call.credentials,
                 secrets,
                 is_only_one=takers <= 1,
-                uses_own=self.resources.uses_own_keys,
                 need=call.tool.call.get("credentials", "required"),
             )
         except AuthRequired:

@@ -205,7 +205,7 @@ class Explorer:
         from toolfold.execution.approval import ApprovalDesk
 
         app = self.app
-        secrets = SecretProvider(app.aws, app.settings.secret_ttl_s, app.settings.secret_timeout_s)
+        secrets = SecretProvider(app.settings, app.aws)
         return ApprovalDesk(with_local_defaults(app.settings), app.aws, secrets.get_secret)
 
     def endpoint_for(self, request: PageRequest) -> str:

@@ -301,11 +301,7 @@ def key_of_deployment(source: entries.Source, process_settings: Settings, need: 
     from toolfold.execution.api_keys import SecretProvider, resolve_api_key
     from toolfold.execution.credentials import NO_CREDENTIALS
 
-    settings = process_settings
-    secrets = SecretProvider(
-        AwsClients(), settings.secret_ttl_s, settings.secret_timeout_s, source_keys=settings.source_keys
-    )
-    return resolve_api_key(source, NO_CREDENTIALS, secrets, need=need)
+    return resolve_api_key(source, NO_CREDENTIALS, SecretProvider(process_settings, AwsClients()), need=need)
 
 
 _MAX_SNAPSHOT_BYTES = 50_000_000
