@@ -91,9 +91,27 @@ CONNECTIONS = 16
 
 @dataclass
 class Seen(Outcome):
-    """What the clients saw, with the digests of answers to equal requests."""
+    """What the clients saw, and the upstream beside them.
+
+    Attributes:
+        answers: Name that equal requests share → the digests of different answers.
+        upstream: Requests that the upstream received.
+        most_equal: How many of those were equal, at most.
+    """
 
     answers: dict[str, list[str]] = field(default_factory=dict)
+    upstream: int = 0
+    most_equal: int = 0
+
+    @property
+    def different(self) -> list[str]:
+        """The requests to which not all answers were equal."""
+        return sorted(name for name, digests in self.answers.items() if len(digests) > 1)
+
+    def note_answer(self, name: str, digest: str) -> None:
+        """Note the digest of an answer."""
+        known = self.answers.setdefault(name, [])
+        known += [] if digest in known else [digest]
 
 
 def send_requests(url: str, rate: float, seconds: float, seed: int) -> dict[str, Any]:
@@ -125,11 +143,10 @@ async def _send(url: str, due: Iterator[tuple[float, str, bytes]], seen: Seen) -
             reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
             continue
         seen.latencies_ms.append(elapsed_ms(at))
-        known = seen.answers.setdefault(name, [])
         if isinstance(found, str):
             seen.failures.append(found)
-        elif (one := digest(found)) not in known:
-            known.append(one)
+        else:
+            seen.note_answer(name, digest(found))
     writer.close()
 
 
@@ -194,53 +211,25 @@ class Load:
     processes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """The outcome of a run.
-
-    Attributes:
-        latencies_ms: Milliseconds of each request that was answered, in ascending order.
-        failures: What was wrong with others.
-        different: Requests to which not all answers were equal.
-        elapsed_s: Seconds from the first request to the last answer.
-        upstream: Requests that the upstream received.
-        most_equal: How many of those were equal, at most.
-    """
-
-    latencies_ms: list[float]
-    failures: list[str]
-    different: list[str]
-    elapsed_s: float
-    upstream: int
-    most_equal: int
-
-    @property
-    def rate(self) -> float:
-        """Answers a second."""
-        return len(self.latencies_ms) / self.elapsed_s
-
-
-def measure(fleet: Fleet, url: str, load: Load, seed: int) -> Measured:
+def measure(fleet: Fleet, url: str, load: Load, seed: int) -> Seen:
     """Send the load to ``url`` and return what happened."""
     fleet.deployment.mock_api.clear_requests()
     clients = [
         harness.start("benchmarks.fleet:send_requests", url, load.rate / load.processes, load.seconds, seed + number)
         for number in range(load.processes)
     ]
-    outcomes: list[dict[str, Any]] = [harness.result(client) for client in clients]
+    all_ = Seen()
+    for client in clients:
+        one = Seen(**harness.result(client))
+        all_.latencies_ms += one.latencies_ms
+        all_.failures += one.failures
+        all_.elapsed_s = max(all_.elapsed_s, one.elapsed_s)
+        for name, digests in one.answers.items():
+            for each in digests:
+                all_.note_answer(name, each)
     upstream = Counter(tuple(sorted(query)) for query in fleet.deployment.mock_api.requests)
-    answers: dict[str, set[str]] = {}
-    for outcome in outcomes:
-        for name, digests in outcome["answers"].items():
-            answers.setdefault(name, set()).update(digests)
-    return Measured(
-        latencies_ms=sorted(latency for outcome in outcomes for latency in outcome["latencies_ms"]),
-        failures=[failure for outcome in outcomes for failure in outcome["failures"]],
-        different=sorted(name for name, digests in answers.items() if len(digests) > 1),
-        elapsed_s=max(outcome["elapsed_s"] for outcome in outcomes),
-        upstream=upstream.total(),
-        most_equal=max(upstream.values(), default=0),
-    )
+    all_.upstream, all_.most_equal = upstream.total(), max(upstream.values(), default=0)
+    return all_
 
 
 FULL, QUICK = Load(200, 30, 4), Load(200, 4, 2)
@@ -262,13 +251,13 @@ def run(options: argparse.Namespace) -> harness.Measured:
     return table(load, parts), [problem for _, one in parts for problem in (*one.failures, *one.different)]
 
 
-def table(load: Load, parts: list[tuple[str, Measured]]) -> str:
+def table(load: Load, parts: list[tuple[str, Seen]]) -> str:
     """Return the table of the page."""
     rows = [
         [
             name,
             f"{len(measured.latencies_ms) + len(measured.failures):,}",
-            f"{measured.rate:,.0f}",
+            f"{len(measured.latencies_ms) / measured.elapsed_s:,.0f}",
             *(f"{percentile(measured.latencies_ms, percent):,.0f} ms" for percent in (50, 99)),
             f"{measured.upstream}",
             f"{measured.most_equal}",

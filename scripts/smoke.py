@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 import requests
@@ -31,7 +31,9 @@ from botocore import exceptions as aws
 from scripts import deployed_stack
 from toolfold.client import Client, ClientError, find_access
 from toolfold.client.channels import Signer, is_forbidden, region_of_address
-from toolfold.errors import AuthRequired, CallError
+from toolfold.errors import AuthRequired, ToolfoldError
+
+T = TypeVar("T")
 
 PROTOCOL = "2025-06-18"
 
@@ -257,21 +259,27 @@ CHECKS: Mapping[str, Callable[[Endpoint], str]] = {
 }
 
 
+def outcome_of(check: Callable[[T], str], subject: T) -> tuple[str, str]:
+    """Return PASS, SKIP or FAIL of a check, and its detail."""
+    try:
+        return "PASS", check(subject)
+    except Skipped as reason:
+        return "SKIP", str(reason)
+    except (CheckFailed, ToolfoldError, deployed_stack.DeploymentError, aws.WaiterError, OSError) as error:
+        is_open = isinstance(subject, Endpoint) and not subject.token
+        if getattr(error, "status", 0) == 401 and is_open:
+            return "SKIP", "needs an access token: set SMOKE_TOKEN"
+        return "FAIL", str(error)
+    except (aws.BotoCoreError, aws.ClientError, KeyError, TypeError, AttributeError, ValueError) as error:
+        return "FAIL", f"{type(error).__name__}: {error}"
+
+
 def run(endpoint: Endpoint, write: Callable[[str], None]) -> bool:
     """Run all checks, write a line for each, and return whether none has failed."""
     failed = 0
     for name, check in CHECKS.items():
         started = time.monotonic()
-        try:
-            outcome, detail = "PASS", check(endpoint)
-        except Skipped as reason:
-            outcome, detail = "SKIP", str(reason)
-        except (CheckFailed, CallError, ClientError) as error:
-            outcome, detail = "FAIL", str(error)
-            if getattr(error, "status", 0) == 401 and not endpoint.token:
-                outcome, detail = "SKIP", "needs an access token: set SMOKE_TOKEN"
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            outcome, detail = "FAIL", f"an answer of another form: {error!r}"
+        outcome, detail = outcome_of(check, endpoint)
         failed += outcome == "FAIL"
         write(f"{outcome}  {name:14} {(time.monotonic() - started) * 1000:6.0f} ms  {detail}")
     return not failed

@@ -29,11 +29,9 @@ from typing import Any
 from urllib.parse import urljoin
 
 import requests
-from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
-from scripts.deployed_stack import DeployedStack, DeploymentError, Stage
-from scripts.smoke import CheckFailed, Endpoint, Skipped, expect
-from toolfold.errors import ToolfoldError
+from scripts.deployed_stack import DeployedStack, Stage
+from scripts.smoke import Endpoint, expect, outcome_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -320,14 +318,7 @@ def _delete(account: Account) -> str:
 def run_step(account: Account, step: Callable[[Account], str]) -> bool:
     """Run one step, say its outcome, and return whether it passed or was skipped."""
     started = time.monotonic()
-    try:
-        outcome, detail = "PASS", step(account)
-    except Skipped as reason:
-        outcome, detail = "SKIP", str(reason)
-    except (CheckFailed, DeploymentError, ToolfoldError, WaiterError, OSError) as error:
-        outcome, detail = "FAIL", str(error)
-    except (ClientError, BotoCoreError, KeyError, TypeError, ValueError) as error:
-        outcome, detail = "FAIL", f"{type(error).__name__}: {error}"
+    outcome, detail = outcome_of(step, account)
     account.say(f"{outcome}  {step.__name__.strip('_'):20} {time.monotonic() - started:6.1f} s  {detail}")
     return outcome != "FAIL"
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from benchmarks.agent.client import Answer, Client
 from benchmarks.agent.next_call import Proposal, proposed_call
-from benchmarks.agent.question_set import Call as Guess
-from benchmarks.agent.question_set import Question
+from benchmarks.agent.question_set import Guess, Question
 from benchmarks.agent.raw_data import RawData, holds, values_of
 from tests.support.meta_tools import tokens
 
@@ -77,8 +76,8 @@ def answer(question: Question, client: Client, data: RawData) -> Journey:
 def _of_guess(tool: str, guess: Guess | None) -> Proposal | None:
     if guess is None:
         return None
-    arguments = {"tool_name": tool, "arguments": dict(guess.arguments)}
-    return "TOOL_CALL", arguments | ({"select": guess.select} if guess.select else {})
+    arguments, select = guess
+    return "TOOL_CALL", {"tool_name": tool, "arguments": dict(arguments)} | ({"select": select} if select else {})
 
 
 def _call(journey: Journey, client: Client, name: str, arguments: dict[str, Any]) -> Answer:

@@ -11,13 +11,8 @@ import yaml
 
 from benchmarks.agent.client import PREMIUM_KEY
 
-
-@dataclass(frozen=True)
-class Call:
-    """Arguments of a tool, and the ``select`` of TOOL_CALL."""
-
-    arguments: Mapping[str, Any]
-    select: str | None = None
+Guess = tuple[Mapping[str, Any], str | None]
+"""Arguments of a tool, and the ``select`` of TOOL_CALL."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,7 @@ class Question:
 
     text: str
     tools: tuple[str, ...]
-    guesses: tuple[Call, ...]
+    guesses: tuple[Guess, ...]
     raw: tuple[str, ...] = ()
     expected: str = ""
     operands: str = ""
@@ -47,7 +42,7 @@ class Question:
 
 def _question(given: dict[str, Any]) -> Question:
     shared = given.pop("arguments", {})
-    guesses = tuple(Call(*guess) if isinstance(guess, list) else Call(shared, guess) for guess in given["guesses"])
+    guesses = tuple(tuple(one) if isinstance(one, list) else (shared, one) for one in given["guesses"])
     return Question(**{**given, "guesses": guesses, "raw": tuple(given.get("raw", ()))})
 
 
