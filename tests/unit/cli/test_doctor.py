@@ -12,7 +12,7 @@ import pytest
 
 from toolfold import cli
 from toolfold.catalog.profiles import MODES
-from toolfold.cli.directory import check_definitions
+from toolfold.cli.doctor import check_definitions
 from toolfold.mock_api.server import MockApi
 
 KEY = "SECRETKEY1234567"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.aws.clients import AwsClients, error_code
-from toolfold.cli import prompts
+from toolfold.cli import terminal
 from toolfold.cli.application import Options
 from toolfold.errors import ToolfoldError
 from toolfold.execution.api_keys import SecretProvider
@@ -28,9 +28,9 @@ def run(options: Options) -> int:
         desk = _desk(Settings.from_environment())
         call = desk.find(options.token)
         _show(call)
-        if not (options.yes or options.deny) and not prompts.is_interactive():
+        if not (options.yes or options.deny) and not terminal.is_interactive():
             raise ToolfoldError("There is no terminal for the question. Use --yes or --deny.")
-        approve = options.yes or (not options.deny and prompts.confirm("Approve this call?", ""))
+        approve = options.yes or (not options.deny and terminal.confirm("Approve this call?", ""))
         desk.decide(call, approve=approve)
     except ToolfoldError:
         raise
@@ -50,7 +50,7 @@ def approve_here(app: App, error: Mapping[str, Any]) -> str:
     Returns:
         The token of the approved call; empty where there is no terminal for the question.
     """
-    if "approval_token" not in error or not prompts.is_interactive():
+    if "approval_token" not in error or not terminal.is_interactive():
         return ""
     token = str(error["approval_token"])
     is_human = app.settings.approve == "human"
@@ -60,7 +60,7 @@ def approve_here(app: App, error: Mapping[str, Any]) -> str:
         _show(call)
     else:
         print(error["prompt"], file=sys.stderr)
-    approve = prompts.confirm("Approve this call?", "")
+    approve = terminal.confirm("Approve this call?", "")
     if is_human:
         desk.decide(call, approve=approve)
     if not approve:

@@ -12,7 +12,7 @@ from toolfold.cache.factory import check_cache_file
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.cli.application import Options
 from toolfold.cli.output import print_json
-from toolfold.cli.prompts import confirm
+from toolfold.cli.terminal import confirm
 from toolfold.errors import ToolfoldError
 from toolfold.local_defaults import with_local_defaults
 from toolfold.private_folder import PathRefused, absolute_path

@@ -27,8 +27,8 @@ from toolfold.cli.config_files import (
     without_secrets,
 )
 from toolfold.cli.environment import secret_of
-from toolfold.cli.prompts import confirm
 from toolfold.cli.settings import settings_path
+from toolfold.cli.terminal import confirm
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.exposure.profiles import find_profile
 from toolfold.files import replace_file

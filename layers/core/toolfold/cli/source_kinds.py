@@ -22,8 +22,8 @@ from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli.application import Options
 from toolfold.cli.mcp_authorization import register
-from toolfold.cli.prompts import Questions
 from toolfold.cli.source_writer import Draft, check_folder, host_variables, write
+from toolfold.cli.terminal import Questions
 from toolfold.errors import ToolfoldError
 
 _VALUE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-fA-F-]{36}")

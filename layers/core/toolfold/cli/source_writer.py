@@ -19,8 +19,8 @@ from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli import catalog_build, sources
 from toolfold.cli.application import Options
-from toolfold.cli.prompts import Questions, confirm, is_interactive
 from toolfold.cli.settings import LISTS, settings_path, write_settings
+from toolfold.cli.terminal import Questions, confirm, is_interactive
 from toolfold.errors import SourceError, ToolfoldError
 from toolfold.settings.model import is_setting, source_of
 

@@ -35,7 +35,7 @@ from toolfold.cli.application import Options
 from toolfold.cli.call import parse_pairs
 from toolfold.cli.environment import missing_extra
 from toolfold.cli.error_text import for_person
-from toolfold.cli.prompts import confirm, is_interactive
+from toolfold.cli.terminal import confirm, is_interactive
 from toolfold.errors import CallError, SourceError, ToolfoldError
 from toolfold.fuzzy import did_you_mean
 from toolfold.settings import Settings

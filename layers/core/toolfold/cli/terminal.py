@@ -1,6 +1,7 @@
 """What stdout and stderr can show: a terminal or not, its width, colour, and characters.
 
-Tables for a person: drawn by rich on a terminal, aligned with spaces elsewhere.
+Tables for a person: drawn by rich on a terminal, aligned with spaces elsewhere. Questions to a person, by rich on
+stderr: stdout has the result alone.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from toolfold.errors import ToolfoldError
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.prompt import Prompt
     from rich.table import Table
 
 MIN_WIDTH, MAX_WIDTH = 40, 200
@@ -210,3 +213,81 @@ class Grid:
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
     """Print a table to stdout; return the names of the columns that do not fit the terminal."""
     return Grid(columns, rows).print()
+
+
+def is_interactive() -> bool:
+    """Return whether a person can read a question and answer it."""
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+
+def confirm(question: str, missing: str, *, default: bool = False) -> bool:
+    """Return whether the person agrees; the end of the input is a no."""
+    if not is_terminal(sys.stdin):
+        raise ToolfoldError(f"There is no terminal for a confirmation. {missing}")
+    from rich.prompt import Confirm
+
+    try:
+        return Confirm.ask(question, console=make_console(sys.stderr), default=default)
+    except EOFError:
+        return False
+
+
+class Questions:
+    """Ask for what the options of a command do not give."""
+
+    def __init__(self) -> None:
+        self.is_asking = is_interactive()
+        self.has_asked = False
+
+    def text(
+        self,
+        given: str | None,
+        question: str,
+        option: str,
+        *,
+        default: str | None = None,
+        check: Callable[[str], str] = lambda _: "",
+    ) -> str:
+        """Return ``given``, or the answer of the person.
+
+        Args:
+            given: the value of the option; None: it was left out.
+            question: what to ask, with an example.
+            option: the option that gives it, for the error.
+            default: the value of an empty answer, and of a missing option; None: there must be one.
+            check: returns what is wrong with a value, or an empty text.
+        """
+        if given is not None:
+            if problem := check(given):
+                raise ToolfoldError(f"{option} {problem}.")
+            return given
+        if not self.is_asking:
+            if default is not None:
+                return default
+            raise ToolfoldError(f"{option} is missing. Give it, or run the command on a terminal.")
+        self.has_asked = True
+        try:
+            console = make_console(sys.stderr)
+            # Without a default an empty answer is checked like any other.
+            prompt = _prompt(check)(question, console=console)
+            return prompt() if default is None else prompt(default=default)
+        except EOFError:
+            raise ToolfoldError("Nothing was written.") from None
+
+    def is_confirmed(self, question: str) -> bool:
+        """Return whether the person agrees; True where there was no question before."""
+        return not self.has_asked or confirm(question, "", default=True)
+
+
+def _prompt(check: Callable[[str], str]) -> type[Prompt]:
+    """Return a prompt of rich that repeats its question until ``check`` finds nothing wrong."""
+    from rich.prompt import InvalidResponse, Prompt
+
+    class Checked(Prompt):
+        def process_response(self, value: str) -> str:
+            answer = value.strip()
+            if problem := check(answer) if answer else "is needed":
+                raise InvalidResponse(f"This {problem}.")
+            return answer
+
+    return Checked
