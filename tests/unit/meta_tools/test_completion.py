@@ -138,6 +138,7 @@ PARTS = {
         jmespath: rows[::-1].close
         jmespath: rows[*].close | [-1]
         oldest first; limit 3
+        newest first; [-3:]
         SELECT close FROM data ORDER BY date FETCH FIRST 3 ROWS ONLY
     """,
     GapKind.ROWS: """
@@ -192,6 +193,8 @@ PARTS = {
         close
         last 5
         [0:5]
+        [60:65]
+        oldest first; [-3:]
         close > 300; last 5; since 2025-12
         last(close)
         change(close)

@@ -31,7 +31,7 @@ from toolfold.text_safety import quoted_name
 _MAX_TRIED = 8
 """Suggested forms that are tried."""
 
-_OF_ROWS = frozenset(("period", "order", "top", "bottom", "limit", "slice", "group", "distinct"))
+_OF_ROWS = frozenset(("period", "order", "top", "bottom", "slice", "group", "distinct"))
 """Kinds of steps that one object does not take."""
 
 _TRIED_ROWS = 300

@@ -44,8 +44,6 @@ MAX_CHARS = 4_000
 """Characters of a ``select``: a page of SQL."""
 
 MAX_STEPS = 40
-_MAX_COUNT = 10**9
-"""Rows of no answer are more."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Clause:
 
     Attributes:
         kind: ``items`` (columns, calculations, aggregates or a condition), ``from``, ``period``, ``order``, ``first``,
-            ``last``, ``top``, ``bottom``, ``limit``, ``slice``, ``distinct``, ``group``, ``sql`` or ``all``.
+            ``last``, ``top``, ``bottom``, ``slice``, ``distinct``, ``group``, ``sql`` or ``all``.
         text: the expression in it, or the SQL.
         by: what groups, or what ranks.
         numbers: counts or bounds, as the kind has them.
@@ -155,7 +153,7 @@ _ORDER_OF_TRIALS: tuple[tuple[str, str], ...] = (
     ("first", rf"first {_N}"),
     ("top", rf"top {_N} by (?P<by>.+)"),
     ("bottom", rf"bottom {_N} by (?P<by>.+)"),
-    ("limit", rf"limit {_N}(?: offset (?P<m>\d{{1,9}}))?"),
+    ("slice", rf"limit {_N}(?: offset (?P<m>\d{{1,9}}))?"),
     ("slice", r"\[ ?(?P<a>-?\d{1,9})? ?: ?(?P<b>-?\d{1,9})? ?\]"),
     ("slice", r"\[ ?(?P<at>-?\d{1,9}) ?\]"),
     ("distinct", r"distinct (?P<text>.+)"),
@@ -280,13 +278,15 @@ def _matched(kind: str, found: Mapping[str, str]) -> Clause | None:
     unit = found.get("unit", "").lower()
     if kind in ("last", "first", "top", "bottom"):
         return Clause(kind, by=found.get("by", ""), numbers=(count,))
-    if kind == "limit":
-        return Clause(kind, numbers=(count, int(found.get("m", 0))))
     if kind == "slice":
+        start, stop = (int(found[key]) if key in found else None for key in ("a", "b"))
+        if "n" in found:
+            start = int(found.get("m", 0))
+            stop = start + count
         if "at" in found:
-            at = int(found["at"])
-            return Clause(kind, numbers=(at, at + 1 if at != -1 else None))
-        return Clause(kind, numbers=tuple(int(found[key]) if key in found else None for key in ("a", "b")))
+            start = int(found["at"])
+            stop = start + 1 or None
+        return Clause(kind, numbers=(start, stop))
     if kind in ("ago", "next"):
         return Clause("period", numbers=(count if kind == "ago" else -count,), unit=unit)
     if kind == "this":

@@ -52,7 +52,7 @@ class Query(View):
         """
         self.step, clause = step, step.clause
         kind = clause.kind
-        if self.is_summary and kind in ("period", "first", "last", "top", "bottom", "limit", "slice", "order", "group"):
+        if self.is_summary and kind in ("period", "first", "last", "top", "bottom", "slice", "order", "group"):
             earlier = "; ".join([*self.before[:-1], step.text, *self.before[-1:]])
             raise invalid(
                 f"{quoted_name(step.text)} comes behind {quoted_name(self.before[-1])}, which leaves one row",
@@ -60,8 +60,8 @@ class Query(View):
                 offset=step.offset,
                 forms=[earlier],
             )
-        if kind in ("period", "first", "last", "limit", "all", "slice") and self.names.exact(step.text):
-            count = next((f"{kind} {number}" for number in clause.numbers if number is not None), "")
+        if kind in ("period", "first", "last", "all", "slice") and self.names.exact(step.text):
+            count = f"{kind} {clause.numbers[0]}" if kind in ("first", "last") else ""
             raise invalid(
                 f"{step.text} is a column and a step",
                 f'Write "{step.text}" for the column, or {count or "since or until a date"} for the rows.',
@@ -70,7 +70,7 @@ class Query(View):
             )
         handlers: dict[str, Callable[[Clause], None]] = {
             "items": self._items, "group": self._group, "distinct": self._distinct, "order": self._order,
-            "first": self._ends, "last": self._ends, "top": self._top, "bottom": self._top, "limit": self._limit,
+            "first": self._ends, "last": self._ends, "top": self._top, "bottom": self._top,
             "slice": self._slice, "period": self._period, "all": lambda _clause: None,
         }  # fmt: skip
         handlers[kind](clause)
@@ -362,10 +362,6 @@ class Query(View):
         self._add(tail=f"ORDER BY {key}, {self.place} LIMIT {count}")
         self._sort([key])
 
-    def _limit(self, clause: Clause) -> None:
-        count, offset = clause.numbers
-        self._add(tail=f"ORDER BY {self.place} LIMIT {count} OFFSET {offset}")
-
     def _slice(self, clause: Clause) -> None:
         start, stop = clause.numbers
         if (start or 0) < 0 or (stop or 0) < 0:
@@ -378,7 +374,7 @@ class Query(View):
             start, stop = (None if one is None else max(one + total, 0) if one < 0 else one for one in (start, stop))
         first = start or 0
         count = -1 if stop is None else max(stop - first, 0)
-        self._limit(Clause("limit", numbers=(count, first)))
+        self._add(tail=f"ORDER BY {self.place} LIMIT {count} OFFSET {first}")
 
     def _ends(self, clause: Clause) -> None:
         """Choose the first or last rows: by date, or behind an order by place."""

@@ -5,7 +5,7 @@ Names that cannot be found are left to ``engine``: nothing here fails.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -72,8 +72,8 @@ class _Reader:
             self._order(clause.by or name, is_descending="desc" in direction.lower() or clause.by == "newest")
         elif kind in ("last", "first"):
             self._count(clause.numbers[0] or 0, is_oldest_first=kind == "first")
-        elif kind in ("limit", "slice"):
-            self._count(sum(number or 0 for number in clause.numbers), is_oldest_first=self.ascends)
+        elif kind == "slice":
+            self._slices([clause.numbers])
         elif kind in ("top", "bottom", "distinct"):
             self._summarize()
         elif kind in ("items", "group"):
@@ -95,6 +95,16 @@ class _Reader:
     def _count(self, number: int, *, is_oldest_first: bool) -> None:
         if not self.requested.row_count and not self.requested.is_summary:
             self._note(row_count=number, is_oldest_first=is_oldest_first)
+
+    def _slices(self, places: Iterable[Sequence[int | None]]) -> None:
+        """Read slices, from one place to another: how many rows there must be, from the end for places below zero."""
+        needed = [(0, False)]
+        for start, stop in places:
+            first = start or 0
+            up_to = max(stop, 0) if stop is not None else first and first + 1
+            needed.append((-first, True) if first < 0 else (up_to, False))
+        count, from_end = max(needed)
+        self._count(count, is_oldest_first=count > 0 and from_end != self.ascends)
 
     def _order(self, name: str, *, is_descending: bool) -> None:
         if name in ("newest", "oldest") or self._is_date(name):
@@ -212,16 +222,17 @@ class _Reader:
         names = {normalize(table.name.rpartition(".")[2]) for table in self.tables}
         for name in [field for field in fields if normalize(field) in names - {""}][:1]:
             self.take(name)
-        counts = [(0, False)]
+        places: list[Sequence[int | None]] = []
         for node in nodes:
             if node["type"] == "filter_projection":
                 self._read_condition(_condition(node["children"][2]))
             elif node["type"] == "index_expression":
                 base, place, *_ = node["children"]
                 of_rows = normalize(base.get("value", "rows")) in names | jmespath.ROOT_NAMES
-                counts += [_needed_rows(place)] if of_rows and base["type"] in ("identity", "field") else []
-        count, from_end = max(counts)
-        self._count(count, is_oldest_first=bool(count) and from_end != self.ascends)
+                if of_rows and base["type"] in ("identity", "field"):
+                    start, stop, step = place["children"] or (place["value"], place["value"] + 1 or None, 1)
+                    places.append((-1 if (step or 1) < 0 else start, stop))
+        self._slices(places)
         functions = _SUMMARIES.intersection(map(jmespath.kind_of, nodes))
         self._note(
             functions=frozenset(name.replace("length", "count") for name in functions),
@@ -248,15 +259,6 @@ def _condition(node: Mapping[str, Any]) -> exp.Expr:
     if kind == "field":
         return exp.column(str(value))
     return exp.Literal.string(value) if kind == "literal" and isinstance(value, str) else exp.Null()
-
-
-def _needed_rows(place: Mapping[str, Any]) -> tuple[int, bool]:
-    """Return how many rows there must be for an index or a slice, and whether they are counted from the end."""
-    start, stop, step = place["children"] or (place["value"], (place["value"] + 1) or None, None)
-    first = -1 if step is not None and step < 0 else start or 0
-    if first < 0:
-        return -first, True
-    return max(stop, 0) if stop is not None else first and first + 1, False
 
 
 def _day(text: str, today: date, *, after: bool = False, is_high: bool = False) -> str:

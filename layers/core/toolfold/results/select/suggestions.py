@@ -227,7 +227,7 @@ class _Guess:
     def _parts(self, text: str) -> Iterator[str]:
         """Yield the parts of a step that are steps of their own."""
         text = text.strip()
-        if self._kind_of(text) in ("sql", "limit"):
+        if self._kind_of(text) in ("sql", "slice"):
             yield text
             return
         if (dates := self._dates(text)) is not None:
