@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import stat
 import subprocess
 import sys
@@ -18,7 +19,14 @@ from toolfold.catalog.store import bundled_path
 from toolfold.errors import ToolfoldError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and FIFOs are of POSIX")
-COMPILE = [sys.executable, "-m", "toolfold", "catalog", "compile", "--output"]
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Return the command without its last word, for a folder of one source."""
+    folder = tmp_path_factory.mktemp("sources")
+    shutil.copytree("tests/fixtures/sources/docks", folder / "docks")
+    return [sys.executable, "-m", "toolfold", "catalog", "compile", "--folder", str(folder), "--output"]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in FILES if kind != "an empty file"])
@@ -38,11 +46,11 @@ def test_devices_are_refused(path: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["a text file", "a link to a text file", "a FIFO", "a folder"])
-def test_the_command_changes_nothing_there(tmp_path: Path, kind: str) -> None:
+def test_the_command_changes_nothing_there(command: list[str], tmp_path: Path, kind: str) -> None:
     path = tmp_path / "notes"
     FILES[kind](path)
     before = snapshot(tmp_path)
-    done = subprocess.run([*COMPILE, str(path)], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*command, str(path)], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
     assert str(path) in done.stderr
     assert done.stderr.count("\n") == 1
@@ -63,17 +71,17 @@ def test_a_catalog_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_nothing_is_left_of_a_file_that_does_not_fit_on_the_disk(tmp_path: Path) -> None:
+def test_nothing_is_left_of_a_file_that_does_not_fit_on_the_disk(command: list[str], tmp_path: Path) -> None:
     path = tmp_path / "catalog.json"
     path.write_bytes(bundled_path().read_bytes()[:1000])
     before = snapshot(tmp_path)
 
     def set_limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
 
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [*COMPILE, str(path)], env=environment, preexec_fn=set_limit, capture_output=True, text=True, timeout=120,
+        [*command, str(path)], env=environment, preexec_fn=set_limit, capture_output=True, text=True, timeout=120,
         check=False,
     )  # fmt: skip
     assert done.returncode == 1

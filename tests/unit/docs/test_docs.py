@@ -75,10 +75,14 @@ def test_links_lead_to_files_and_headings(document: Path) -> None:
             assert not anchor or page.suffix != ".md" or anchor in anchors(page), f"{target}#{anchor}"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
-def test_commands_shown_exist(document: Path) -> None:
+@pytest.fixture(scope="module")
+def targets() -> set[str]:
     makefiles = "".join(path.read_text() for path in [Path("Makefile"), *Path().glob("**/*.mk")])
-    targets = set(re.findall(r"^([a-z0-9-]+):", makefiles, re.MULTILINE))
+    return set(re.findall(r"^([a-z0-9-]+):", makefiles, re.MULTILINE))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_commands_shown_exist(document: Path, targets: set[str]) -> None:
     shown = re.findall(r"^\$ make ([a-z0-9-]+)|`make ([a-z0-9-]+)[^`]*`", document.read_text(), re.MULTILINE)
     assert {name for pair in shown for name in pair if name} <= targets
 
