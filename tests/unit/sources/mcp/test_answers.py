@@ -49,6 +49,12 @@ def text(value: Any) -> dict[str, Any]:
          {"ok": True, "message": "Done"}, []),
         ({"content": [RESOURCE], "structuredContent": {"content": [RESOURCE]}}, "text",
          "The call returned: resource.", [RESOURCE]),
+        ({"content": [text("one"), IMAGE], "structuredContent": {"result": [{**text("one"), "_meta": None}, IMAGE]}},
+         "text", "one", [IMAGE]),
+        ({"content": [RESOURCE], "structuredContent": {**RESOURCE, "annotations": None}}, "text",
+         "The call returned: resource.", [RESOURCE]),
+        ({"content": [text({"branch": "main", "message": None})], "structuredContent": {"branch": "main"}}, "json",
+         {"branch": "main"}, []),
         # structuredContent may be any JSON since 2026-07-28.
         ({"content": [text(ROWS)], "structuredContent": ROWS}, "json", ROWS, []),
         ({"content": [], "structuredContent": []}, "json", [], []),

@@ -36,8 +36,7 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     """
     content = _content(result)
     structured = result.get("structuredContent")
-    # The server of files wraps its content as a whole, bytes and all.
-    if structured is not None and structured != {"content": content}:
+    if structured is not None and not _is_content(structured, content):
         others = [block for block in content if not _repeats(block, structured)]
         text = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else None
         if isinstance(text, str) and any(block["type"] == "text" and block["text"] == text for block in content):
@@ -88,18 +87,31 @@ def _content(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [block for block in content if not block["type"].startswith("toolfold/")]
 
 
+def _is_content(structured: Any, content: Sequence[Any]) -> bool:
+    """Return whether structured content is all of the content again, which frameworks make of tools that return it."""
+    wrapped = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else structured
+    return bool(content) and _given(wrapped if isinstance(wrapped, list) else [wrapped]) == _given(content)
+
+
+def _given(value: Any) -> Any:
+    """Return a value without the members that are null, which libraries write or leave out."""
+    if isinstance(value, dict):
+        return {key: _given(inner) for key, inner in value.items() if inner is not None}
+    return [_given(inner) for inner in value] if isinstance(value, list) else value
+
+
 def _repeats(block: Mapping[str, Any], structured: Any) -> bool:
     """Return whether a text block is the structured content again, or the value that a framework wrapped in it."""
     if block["type"] != "text":
         return False
-    text = block["text"]
+    text, structured = block["text"], _given(structured)
     # FastMCP wraps it as "result", the server of files in "content".
     wrapped = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else None
     is_member = isinstance(structured, dict) and text in structured.values()  # a message, as a sentence besides
     if is_member or (isinstance(wrapped, list) and text in wrapped):
         return True
     try:
-        value = json.loads(text)
+        value = _given(json.loads(text))
     except (ValueError, RecursionError):
         return False
     # A framework sends a list as one block for each item.
