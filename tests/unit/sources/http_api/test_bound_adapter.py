@@ -477,7 +477,9 @@ class TestResponses:
         assert text in found.message
         if error is UpstreamError:
             post = {"method": "POST", "path": "/pets"}
-            assert json.loads(pets.call(post, effect="write").body) == {"status": 200, "content": None}
+            told = json.loads(pets.call(post, effect="write").body)
+            assert told.pop("upstream_says", None) == found.details.get("upstream_says")
+            assert told == {"status": 200, "content": None, "problem": found.message}
 
     def test_a_tool_may_return_pages_and_tables_whatever_their_type_says(
         self, pets: Pets, service: HttpService

@@ -242,10 +242,11 @@ class BoundParser(ResponseParser):
                 block = next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken)
                 parsed = _with_block(parsed, block)
             return parsed
-        except errors.UpstreamError:
+        except errors.UpstreamError as error:
             if tool.effect == "read":
                 raise
-            return ParsedResponse("json", json.dumps({"status": response.status, "content": None}))
+            told = {"status": response.status, "content": None, "problem": error.message}
+            return ParsedResponse("json", json.dumps({**told, **_said(response, credentials)}))
 
     def _content(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
