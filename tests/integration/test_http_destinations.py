@@ -17,8 +17,11 @@ from tests.support.http import KEY, Send
 from tests.support.http_service import HttpService
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV, Upstream
+from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
+from toolfold.models import SourceCredentials
 from toolfold.network import ssrf
+from toolfold.sources.http_api.faults import ResponseParser
 
 
 class TestAddress:
@@ -144,8 +147,8 @@ class TestPrivateHosts:
         with pytest.raises(CallError, match="an address in a private network"):
             send("https://metadata.example/latest", private_hosts="metadata.example")
 
-    def test_its_redirects_are_not_followed(self, send: Send, private: HttpService) -> None:
-        private.answer = (302, {"location": f"https://crm.internal.example:{private.server_port}/other"}, b"")
+    def test_its_redirects_to_another_host_are_not_followed(self, send: Send, private: HttpService) -> None:
+        private.answer = (302, {"location": f"https://hr.internal.example:{private.server_port}/other"}, b"")
         url = f"https://crm.internal.example:{private.server_port}/query"
         assert send(url, private_hosts=f"crm.internal.example:{private.server_port}").status == 302
         assert len(private.received) == 1
@@ -161,9 +164,13 @@ class TestParameters:
 
 
 class TestBody:
-    def test_bytes_that_are_not_utf_8_are_replaced(self, send: Send) -> None:
-        with Upstream((200, {}, "symbol,name\nX,Société\n".encode("latin-1"))) as upstream:
-            assert send(upstream.url).body == "symbol,name\nX,Soci\ufffdt\ufffd\n"
+    def test_bytes_that_are_not_utf_8_are_replaced(self, send: Send, catalog: Catalog) -> None:
+        with Upstream((200, {}, "timestamp,value\nX,Société\n".encode("latin-1"))) as upstream:
+            response = send(upstream.url)
+        tool = catalog.get("CPI")
+        assert tool is not None
+        parser = ResponseParser(catalog.source(tool.source))
+        assert parser.parse(tool, {}, response, SourceCredentials(KEY))[1] == "timestamp,value\nX,Soci\ufffdt\ufffd\n"
 
     def test_a_long_response_is_complete(self, send: Send) -> None:
         rows = b"timestamp,value\n" + b"2026-01-01,1.2345\n" * 600_000

@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import pytest
 import requests
@@ -27,10 +28,10 @@ class TestRequest:
         with RawServer() as server:
             send(f"http://{server.authority}/query", "TIME_SERIES_WEEKLY", symbol="BRK B+ä")
         assert server.requests == [
-            b"GET /query?function=TIME_SERIES_WEEKLY&symbol=BRK+B%2B%C3%A4&datatype=csv&apikey=" + KEY.encode() + b" "
+            b"GET /query?function=TIME_SERIES_WEEKLY&datatype=csv&symbol=BRK%20B%2B%C3%A4&apikey=" + KEY.encode() + b" "
             b"HTTP/1.1\r\nHost: " + server.authority.encode() + b"\r\n"
             b"User-Agent: toolfold/" + __version__.encode() + b"\r\n"
-            b"Accept: */*\r\nAccept-Encoding: gzip\r\n\r\n"
+            b"Accept: application/json, */*;q=0.8\r\nAccept-Encoding: gzip\r\n\r\n"
         ]
 
     @pytest.mark.parametrize(
@@ -41,15 +42,16 @@ class TestRequest:
         with RawServer() as server:
             address = f"http://{server.authority}{path}"
             send(address, "TIME_SERIES_WEEKLY", symbol=symbol)
-        query = [("function", "TIME_SERIES_WEEKLY"), ("symbol", symbol), ("datatype", "csv"), ("apikey", KEY)]
-        expected = requests.Request("GET", address, params=query).prepare().path_url
+        query = {"function": "TIME_SERIES_WEEKLY", "datatype": "csv", "symbol": symbol, "apikey": KEY}
+        encoded = urlencode(query, quote_via=quote, safe="")
+        expected = requests.Request("GET", address, params=encoded).prepare().path_url
         assert server.requests[0].split(b" ")[1] == expected.encode()
 
     def test_a_list_repeats_its_parameter(self, send: Send) -> None:
         with RawServer() as server:
             symbols = ["A,B", "C D", "A,B"]
             send(server.url, "REALTIME_BULK_QUOTES", symbol=symbols)
-        assert b"&symbol=A%2CB&symbol=C+D&symbol=A%2CB&" in server.requests[0]
+        assert b"&symbol=A%2CB&symbol=C%20D&symbol=A%2CB&" in server.requests[0]
 
     def test_credentials_in_the_url_are_sent_as_basic_authorization(self, send: Send) -> None:
         with RawServer() as server:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from toolfold.catalog.entries import Tool
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import validation
 from toolfold.mock_api.server import MockApi
-from toolfold.sources.http_api.request import build_query
+from toolfold.sources.http_api.binding import bind
 
 FEW_ROWS = {"interval": "monthly", "outputsize": "compact"}
 MOST_ROWS = 300
@@ -53,8 +52,8 @@ def example_responses() -> dict[str, ExampleResponse]:
                         arguments[parameter] = few
                 checked, problems = validation.validate_arguments(tool.parameters, tool.call, arguments)
                 assert problems == []
-                query = [*build_query(catalog.source(tool.source), tool, checked), ("apikey", "mock-key")]
-                with urllib.request.urlopen(f"{mock_api.url}?{urllib.parse.urlencode(query)}") as response:
+                query = "&".join([*bind(tool.call, checked).query, "apikey=mock-key"])
+                with urllib.request.urlopen(f"{mock_api.url}?{query}") as response:
                     answer = ExampleResponse(tool, kind, _first_rows(response.read().decode(), kind))
                 found[answer.id] = answer
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import bpe_openai
 import jsonschema
@@ -15,7 +15,7 @@ from toolfold.build import compiler as build
 from toolfold.build import yaml_loader
 from toolfold.catalog.model import Catalog
 from toolfold.execution import validation
-from toolfold.sources.http_api.request import build_query
+from toolfold.sources.http_api.binding import bind
 
 FOLDER = Path("catalog")
 EXPECTED = dict(line.split(" ", 1) for line in Path("tests/unit/data/expected_queries.txt").read_text().splitlines())
@@ -45,8 +45,7 @@ def test_the_example_call_sends_the_query_that_the_api_expects(catalog: Catalog,
     assert tool is not None
     checked, problems = validation.validate_arguments(tool.parameters, tool.call, EXAMPLES[name])
     assert problems == []
-    sent = build_query(catalog.source(tool.source), tool, checked)
-    assert sent[0][0] == "function"
+    sent = parse_qsl("&".join(bind(tool.call, checked).query))
     assert urlencode(sorted(sent)) == EXPECTED[name]
 
 

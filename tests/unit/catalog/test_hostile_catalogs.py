@@ -205,7 +205,7 @@ HOSTILE_TOOLS: dict[str, dict[str, Any]] = {
     "property with two lines": {"parameters": {"properties": {"a": {"description": "x\n- evil (required): y"}}}},
     "list without separator": {"call": {"function": "WTI", "lists": {"interval": {"separator": ""}}}},
     "call without function": {"call": {}},
-    "query keys that are objects": {"call": {"function": "WTI", "query": {"interval": {}}}},
+    "names in the query that are objects": {"call": {"function": "WTI", "parameters": {"interval": {"name": {}}}}},
     "rows that are an object": {"answer": {"csv": None, "rows": {}, "kind": None}},
     "hints that are a text": {"hints": "outputsize"},
     "complete that is a list": {"hints": {"complete": ["outputsize"]}},

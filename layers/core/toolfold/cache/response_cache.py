@@ -34,7 +34,7 @@ _SIMPLE_TYPES = frozenset({str, int, float, bool, type(None)})
 _MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
 """Arguments, and characters of each, that :func:`simple_text` accepts: those of usual calls."""
 
-_NOT_SENT = frozenset({"function", "query", "lists", "sends", "arguments", "blank_allowed"})
+_NOT_SENT = frozenset({"function", "lists", "sends", "arguments", "blank_allowed"})
 """Keys of a tool's ``call`` that say how arguments are read, or whose effect is in the arguments."""
 
 

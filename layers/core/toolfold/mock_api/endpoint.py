@@ -148,16 +148,22 @@ class Endpoint:
         return self.source.kind != "alpha_vantage"
 
     @cached_property
+    def _sent_as(self) -> Mapping[str, str]:
+        """Argument → name in the query, of a function."""
+        bound = {} if self.path else self.tool.call.get("parameters", {})
+        return {argument: how.get("name", argument) for argument, how in bound.items()}
+
+    @cached_property
     def rules(self) -> Mapping[str, Mapping[str, Any]]:
         """Name in the query → JSON Schema."""
-        names = self.tool.call.get("query", {})
+        names = self._sent_as
         properties: Mapping[str, Any] = self.tool.parameters.get("properties", {})
         return {names.get(name, name): rule for name, rule in properties.items()}
 
     @cached_property
     def required(self) -> Sequence[str]:
         """The parameters without which a request is an error."""
-        names = self.tool.call.get("query", {})
+        names = self._sent_as
         return [names.get(name, name) for name in self.tool.parameters.get("required", ())]
 
     @cached_property

@@ -30,7 +30,7 @@ from zoneinfo import ZoneInfo
 from toolfold.catalog.json_schema import properties
 from toolfold.dates import parse_date
 from toolfold.sources.base import CachePolicy
-from toolfold.sources.http_api.adapter import HttpApiAdapter
+from toolfold.sources.http_api.bound_adapter import HttpApiAdapter
 from toolfold.sources.http_api.faults import ResponseParser
 
 if TYPE_CHECKING:
@@ -155,32 +155,10 @@ def _next_change(market: str | None, is_live: bool, clock: datetime) -> datetime
     return monday + timedelta(hours=min(begins for begins, _ in spans if begins > hour))
 
 
-_KEY_IN_NOTICE = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
-"""An API key as notices quote it: "We have detected your API key as …"."""
-
-
-class AlphaVantageParser(ResponseParser):
-    """Read the limits that notices name, and remove API keys from notices."""
-
-    def fault_details(self, fault: Mapping[str, Any], body: str) -> dict[str, Any]:
-        """Add ``limit``, e.g. ``25 per day``: of the limits in a notice the one that the wait is for."""
-        details = super().fault_details(fault, body)
-        wait_s = fault.get("retry_after_s")
-        if wait_s is None:
-            return details
-        unit = "second" if wait_s < 60 else "minute" if wait_s < 3600 else "day"
-        named = re.search(rf"(\d{{1,6}}) (?:API )?(?:requests?|calls?) per {unit}", body)
-        return {**details, "limit": f"{named[1]} per {unit}"} if named else details
-
-    def redact_notice(self, text: str) -> str:
-        """Replace API keys."""
-        return _KEY_IN_NOTICE.sub(r"\1[key]", text)
-
-
 class AlphaVantageAdapter(HttpApiAdapter):
     """Call Alpha Vantage."""
 
-    parser_type = AlphaVantageParser
+    parser_type = ResponseParser
     smaller_response_hint = "Ask for less: a shorter span, outputsize=compact, or datatype=csv where the tool has them."
 
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:

@@ -16,20 +16,17 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.sources.base import AdapterContext, AdapterFactory, SourceAdapter
 
-_BOUND = "toolfold.sources.http_api.bound_adapter:BoundApiAdapter"
+_HTTP = "toolfold.sources.http_api.bound_adapter:HttpApiAdapter"
 
 BUILT_IN: Mapping[str, str] = {
     "alpha_vantage": "toolfold.sources.alpha_vantage:AlphaVantageAdapter",
-    "http_api": _BOUND,
+    "http_api": _HTTP,
     "mcp": "toolfold.sources.mcp.adapter:McpAdapter",
-    "openapi": _BOUND,
+    "openapi": _HTTP,
     "skills": "toolfold.sources.skills:SkillsAdapter",
     "sql": "toolfold.sources.sql.adapter:SqlAdapter",
 }
 """Kind → module and factory. Imported by the first call, so that listing tools never pays for it."""
-
-_WITH_FUNCTIONS = "toolfold.sources.http_api.adapter:HttpApiAdapter"
-"""For the kind ``http_api`` where the tools are functions of one URL (``function_key``), and have no binding."""
 
 ENTRY_POINT_GROUP = "toolfold.adapters"
 """Installed packages offer adapters under this group of entry points, by the name of the kind."""
@@ -64,8 +61,7 @@ def adapter_names() -> list[str]:
 def _load(source: Source) -> AdapterFactory:
     name = source.kind
     if name in BUILT_IN:
-        place = _WITH_FUNCTIONS if name == "http_api" and source.function_key else BUILT_IN[name]
-        module, _, attribute = place.partition(":")
+        module, _, attribute = BUILT_IN[name].partition(":")
         factory: AdapterFactory = getattr(importlib.import_module(module), attribute)
         return factory
     from importlib.metadata import entry_points

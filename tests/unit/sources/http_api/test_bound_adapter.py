@@ -29,7 +29,7 @@ from toolfold.network.session import HttpClient
 from toolfold.results.preview import split_notes
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext
-from toolfold.sources.http_api.bound_adapter import BoundApiAdapter
+from toolfold.sources.http_api.bound_adapter import HttpApiAdapter
 from toolfold.sources.http_api.bound_parser import MAX_BLOCK_BYTES
 
 KEY = "CANARY+KEY/0123456"
@@ -69,7 +69,7 @@ class Pets:
     def __init__(self, url: str, client: HttpClient, auth: Auth | None = None, **connection: Any) -> None:
         source = Source("pets", "Pets", "http_api", url, "", auth, {"default": 60}, "Try another.", (), ())
         context = AdapterContext(Settings.from_environment({}), lambda: client)
-        self.adapter = BoundApiAdapter(source._replace(connection=connection), context)
+        self.adapter = HttpApiAdapter(source._replace(connection=connection), context)
 
     def call(
         self,

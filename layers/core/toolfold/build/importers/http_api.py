@@ -42,7 +42,7 @@ def with_path_parameters(tool: HttpTool, parameters: Mapping[str, HttpParameter]
     """Return ``parameters``, with one for each placeholder of the path that has none, and those required."""
     sent = {parameter.sent_as or name: name for name, parameter in parameters.items()}
     found = dict(parameters)
-    for name in placeholders(tool.path or ""):
+    for name in placeholders(tool.path):
         own = sent.get(name, name)
         parameter = found.get(own) or HttpParameter(type="string", required=True)
         found[own] = parameter.model_copy(update={"required": parameter.fixed is None, "in_": "path"})
@@ -71,14 +71,14 @@ def parameters_schema(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -
 
 def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
     """Return the binding of a tool: see ``sources.http_api.binding``. Keys with their usual value are left out."""
-    bound: dict[str, Any] = {"path": tool.path or ""}
+    bound: dict[str, Any] = {"path": tool.path}
     if tool.method != "GET":
         bound = {"method": tool.method, **bound}
     located = {name: parameter.in_ or default_location(tool) for name, parameter in parameters.items()}
     described: dict[str, Any] = {}
     for name, parameter in parameters.items():
         wire = parameter.sent_as or name
-        usual = "path" if wire in placeholders(bound["path"]) else "query"
+        usual = "path" if wire in placeholders(tool.path) else "query"
         how = {} if located[name] == usual else {"in": located[name]}
         how |= ({} if wire == name else {"name": wire}) | _how(parameter, _SENT)
         if how and located[name] != "body":
@@ -91,15 +91,6 @@ def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dic
     if tool.response in ("csv", "text"):
         bound["response"] = tool.response
     return bound
-
-
-def _function(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
-    """Return what a function of one URL is called with."""
-    query = {name: parameter.sent_as for name, parameter in parameters.items() if parameter.sent_as}
-    # A complete JSON Schema decides whether an empty string is a value.
-    blank = [name for name, parameter in parameters.items() if parameter.schema_ is not None]
-    blank += json_schema.properties(tool.schema_ or {})
-    return {"function": tool.function or tool.name, **({"query": query} if query else {}), "blank_allowed": blank}
 
 
 def _values(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
@@ -238,15 +229,17 @@ def _categories(
 
 
 def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> ImportedTool:
-    parameters = _resolved(settings, tool, where, problems)
-    if settings.function_key:
-        call = _function(tool, parameters)
-    else:
-        parameters = with_path_parameters(tool, parameters)
-        call = tool_binding(tool, parameters)
-        problems += _problems(tool, parameters, call, where)
+    parameters = with_path_parameters(tool, _resolved(settings, tool, where, problems))
+    call = tool_binding(tool, parameters)
+    problems += _problems(tool, parameters, call, where)
     problems += _contradictions(settings, tool, parameters, where)
     call |= {key: value for key, value in _values(tool, parameters).items() if value}
+    if settings.function_key:
+        function = tool.function or tool.name
+        call |= {"function": function, "sends": {settings.function_key: function, **call.get("sends", {})}}
+        # A complete JSON Schema decides whether an empty string is a value.
+        complete = json_schema.properties(tool.schema_ or {})
+        call["blank_allowed"] = [name for name, one in parameters.items() if one.schema_ is not None] + [*complete]
     return ImportedTool(
         name=tool.name,
         where=where(),
@@ -296,9 +289,6 @@ def _resolved(settings: HttpApiSettings, tool: HttpTool, where: Where, problems:
 def _problems(
     tool: HttpTool, parameters: Mapping[str, HttpParameter], binding: Mapping[str, Any], where: Where
 ) -> Iterator[str]:
-    if tool.path is None:
-        yield f"{where()}: path: Field required"
-        return
     whole = tool.body.parameter
     in_body = [name for name, one in parameters.items() if (one.in_ or default_location(tool)) == "body"]
     if whole is not None and whole not in in_body:

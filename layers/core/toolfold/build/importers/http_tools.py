@@ -193,8 +193,8 @@ class HttpTool(ToolOverlay):
     """The tool is called ``<id>__<name>``."""
     function: str = ""
     """Value of ``function_key`` of the source, where it is not the name."""
-    path: Annotated[str, AfterValidator(lambda path: check_template(path) or path)] | None = None
-    """Added to ``base_url``; a placeholder is ``{parameter}``."""
+    path: Annotated[str, AfterValidator(lambda path: check_template(path) or path)] = ""
+    """Added to ``base_url``, which is called itself without it; a placeholder is ``{parameter}``."""
     method: Annotated[Method, BeforeValidator(lambda given: given.upper() if isinstance(given, str) else given)] = "GET"
     parameters: Parameters = Field(default={})
     schema_: dict[str, Any] | None = Field(default=None, alias="schema")

@@ -165,11 +165,17 @@ class JoinedList(Part):
     max_items: Annotated[int, Field(ge=1, le=100_000)] = 1
 
 
+class SentParameter(Part):
+    """How an argument is sent; ``sources.http_api.binding`` checks the rest."""
+
+    name: Key = ""
+
+
 class Call(Part):
     """What every adapter reads of ``call``; each kind of source has more."""
 
     function: str
-    query: dict[str, str] = {}
+    parameters: dict[str, SentParameter] = {}
     sends: dict[str, Any] = {}
     lists: dict[str, JoinedList] = {}
     blank_allowed: Texts = []

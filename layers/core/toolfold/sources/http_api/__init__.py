@@ -1,5 +1,5 @@
-"""Sources that are HTTP APIs: ``adapter`` sends, ``faults`` reads responses, ``transport_errors`` words failures.
+"""Sources that are HTTP APIs: ``bound_adapter`` sends the requests of a ``binding``.
 
-Two forms of tools: in ``request`` the simple one, a GET with a parameter that names the function; ``binding`` has
-methods, paths, headers and bodies, and ``bound_adapter``, ``authentication`` and ``bound_parser`` belong to it.
+``bound_parser`` reads responses by status and content type, ``faults`` failures that are disguised as data, and
+``transport_errors`` words those of connections.
 """

@@ -22,7 +22,7 @@ Keys with their default value are left out: ``GET``; ``in`` is ``path`` for a pl
 =================  ====================================================================================================
 
 ``sends`` are values of arguments that a call leaves out, also of some that no schema has. An argument that the binding
-does not mention is a part of the query.
+does not mention is a part of the query. An empty path is that of the source.
 """
 
 from __future__ import annotations
@@ -237,7 +237,8 @@ def check_binding(call: Mapping[str, Any]) -> None:
     if not isinstance(path, str):
         raise BindingError("path is missing")
     try:
-        check_template(path)
+        if path:
+            check_template(path)
     except ValueError as error:
         raise BindingError(f"path {error}") from None
     _check_types("parameters", call.get("parameters", {}), dict)

@@ -1,18 +1,19 @@
-"""The adapter of HTTP APIs whose tools have a binding: it adds the credentials to requests and decodes responses."""
+"""The adapter of HTTP APIs: it makes requests of bindings, adds the credentials to them and decodes responses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 
 from toolfold.catalog.reader import damaged
-from toolfold.errors import CallError, InvalidArguments
-from toolfold.messages import CHECK_WRITE, CORRECT_ARGUMENTS
-from toolfold.models import UpstreamResponse
+from toolfold.errors import CallError, InvalidArguments, UpstreamError
+from toolfold.messages import CHECK_WRITE, CORRECT_ARGUMENTS, SECURE_URL
+from toolfold.models import ParsedResponse, UpstreamResponse
 from toolfold.network.errors import NotSent
+from toolfold.network.ssrf import is_secure_url
 from toolfold.redaction import Redactor
-from toolfold.sources.http_api.adapter import HttpApiAdapter, check_length, check_scheme
+from toolfold.sources.base import SourceAdapter
 from toolfold.sources.http_api.authentication import (
     SentCredentials,
     TokenProvider,
@@ -23,9 +24,10 @@ from toolfold.sources.http_api.authentication import (
 from toolfold.sources.http_api.binding import BindingError, BoundRequest, bind, check_binding, check_header
 from toolfold.sources.http_api.body import decode_content
 from toolfold.sources.http_api.bound_parser import BoundParser, next_link
-from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, join_url
+from toolfold.sources.http_api.faults import ResponseParser
+from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, exchange_for, join_url
 from toolfold.sources.http_api.styles import InvalidArgument
-from toolfold.sources.http_api.transport_errors import parse_limit_reset, parse_retry_after
+from toolfold.sources.http_api.transport_errors import SMALLER_RESPONSE_HINT, parse_limit_reset, parse_retry_after
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -46,17 +48,35 @@ _ACCEPT = "application/json, */*;q=0.8"
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 
 
-class BoundApiAdapter(HttpApiAdapter):
-    """Call an HTTP API whose tools have a binding. The access tokens of the source belong to it."""
+class HttpApiAdapter(SourceAdapter):
+    """Call an HTTP API. The access tokens of the source belong to it. See :class:`toolfold.sources.base.SourceAdapter`.
 
-    parser_type = BoundParser
+    A source with habits of its own extends this class; what may differ are the methods and attributes without
+    underscore.
+
+    Attributes:
+        parser_type: interprets responses.
+        smaller_response_hint: the next step after a response that is too large.
+        exchange: sends a request once.
+    """
+
+    parser_type: ClassVar[type[ResponseParser]] = BoundParser
+    smaller_response_hint: ClassVar[str] = SMALLER_RESPONSE_HINT
 
     def __init__(self, source: Source, context: AdapterContext) -> None:
-        super().__init__(source, context)
+        self.source = source
+        self._settings = context.settings
+        self.exchange = exchange_for(source, context, self.smaller_response_hint)
+        self._parser = self.parser_type(source)
         self._headers = _connection_headers(source)
         self._taken = taken_names(source.auth)
         self._checked: set[str] = set()
-        self._tokens = TokenProvider.of(source, self._exchange)
+        self._tokens = TokenProvider.of(source, self.exchange)
+
+    @property
+    def endpoint(self) -> str:
+        """Where calls are sent: the source's address, or the one that the operator set."""
+        return self._settings.source_urls.get(self.source.id, self.source.base_url)
 
     def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
         """Raise an error for a call that cannot be sent.
@@ -66,7 +86,12 @@ class BoundApiAdapter(HttpApiAdapter):
             CatalogUnavailable: the binding of the tool cannot be used.
         """
         bound = self._bind(tool, arguments)
-        check_length(tool, self._request(bound, credentials_to_send(self.source.auth, credentials.api_key)).url)
+        url = self._request(bound, credentials_to_send(self.source.auth, credentials.api_key)).url
+        if len(url) > MAX_URL_CHARS:
+            raise InvalidArguments(
+                f"{tool.name}: the arguments make a URL of {len(url):,} characters; {MAX_URL_CHARS:,} are allowed.",
+                "Shorten the longest argument, or split the call into several with fewer items; nothing was sent.",
+            )
         if sum(map(len, (*bound.headers.values(), *bound.cookies))) > MAX_HEADER_CHARS:
             raise InvalidArguments(
                 f"{tool.name}: the arguments make headers of more than {MAX_HEADER_CHARS:,} characters.",
@@ -77,7 +102,8 @@ class BoundApiAdapter(HttpApiAdapter):
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
     ) -> UpstreamResponse:
         """Send one call and return the response, decoded. See :meth:`toolfold.sources.base.SourceAdapter.call`."""
-        check_scheme(self.endpoint)
+        if not is_secure_url(self.endpoint):
+            raise UpstreamError("The URL set for this source is not https, so the key is not sent to it.", SECURE_URL)
         bound, key, is_read = self._bind(tool, arguments), credentials.api_key, tool.effect == "read"
         tokens = self._tokens if key else None  # a tool that needs no credentials has no key
         token = "" if tokens is None else tokens.get_token(key, deadline)
@@ -94,6 +120,12 @@ class BoundApiAdapter(HttpApiAdapter):
                 token = tokens.get_token(key, deadline)
                 response = self._send(bound, token, deadline, is_read)
         return _decoded(response, self.endpoint, (*secrets_of(self.source.auth, key), token, *credentials.secrets))
+
+    def parse(
+        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
+    ) -> ParsedResponse:
+        """Return the data in ``response``. See :meth:`ResponseParser.parse`."""
+        return self._parser.parse(tool, arguments, response, credentials)
 
     def _bind(self, tool: Tool, arguments: Mapping[str, Any]) -> BoundRequest:
         try:
@@ -123,7 +155,7 @@ class BoundApiAdapter(HttpApiAdapter):
     def _send(self, bound: BoundRequest, key: str, deadline: float, is_read: bool) -> Response:
         sent = credentials_to_send(self.source.auth, key)
         request = self._request(bound, sent)
-        response = self._exchange(request, deadline)
+        response = self.exchange(request, deadline)
         for _ in range(MAX_REDIRECTS):
             target = _redirect_target(request, response) if is_read and bound.method in ("GET", "HEAD") else ""
             if not target:
@@ -131,7 +163,7 @@ class BoundApiAdapter(HttpApiAdapter):
             names = {pair.partition("=")[0] for pair in urlsplit(target).query.split("&")}
             lacking = [pair for pair in sent.query if pair.partition("=")[0] not in names]  # of the credentials
             request = HttpRequest(bound.method, join_url(target, "", lacking), request.headers)
-            response = self._exchange(request, deadline)
+            response = self.exchange(request, deadline)
         return response
 
 

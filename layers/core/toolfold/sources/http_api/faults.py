@@ -79,6 +79,9 @@ def _texts(value: Any, depth: int = 0) -> list[str]:
 _MAX_NOTICE_CHARS = 300
 """Characters of an unknown notice that are passed on: enough to act on, too few to fill a context."""
 
+_KEY_IN_NOTICE = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
+"""An API key as notices quote it: "We have detected your API key as …"."""
+
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 """An argument in the path of rows."""
 
@@ -114,7 +117,10 @@ class ResponseParser:
         if response.status != 200:
             step = CHECK_URL if response.status == 404 else UNEXPECTED
             raise status_error(self.source.title, response.status, response.retry_after_s, step)
-        text = response.body.removeprefix("\ufeff").lstrip()
+        # Bytes that are not UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole response,
+        # and the replacement shows.
+        sent = response.body or response.content.decode("utf-8", errors="replace")
+        text = sent.removeprefix("\ufeff").lstrip()
         body = text.rstrip()
         if not body:
             raise ConnectionFailed(f"{self.source.title} sent an empty answer.", TRY_AGAIN, retryable=True)
@@ -145,15 +151,6 @@ class ResponseParser:
             raise ConnectionFailed(f"{self.source.title} broke off its answer.", TRY_AGAIN, retryable=True)
         return ParsedResponse("csv", text, is_known)
 
-    def fault_details(self, fault: Mapping[str, Any], body: str) -> dict[str, Any]:
-        """Return the details of the error that ``fault`` means, found in ``body``."""
-        wait_s = fault.get("retry_after_s")
-        return {} if wait_s is None else {"retry_after_s": wait_s}
-
-    def redact_notice(self, text: str) -> str:
-        """Return an unknown notice as it may be passed on to a model."""
-        return text
-
     def _load_json(self, body: str) -> Any:
         require_parsable_json(body)
         try:
@@ -168,7 +165,7 @@ class ResponseParser:
             keys = fault["keys"]
             texts = [text for name in keys for text in notices.get(name, ())] if keys else [body]
             if any(_matches(fault["match"], text[:MAX_CHARS], arguments) for text in texts):
-                details = self.fault_details(fault, body[:MAX_CHARS])
+                details = _wait(fault, body[:MAX_CHARS])
                 step = OF_SOURCE.filled(advice=fault["suggestion"])
                 raise CALL_ERRORS[fault["code"]](fault["message"], step, **details)
 
@@ -179,7 +176,7 @@ class ResponseParser:
                 raise UpstreamError(
                     f"{self.source.title} sent a notice instead of data.",
                     READ_NOTICE,
-                    upstream_says=encodable(self.redact_notice(said)[:_MAX_NOTICE_CHARS]),
+                    upstream_says=encodable(_KEY_IN_NOTICE.sub(r"\1[key]", said)[:_MAX_NOTICE_CHARS]),
                 )
 
     def _find_rows(self, tool: Tool, arguments: Mapping[str, Any], data: Any) -> bool:
@@ -194,6 +191,16 @@ class ResponseParser:
 
     def _no_data(self) -> NoData:
         return NoData(f"{self.source.title} has no data for these arguments.", self.source.no_data)
+
+
+def _wait(fault: Mapping[str, Any], body: str) -> dict[str, Any]:
+    """Return how long to wait and, of the limits in a notice, the one that the wait is for: ``25 per day``."""
+    wait_s = fault.get("retry_after_s")
+    if wait_s is None:
+        return {}
+    unit = "second" if wait_s < 60 else "minute" if wait_s < 3600 else "day"
+    named = re.search(rf"(\d{{1,6}}) (?:API )?(?:requests?|calls?) per {unit}", body)
+    return {"retry_after_s": wait_s, **({"limit": f"{named[1]} per {unit}"} if named else {})}
 
 
 def _first_scalars(body: str) -> dict[str, Any] | None:

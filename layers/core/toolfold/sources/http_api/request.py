@@ -1,26 +1,20 @@
-"""A request that is ready to be sent, the simple form of one, and what sends it.
-
-The simple form is one GET with a parameter that names the function, and everything else beside it. APIs with more than
-that have a ``binding``, whose calls are in ``bound_adapter``.
-"""
+"""A request that is ready to be sent, and what sends it."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode, urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from toolfold.catalog.json_schema import properties
 from toolfold.network.errors import TransportError
 from toolfold.network.ssrf import address_check
 from toolfold.sources.http_api.transport_errors import to_call_error, upstream_timeout
 from toolfold.version import __version__
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Source, Tool
+    from toolfold.catalog.entries import Source
     from toolfold.network.session import Response
     from toolfold.sources.base import AdapterContext
 
@@ -87,30 +81,3 @@ def exchange_for(source: Source, context: AdapterContext, smaller_response_hint:
             raise to_call_error(error, source, max_bytes, smaller_response_hint) from None
 
     return exchange
-
-
-def function_request(source: Source, tool: Tool, arguments: Mapping[str, Any], url: str, key: str) -> HttpRequest:
-    """Return the request of one call to ``url``; ``key`` is the API key, empty for a source without one."""
-    query = build_query(source, tool, arguments)
-    if source.auth is not None and source.auth.query_key is not None:
-        query.append((source.auth.query_key, key))
-    return HttpRequest("GET", join_url(url, "", [urlencode(query)]))
-
-
-def build_query(source: Source, tool: Tool, arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the query string's pairs, without the key: the function first, then the arguments in the schema's order.
-
-    Booleans are sent in lower case; an array sends its key once per item, and an object is sent as JSON; a default that
-    differs from the upstream's own is sent even when the caller left it out.
-    """
-    call = tool.call
-    values = {**call.get("sends", {}), **arguments}
-    query: list[tuple[str, str]] = [(source.function_key, call["function"])]
-    for name in dict.fromkeys((*properties(tool.parameters), *values)):
-        value = values.get(name)
-        if value is not None:
-            key = call.get("query", {}).get(name, name)
-            for item in value if isinstance(value, list) else [value]:
-                is_json = isinstance(item, bool | dict | list | None)
-                query.append((key, json.dumps(item, separators=(",", ":")) if is_json else str(item)))
-    return query
