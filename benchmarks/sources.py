@@ -7,8 +7,8 @@ import json
 import logging
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from benchmarks import harness
 from scripts.measured_tables import markdown_table
@@ -16,31 +16,23 @@ from tests.support.five_sources import FiveSources, five_sources
 from tests.support.meta_tools import tokens
 from toolfold.app import App
 
-
-class Question(NamedTuple):
-    """A request in a user's words, and the tools of which one must be found."""
-
-    text: str
-    tools: tuple[str, ...]
-
-
-QUESTIONS = (
-    Question("what time is it in Tokyo", ("clock__get_current_time",)),
-    Question("convert 3 pm New York time to Vienna", ("clock__convert_time",)),
-    Question("which customers live in London", ("crm__query",)),
-    Question("how many shares does each customer hold", ("crm__query",)),
-    Question("columns of the table with the holdings", ("crm__describe_table",)),
-    Question("what tables does the customer database have", ("crm__list_tables",)),
-    Question("list the animals in the shelter", ("shelter__list_pets",)),
-    Question("add a new dog to the shelter", ("shelter__add_pet",)),
-    Question("cities of Norway and their people", ("cities__cities", "cities__cities_as_text")),
-    Question("latest price of a stock", ("GLOBAL_QUOTE",)),
-    Question("dividends a company has paid", ("DIVIDENDS",)),
-    Question("price of gold today", ("GOLD_SILVER_SPOT",)),
-    Question("exchange rate from euro to dollar", ("CURRENCY_EXCHANGE_RATE",)),
-    Question("news about a company", ("NEWS_SENTIMENT",)),
-)
-"""Written before the search was tried with them."""
+QUESTIONS: Mapping[str, Sequence[str]] = {
+    "what time is it in Tokyo": ["clock__get_current_time"],
+    "convert 3 pm New York time to Vienna": ["clock__convert_time"],
+    "which customers live in London": ["crm__query"],
+    "how many shares does each customer hold": ["crm__query"],
+    "columns of the table with the holdings": ["crm__describe_table"],
+    "what tables does the customer database have": ["crm__list_tables"],
+    "list the animals in the shelter": ["shelter__list_pets"],
+    "add a new dog to the shelter": ["shelter__add_pet"],
+    "cities of Norway and their people": ["cities__cities", "cities__cities_as_text"],
+    "latest price of a stock": ["GLOBAL_QUOTE"],
+    "dividends a company has paid": ["DIVIDENDS"],
+    "price of gold today": ["GOLD_SILVER_SPOT"],
+    "exchange rate from euro to dollar": ["CURRENCY_EXCHANGE_RATE"],
+    "news about a company": ["NEWS_SENTIMENT"],
+}
+"""Requests in a user's words → the tools of which one must be found; written before the search was tried with them."""
 
 
 def measure(_: argparse.Namespace) -> str:
@@ -51,17 +43,11 @@ def measure(_: argparse.Namespace) -> str:
 
 
 def _tokens(sources: FiveSources) -> str:
-    rows = [
-        [
-            title,
-            str(len(app.catalog_store().sources)),
-            f"{len(app.catalog_store()):,}",
-            f"{_listed(app):,}",
-            f"{all_:,}",
-        ]
-        for title, app in (("Alpha Vantage", sources.alone), ("all five", sources.app))
-        for all_ in [app.catalog_store().definition_tokens]
-    ]
+    rows = []
+    for title, app in (("Alpha Vantage", sources.alone), ("all five", sources.app)):
+        store = app.catalog_store()
+        figures = len(store.sources), len(store), _listed(app), store.definition_tokens
+        rows.append([title, *(f"{figure:,}" for figure in figures)])
     head = ["catalog", "sources", "tools", "tokens of `tools/list`", "tokens with a definition for each tool"]
     return markdown_table(head, rows)
 
@@ -72,9 +58,9 @@ def _listed(app: App) -> int:
 
 def _search(sources: FiveSources) -> str:
     first = 0
-    for question in QUESTIONS:
-        listed = sources.app.server.tools.call("TOOL_LIST", {"query": question.text, "limit": 20}).structured["tools"]
-        first += bool(listed) and listed[0]["name"] in question.tools
+    for text, tools in QUESTIONS.items():
+        listed = sources.app.server.tools.call("TOOL_LIST", {"query": text, "limit": 20}).structured["tools"]
+        first += bool(listed) and listed[0]["name"] in tools
     return f"Requests with the right tool first: {first} of {len(QUESTIONS)}.\n"
 
 

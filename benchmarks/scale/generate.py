@@ -15,7 +15,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -44,40 +44,41 @@ class Tools(Sequence[dict[str, list[str]]]):
     def __init__(self, size: int) -> None:
         if not 0 < size <= MOST:
             raise ValueError(f"size must be 1 to {MOST}")
-        self._drawn = sorted(random.Random(SEED).sample(range(MOST), size))
+        self._drawn = [_drawn(number) for number in sorted(random.Random(SEED).sample(range(MOST), size))]
 
     def __len__(self) -> int:
         return len(self._drawn)
 
     def __getitem__(self, at: Any) -> Any:
-        domain, noun, verb, quality = _words(self._drawn[at])
-        entry = _entry(self._drawn[at])
-        words = {"phrase": VERBS[verb], "quality": quality, "noun": noun, "domain": domain}
+        one = self._drawn[at]
+        entry = one.entry()
         return {
-            "name": [entry["name"].replace("_", " ")],
+            "name": [one.name.replace("_", " ")],
             **{field: [entry[field]] for field in ("title", "summary", "description")},
             "tags": entry["tags"],
-            "category": [entry["category"].replace("_", " ")],
-            "example_queries": [ask.format(**words) for ask in ASKS],
-            "aliases": [f"{verb}_{noun}_{quality}".replace("_", " ").lower()],
+            "category": [one.category.replace("_", " ")],
+            "example_queries": [
+                ask.format(phrase=VERBS[one.verb], quality=one.quality, noun=one.noun, domain=one.domain)
+                for ask in ASKS
+            ],
+            "aliases": [f"{one.verb} {one.noun} {one.quality}".lower()],
         }
 
     def names(self) -> list[str]:
         """Every name, in the order of the listing."""
-        return [_name(*_words(number)) for number in self._drawn]
+        return [one.name for one in self._drawn]
 
     def entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Name and compiled entry of each tool, in the order of the listing."""
-        return ((_name(*_words(number)), _entry(number)) for number in self._drawn)
+        return ((one.name, one.entry()) for one in self._drawn)
 
     def sorted_entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """As :meth:`entries`, in the order of the names."""
-        numbers = {_name(*_words(number)): number for number in self._drawn}
-        return ((name, _entry(numbers[name])) for name in sorted(numbers))
+        return ((one.name, one.entry()) for one in sorted(self._drawn, key=lambda one: one.name))
 
     def categories(self) -> list[dict[str, Any]]:
         """The categories that the tools are in."""
-        found = Counter(_category(*_words(number)[:2]) for number in self._drawn)
+        found = Counter(one.category for one in self._drawn)
         return [
             {
                 "name": name,
@@ -95,7 +96,7 @@ def write(size: int, path: Path) -> None:
     tools = Tools(size)
     listed = tools.entries() if size <= writer.MAX_LISTED else ()
     listing = "\n".join(f"{name}: {entry['summary']}" for name, entry in listed)
-    head = {"sources": {"platform": _SOURCE}, "categories": tools.categories(), "listing": listing}
+    head = {"sources": {"platform": _WORDS["source"]}, "categories": tools.categories(), "listing": listing}
     sections: dict[str, writer.Lines] = {
         "tools": tools.sorted_entries(),
         "index": writer.sort_lines(search_index.build(tools)),
@@ -137,77 +138,61 @@ def requests_of(size: int, count: int) -> tuple[list[str], list[str]]:
     return draw.sample(Tools(size).names(), count), [request(number) for number in range(count)]
 
 
-def _words(number: int) -> tuple[str, str, str, str]:
-    """Domain, noun, verb and quality of the tool that has ``number`` among all that there could be."""
+class _Drawn(NamedTuple):
+    """The tool that has ``number`` among all that there could be."""
+
+    number: int
+    domain: str
+    noun: str
+    verb: str
+    quality: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.domain}_{self.verb}_{self.quality}_{self.noun}".upper()
+
+    @property
+    def category(self) -> str:
+        nouns = DOMAINS[self.domain]
+        first = nouns.index(self.noun) // NOUNS_OF_CATEGORY * NOUNS_OF_CATEGORY
+        return f"{self.domain}_{nouns[first]}"
+
+    def entry(self) -> dict[str, Any]:
+        _, domain, noun, verb, quality = self
+        draw = random.Random(SEED + self.number)
+        chosen = {name: PARAMETERS[name] for name in draw.sample(list(PARAMETERS), draw.randint(2, 7))}
+        first = next(iter(chosen))
+        return {
+            **_WORDS["entry"],
+            "name": self.name,
+            "category": self.category,
+            "title": f"{verb.capitalize()} {quality} {noun}",
+            "summary": f"{VERBS[verb].capitalize()} {quality} {noun} entries of {domain}",
+            "description": f"Use it to {VERBS[verb]} each {noun} that is {quality}, by {first.replace('_', ' ')}. "
+            + " ".join(draw.sample(DETAILS, 3)),
+            "tags": [domain, quality, draw.choice(("read", "write", "report"))],
+            "access": "premium" if draw.random() < 0.2 else "free",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    name: {"type": kind, "description": text, "examples": [example]}
+                    for name, (kind, text, example) in chosen.items()
+                },
+                "required": [first],
+                "additionalProperties": False,
+            },
+            "returns": f"json: {{items: [{{{', '.join(['id', 'created', *chosen])}}}]}}",
+            "example": {name: chosen[name][2] for name in list(chosen)[:2]},
+            "hash": hashlib.sha256(str(self.number).encode()).hexdigest()[:8],
+            "call": {"function": self.name.lower()},
+        }
+
+
+def _drawn(number: int) -> _Drawn:
     rest, quality = divmod(number, len(QUALITIES))
     at, verb = divmod(rest, len(VERBS))
-    return (*NOUNS[at], list(VERBS)[verb], QUALITIES[quality])
+    return _Drawn(number, *NOUNS[at], list(VERBS)[verb], QUALITIES[quality])
 
-
-def _name(domain: str, noun: str, verb: str, quality: str) -> str:
-    return f"{domain}_{verb}_{quality}_{noun}".upper()
-
-
-def _category(domain: str, noun: str) -> str:
-    nouns = DOMAINS[domain]
-    first = nouns.index(noun) // NOUNS_OF_CATEGORY * NOUNS_OF_CATEGORY
-    return f"{domain}_{nouns[first]}"
-
-
-def _entry(number: int) -> dict[str, Any]:
-    domain, noun, verb, quality = _words(number)
-    draw = random.Random(SEED + number)
-    chosen = draw.sample(list(PARAMETERS), draw.randint(2, 7))
-    properties = {
-        name: {"type": PARAMETERS[name][0], "description": PARAMETERS[name][1], "examples": [PARAMETERS[name][2]]}
-        for name in chosen
-    }
-    columns = ", ".join(["id", "created", *chosen])
-    return {
-        "name": _name(domain, noun, verb, quality),
-        "source": "platform",
-        "category": _category(domain, noun),
-        "title": f"{verb.capitalize()} {quality} {noun}",
-        "summary": f"{VERBS[verb].capitalize()} {quality} {noun} entries of {domain}",
-        "description": f"Use it to {VERBS[verb]} each {noun} that is {quality}, by {chosen[0].replace('_', ' ')}. "
-        + " ".join(draw.sample(DETAILS, 3)),
-        "tags": [domain, quality, draw.choice(("read", "write", "report"))],
-        "effect": "read",
-        "access": "premium" if draw.random() < 0.2 else "free",
-        "freshness": "daily",
-        "formats": ["json"],
-        "parameters": {
-            "type": "object",
-            "properties": properties,
-            "required": chosen[:1],
-            "additionalProperties": False,
-        },
-        "returns": f"json: {{items: [{{{columns}}}]}}",
-        "example": {name: PARAMETERS[name][2] for name in chosen[:2]},
-        "use_instead": {},
-        "see_also": [],
-        "hash": hashlib.sha256(str(number).encode()).hexdigest()[:8],
-        "call": {"function": _name(domain, noun, verb, quality).lower()},
-        "answer": {"csv": None, "rows": ["items"], "kind": "list"},
-    }
-
-
-_SOURCE = {
-    "title": "Platform",
-    "description": "Tools of a platform of many services.",
-    "kind": "http_api",
-    "base_url": "https://platform.example.org/query",
-    "function_key": "function",
-    "auth": {
-        "query_key": "apikey",
-        "environment": "TOOLFOLD_SOURCE_PLATFORM_KEY",
-        "signup_url": "https://platform.example.org/keys",
-    },
-    "freshness": {"daily": 3600},
-    "no_data": "Look for another name.",
-    "faults": [],
-    "unknown_notice": [],
-}
 
 if __name__ == "__main__":
     write(int(sys.argv[1]), Path(sys.argv[2]))
