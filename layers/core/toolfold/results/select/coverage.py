@@ -30,7 +30,6 @@ _LATE_STEPS = 4
 _STEP_NAMES = ((0.9, "shorter than a day"), (5.0, "daily"), (10.0, "weekly"), (45.0, "monthly"), (120.0, "quarterly"))
 """Longest distance in days → what such rows are called. Anything longer is annual."""
 
-
 _BEGINNING = re.compile(r"inception|birth|founded|ipo", re.I)
 """Names of dates that say nothing about how old the figures beside them are."""
 

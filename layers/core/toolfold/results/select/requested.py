@@ -202,12 +202,8 @@ class _Reader:
         order = tree.args.get("order")
         if order is not None:
             self._order(order.expressions[0].this.name, is_descending=bool(order.expressions[0].args.get("desc")))
-        counts = []
-        for limit in filter(None, map(tree.args.get, ("limit", "offset"))):  # a LIMIT, FETCH or OFFSET
-            text = (limit.args.get("count") or limit.expression or exp.null()).name
-            counts.append(int(text) if text.isdecimal() else 0)
-        if tree.args.get("limit") and counts[0]:
-            self._count(sum(counts), is_oldest_first=self.ascends)
+        count, offset = (_number_in(tree.args.get(key)) for key in ("limit", "offset"))
+        self._slices([(offset, offset + count)] if count else [])
 
     def read_jmespath(self, expression: str) -> None:
         """Read an expression: its fields, the conditions of its filters, the places of rows, and its functions.
@@ -259,6 +255,12 @@ def _condition(node: Mapping[str, Any]) -> exp.Expr:
     if kind == "field":
         return exp.column(str(value))
     return exp.Literal.string(value) if kind == "literal" and isinstance(value, str) else exp.Null()
+
+
+def _number_in(limit: exp.Expr | None) -> int:
+    """Return the number of a LIMIT, FETCH or OFFSET; 0 where it has none."""
+    text = "" if limit is None else (limit.args.get("count") or limit.expression or exp.null()).name
+    return int(text) if text.isdecimal() else 0
 
 
 def _day(text: str, today: date, *, after: bool = False, is_high: bool = False) -> str:
