@@ -22,7 +22,7 @@ from toolfold.network.session import HttpClient, Response
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
-WITHIN_S, LATE_S, LIMIT = 0.4, 1.0, 100_000
+WITHIN_S, LATE_S, LIMIT = 0.4, 4.0, 100_000
 
 
 def with_length(value: str, body: bytes = b"hello") -> bytes:

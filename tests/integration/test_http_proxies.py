@@ -70,7 +70,7 @@ def serve(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
                     for _ in range(calls):
                         heads.append(secure.recv(4000))
                         secure.sendall(answer or f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode())
-                    for _ in range(int(2 / pause_s) if pause_s else 0):
+                    for _ in range(int(10 / pause_s) if pause_s else 0):
                         secure.sendall(b"x")
                         time.sleep(pause_s)
 
@@ -119,7 +119,7 @@ class TestTunnel:
             started = time.monotonic()
             with pytest.raises(UpstreamTimeout):
                 send(f"https://{NAME}:{port}/query", within_s=0.4)
-            assert time.monotonic() - started < 2
+            assert time.monotonic() - started < 6
 
     def test_successive_calls_share_a_tunnel(
         self, send: Send, serve: Callable[..., int], monkeypatch: pytest.MonkeyPatch
@@ -320,7 +320,7 @@ class TestFailure:
                 with peer, suppress(OSError):
                     peer.recv(4000)
                     peer.sendall(b"HTTP/1.1 200 OK\r\nx: ")
-                    for _ in range(40):
+                    for _ in range(200):
                         peer.sendall(b"y")
                         time.sleep(0.05)
 

@@ -20,8 +20,8 @@ from toolfold.models import UpstreamResponse
 from toolfold.sources.base import ConnectionFailed
 
 WITHIN_S = 0.3
-LATE_S = 1.0
-"""How much later an error may come on a machine that does other things as well."""
+LATE_S = 4.0
+"""How much later an error may come on a machine that does other things as well: before the server gives up."""
 
 GZIPPED = gzip.compress(CSV.encode(), mtime=0)
 """Without the time: tests are named by their bytes, and every worker must know them by the same name."""
@@ -131,7 +131,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 @pytest.mark.parametrize("drips", [b"", b"H", HEAD + b"X: y", HEAD + b"Content-Length: 99\r\n\r\n", HEAD + b"\r\n"])
 @pytest.mark.parametrize("drop", [b"y", b"\r\nX: y"])
 def test_a_dripping_response_ends_at_the_deadline(ask: Ask, drips: bytes, drop: bytes) -> None:
-    result = ask([(drips, 0.0), *[(drop, 0.1)] * 40])
+    result = ask([(drips, 0.0), *[(drop, 0.1)] * 100])
     assert isinstance(result, CallError)
     assert result.code in {"UPSTREAM_TIMEOUT", "UPSTREAM_ERROR"}
 

@@ -66,7 +66,7 @@ def serve(certificate: Path) -> Iterator[Callable[..., str]]:
                 with context.wrap_socket(peer, server_side=True) as secure:
                     secure.recv(4000)
                     secure.sendall(content)
-                    for _ in range(int(3 / pause_s) if pause_s else 0):
+                    for _ in range(int(10 / pause_s) if pause_s else 0):
                         secure.sendall(b"x")
                         time.sleep(pause_s)
                     if says_goodbye:
@@ -243,7 +243,7 @@ def test_a_dripping_response_ends_at_the_deadline(
     with pytest.raises(CallError) as caught:
         send(serve(head, 0.02), within_s=0.5)
     assert caught.value.code == "UPSTREAM_TIMEOUT"
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 6
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.05])

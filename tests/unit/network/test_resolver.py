@@ -46,7 +46,7 @@ def test_a_lookup_ends_at_its_timeout(name_server: NameServer) -> None:
     started = time.monotonic()
     with pytest.raises(TimeoutError):
         Resolver().addresses("a.example", 443, 0.1)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 10
     assert name_server.names == [b"a.example"]
 
 
