@@ -358,7 +358,9 @@ class _TableFinder:
             self.tables.append(Table(name or "", tuple(columns), list(zip(*columns.values(), strict=True))))
             return {key: item for key, item in value.items() if key not in columns}
         rest = {}
-        titles = list(filter(None, map(row_lists.titles_in, value.values())))
+        # A list of types, as databases write it, is no list of names.
+        lists = [item for key, item in value.items() if "type" not in key.lower()]
+        titles = list(filter(None, map(row_lists.titles_in, lists)))
         for key, item in value.items():
             if not isinstance(item, list | dict):
                 rest[key] = item
