@@ -356,7 +356,8 @@ def test_a_request_that_works_becomes_a_tool(sent: str, path: str, name: str, pa
         ("uvx hub", ["uvx", "hub", "--zone=UTC"], None),
         ("other=npx x, hub=uvx", ["uvx", "hub"], None),
         ("", ["sh", "-c", "exec hub --all"], """export TOOLFOLD_ALLOWED_COMMANDS='sh -c '"'"'exec hub --all'"'"''"""),
-        ("", ["uvx", "hub", "--only=a,b", "-v"], "export TOOLFOLD_ALLOWED_COMMANDS='uvx hub'"),
+        ("", ["uvx", "hub", "--only=a,b", "-v"], "export TOOLFOLD_ALLOWED_COMMANDS='hub=uvx hub'"),
+        ("hub=uvx hub", ["uvx", "hub", "--only=a,b", "-v"], None),
     ],
 )
 def test_a_command_that_is_not_allowed_yet_is_named_as_the_setting_takes_it(

@@ -223,8 +223,9 @@ def _mcp(options: Options, questions: Questions) -> Draft:
                     "API_KEY, in place of --bearer, --basic, --header, --query-key and --caller-key."
                 )
             own["key_variable"], options.key_variable = options.key_variable, own_variable(options.id)
-        words = itertools.takewhile(lambda word: "," not in word, options.command)  # a comma separates entries
-        variables = [("TOOLFOLD_ALLOWED_COMMANDS", shlex.join(words))]
+        words = list(itertools.takewhile(lambda word: "," not in word, options.command))  # a comma separates entries
+        owner = "" if words == list(options.command) else f"{options.id}="  # the first words may allow much
+        variables = [("TOOLFOLD_ALLOWED_COMMANDS", owner + shlex.join(words))]
     own["trust_annotations"] = options.trust_annotations
     settings = _settings(options, "mcp", own)
     return Draft(options.id, settings, variables=[*variables, *_key_variables(options)], is_refreshed=True, note=note)

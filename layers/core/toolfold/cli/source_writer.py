@@ -191,6 +191,7 @@ def _missing(source_id: str, variables: Sequence[tuple[str, str]]) -> dict[str, 
                 needed[name] = value
             continue
         entries = [entry.strip().removeprefix(f"{source_id}=") for entry in known.split(",") if entry.strip()]
-        if not any(f"{value} ".startswith(f"{entry} ") for entry in entries):  # the first words allow a command
+        command = f"{value.removeprefix(f'{source_id}=')} "
+        if not any(command.startswith(f"{entry} ") for entry in entries):  # the first words allow a command
             needed[name] = f"{known},{value}" if known else value
     return needed
