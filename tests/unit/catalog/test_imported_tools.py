@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
 from benchmarks.retrieval_public.catalogs import compile_tools
 from benchmarks.retrieval_public.public_sets import PublicTool
 from toolfold.build import search_index
-from toolfold.catalog.query import split_query
-from toolfold.catalog.search import search
+from toolfold.catalog.query import action, split_query
+from toolfold.catalog.search import score, search
+from toolfold.catalog.tokenizer import in_words
+
+if TYPE_CHECKING:
+    from toolfold.catalog.model import Catalog
 
 TOOLS = (
     PublicTool("sendInvoice", "Send an invoice to a customer.", (("due_date", "Day on which it must be paid"),)),
@@ -62,3 +68,21 @@ def test_a_repeated_word_weighs_at_most_twice() -> None:
     catalog = compile_tools(TOOLS)
     once, often = (search(catalog, "invoice " * times).hits[0].score for times in (1, 100))
     assert once < often < 2 * once
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("create a playlist", "addPlaylist"),
+        ("new playlist", "addPlaylist"),
+        ("drop the playlist of songs", "playlists_delete"),
+        ("please remove a playlist", "playlists_delete"),
+        ("rename my playlist", "put_playlist"),
+        ("insert", ""),
+    ],
+)
+def test_what_a_request_wants_done_decides_between_tools_for_the_same(query: str, name: str) -> None:
+    names = ("getPlaylist", "addPlaylist", "playlists_delete", "put_playlist")
+    texts = [{"name": [in_words(name)], "summary": ["A playlist"], "actions": action(in_words(name))} for name in names]
+    scores = score(cast("Catalog", search_index.MemoryIndex(texts)), query, len(names)).scores
+    assert max(scores, key=scores.__getitem__, default=None) == (names.index(name) if name else None)

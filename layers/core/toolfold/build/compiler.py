@@ -28,6 +28,7 @@ from toolfold.build.source_folders import load_sources
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import DESCRIBE_STEP, RESERVED_NAMES, name_key, summary_suffix
 from toolfold.catalog.index_fields import source_names
+from toolfold.catalog.query import action
 from toolfold.catalog.skills import SKILL_FILE
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
@@ -86,6 +87,7 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
         "aliases": tool.aliases,
         "redirected_queries": redirected,
         "kinds": [known.term(kind) for kind, known in matching if not known.outside],
+        "actions": action(in_words(tool.name)) if tool.effect != "read" else [],
         "outside": [known.term(kind) for kind, known in matching if known.outside],
         "preferred": [f"@{kind}" for kind, known in names if tool.name in known.preferred],
     }

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolfold.catalog.query import OUTSIDE, is_kind
+from toolfold.catalog.query import ACTION, OUTSIDE, is_kind
 from toolfold.catalog.tokenizer import is_english, stem, word_weight
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def measure(
     """
     terms: dict[str, list[str]] = {}
     for term in parsed.terms:
-        if " " not in term.source_word or is_kind(term.term):
+        if not term.term.startswith(ACTION) and (" " not in term.source_word or is_kind(term.term)):
             terms.setdefault(term.source_word, []).append(term.term)
     matched, having = [0.0] * len(best), [0] * len(best)
     unknown = {word for word in parsed.unknown if is_english(word)}

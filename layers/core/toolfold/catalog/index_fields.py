@@ -40,6 +40,7 @@ FIELDS: Mapping[str, Field] = {
     "redirected_queries": Field(1.0),
     "kinds": Field(2.0),
     "outside": Field(0.0),
+    "actions": Field(2.0),
     "preferred": Field(1.0),
 }
 """Chosen on the tuning halves of benchmarks/retrieval and of public sets (docs/reference/retrieval.md)."""

@@ -26,6 +26,7 @@ _KIND = 1.5
 _NAME_LIKE = 0.5
 _IGNORED = 0.7
 _UNWANTED = 0.01
+_ACTION = 2.0
 
 _LEAST_OWN, _DISTINCT = 0.5, 2.5
 """Weight of a word that says next to nothing in English, and how much a word with all its weight says: in a catalog
@@ -36,6 +37,21 @@ UNKNOWN_NAME = "@"
 
 OUTSIDE = "@!"
 """Beginning of the term of names whose tools do not serve what they name."""
+
+ACTION = "@:"
+"""Beginning of the term of what a request wants done, and of the tools that do it."""
+
+_ACTIONS = {
+    word: f"{ACTION}{words.split()[0]}"
+    for words in (
+        "create add new make insert post register compose write submit send upload invite assign",
+        "delete remove destroy drop erase clear purge",
+        "change update edit modify rename set patch put replace move mark",
+        "cancel stop end abort revoke",
+        "start begin launch run execute trigger",
+    )
+    for word in words.split()
+}
 
 _SHORTEST_PART, _LONGEST_UNSPACED = 4, 8
 """Minimum letters of a part of a compound; maximum characters of a word in a script without spaces."""
@@ -116,6 +132,8 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
     """Parse the query ``text``; ``words_before`` are those of other parsed texts, and get those of this one."""
     known = {} if words_before is None else words_before
     parsed = _parse(catalog, _UNWANTED_PART.sub(lambda found: "," if found[1] else found[0], text), known)
+    first = next(iter(words(text)), "")
+    parsed.terms += [Term(term, _ACTION, first) for term in action(first)]
     for unwanted in filter(None, _UNWANTED_PART.findall(text)):
         terms = _parse(catalog, unwanted, known).terms
         parsed.terms += [term._replace(weight=_UNWANTED * term.weight) for term in terms]
@@ -193,6 +211,15 @@ def _proper_names(catalog: Catalog, text: str) -> dict[str, str]:
         if len(parts) > 1 and not is_known:
             names.update((part.capitalize(), " ".join(parts)) for part in parts)
     return names
+
+
+def action(text: str) -> list[str]:
+    """Return the term of what a tool of that name does, or what a request wants that begins so.
+
+    >>> action("chat post Message"), action("get Message")
+    (['@:create'], [])
+    """
+    return [_ACTIONS[word] for word in words(text) if word in _ACTIONS][:1]
 
 
 def split_query(text: str) -> list[str]:

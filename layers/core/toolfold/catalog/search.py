@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.entries import name_key
 from toolfold.catalog.fit import Fit, measure
-from toolfold.catalog.query import OUTSIDE, ParsedQuery, Words, distance, is_kind, parse_query, split_query
+from toolfold.catalog.query import ACTION, OUTSIDE, ParsedQuery, Words, distance, is_kind, parse_query, split_query
 from toolfold.catalog.tokenizer import in_words
 
 if TYPE_CHECKING:
@@ -232,7 +232,8 @@ def _scores(
 ) -> dict[int, float]:
     """Return position → score, of the positions ``among`` alone where they are given.
 
-    Terms are added from rare to frequent. Their weights are taken from ``weights``, which gets those that it lacks.
+    Terms are added from rare to frequent. What a request wants done finds no tool alone. Their weights are taken from
+    ``weights``, which gets those that it lacks.
     """
     of_terms = term_weights(parsed)
     missing = [term for term in of_terms if term not in weights]
@@ -240,12 +241,11 @@ def _scores(
     for term in missing:
         postings = catalog.postings(term)
         weights[term] = dict(zip(postings[::2], postings[1::2], strict=True))
-    pairs = [(weights[term], weight) for term, weight in of_terms.items()]
-    if among is None:
-        pairs.sort(key=lambda pair: len(pair[0]))
+    pairs = sorted(of_terms.items(), key=lambda pair: (pair[0].startswith(ACTION), len(weights[pair[0]])))
     scores: defaultdict[int, float] = defaultdict(float)
-    for weight_of, term_weight in pairs:
-        if among is None and len(scores) < max_tools:
+    for term, term_weight in pairs:
+        weight_of = weights[term]
+        if among is None and len(scores) < max_tools and not term.startswith(ACTION):
             for position, weight in weight_of.items():
                 scores[position] += term_weight * weight
         else:
