@@ -23,7 +23,7 @@ from toolfold.protocol.http import LOOPBACK_HOSTS, MAX_BODY_BYTES, OriginPolicy,
 from toolfold.protocol.mcp import Server
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
 from toolfold.settings import Settings
-from toolfold.sources.http_api.bound_adapter import HttpApiAdapter
+from toolfold.sources.http_api.adapter import HttpApiAdapter
 
 _DATA = '{"Global Quote": {"05. price": "1.5"}}'
 

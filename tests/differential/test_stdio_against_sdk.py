@@ -25,7 +25,7 @@ from tests.support.mcp_requests import message, stateless
 from toolfold.models import UpstreamResponse
 from toolfold.protocol.jsonrpc import MAX_DEPTH
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
-from toolfold.sources.http_api.bound_adapter import HttpApiAdapter
+from toolfold.sources.http_api.adapter import HttpApiAdapter
 
 _DATA = '{"Global Quote": {"05. price": "1.5"}}'
 

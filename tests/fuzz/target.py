@@ -19,7 +19,7 @@ from tests.support.lambda_handler import make_handler
 from toolfold.models import UpstreamResponse
 from toolfold.protocol.http import LOOPBACK_HOSTS, OriginPolicy, Request, Response
 from toolfold.protocol.mcp import Server
-from toolfold.sources.http_api.bound_adapter import HttpApiAdapter
+from toolfold.sources.http_api.adapter import HttpApiAdapter
 
 TIME_LIMIT_S = 0.050
 """Limit for an input of at most :data:`SIZE_LIMIT` bytes. Most take a hundredth of it."""

@@ -15,7 +15,7 @@ from tests.fuzz import inputs
 from tests.fuzz.mutations import mutate
 from tests.fuzz.target import GROWTH_LIMIT, Finding, Target
 from tests.support.examples import examples
-from toolfold.sources.http_api.bound_adapter import HttpApiAdapter
+from toolfold.sources.http_api.adapter import HttpApiAdapter
 
 CORPUS = inputs.corpus()
 

@@ -14,7 +14,7 @@ from toolfold.network.session import HttpClient
 from toolfold.settings import Settings
 from toolfold.sources.alpha_vantage import AlphaVantageAdapter
 from toolfold.sources.base import AdapterContext
-from toolfold.sources.http_api.bound_adapter import HttpApiAdapter
+from toolfold.sources.http_api.adapter import HttpApiAdapter
 from toolfold.sources.registry import AdapterRegistry
 
 

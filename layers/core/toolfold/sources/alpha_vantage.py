@@ -30,7 +30,7 @@ from zoneinfo import ZoneInfo
 from toolfold.catalog.json_schema import properties
 from toolfold.dates import parse_date
 from toolfold.sources.base import CachePolicy
-from toolfold.sources.http_api.bound_adapter import HttpApiAdapter
+from toolfold.sources.http_api.adapter import HttpApiAdapter
 from toolfold.sources.http_api.faults import ResponseParser
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.sources.base import AdapterContext, AdapterFactory, SourceAdapter
 
-_HTTP = "toolfold.sources.http_api.bound_adapter:HttpApiAdapter"
+_HTTP = "toolfold.sources.http_api.adapter:HttpApiAdapter"
 
 BUILT_IN: Mapping[str, str] = {
     "alpha_vantage": "toolfold.sources.alpha_vantage:AlphaVantageAdapter",

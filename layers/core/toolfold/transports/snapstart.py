@@ -60,7 +60,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.results.select.engine",
     "toolfold.results.select.jmespath",
     "toolfold.results.select.requested",
-    "toolfold.sources.http_api.bound_adapter",
+    "toolfold.sources.http_api.adapter",
     "toolfold.sources.http_api.transport_errors",
 )
 """Modules that are imported when they are first needed. ``tests/integration/test_snapshot.py`` finds missing ones."""

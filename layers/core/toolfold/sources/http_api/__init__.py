@@ -1,4 +1,4 @@
-"""Sources that are HTTP APIs: ``bound_adapter`` sends the requests of a ``binding``.
+"""Sources that are HTTP APIs: ``adapter`` sends the requests of a ``binding``.
 
 ``bound_parser`` reads responses by status and content type, ``faults`` failures that are disguised as data, and
 ``transport_errors`` words those of connections.

@@ -29,7 +29,7 @@ from toolfold.network.session import HttpClient
 from toolfold.results.preview import split_notes
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext
-from toolfold.sources.http_api.bound_adapter import HttpApiAdapter
+from toolfold.sources.http_api.adapter import HttpApiAdapter
 from toolfold.sources.http_api.bound_parser import MAX_BLOCK_BYTES
 
 KEY = "CANARY+KEY/0123456"
