@@ -189,8 +189,8 @@ class _Tool:
         )
 
     def finding(self, rule: str, problem: str, at: str, *more: str | int, advice: str = "") -> Finding:
-        # Of a tool with a request of its own, no text is required.
-        is_warning = self.limits is _IMPORTED or "path" in self.yaml_entry
+        # Of a tool that is named after its source, no text is required.
+        is_warning = self.limits is _IMPORTED or self.name != self.yaml_entry["name"]
         text = f"{self.name}: {problem}"
         return _finding(self.where(at, *more), rule, text, advice or self.advice(rule), is_warning=is_warning)
 

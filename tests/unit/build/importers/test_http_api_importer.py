@@ -91,8 +91,9 @@ def test_ten_lines_are_a_tool(tmp_path: Path) -> None:
     assert tool.summary == "Weather forecast for a place, hour by hour"
 
 
-def test_a_short_tool_has_warnings_and_can_be_published(tmp_path: Path) -> None:
-    findings = lint.check(write(tmp_path, TEN_LINES))
+@pytest.mark.parametrize("path", ["path: /v1/forecast", "method: GET"])
+def test_a_short_tool_has_warnings_and_can_be_published(tmp_path: Path, path: str) -> None:
+    findings = lint.check(write(tmp_path, TEN_LINES.replace("path: /v1/forecast", path)))
     assert {finding.rule for finding in findings} == {"too-short", "example-queries"}
     assert all(finding.is_warning and ": warning: " in str(finding) for finding in findings)
     allowed = AllowList(Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": "api.weather.test"}))
