@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.build.compiler import compile_folder
+from toolfold.build.source_folders import load_source
+from toolfold.build.text_review import accept_texts
 
 TOOL, FAILING, SERIES = "HOSTILE_ROWS", "HOSTILE_ERROR", "HOSTILE_SERIES"
 
@@ -59,6 +61,9 @@ def compile_hostile(folder: Path) -> Path:
     sources.mkdir(parents=True)
     (sources / "source.yaml").write_text(json.dumps(_source()))
     (sources / "attacks.yaml").write_text(json.dumps(_category()))
+    loaded = load_source(sources, [])
+    assert loaded is not None
+    accept_texts(sources, [one.hash for one in loaded.unread])
     path = folder / "catalog.json"
     path.write_text(compile_folder(folder / "sources", adapters=["http_api"]), encoding="utf-8")
     return path

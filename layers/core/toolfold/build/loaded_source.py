@@ -119,6 +119,7 @@ def load_source_document(
     refused = {one.tool for one in unread}
     withheld: dict[str, Any] = {one.field: "" for one in unread if one.field}
     found = replace(found, **withheld)
+    clean = clean_text if importer.is_refreshed else _as_written
     title = settings.title or in_words(settings.id).capitalize()
     description = clean_text(settings.description or found.description, emitter.MAX_PARAGRAPH) or f"Tools of {title}."
     groups: dict[str, list[tuple[ImportedTool, Tool]]] = {}
@@ -133,8 +134,8 @@ def load_source_document(
     categories = []
     for name, members in groups.items():
         category = described.get(name) or ImportedCategory(name, title, description)
-        shown = clean_text(category.title, _MAX_TITLE) or name
-        text = clean_text(category.description, emitter.MAX_PARAGRAPH) or shown
+        shown = clean(category.title, _MAX_TITLE) or name
+        text = clean(category.description, emitter.MAX_PARAGRAPH) or shown
         made = Category(category=name, title=shown, description=text, tools=[tool for _, tool in members])
         categories.append(LoadedCategory(made, functools.partial(_where, folder, [tool for tool, _ in members])))
     return LoadedSource(
@@ -148,6 +149,11 @@ def load_source_document(
         files=found.files,
         unread=unread,
     )
+
+
+def _as_written(text: str, _: int) -> str:
+    """Return a text that was written for the catalog: its model has checked it."""
+    return text
 
 
 def parse_settings(importer: Importer[Any], folder: Path, document: yaml_loader.Document, problems: list[str]) -> Any:
@@ -175,14 +181,14 @@ def _tool(
     problems: list[str],
     notes: list[str],
 ) -> Tool | None:
-    parameters = dict(found.parameters)
+    parameters, clean = dict(found.parameters), _as_written if found.locate else clean_text
     if found.locate is None:
         parameters = clean_schema({key: value for key, value in parameters.items() if key not in ("$schema", "$id")})
         parameters, wrong = _with_valid_values({"type": "object", **parameters})
         notes += (f"{found.where}: {found.name}: {one}: what the parameter does not take is left out" for one in wrong)
-    title = overlay.title or clean_text(found.title, _MAX_TITLE) or in_words(found.name).capitalize()[:_MAX_TITLE]
-    description = overlay.description or clean_text(found.description or found.summary, _MAX_DESCRIPTION)
-    summary = overlay.summary or first_sentence(clean_text(found.summary) or description)
+    title = overlay.title or clean(found.title, _MAX_TITLE) or in_words(found.name).capitalize()[:_MAX_TITLE]
+    description = overlay.description or clean(found.description or found.summary, _MAX_DESCRIPTION)
+    summary = overlay.summary or first_sentence(clean(found.summary, _MAX_DESCRIPTION) or description)
     if len(summary) < _MIN_SUMMARY:
         summary = first_sentence(f"{summary or title} ({source_title})").ljust(_MIN_SUMMARY, "…")
     tags = [*overlay.tags, *map(_tag, found.tags), *settings.tags, *([_tag(settings.id)] if settings.prefix else [])]
