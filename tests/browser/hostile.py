@@ -56,7 +56,6 @@ def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
 
 
 def compile_hostile(folder: Path) -> Path:
-    """Compile the source and return the path of the catalog."""
     sources = folder / "sources" / "hostile"
     sources.mkdir(parents=True)
     (sources / "source.yaml").write_text(json.dumps(_source()))

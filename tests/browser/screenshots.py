@@ -121,7 +121,6 @@ def draw_catalog(checked: CheckedPage) -> None:
 
 
 def draw_tool(checked: CheckedPage) -> None:
-    """Open a tool."""
     checked.open("tool/TIME_SERIES_DAILY")
 
 

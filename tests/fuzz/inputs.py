@@ -26,7 +26,6 @@ def request(data: bytes) -> Request:
 
 
 def encode_request(sent: Request) -> bytes:
-    """Return the input of a request."""
     head = "\n".join([sent.method, *(f"{name}: {value}" for name, value in sent.headers)])
     return head.encode("latin-1") + b"\n\n" + sent.body
 

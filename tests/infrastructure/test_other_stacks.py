@@ -61,7 +61,6 @@ class Account:
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
     def parameters(self, stack: str) -> dict[str, Any]:
-        """Return the values of the parameters of a stack."""
         found = self._cloudformation.describe_stacks(StackName=stack)["Stacks"][0]["Parameters"]
         return {pair["ParameterKey"]: pair["ParameterValue"] for pair in found}
 

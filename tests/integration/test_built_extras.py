@@ -114,7 +114,6 @@ def event(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def call(runtime: LambdaRuntime, tool: str, arguments: Mapping[str, Any] | None = None, **beside: Any) -> Any:
-    """The structured content of a TOOL_CALL."""
     given = {"tool_name": tool, "arguments": dict(arguments or {}), **beside}
     answer = runtime.invoke(event("tools/call", {"name": "TOOL_CALL", "arguments": given}))
     return json.loads(answer["body"])["result"]["structuredContent"]

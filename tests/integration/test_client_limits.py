@@ -99,7 +99,6 @@ class Environment:
         headers: dict[str, str] | None = None,
         **arguments: Any,
     ) -> dict[str, Any]:
-        """Return the response to a TOOL_CALL."""
         fresh = arguments.pop("fresh", False)
         given = {"tool_name": tool, "arguments": {"symbol": "IBM", **arguments}, "fresh": fresh}
         return self.handler(

@@ -112,7 +112,6 @@ class World:
     def call(
         self, person: str, tool: str = "find", handler: LambdaHandler | None = None, **more: Any
     ) -> dict[str, Any]:
-        """Return the result of a call by ``person``."""
         name, arguments = ("TOOL_CALL", {"q": "milk"}) if tool == "find" else ("TOOL_CALL_WRITE", {"text": "x"})
         given = {"name": name, "arguments": {"tool_name": f"notes__{tool}", "arguments": arguments}, **more}
         return self._send(person, given, handler or self.handler)
@@ -131,12 +130,10 @@ class World:
         return result
 
     def error(self, person: str, **options: Any) -> dict[str, Any]:
-        """Return the error of a call."""
         found: dict[str, Any] = self.call(person, **options)["structuredContent"]["error"]
         return found
 
     def link(self, person: str) -> str:
-        """Return the link of a call that needs ``person`` to sign in."""
         error = self.error(person)
         assert error["code"] == "AUTHORIZATION_REQUIRED"
         assert error["authorization_url"] in error["suggestion"]
@@ -147,7 +144,6 @@ class World:
         return Tab(self.handler, self.shown)
 
     def sign_in(self, person: str) -> None:
-        """Sign in, as a person does in a browser."""
         self.people.person = person
         status, text = self.tab().open(self.link(person))
         assert (status, "You are signed in" in text) == (200, True)

@@ -77,8 +77,6 @@ class TestRequest:
 
 
 class TestSeveralAddresses:
-    """A name with several addresses."""
-
     def found(self, monkeypatch: pytest.MonkeyPatch, *addresses: tuple[str, int]) -> None:
         rows = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address) for address in addresses]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: rows)
@@ -136,12 +134,12 @@ class TestSeveralAddresses:
         self, send: Send, monkeypatch: pytest.MonkeyPatch, step: str
     ) -> None:
         ended = threading.Event()
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: ended.wait(6) and [])
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: ended.wait(20) and [])
         limit: dict[str, Any] = {step: 0.3}
         started = time.monotonic()
         with pytest.raises(UpstreamTimeout) as caught:
             send("https://www.alphavantage.co/query", **limit)
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 10
         assert isinstance(caught.value, NotSent) is (step == "connect_s")
         ended.set()
 

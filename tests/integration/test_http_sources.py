@@ -82,7 +82,6 @@ class World:
     logs: list[CallLog]
 
     def call(self, tool: str, arguments: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
-        """Return the result of a call with the headers of a caller."""
         credentials = read_credentials([(name.lower(), value) for name, value in (headers or {}).items()])
         given = {"tool_name": tool, "arguments": dict(arguments)}
         return self.tools.call("TOOL_CALL", given, credentials=credentials)

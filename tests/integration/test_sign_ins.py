@@ -73,7 +73,6 @@ class World:
     def call(
         self, tool: str = "find", credentials: RequestCredentials = NO_CREDENTIALS, app: App | None = None
     ) -> Result:
-        """Call a tool of the source."""
         name = "TOOL_CALL" if tool == "find" else "TOOL_CALL_WRITE"
         arguments = {"q": "milk"} if tool == "find" else {"text": "x"}
         call = {"tool_name": f"notes__{tool}", "arguments": arguments}
@@ -101,7 +100,6 @@ class World:
         return {key.removeprefix("user-token/"): value for key, value in rows}
 
     def sign_in(self) -> Browser:
-        """Sign in, as a person does in a browser."""
         browser = Browser()
         status, page, _ = browser.open(self.link())
         assert (status, "You are signed in" in page) == (200, True)
@@ -443,11 +441,9 @@ class Harbour:
     issuer: SignInServer
 
     def call(self, tool: str, **arguments: str) -> Result:
-        """Call a tool."""
         return self.sources.call(f"harbour__{tool}", arguments)
 
     def sign_in(self) -> None:
-        """Sign in, as a person does in a browser."""
         error = self.call("echo", text="x").structured["error"]
         assert error["code"] == "AUTHORIZATION_REQUIRED"
         assert Browser().open(error["authorization_url"])[0] == 200

@@ -52,7 +52,6 @@ def variables(endpoint: str) -> dict[str, str]:
 
 
 def client(service: str, endpoint: str, region: str = "us-east-1") -> Any:
-    """Return a client of boto3 for a service at ``endpoint``."""
     import boto3
 
     known = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": region}

@@ -42,7 +42,6 @@ def small_catalog(title: str = "Tide tables") -> bytes:
 
 
 def refresh(folder: Path, settings: Settings | None = None, **how: Any) -> RefreshReport:
-    """Refresh the source in ``folder``."""
     return refresh_source(find_source(folder.parent, folder.name), settings or Settings.from_environment(), **how)
 
 

@@ -32,7 +32,6 @@ class Clock:
         self.now += seconds
 
     def clocks(self) -> client_call.Clock:
-        """The clocks of an executor."""
         return client_call.Clock(self, self.monotonic, self.sleep)
 
     def monotonic(self) -> float:

@@ -85,7 +85,6 @@ class Deployment:
 
     @property
     def catalog_bucket(self) -> str:
-        """The bucket of the catalog."""
         return self.resources["CatalogBucket"]
 
     @property

@@ -35,7 +35,6 @@ def make_router(access: Any = None, folder: Path = FOLDER, app: App | None = Non
 
 
 def page_event(target: str, method: str = "GET", headers: Headers = (), body: str = "") -> dict[str, Any]:
-    """Return the event of a request."""
     path, _, query = target.partition("?")
     joined: dict[str, str] = {}
     for name, value in (("host", HOST), *headers):

@@ -54,7 +54,6 @@ def listed(app: App, path: str, *, modern: bool = False) -> list[dict[str, Any]]
 
 
 def names(app: App, path: str) -> list[str]:
-    """Return the names of all pages of ``tools/list``."""
     return [definition["name"] for definition in listed(app, path)]
 
 

@@ -40,12 +40,10 @@ class Received:
 
     @property
     def json(self) -> Any:
-        """The body as JSON."""
         return json.loads(self.body)
 
 
 def as_json(data: Any, status: int = 200, content_type: str = "application/json") -> Reply:
-    """Return a reply with ``data`` as JSON."""
     return status, {"content-type": content_type}, json.dumps(data).encode()
 
 
@@ -67,7 +65,6 @@ class HttpService(LocalServer):
 
     @property
     def last(self) -> Received:
-        """The request that was received last."""
         return self.received[-1]
 
 

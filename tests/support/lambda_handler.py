@@ -24,7 +24,6 @@ CONTEXT = SimpleNamespace(
 
 
 def make_handler(environment: Mapping[str, str]) -> LambdaHandler:
-    """Return a handler with the settings in ``environment``."""
     settings = Settings.from_environment(environment)
     return LambdaHandler(build_app(settings, logs_audit=True), configure(settings))
 

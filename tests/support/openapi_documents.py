@@ -28,7 +28,6 @@ class Read(NamedTuple):
 
     @property
     def tool(self) -> ImportedTool:
-        """The only tool."""
         [tool] = self.tools.values()
         return tool
 
@@ -40,7 +39,6 @@ class Read(NamedTuple):
 
 
 def document(paths: Mapping[str, Any], version: str = "3.1.0", **more: Any) -> dict[str, Any]:
-    """Return a document with ``paths``."""
     info = {"title": "Pets", "version": "1"}
     return {"openapi": version, "info": info, "servers": [{"url": "https://pets.test/v1"}], "paths": paths, **more}
 

@@ -32,8 +32,6 @@ _SETTINGS = {"fsync": "off", "full_page_writes": "off", "max_connections": "30",
 
 @dataclass(frozen=True)
 class PostgresqlServer:
-    """A running server."""
-
     port: int
     process: subprocess.Popen[bytes] = field(repr=False)
 

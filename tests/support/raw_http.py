@@ -12,7 +12,6 @@ PING = json.dumps(message("ping")).encode()
 
 
 def connect(url: str, timeout_s: float = 10) -> socket.socket:
-    """Connect to the server at ``url``."""
     parts = urlsplit(url)
     return socket.create_connection((parts.hostname or "", parts.port or 80), timeout=timeout_s)
 

@@ -35,7 +35,6 @@ def create_sqlite(path: Path) -> Path:
 
 
 def postgresql_statements() -> list[str]:
-    """Return the statements that create the shop in PostgreSQL."""
     return [
         *_TABLES.strip().removesuffix(";").split(";\n"),
         "CREATE VIEW spending AS"

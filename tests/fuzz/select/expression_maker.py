@@ -232,7 +232,6 @@ def ref_of(column: Column) -> p.Ref:
 
 
 def quoted(text: p.Text) -> p.Text:
-    """Return a text with quotes."""
     return p.Text(text.value, "'" + text.value.replace("'", "''") + "'")
 
 

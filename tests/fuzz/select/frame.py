@@ -61,7 +61,6 @@ class Frame:
 
     @classmethod
     def of(cls, table: Table) -> Frame:
-        """Return a whole table."""
         columns = table.typed()
         stays = tuple(
             one.name

@@ -207,7 +207,6 @@ def step_text(step: pipeline.Step) -> str:
 
 
 def select_of(case: pipeline.Case) -> str | list[str]:
-    """Return the ``select`` of a case."""
     texts = [f"from {name(case.first)}"] if case.first else []
     texts += map(step_text, case.steps)
     return texts if case.is_list else "; ".join(texts)

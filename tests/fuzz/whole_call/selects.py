@@ -13,7 +13,6 @@ _COLUMNS, _TABLES, _FUNCTIONS, _VALUES, _OPERATORS, _TAILS, _STATEMENTS, _WORDS 
 
 
 def make(random: Random) -> str:
-    """Return a random select."""
     kind = random.randrange(5)
     if kind == 0:
         return random.choice(_STATEMENTS)
