@@ -11,11 +11,12 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
-from typing import Any
-
-from moto.cloudformation.parsing import ResourceMap, clean_json, parse_condition
+from typing import TYPE_CHECKING, Any
 
 from tests.support.sam_template import REGION, TEMPLATE, load, translate
+
+if TYPE_CHECKING:  # its import takes a tenth of the time of collecting all tests
+    from moto.cloudformation.parsing import ResourceMap
 
 ACCOUNT, STACK = "123456789012", "toolfold"
 """moto's account."""
@@ -31,6 +32,8 @@ class _Resource(str):
 
 
 def _resource_map(template: dict[str, Any], parameters: Mapping[str, str]) -> ResourceMap:
+    from moto.cloudformation.parsing import ResourceMap
+
     stack_id = f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{STACK}/0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f"
     resources = ResourceMap(stack_id, STACK, dict(parameters), {}, REGION, ACCOUNT, template, {})
     resources.load_mapping()
@@ -46,6 +49,8 @@ def _resource_map(template: dict[str, Any], parameters: Mapping[str, str]) -> Re
 
 @functools.cache
 def _resolved(parameters: tuple[tuple[str, str], ...]) -> str:
+    from moto.cloudformation.parsing import clean_json
+
     translated = translate(load(TEMPLATE), dict(parameters))
     resources = _resource_map(translated, dict(parameters))
     kept = {
@@ -69,6 +74,8 @@ def resolve(**parameters: str) -> dict[str, Any]:
 
 def refused_by(**parameters: str) -> list[str]:
     """Return the rules of template.yaml with which CloudFormation refuses these parameters."""
+    from moto.cloudformation.parsing import parse_condition
+
     written = load(TEMPLATE)
     resources = _resource_map(written, parameters)
 
