@@ -18,6 +18,7 @@ from tests.support.issuer import Issuer
 from tests.support.lambda_handler import http_event
 from tests.support.mcp_requests import message
 from tests.support.oauth_gateway import RESOURCE, STRANGER, Gateway
+from toolfold.execution.call import CallContext, CallResult
 from toolfold.execution.executor import ToolExecutor
 from toolfold.mock_api.server import MockApi
 
@@ -247,9 +248,9 @@ def test_a_call_knows_its_caller_by_issuer_and_subject(gateway: Gateway, monkeyp
     callers: list[str] = []
     call = ToolExecutor.call
 
-    def recorded(self: ToolExecutor, catalog: Any, tool: Any, arguments: Any, credentials: Any, **how: Any) -> Any:
-        callers.append(credentials.caller)
-        return call(self, catalog, tool, arguments, credentials, **how)
+    def recorded(self: ToolExecutor, context: CallContext) -> CallResult:
+        callers.append(context.credentials.caller)
+        return call(self, context)
 
     monkeypatch.setattr(ToolExecutor, "call", recorded)
     for subject in ("user-1", "user-1", "user-2"):

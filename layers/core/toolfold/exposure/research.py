@@ -173,6 +173,8 @@ def _tickers(catalog: Catalog, tool: Tool, query: str) -> list[str]:
         word = re.split(r"[.-]", ticker.lower())[0]
         terms = {term.term for term in parsed.terms if term.source_word == word}
         is_name = all(map(is_kind, terms)) if terms else word in parsed.unknown
+        if not kinds and any(position in catalog.postings(term)[::2] for term in terms):
+            continue  # a name of what the tool serves, such as its country
         if is_name and catalog.position(ticker) is None and (not terms or not kinds or kinds & terms):
             found.append(ticker.rstrip(".-"))
     return found
