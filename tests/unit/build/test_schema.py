@@ -383,7 +383,14 @@ def test_the_parameters_of_a_tool_may_be_one_json_schema(tmp_path: Path) -> None
     whole = {"type": "object", "properties": {"userId": {"type": "string"}, "n": {"type": ["integer", "null"]}}}
     tool = compiled(tmp_path, parameters=None, schema=whole, example={"userId": ""})
     assert tool.parameters == whole
-    assert validate_arguments(tool.parameters, tool.call, {"userId": " ", "n": None})[1] == []
+    assert validate_arguments(tool.parameters, tool.call, {"userId": " ", "n": None, "other": 1})[1] == []
+
+
+def test_an_argument_of_an_open_schema_does_not_replace_what_is_always_sent(tmp_path: Path) -> None:
+    tool = compiled(tmp_path, parameters=None, schema={"type": "object"}, example={})
+    _, problems = validate_arguments(tool.parameters, tool.call, {"function": "DROP"})
+    expected = {"parameter": "function", "problem": "is not a parameter of this tool", "expected": "no value"}
+    assert problems == [expected]
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ class ArgumentValidator:
     Args:
         schema: the tool's ``parameters``.
         call: the tool's ``call``: ``lists`` describes lists that are sent as one string, ``blank_allowed`` names the
-            parameters for which blank text is a value.
+            parameters for which blank text is a value, ``sends`` has what no argument replaces without a parameter.
 
     Raises:
         SchemaError: the schema cannot be used.
@@ -78,6 +78,7 @@ class ArgumentValidator:
         self._single: dict[str, ArgumentValidator] = {}
         self._lists: Mapping[str, Mapping[str, Any]] = call.get("lists", {})
         self._blank_allowed = frozenset(call.get("blank_allowed", ()))
+        self._always_sent = frozenset(call.get("sends", ())) - self.properties.keys()
         self._validator = compile_schema(schema)
         try:
             # A schema that refers to itself in several alternatives takes exponential time in the depth.
@@ -136,6 +137,8 @@ class ArgumentValidator:
 
     def _beyond_schema(self, name: str, value: Any) -> tuple[Any, str]:
         """Return ``value`` tidied, and what is wrong with it that the schema does not say."""
+        if name in self._always_sent:  # an open schema has no place for it, and the caller's must not replace it
+            return value, UNKNOWN
         if isinstance(value, str) and not value.strip() and name in self.properties:
             options = self.properties[name].get("enum", ())
             return value, "" if name in self._blank_allowed or value in options else "is empty"
@@ -173,9 +176,15 @@ class ArgumentValidator:
         found = [
             Problem(parameter=name, problem=text, expected=describe_expected(self.properties[name], self.schema))
             for name, text in own.items()
+            if name in self.properties
         ]
         for error in errors:
             found += translator.problems(error)
+        found += [
+            Problem(parameter=name, problem=text, expected="no value")
+            for name, text in own.items()
+            if name not in self.properties
+        ]
         order = {name: index for index, name in enumerate(self.properties)}
         first: dict[str, Problem] = {}
         for problem in found:
