@@ -180,7 +180,7 @@ def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[
         "answer": {
             "csv": tool.returns.csv,
             "rows": shape.rows.split("|") if shape is not None else tool.returns.rows,
-            "kind": shape.kind if shape is not None else None,
+            "kind": shape.kind if shape is not None else "typed" if tool.returns.typed else None,
             **({"identifiers": about} if about else {}),
             **({"keys": shape.keys, "columns": shape.columns} if shape is not None and shape.columns else {}),
         },

@@ -209,8 +209,8 @@ def _tool(
         "binding": dict(found.call),
         "returns": {
             "outline": clean_text(found.returns) or None,
-            "json": {"rows": found.typed_rows, "kind": "typed"} if found.typed_rows else None,
             "rows": list(found.rows),
+            "typed": found.is_typed,
         },
         "example": overlay.example or found.example or example_arguments(parameters),
         "is_example_generated": not (overlay.example or found.example),

@@ -91,6 +91,21 @@ def test_ten_lines_are_a_tool(tmp_path: Path) -> None:
     assert tool.summary == "Weather forecast for a place, hour by hour"
 
 
+@pytest.mark.parametrize(
+    ("more", "kind"),
+    [
+        ("", "typed"),
+        (", returns: 'fields: version'", "typed"),
+        (", returns: {json: {kind: object}}", "object"),
+        (", formats: [csv]", None),
+    ],
+)
+def test_values_are_those_that_the_service_sends_unless_a_shape_is_stated(
+    tmp_path: Path, more: str, kind: str | None
+) -> None:
+    assert pets(tmp_path, f"{{name: list, path: /pets{more}}}").answer["kind"] == kind
+
+
 @pytest.mark.parametrize("path", ["path: /v1/forecast", "method: GET"])
 def test_a_short_tool_has_warnings_and_can_be_published(tmp_path: Path, path: str) -> None:
     findings = lint.check(write(tmp_path, TEN_LINES.replace("path: /v1/forecast", path)))

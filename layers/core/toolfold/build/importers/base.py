@@ -136,9 +136,9 @@ class ImportedTool:
         effect: What a call changes at the source; unknown is ``destructive``.
         summary: One line; empty: the first sentence of ``description``.
         call: Input of the adapter. ``function``, the source's name, is added.
-        typed_rows: Path of the rows of an answer whose values have their types already; empty: types are inferred.
         returns: The fields of an answer, as in ``catalog.model.Tool``; may be empty.
         rows: Paths of the lists of rows in an answer in JSON; "" for an answer that is a list.
+        is_typed: Whether the values of an answer in JSON have their types already; else they are inferred.
         category: Name of its category; empty: the id of the source.
         example: Arguments of a valid call; None: made from ``parameters``.
         confirm: What a person reads before each call, which then needs approval; true for a text without details.
@@ -155,8 +155,8 @@ class ImportedTool:
     description: str = ""
     call: Mapping[str, Any] = field(default_factory=dict)
     returns: str = ""
-    typed_rows: str = ""
     rows: Sequence[str] = ()
+    is_typed: bool = False
     category: str = ""
     tags: Sequence[str] = ()
     example: Mapping[str, Any] | None = None

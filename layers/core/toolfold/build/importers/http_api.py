@@ -251,7 +251,7 @@ def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where
         more={
             **tool.model_dump(include={*_MORE}, exclude_none=True),
             "use_instead": tool.use_instead,
-            "returns": tool.returns,
+            "returns": tool.returns.model_copy(update={"typed": "json" in tool.formats and tool.returns.json_ is None}),
             "hints": _hints(tool, parameters),
         },
         **{

@@ -312,7 +312,8 @@ def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> Impo
         title=str(title),
         description=str(tool.get("description") or ""),
         call={"fingerprint": tool_fingerprint(tool)},
-        typed_rows=_ROWS,
+        rows=[_ROWS],
+        is_typed=True,
         returns=_returns(tool.get("outputSchema")),
     )
 

@@ -96,13 +96,12 @@ class UseInstead(Model):
 class JsonShape(Model):
     """Location of the rows in a JSON response.
 
-    ``rows`` is a dotted path; ``|`` separates several lists with the same columns. ``typed`` is an answer whose values
-    have their types already: a text remains a text, also when it spells a number.
+    ``rows`` is a dotted path; ``|`` separates several lists with the same columns.
     """
 
     keys: list[str] = []
     rows: str = ""
-    kind: Literal["object", "list", "map", "names", "typed"]
+    kind: Literal["object", "list", "map", "names"]
     columns: list[str] = []
 
 
@@ -114,6 +113,8 @@ class Returns(Model):
     outline: Prose | None = None
     rows: list[str] = []
     """Paths of the rows in JSON, for a tool without ``json``."""
+    typed: bool = False
+    """Whether values in JSON have their types already: a text remains a text, also when it spells a number."""
 
 
 class Tool(Model):

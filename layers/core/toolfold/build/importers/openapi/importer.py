@@ -360,6 +360,7 @@ class _Reader:
             call=binding.call if need == "required" else {**binding.call, "credentials": need},
             returns=binding.answer.outline,
             rows=binding.answer.rows,
+            is_typed=True,
             category=_identifier(operation.tags[0]) if operation.tags else "",
             tags=[one_paragraph(tag, 50) for tag in operation.tags[:4]],
         )
