@@ -407,6 +407,8 @@ def test_an_argument_of_an_open_schema_does_not_replace_what_is_always_sent(tmp_
         ({"properties": {"city": {"type": "string", "examples": [7]}}}, "city: example 7 must be a string"),
         ({"properties": {"a": {"pattern": "("}}}, "parameters.properties.a.pattern"),
         ([{"name": "a", "schema": {"minimum": "x"}}], "parameters.properties.a.minimum: "),
+        ([{"name": name, "description": "A.", "schema": {"$ref": "#/$defs/x", "$defs": {"x": {"type": kind}}}}
+          for name, kind in (("a", "string"), ("b", "integer"))], "two parameters define $defs.x differently"),
         ([{"name": "a", "schema": {}, "type": "string"}], "move these keys into the schema: type"),
         ([{"name": "a", "description": "A."}], "; or give the complete schema"),
     ],

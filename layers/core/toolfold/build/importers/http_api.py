@@ -328,6 +328,11 @@ def _contradictions(
             yield f"{at}: parameters.{name}: description is missing"
         if is_value and not (settings.prefix or one.enum or one.examples or one.default is not None):
             yield f"{at}: parameters.{name}: needs an example (examples: [...])"
+    definitions: dict[str, Any] = {}
+    for name, one in parameters.items():
+        for key, definition in (one.schema_ or {}).get("$defs", {}).items():
+            if definitions.setdefault(key, definition) != definition:
+                yield f"{where('parameters', name)}: two parameters define $defs.{key} differently"
     if unknown := sorted(set(tool.any_of) - parameters.keys()):
         yield f"{where('any_of')}: any_of names parameters that do not exist: {', '.join(unknown)}"
     if not settings.prefix:
