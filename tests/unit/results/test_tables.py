@@ -175,8 +175,9 @@ def test_series_with_the_same_dates_become_one_table() -> None:
     assert table.rows == [("2024-01-02", 0.1, None), ("2024-01-03", 0.2, 0.3)]
 
 
-def test_rows_have_the_names_of_their_columns_and_not_of_their_types() -> None:
-    body = {"columns": ["a", "b"], "columnTypes": ["INTEGER", "VARCHAR"], "rows": [[1, "x"], [2, "y"]]}
+@pytest.mark.parametrize("names", ["columns", "type_names"])
+def test_rows_have_the_names_of_their_columns_and_not_of_their_types(names: str) -> None:
+    body = {names: ["a", "b"], "columnTypes": ["INTEGER", "VARCHAR"], "rows": [[1, "x"], [2, "y"]]}
     table = tables.parse_tables(json.dumps(body), "json", {}, WorkBudget()).tables[0]
     assert table.objects() == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
 

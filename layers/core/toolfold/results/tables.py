@@ -358,8 +358,8 @@ class _TableFinder:
             self.tables.append(Table(name or "", tuple(columns), list(zip(*columns.values(), strict=True))))
             return {key: item for key, item in value.items() if key not in columns}
         rest = {}
-        # A list of types, as databases write it, is no list of names.
-        lists = [item for key, item in value.items() if "type" not in key.lower()]
+        # A list of types, as databases write it, is no list of names; the names of types are.
+        lists = [item for key, item in value.items() if not key.lower().endswith(("type", "types"))]
         titles = list(filter(None, map(row_lists.titles_in, lists)))
         for key, item in value.items():
             if not isinstance(item, list | dict):
