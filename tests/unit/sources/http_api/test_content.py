@@ -26,6 +26,8 @@ from toolfold.text_safety import has_unsafe
         (b"a\xffb", "text/plain", "text/plain", "aÿb"),
         ("a\xffbé".encode("latin-1") + "é".encode(), "text/plain", "text/plain", "a\ufffdb\ufffdé"),
         (b"a\xffb", "text/plain; charset=utf-8", "text/plain", "a\ufffdb"),
+        ("a\ufffdb".encode(), "text/plain", "text/plain", "a\ufffdb"),
+        ("a\ufffdb".encode(), "text/plain; charset=latin-1", "text/plain", "a\ufffdb"),
         ("Jörg – 5 €".encode("cp1252"), "application/json", "application/json", "Jörg – 5 €"),
         ("Jörg €".encode(), "application/json;charset=ISO-8859-1", "application/json", "Jörg €"),
         ("漢字".encode("shift_jis"), "text/csv; charset=Shift_JIS", "text/csv", "漢字"),

@@ -102,8 +102,9 @@ def _decoded(body: bytes, content_type: str) -> str:
     found = _CHARSET.search(content_type) or _XML_ENCODING.match(body[:200].decode("latin-1"))
     charset = found[1].lower() if found and _CHARSETS.fullmatch(found[1]) else ""
     text = body.decode("utf-8-sig", errors="replace")
-    is_utf8 = charset.replace("-", "") in ("utf8", "usascii", "ascii")
-    if is_utf8 or ("\ufffd" not in text and (not charset or _ONE_BYTE.fullmatch(charset))):
+    is_named = charset.replace("-", "") in ("utf8", "usascii", "ascii")
+    is_utf8 = text.count("\ufffd") == body.count("\ufffd".encode())  # a service may itself have replaced bytes
+    if is_named or (is_utf8 and (not charset or _ONE_BYTE.fullmatch(charset))):
         return text
     # Without a name that helps: Western European, as browsers take it, unless other letters are there in UTF-8.
     if not charset and text.replace("\ufffd", "").isascii():
