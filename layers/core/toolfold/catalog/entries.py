@@ -101,10 +101,10 @@ class Tool(NamedTuple):
         example: Arguments of a valid call.
         use_instead: Similar request → the tool that serves it.
         hash: Hash of the entry, by which a client detects a change.
-        call: Input of the source adapter: ``function``, ``query`` (parameter → query key where it differs),
-            ``lists`` (parameter → separator, maximum number of items, allowed items), ``sends`` (defaults that are
-            always sent), ``arguments`` (what the tool says instead of the source's); for an imported tool ``function``,
-            its own name, and what the importer of its kind adds.
+        call: Input of the source adapter: ``function`` (the name that the source has for it), ``lists`` (parameter →
+            separator, maximum number of items, allowed items), ``sends`` (values that are sent where an argument is
+            missing), ``arguments`` (what the tool says instead of the source's), and what the importer of its kind
+            adds, of HTTP APIs a binding (``sources.http_api.binding``).
         answer: Location of the rows in a response: ``csv``, ``rows``, ``kind``; ``keys`` and ``columns`` of its JSON.
         hints: What an answer may lack, and what to call instead: ``complete`` (parameter → value that brings all rows),
             ``finest`` (parameter → value that brings the most rows for a period), ``month`` (the parameter that
