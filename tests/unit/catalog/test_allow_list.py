@@ -152,6 +152,13 @@ def test_the_executor_checks_a_catalog_that_was_opened_without_settings(
         app.executor.call(CallContext(catalog, tool, {}))
 
 
+def test_a_refused_source_does_not_end_the_warm_up_of_others() -> None:
+    resources = build_app(Settings.from_environment({})).executor.resources
+    source = FileStore(bundled_path())().source("alpha_vantage")
+    resources.warm_up([source._replace(id="other", base_url="https://evil.example/"), source])
+    assert list(resources.circuit_states()) == [source.id]
+
+
 def test_the_command_line_names_the_setting(
     write: Callable[[Change], Path],
     monkeypatch: pytest.MonkeyPatch,

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -145,11 +146,12 @@ class CallResources:
             return {id_: upstream.breakers.find(OF_SOURCE).state for id_, upstream in self._upstreams.items()}
 
     def warm_up(self, sources: Iterable[Source]) -> None:
-        """Make the adapters of ``sources``, which imports them and what their calls need."""
+        """Make the adapters of ``sources``, which imports them and what their calls need; not of those refused here."""
         for source in sources:
-            warm_up = getattr(self.upstream(source).adapter, "warm_up", None)
-            if warm_up is not None:
-                warm_up()
+            with suppress(CallError):
+                warm_up = getattr(self.upstream(source).adapter, "warm_up", None)
+                if warm_up is not None:
+                    warm_up()
 
     def save_answer(self, text: str, suffix: str, remaining_s: float) -> dict[str, Any]:
         """Save a long answer where the settings say; see :meth:`toolfold.results.offload.AnswerStore.save`."""
