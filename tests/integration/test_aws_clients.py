@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 import ssl
 import threading
@@ -167,6 +168,12 @@ class TestEndpoint:
         monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "absent"))
         with pytest.raises(error):
             read(clients, region=region)
+
+
+def test_a_compressed_object_is_read_whole(clients: AwsClients, aws: Upstream) -> None:
+    aws.replies = [(200, {"content-encoding": "gzip"}, gzip.compress(b"data" * 50))]
+    found = clients.client("s3", timeout_s=5.0).get_object(Bucket="answers", Key="a")
+    assert found["Body"].read() == b"data" * 50
 
 
 def test_a_certificate_is_checked_by_the_bundle_of_the_environment(

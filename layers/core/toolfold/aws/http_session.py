@@ -71,7 +71,9 @@ class HttpSession:
             kinds = (found for kind, found in _ERRORS.items() if isinstance(error, kind))
             failure = next(kinds, exceptions.HTTPClientError)
             raise failure(endpoint_url=request.url, proxy_url="", error=error.reason) from None
-        return AWSResponse(request.url, response.status, response.headers, _Body(response.body))
+        # botocore compares what is read with the length, which is that of the compressed body.
+        length = {"Content-Length": str(len(response.body))} if response.body else {}
+        return AWSResponse(request.url, response.status, {**response.headers, **length}, _Body(response.body))
 
     def close(self) -> None:
         """Close the connections."""
