@@ -62,6 +62,10 @@ def test_each_kind_has_a_tool_with_the_names_as_values(app: App) -> None:
         ("database", {"subcommand": "query", "database": "shop", "sql": "SELECT customer FROM orders"}, "Bob"),
         ("database", {"database": "shop", "sql": "SELECT customer FROM orders WHERE total > ?", "params": [5]}, "Ada"),
         ("database", {"subcommand": "query", "sql": "SELECT customer FROM orders"}, "Bob"),  # the only one
+        ("database", {"subcommand": "execute", "sql": "SELECT customer FROM orders"}, "Bob"),
+        ("database", {"action": "query", "parameters": {"sql": "SELECT customer FROM orders"}}, "Bob"),
+        ("database", {"subcommand": "query", "parameters": {"sql": "SELECT customer FROM orders"}}, "Bob"),
+        ("database", {"subcommand": "list_tables", "contains": "nothing"}, "[]"),
         ("read_skill", {"name": "handbook__tax_forms"}, "Use form A."),
         ("read_skill", {"name": "tax-forms"}, "Use form A."),
         ("read_skill", {"name": "tax-forms", "file": "SKILL.md"}, "Use form A."),
@@ -70,6 +74,11 @@ def test_each_kind_has_a_tool_with_the_names_as_values(app: App) -> None:
 def test_calls_of_a_kind_reach_its_sources(app: App, name: str, arguments: dict[str, Any], says: str) -> None:
     for path in ("/mcp/kinds", "/mcp"):
         assert says in call(app, path, name, arguments)["content"][0]["text"]
+
+
+def test_a_kind_lists_its_own_sources(app: App) -> None:
+    found = call(app, "/mcp/kinds", "connector", {"subcommand": "discover"})["structuredContent"]
+    assert [source["id"] for source in found["sources"]] == ["alpha_vantage"]
 
 
 def test_tool_of_a_kind_calls_no_other_kind(app: App) -> None:
@@ -89,6 +98,9 @@ ORDERS = {"sql": "SELECT customer FROM orders"}
          {"database": {"subcommand": "query", "database": "shop", **ORDERS}}),
         ("shop__query", {**ORDERS, "foo": 1}, {"database": {"subcommand": "query", "database": "shop", **ORDERS}}),
         ("shop__list_tables", {"foo": 1}, {"database": {"subcommand": "list_tables", "database": "shop"}}),
+        ("database", {"subcommand": "query", **ORDERS, "foo": 1},
+         {"database": {"subcommand": "query", "database": "shop", **ORDERS}}),
+        ("read_skill", {"name": "tax-forms", "foo": 1}, {"read_skill": {"name": "handbook__tax_forms"}}),
         ("shop__describe_table", {"table": "orders", "foo": 1},
          {"database": {"subcommand": "discover", "database": "shop", "table": "orders"}}),
         ("handbook__tax_forms", {"file": "SKIL.md"},

@@ -111,7 +111,7 @@ CALL_AGAIN = Text(
     "Call again as in next_call; nothing was sent.",
     "`toolfold catalog get {tool}` describes the arguments. Nothing was sent.",
 )
-META_ARGUMENT = Text("{tool}: {problem}.", "{problem}.")  # a person has not called a meta-tool
+META_ARGUMENT = Text("{called}{problem}.", "{problem}.")  # a person has not called a meta-tool
 READS_ONLY = Text("{TOOL_CALL} only reads, and {tool} changes data; nothing was sent.")
 CALL_WRITE = Text("Call TOOL_CALL_WRITE with the same tool_name and arguments.", "Call it as a tool that changes data.")
 CORRECT_ARGUMENTS = Text(

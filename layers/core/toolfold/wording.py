@@ -192,7 +192,7 @@ class Model:
 
     def term(self, name: str, fields: Mapping[str, Any]) -> str:
         """Return the words for a field; a name, such as TOOL_LIST, stands for itself."""
-        return _MODEL_TERMS.get(name, name)
+        return f"{fields['tool']}: " if name == "called" else _MODEL_TERMS.get(name, name)
 
     def call_text(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Return the name and the arguments."""

@@ -194,8 +194,8 @@ def test_every_way_leads_to_the_same_call(bundled: App, path: str, name: str, ar
         ("/mcp/kinds", "connector", {"subcommand": "execute", "action": "CPI", "interval": "montly"}, "monthly"),
         ("/mcp/kinds", "connector", {"action": "CPI", "parameters": "interval=montly"}, "monthly"),
         ("/mcp/kinds", "connector", {"action": "CPI", "parameters": ["monthly"]}, "Send arguments as an object"),
-        ("/mcp/kinds", "connector", {"subcommand": "discover", "colour": "red"}, "TOOL_LIST takes query"),
-        ("/mcp/kinds", "request_tools", {"query": "gold", "colour": "red"}, "TOOL_LIST takes query"),
+        ("/mcp/kinds", "connector", {"subcommand": "discover", "colour": "red"}, "request_tools takes query"),
+        ("/mcp/kinds", "request_tools", {"query": "gold", "colour": "red"}, "request_tools takes query"),
     ],
 )
 def test_mistakes_name_the_next_step(
@@ -262,6 +262,23 @@ def test_discovery_leaves_nothing_out(
          {"TOOL_CALL": {"tool_name": "TOOL_LIST", "arguments": {"query": "qqq"}}}),
         ("/mcp/research", "fetch", {"id": "GLOBAL_QUOTE(symbol='IBM', foo=1)"},
          {"fetch": {"id": "GLOBAL_QUOTE(symbol='IBM')"}}),
+        ("/mcp/research", "fetch", {"id": "REALTIME_OPTIONS(symbol='IBM', type='put')"},
+         {"fetch": {"id": "REALTIME_OPTIONS(symbol='IBM', select='type = put')"}}),
+        ("/mcp/research", "fetch", {"id": "TIME_SERIES_DALY(symbol='IBM', select='last 3')"},
+         {"fetch": {"id": "TIME_SERIES_DAILY(symbol='IBM', select='last 3')"}}),
+        ("/mcp/research", "fetch", {"id": "GLOBAL_QUOT"}, {"fetch": {"id": "GLOBAL_QUOTE"}}),
+        ("/mcp/kinds", "connector", {"action": "WTI", "parameters": {"interval": "daily"}, "max_tokens": "lots"},
+         {"connector": {"subcommand": "execute", "connector": "alpha_vantage", "action": "WTI",
+                        "parameters": {"interval": "daily"}}}),
+        ("/mcp/kinds", "connector", {"action": "TIME_SERIES_DALY", "parameters": {"symbol": "IBM"}, "select": "last 2"},
+         {"connector": {"subcommand": "execute", "connector": "alpha_vantage", "action": "TIME_SERIES_DAILY",
+                        "parameters": {"symbol": "IBM"}, "select": "last 2"}}),
+        ("/mcp/kinds", "request_tools", {"query": "gold", "limit": "x"}, {"request_tools": {"query": "gold"}}),
+        ("/mcp/direct", "WTI", {"interval": "daily", "selct": "last 3"},
+         {"WTI": {"interval": "daily", "select": "last 3"}}),
+        ("/mcp/grouped", "TOOL_CALL", {"tool_name": "commodities", "arguments": {"action": "WTI", "interval": "daily"},
+                                       "select": "last 3"},
+         {"TOOL_CALL": {"tool_name": "WTI", "arguments": {"interval": "daily"}, "select": "last 3"}}),
     ],
 )  # fmt: skip
 def test_the_next_call_is_one_that_the_mode_lists(
@@ -273,6 +290,27 @@ def test_the_next_call_is_one_that_the_mode_lists(
     for tool, given in proposed.items():
         assert tool in names(bundled, path)
         assert code(call(bundled, path, tool, given)) in ("OK", "AUTH_REQUIRED")
+
+
+def test_errors_inside_a_combined_call_propose_calls_of_the_mode(bundled: App) -> None:
+    inside = {"calls": [{"tool_name": "qqq"}], "steps": [{"tool_name": "qqq"}], "script": "call('qqq')"}
+    own = {"TOOL_BATCH": "calls", "TOOL_PIPE": "steps", "TOOL_SCRIPT": "script"}
+    expected = {"/mcp": '"TOOL_LIST":{"query":"qqq"}', "/mcp/kinds": '"request_tools":{"query":"qqq"}',
+                "/mcp/grouped": '"TOOL_CALL":{"tool_name":"TOOL_LIST","arguments":{"query":"qqq"}}'}  # fmt: skip
+    for path, proposed in expected.items():
+        for name, key in own.items():
+            found = call(bundled, path, name, {key: inside[key]})
+            assert f'"next_call":{{{proposed}}}' in found["content"][0]["text"], (path, name)
+
+
+def test_another_source_and_another_group_are_named(app: App) -> None:
+    """The proposed calls lead on at once: to the source that has the tool, and to what may call one that writes."""
+    bergen = {"harbour": "Bergen"}
+    kinds = {"subcommand": "execute", "connector": "docks", "action": "WTI", "parameters": {"interval": "daily"}}
+    other = call(app, "/mcp/kinds", "connector", kinds)["structuredContent"]["error"]
+    assert other["next_call"] == {"connector": {**kinds, "connector": "alpha_vantage"}}
+    group = call(app, "/mcp/grouped", "works", {"action": "CLOSE_HARBOUR", **bergen})["structuredContent"]["error"]
+    assert group["next_call"] == {"TOOL_CALL_WRITE": {"tool_name": "CLOSE_HARBOUR", "arguments": bergen}}
 
 
 @pytest.mark.parametrize(

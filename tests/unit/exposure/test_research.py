@@ -146,9 +146,9 @@ def test_the_id_of_a_tool_returns_its_description(market: App) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "code"),
     [
-        ("fetch", {"id": "NO_SUCH"}, "INVALID_ARGUMENTS"),
-        ("fetch", {"id": "NO_SUCH(symbol='IBM')"}, "INVALID_ARGUMENTS"),
-        ("fetch", {"id": "TOOL_LIST()"}, "INVALID_ARGUMENTS"),
+        ("fetch", {"id": "NO_SUCH"}, "TOOL_NOT_FOUND"),
+        ("fetch", {"id": "NO_SUCH(symbol='IBM')"}, "TOOL_NOT_FOUND"),
+        ("fetch", {"id": "TOOL_LIST()"}, "TOOL_NOT_FOUND"),
         ("fetch", {"id": "GLOBAL_QUOTE()"}, "INVALID_ARGUMENTS"),
         ("fetch", {"id": "GLOBAL_QUOTE(symbol='ZZNONE')"}, "NO_DATA"),
         ("fetch", {}, "INVALID_ARGUMENTS"),

@@ -163,6 +163,14 @@ def test_column_that_needs_a_parameter_sets_it(tools: MetaTools) -> None:
     assert refused["next_call"]["TOOL_CALL"]["select"] == "delta = 0.5"
 
 
+@pytest.mark.parametrize("name", ["TIME_SERIES_DALY", "TIME_SERIES_DAILY"])
+def test_the_options_of_a_refused_call_are_in_the_proposed_one(tools: MetaTools, name: str) -> None:
+    options = {"select": "close; last 2", "max_tokens": 900, "fresh": True, "inspect": True}
+    refused = error(call(tools, name, {"symbl": "MSFT"} if name.endswith("DAILY") else MSFT, **options))
+    assert refused["next_call"] == {"TOOL_CALL": {"tool_name": "TIME_SERIES_DAILY", "arguments": MSFT, **options}}
+    assert "leaves out" not in refused["suggestion"]
+
+
 def test_condition_comes_before_the_select_that_was_given(tools: MetaTools) -> None:
     refused = error(call(tools, "HISTORICAL_OPTIONS", {"symbol": "AAPL", "type": "put"}, select="strike; last 2"))
     assert refused["next_call"]["TOOL_CALL"]["select"] == "type = put; strike; last 2"

@@ -131,6 +131,7 @@ def test_return_names_the_answer(tools: MetaTools, returned: str) -> None:
         ),
         ([SEARCH, {"tool_name": "CPI", "select": "value >"}], "INVALID_ARGUMENTS", "Step 1: "),
         ([SEARCH, {"join": ["found"]}], "INVALID_ARGUMENTS", "A join needs two different steps"),
+        ([SEARCH, {"select": "last 2"}], "INVALID_ARGUMENTS", "has a tool_name, or joins earlier steps"),
     ],
 )
 def test_mistakes_are_found_before_the_first_call(

@@ -310,11 +310,15 @@ class ExposedTools(MetaTools):
 
             make = functools.partial(super().call, credentials=credentials, deadline=deadline, reads_only=True)
             settings = self.executor.settings
-            return research.answer(self._catalog_of_profile, settings, str(stand_in["name"]), arguments, make)
+            return research.answer(
+                self._catalog_of_profile, settings, str(stand_in["name"]), arguments, make, self.reader
+            )
         try:
             meta_call = call_of(self._catalog_of_profile, self.exposed.mode, stand_in, arguments)
         except CallError as error:
-            return error_result(error, self.reader)
+            from toolfold.meta_tools.next_steps import with_executor  # for errors only
+
+            return error_result(with_executor(self._catalog_of_profile, error), self.reader)
         return self._with_own_step(
             super().call(meta_call.name, meta_call.arguments, credentials, deadline, whole=whole)
         )

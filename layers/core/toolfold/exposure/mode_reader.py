@@ -50,7 +50,9 @@ class ModeReader(Model):
         self._catalog, self._mode, self._listed = catalog, mode, listed
 
     def term(self, name: str, fields: Mapping[str, Any]) -> str:
-        """Return what this mode has for a meta-tool."""
+        """Return what this mode has for a meta-tool; one that was not called by its name begins no sentence."""
+        if name == "called" and fields["tool"] in _TERMS[self._mode]:
+            return ""
         return _TERMS[self._mode].get(name) or super().term(name, fields)
 
     def call_text(self, tool: str, arguments: Mapping[str, Any]) -> str:
@@ -80,7 +82,9 @@ class ModeReader(Model):
         if called is None or not isinstance(given, Mapping):
             return None
         if self._mode == "research":
-            return "fetch", {"id": f"{called.name}({', '.join(f'{key}={value!r}' for key, value in given.items())})"}
+            options.pop("max_tokens", None)  # fetch has its own
+            written = ", ".join(f"{key}={value!r}" for key, value in {**given, **options}.items())
+            return "fetch", {"id": f"{called.name}({written})"}
         return (called.name, {**given, **options}) if self._mode == "direct" else self._by_kind(called, given, options)
 
     def _by_kind(self, tool: Tool, given: Mapping[str, Any], options: Mapping[str, Any]) -> ProposedCall:

@@ -21,12 +21,13 @@ from toolfold.meta_tools.arguments import invalid, quote
 from toolfold.meta_tools.definitions import answer_schema, text
 from toolfold.meta_tools.result import Result, dumps_compact, error_result
 from toolfold.meta_tools.tool_get import refusal_of
-from toolfold.meta_tools.tool_names import find_name
+from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
     from toolfold.settings import Settings
+    from toolfold.wording import Reader
 
     Call = Callable[[str, Mapping[str, Any]], Result]
 
@@ -68,7 +69,9 @@ _TICKER = re.compile(r"(?<![\w.$-])\$?([A-Z][A-Z0-9.-]{0,9})(?!\w)")
 _WORD = re.compile(r"[\w-]+")
 
 
-def answer(catalog: Catalog, settings: Settings, name: str, arguments: Mapping[str, Any], call: Call) -> Result:
+def answer(
+    catalog: Catalog, settings: Settings, name: str, arguments: Mapping[str, Any], call: Call, reader: Reader | None
+) -> Result:
     """Return the result of ``search`` or ``fetch``: one JSON, as data and as text.
 
     Args:
@@ -77,6 +80,7 @@ def answer(catalog: Catalog, settings: Settings, name: str, arguments: Mapping[s
         name: ``search`` or ``fetch``.
         arguments: as the client sent them.
         call: makes the call of a meta-tool.
+        reader: the model that reads the next steps.
     """
     try:
         perform, parameter = (_search, "query") if name == "search" else (_fetch, "id")
@@ -85,7 +89,7 @@ def answer(catalog: Catalog, settings: Settings, name: str, arguments: Mapping[s
             raise invalid(name, f"{parameter} must be a text, not {quote(given)}", f"Send {parameter}.")
         return perform(catalog, settings, given.strip(), call)
     except CallError as error:
-        return error_result(error)
+        return error_result(error, reader)
 
 
 def _search(catalog: Catalog, settings: Settings, query: str, call: Call) -> Result:
@@ -105,13 +109,13 @@ def _search(catalog: Catalog, settings: Settings, query: str, call: Call) -> Res
 def _fetch(catalog: Catalog, settings: Settings, id_: str, call: Call) -> Result:
     named, bracket, _ = id_.partition("(")
     tool = catalog.get(find_name(catalog, named) or named)
-    if tool is None:
-        raise invalid("fetch", f"there is nothing with the id {quote(id_)}", "search has the ids.")
+    if tool is None and (not bracket or find_meta_tool(named)):
+        raise tool_not_found(catalog, named)
     if bracket:
         found = call("TOOL_CALL", {"tool_name": id_, "max_tokens": settings.max_tokens_ceiling})
     else:
-        found = call("TOOL_GET", {"tool_name": tool.name})
-    if found.is_error:
+        found = call("TOOL_GET", {"tool_name": named})
+    if found.is_error or tool is None:
         return found
     structured = found.structured
     preview = structured.get("preview")

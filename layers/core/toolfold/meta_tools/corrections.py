@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 
-_OPTIONS = ("select", "max_tokens", "fresh")
+_OPTIONS = ("select", "max_tokens", "fresh", "inspect")
 _MAX_VALUE = 40
 """Characters of an argument that is proposed under another name."""
 
@@ -138,10 +138,17 @@ def call_or_description(
     tool = catalog.get(name)
     if tool is None:
         return {}
-    found = correct(catalog, tool, arguments)
+    own, beside = divide(tool, arguments)
+    found = correct(catalog, tool, own)
     # The error has no place for a note on what was made up or left out.
-    call = {} if found.note(tool) else found.call(tool, options)
+    call = {} if found.note(tool) else found.call(tool, {**beside, **options})
     return call or next_call("TOOL_GET", {"tool_name": name})
+
+
+def divide(tool: Tool, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what of ``given`` is for the tool, and what are options of TOOL_CALL."""
+    options = {name: given[name] for name in _OPTIONS if name in given and name not in properties(tool.parameters)}
+    return {name: value for name, value in given.items() if name not in options}, options
 
 
 def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused: Sequence[str] = ()) -> Correction:

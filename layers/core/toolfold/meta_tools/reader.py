@@ -39,6 +39,7 @@ from toolfold.meta_tools.corrections import call_or_description, correct
 from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
+from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -271,7 +272,7 @@ def _no_such_argument(
     if found is not None and (inner is not None or name in TOOLS[TOOL].arguments):
         options = {key: given[key] for key in OPTIONS if key in given and key not in kept}
         following = call_or_description(catalog, found, inner or {}, options)
-        return invalid(tool, f"{quote(name)} belongs to TOOL_CALL", "TOOL_CALL runs the tool.", **following)
+        return invalid(tool, f"{quote(name)} belongs to a call", Text("{TOOL_CALL} runs the tool."), **following)
     elsewhere = [other for other in META_TOOLS if name in TOOLS[other].arguments]
     hint = did_you_mean(name, TOOLS[tool].arguments)
     if hint:
@@ -286,8 +287,10 @@ def _no_such_argument(
     elif tool == "TOOL_LIST" and "key" not in normalize(name):
         hint = "Arguments of a tool go into TOOL_CALL's arguments. "
     following = next_call(tool, kept) if kept or tool == "TOOL_LIST" else {}
-    takes = f"{tool} takes {', '.join(TOOLS[tool].arguments)}."
-    return invalid(tool, f"there is no argument {quote(name)}", f"{hint}{takes}", **following)
+    takes = Text(
+        "{hint}{" + tool + "} takes {names}.", fields={"hint": hint, "names": ", ".join(TOOLS[tool].arguments)}
+    )
+    return invalid(tool, f"there is no argument {quote(name)}", takes, **following)
 
 
 WRAPPERS = frozenset(
@@ -399,7 +402,7 @@ class _CallReader:
         if meant == "arguments":
             self._arguments.update(parse_object(value) or {})
         call = self._call() if meant == "arguments" else self._call(**{meant: value})
-        hint = f"{did_you_mean(name, [meant])}TOOL_CALL takes {', '.join(TOOLS[TOOL].arguments)}."
+        hint = did_you_mean(name, [meant]).strip()
         return invalid(TOOL, f"there is no argument {quote(name)}", hint, **next_call(TOOL, call))
 
     def _not_an_object(self, value: Any) -> InvalidArguments:

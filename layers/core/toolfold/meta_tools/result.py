@@ -64,9 +64,9 @@ def error_result(error: CallError, reader: "Reader | None" = None) -> Result:
     return Result(structured, to_text(structured), is_error=True, errors=(error,))
 
 
-def error_text(error: CallError) -> str:
+def error_text(error: CallError, reader: "Reader | None") -> str:
     """Return an error as a line of text: without the schema, which TOOL_GET returns and which the problems quote."""
-    return to_text({"error": {key: value for key, value in error.as_dict().items() if key != "schema"}})
+    return to_text({"error": {key: value for key, value in error.as_dict(reader).items() if key != "schema"}})
 
 
 def repeated_by(error: CallError, how: str) -> CallError:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.call import Answer
     from toolfold.results.output import OutputOptions
     from toolfold.results.select.grammar import Selection
+    from toolfold.wording import Reader
 
 
 TOOL = "TOOL_BATCH"
@@ -137,7 +138,8 @@ _CHARS_PER_TOKEN = 8
 def render_items(plan: Plan, items: Sequence[Item], max_tokens: int | None) -> RenderedResult:
     """Render each item: answers of the same form as one table, others as previews where they are over their share."""
     options = output_options(plan.request, max_tokens)
-    failures = {item.id: error_text(item.error) for item in items if item.error is not None}
+    reader = plan.request.reader
+    failures = {item.id: error_text(item.error, reader) for item in items if item.error is not None}
     left = max(output.MIN_TOKENS, options.max_tokens - sum(tokens.count(text) + 8 for text in failures.values()))
     options = replace(options, max_tokens=left)
     answers = {item.id: item.answer for item in items if item.answer is not None}
@@ -156,7 +158,7 @@ def render_items(plan: Plan, items: Sequence[Item], max_tokens: int | None) -> R
         }
     else:
         rendered = _rendered(answers, options, plan.budget)
-    entries = [status_of(item, rendered.get(item.id)) for item in items]
+    entries = [status_of(item, rendered.get(item.id), reader) for item in items]
     if options.whole:
         return RenderedResult({"results": entries}, "")
     texts = {**({} if table is not None else {id_: one.text for id_, one in rendered.items()}), **failures}
@@ -164,14 +166,14 @@ def render_items(plan: Plan, items: Sequence[Item], max_tokens: int | None) -> R
     return RenderedResult({"results": entries}, "\n".join(lines if table is None else [table, *lines]))
 
 
-def status_of(item: Item, rendered: RenderedResult | None) -> dict[str, Any]:
+def status_of(item: Item, rendered: RenderedResult | None, reader: Reader | None) -> dict[str, Any]:
     """Return the entry of an item in the structured data."""
     entry: dict[str, Any] = {"id": item.id, "tool_name": item.tool_name, "ok": item.answer is not None}
     if item.is_skipped:
         return {**entry, "skipped": True}
     entry["elapsed_ms"] = round(item.elapsed_s * 1000, 1)
     if item.error is not None:
-        return {**entry, "error": item.error.as_dict()}
+        return {**entry, "error": item.error.as_dict(reader)}
     if rendered is None or item.call is None or item.answer is None:
         return entry
     figures = metadata(item.call, rendered.structured, item.answer.use, item.elapsed_s)
@@ -302,8 +304,9 @@ class Combination(NamedTuple):
     def render(self, plan: Plan, items: Sequence[Item], max_tokens: int | None) -> RenderedResult:
         """Render the one result of a batch."""
         answered = {item.id: item.answer for item in items if item.answer is not None}
-        entries = [status_of(item, None) for item in items]
-        failures = [f"{_heading(item)}\n{error_text(item.error)}" for item in items if item.error is not None]
+        reader = plan.request.reader
+        entries = [status_of(item, None, reader) for item in items]
+        failures = [f"{_heading(item)}\n{error_text(item.error, reader)}" for item in items if item.error is not None]
         if not answered or any(item.is_skipped for item in items):
             return RenderedResult({"results": entries}, "\n".join(failures))
         named = {id_: answer.document for id_, answer in answered.items()}

@@ -19,7 +19,7 @@ from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS
 from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.meta_tools.arguments import OPTIONS, invalid, is_blank, next_call, parse_object, quote
+from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object, quote
 from toolfold.meta_tools.detail_levels import properties, signature
 from toolfold.meta_tools.result import MetaCall
 from toolfold.wording import SignatureText, Text, joined
@@ -94,7 +94,10 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     """Return the error for a name that no tool has: the closest tool with its parameters, or the search to make."""
     from toolfold.catalog import search, tokenizer  # needed for errors only
 
-    closest = search.closest_names(catalog, name)
+    given = {key: find_name(catalog, str((arguments or {}).get(key, ""))) for key in _ACTION_KEYS}
+    # What stands for several tools has the name of one among its arguments.
+    named = next((key for key, found in given.items() if found), "")
+    closest = [str(given[named])] if named else search.closest_names(catalog, name)
     tool = catalog.get(closest[0]) if closest else None
     if tool is None:
         words = " ".join(tokenizer.in_words(name[:MAX_NAME_LENGTH]).lower().split())
@@ -105,14 +108,15 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
             **next_call("TOOL_LIST", {"query": words} if words.isprintable() and words else {}),
         )
 
-    from toolfold.meta_tools.corrections import correct
+    from toolfold.meta_tools.corrections import correct, divide
 
     similar = f"Similar: {', '.join(closest[1:])}." if closest[1:] else ""
     note: str | Text = ""
     following = {}
     if arguments is not None:
-        correction = correct(catalog, tool, arguments)
-        following = correction.call(tool, {})
+        own, options = divide(tool, {key: value for key, value in arguments.items() if key != named})
+        correction = correct(catalog, tool, own)
+        following = correction.call(tool, options)
         note = correction.note(tool) if following else ""
     following = following or next_call("TOOL_GET", {"tool_name": tool.name})
     required = tool.parameters.get("required", ())
@@ -184,19 +188,26 @@ def _source(catalog: Catalog, kind: str, given: Any) -> str | None:
     return found
 
 
-def _tool(catalog: Catalog, kind: str, source: str | None, given: Any) -> str:
+def _tool(catalog: Catalog, kind: str, source: str | None, given: Any, rest: Mapping[str, Any] | None = None) -> str:
     if not isinstance(given, str):
         following = next_call("TOOL_LIST", {"source": source} if source else {})
         raise invalid(kind, "the name of the tool is missing", Text("{TOOL_LIST} has the names."), **following)
     found = (find_name(catalog, f"{source}__{given}") if source else None) or find_name(catalog, given)
     if found is None:
-        raise tool_not_found(catalog, given)
+        raise tool_not_found(catalog, given, rest and _flat(rest))
+    if source and (other := catalog.called_tool(found)) is not None and other.source != source:
+        following = next_call("TOOL_CALL", {"arguments": {}, **(rest or {}), "tool_name": found})
+        raise invalid(kind, f"{found} is a tool of {other.source}, not of {source}", "Name its source.", **following)
     return found
 
 
-def _run(name: str, given: Mapping[str, Any], arguments: Mapping[str, Any]) -> MetaCall:
-    options = {option: arguments[option] for option in OPTIONS if option in arguments}
-    return MetaCall(_WRITE, {"tool_name": name, "arguments": given, **options})
+def _flat(rest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a tool, which are in an object or beside it."""
+    return {**_object(rest), **{key: value for key, value in rest.items() if key != _key(rest, "arguments")}}
+
+
+def _sources_of(catalog: Catalog, kind: str) -> list[str]:
+    return [source.id for source in catalog.sources if kind_of(source.kind) == kind]
 
 
 _CONNECTOR = ("source", "tool", "subcommand")
@@ -205,28 +216,33 @@ _CONNECTOR = ("source", "tool", "subcommand")
 def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "connector") -> MetaCall:
     source, given = _source(catalog, kind, _given(arguments, "source")), _given(arguments, "tool")
     subcommand, rest = normalize(str(_given(arguments, "subcommand") or "")), _rest(arguments, *_CONNECTOR)
-    if given is None and subcommand not in _EXECUTE:
-        return MetaCall("TOOL_LIST", {"detail": "full", **rest, **({"source": source} if source else {})})
-    name = _tool(catalog, kind, source, given)
-    if subcommand and subcommand not in _EXECUTE:
+    runs = subcommand in _EXECUTE or bool(closest_matches(subcommand, _EXECUTE))
+    if given is None and not runs:
+        sources = [source] if source else _sources_of(catalog, kind)
+        return MetaCall("TOOL_LIST", {"detail": "full", **rest, **({"source": sources} if sources else {})})
+    name = _tool(catalog, kind, source, given, rest)
+    if subcommand and not runs:
         return MetaCall("TOOL_GET", {"tool_name": name})
     return MetaCall(_WRITE, {**rest, "tool_name": name})
 
 
 def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    source = _source(catalog, "database", _given(arguments, "source"))
-    if source is None and len(own := [one.id for one in catalog.sources if kind_of(one.kind) == "database"]) == 1:
-        source = own[0]
+    source, own = _source(catalog, "database", _given(arguments, "source")), _sources_of(catalog, "database")
+    source = own[0] if source is None and len(own) == 1 else source
+    named = "subcommand" if _key(arguments, "subcommand") else "tool"
+    subcommand = normalize(str(_given(arguments, named) or "").rpartition("__")[2])
+    given = {key: value for key, value in _rest(arguments, "source", named).items() if key != "arguments"}
+    given |= {"params": arguments["params"]} if "params" in arguments else _object(arguments)  # of the statement
     if source is None:
-        return MetaCall("TOOL_LIST", {})
-    table, sql, subcommand = (_given(arguments, role) for role in ("table", "sql", "subcommand"))
-    name, given = "list_tables", {}
-    if subcommand == "query" or (not subcommand and sql is not None):
-        beside = {key: arguments[key] for key in ("params", "limit") if not is_blank(arguments.get(key))}
-        name, given = "query", {"sql": sql, **beside}
-    elif table is not None:
-        name, given = "describe_table", {"table": table}
-    return _run(_tool(catalog, "database", source, name), given, arguments)
+        if own and given:
+            raise invalid("database", "database is missing", f"There are {', '.join(own[:20])}.")
+        return MetaCall("TOOL_LIST", {"source": own} if own else {})
+    keys = {role: _key(given, role) for role in ("table", "sql")}
+    is_query = subcommand in ("query", *_EXECUTE) or (not subcommand and keys["sql"])
+    name, role = ("query", "sql") if is_query else ("describe_table", "table") if keys["table"] else ("list_tables", "")
+    others = {key: value for key, value in given.items() if key not in keys.values()}
+    own_value = {role: given[keys[role]]} if keys.get(role) else {}
+    return MetaCall(_WRITE, {"tool_name": _tool(catalog, "database", source, name), "arguments": own_value | others})
 
 
 def _read_skill(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
@@ -234,8 +250,7 @@ def _read_skill(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     sources = [source.id for source in catalog.sources if source.kind == "skills"]
     own = (find_name(catalog, f"{source}__{given}") for source in sources if isinstance(given, str))
     name = next(filter(None, own), None) or _tool(catalog, "read_skill", None, given)
-    file = {} if is_blank(arguments.get("file")) else {"file": arguments["file"]}
-    return MetaCall(_WRITE, {"tool_name": name, "arguments": {**_object(arguments), **file}})
+    return MetaCall(_WRITE, {**_rest(arguments, "tool"), "tool_name": name})
 
 
 def _request_tools(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:

@@ -182,7 +182,7 @@ class _Pipe:
         rendered = render_answer(answer, output_options(plan.request, wanted), plan.budget)
         use = sum((one.answer.use for one in self.items if one.answer is not None), NO_USE)
         figures = {} if item.call is None else metadata(item.call, rendered.structured, use, item.elapsed_s)
-        entries = _entries(self.items, [status_of(one, None) for one in self.items])
+        entries = _entries(self.items, [status_of(one, None, plan.request.reader) for one in self.items])
         return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=item.answer.blocks)
 
     def failure(self, error: CallError, max_tokens: int | None) -> Result:
@@ -195,12 +195,12 @@ class _Pipe:
         if token is not None:
             error = repeated_by(error, "call TOOL_PIPE with continue and approval_token")
         structured = {
-            "error": error.as_dict(),
+            "error": error.as_dict(self._plan.request.reader),
             "failed_step": len(finished),
             "steps": _entries(finished, rendering.structured["results"]),
             "continue": token,
         }
-        lines = [error_text(error)]
+        lines = [error_text(error, self._plan.request.reader)]
         if token is not None:
             lines.append(f"# For the rest call TOOL_PIPE with {dumps_compact({'continue': token})}")
         if finished and rendering.text:
@@ -234,7 +234,7 @@ class _Pipe:
     def _read_step(self, items: Sequence[Mapping[str, Any]], position: int) -> _Step:
         item, names, catalog = items[position], self._names, self._plan.catalog
         name = next((name for name, index in names.items() if index == position), "")
-        if "join" in item and "tool_name" not in item:
+        if "tool_name" not in item and ("join" in item or item.keys() == {"select"}):
             return self._read_join(item, position, name)
         given = read_call(catalog, item)
         arguments = given.get("arguments") or {}
@@ -258,6 +258,10 @@ class _Pipe:
             raise InvalidArguments(
                 f"A join has no member {quote(unknown[0])}.", 'Send {"join": ["a", "b"], "on": "date", "select": "…"}.'
             )
+        if "join" not in item:
+            earlier = [next((one for one, index in self._names.items() if index == at), at) for at in range(position)]
+            example = dumps_compact({"join": earlier, **item})
+            raise InvalidArguments("A step has a tool_name, or joins earlier steps.", f"To join them, send {example}.")
         listed = item["join"] if isinstance(item["join"], list) else [item["join"]]
         indexes = tuple(parse_reference(str(one), self._names, position).step for one in listed)
         selection = parse_select(item.get("select"))

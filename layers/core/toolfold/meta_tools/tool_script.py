@@ -177,8 +177,9 @@ class _Script:
 
     def failed(self, error: CallError) -> Result:
         """Return the result of a script that ended in ``error``."""
-        structured = {"error": error.as_dict(), **self._figures()}
-        text = "\n".join([error_text(error), *self._printed_lines()])
+        reader = self._plan.request.reader
+        structured = {"error": error.as_dict(reader), **self._figures()}
+        text = "\n".join([error_text(error, reader), *self._printed_lines()])
         return Result(structured, text, is_error=True, errors=(error,))
 
     def answer(self, value: Any, max_tokens: int | None) -> Result:
@@ -199,13 +200,13 @@ class _Script:
         return Result(structured, "\n".join([rendered.text, *self._printed_lines()]), blocks=answer.blocks)
 
     def _figures(self) -> dict[str, Any]:
-        entries = []
+        entries, reader = [], self._plan.request.reader
         for item in self.items:
             entry: dict[str, Any] = {"tool_name": item.tool_name, "ok": item.answer is not None}
             if item.answer is not None:
                 entry |= {"elapsed_ms": round(item.elapsed_s * 1000, 1), "cached": item.answer.status.cached}
             elif item.error is not None:
-                entry["error"] = {key: value for key, value in item.error.as_dict().items() if key != "schema"}
+                entry["error"] = {key: value for key, value in item.error.as_dict(reader).items() if key != "schema"}
             entries.append(entry)
         elapsed_ms = round((time.perf_counter() - self._started) * 1000, 1)
         return {"printed": self.printed.text, "calls": entries, "elapsed_ms": elapsed_ms}
