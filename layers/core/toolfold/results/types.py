@@ -52,7 +52,8 @@ class ColumnType:
         kind: what it holds.
         values: a value for each cell: a number, a text (dates in ISO 8601, times with an offset in UTC), or None.
         misfit: of a mixed column the first cell that does not fit.
-        unit: ``%`` or a sign of a currency that all cells have; empty: none.
+        unit: ``%`` or a sign of a currency that all cells have, ``UTC`` where times have other offsets,
+            ``s`` or ``ms`` where whole numbers can be such times since 1970; empty: none.
     """
 
     kind: Kind
@@ -64,7 +65,7 @@ class ColumnType:
 _NUMBER = re.compile(
     r"(?P<open>\()?(?P<sign>[-+\u2212])?(?P<currency>[$€£¥])?(?P<inner>[-\u2212])?"
     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?P<exponent>[eE][-+]?\d{1,3})?"
-    r" ?(?P<suffix>%|[kKMBT]|bn)?(?(open)\))",
+    r" ?(?P<suffix>[%$€£¥]|[kKMBT]|bn)?(?(open)\))",
     re.A,
 )
 """A number with thousands, a currency, a percent sign or a suffix of magnitude; in parentheses it is negative."""
@@ -72,12 +73,16 @@ _NUMBER = re.compile(
 _MAGNITUDES = {"k": 3, "m": 6, "b": 9, "bn": 9, "t": 12}
 """Suffix → zeros: 8.3B is read as 8.3e9, because 8.3 times 10^9 is not 8300000000."""
 
-_NUMBER_LIKE = re.compile(r"[-+\u2212$€£¥( ]*\d[\d.,:/%'\u2019\u00a0 +TZ()\u2212-]*(?:[kKmMbBtT]|bn|[AaPp][Mm])?")
+_NUMBER_LIKE = re.compile(r"[-+\u2212$€£¥( ]*\d[\d.,:/%'\u2019\u00a0 +TZ()\u2212-]*(?:[kKmMbBtT$€£¥]|bn|[AaPp][Mm])?")
 """A text that a reader takes for a number, a date or a time."""
+
+_MEASURE = re.compile(r"[-+\u2212]?\d[\d.,]* ?[^\W\d_]{1,12}")
+"""A number with a unit: 5 kg, 900KB, 10th. As texts, 5 kg is more than 12 kg."""
 
 _SLASHED = re.compile(r"(\d\d?)([-/.])(\d\d?)\2(\d{4})(?P<time>[ T].*)?")
 _MAX_DIGITS = 18
 _COMPACT_YEARS = range(19000101, 21001232)
+_UNIX_TIMES = {"s": range(10**9, 4 * 10**9), "ms": range(10**12, 4 * 10**12)}
 _PLAIN = (int, float)
 
 
@@ -126,7 +131,8 @@ def _of_numbers(cells: Sequence[Any], kinds: set[type]) -> ColumnType:
         and (found := _compact_days([*map(str, given)]))
     ):
         return ColumnType(Kind.DATE, [None if cell is None else found[0][str(cell)] for cell in cells])
-    return ColumnType(Kind.INTEGER, cells)
+    spread = {next((unit for unit, times in _UNIX_TIMES.items() if cell in times), "") for cell in given}
+    return ColumnType(Kind.INTEGER, cells, unit=spread.pop() if len(spread) == 1 else "")
 
 
 def _of_texts(cells: Sequence[Any]) -> ColumnType:
@@ -144,7 +150,7 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
             known, kind, unit = found
             return ColumnType(kind, [None if text is None else known[text] for text in texts], unit=unit)
     others = [text for text in given if not _NUMBER_LIKE.fullmatch(text) and not _iso(text)]
-    if len(others) < len(given):  # some look like numbers or dates
+    if len(others) < len(given) or all(map(_MEASURE.fullmatch, given)):  # some look like numbers or dates
         return ColumnType(Kind.MIXED, texts, misfit=(others or given)[0])
     return ColumnType(Kind.TEXT, [None if cell in values.MISSING_WORDS else cell for cell in cells])
 
@@ -180,7 +186,7 @@ def _numbers(texts: Sequence[str]) -> _Read | str | None:
         if number is None or is_code(text):
             return text
         known[text] = number
-        units.setdefault("%" if match["suffix"] == "%" else match["currency"] or "", text)
+        units.setdefault(match["currency"] or (match["suffix"] or "").strip("kKMBTbn"), text)
     if len(units) > 1:
         return list(units.values())[1]
     kind = Kind.INTEGER if all(type(value) is int for value in known.values()) else Kind.NUMBER
@@ -223,7 +229,8 @@ def _dates(texts: Sequence[str]) -> _Read | str | None:
         has_time = has_time or is_time
     if len(zones) > 1:
         return list(zones.values())[1]
-    return known, Kind.DATETIME if has_time else Kind.DATE, ""
+    is_moved = any(zones) and not all(text[-1] in "Zz" for text in texts)
+    return known, Kind.DATETIME if has_time else Kind.DATE, "UTC" if is_moved else ""
 
 
 def _iso(text: str) -> tuple[str, bool] | None:

@@ -472,4 +472,53 @@ READINGS = [
     Case("a time and a table", TIMES, "since 15:00", says=("does not follow",)),
 ]  # fmt: skip
 
-CASES = [*READINGS, *ORDER_OF_STEPS, *NEIGHBOURS, *LOOKALIKES, *NEWEST_AND_PLACE, *NUMBERS, *DATES, *NAMES, *PARTS]
+ISSUES = json.dumps([
+    {"n": 1, "created_at": "2026-01-10T10:00:00Z", "closed_at": "2026-01-11T10:00:00Z"},
+    {"n": 2, "created_at": "2025-11-05T10:00:00Z", "closed_at": "2026-01-08T12:00:00Z"},
+    {"n": 3, "created_at": "2026-01-12T10:00:00Z", "closed_at": None},
+])  # fmt: skip
+CHARGES = json.dumps([{"id": "a", "created": 1767225600}, {"id": "b", "created": 1764547200}])
+QUAKES = json.dumps([{"id": "a", "time": 1767225600000}, {"id": "b", "time": 1764547200000}])
+INDICATOR = json.dumps(
+    [{"country": "DE", "year": 2024}, {"country": "DE", "year": 2023}, {"country": "FR", "year": 2022}]
+)
+RESOURCE = json.dumps(
+    {"result": {"fields": [{"id": "Sum"}], "records": [{"k": 1, "Sum": "1.234,50"}, {"k": 2, "Sum": "5"}], "sum": 9}}
+)
+EDGES = {"edges": [{"node": {"n": 1}}, {"node": {"n": 2}}], "totalCount": 40, "pageInfo": {"hasNextPage": True}}
+GRAPH = json.dumps({"data": {"repo": {"issues": EDGES, "stars": {"totalCount": 999}}}})
+ENTITIES = json.dumps({"@odata.count": 200, "value": [{"n": 1}, {"n": 2}], "@odata.nextLink": "next"})
+NIGHTS = csv("at,v", *(f"2026-01-0{day}T23:30:00-05:00,{day}" for day in (1, 2, 3)))
+AHEAD = csv("date,v", *(f"{day},1" for day in days(9, newest="2026-02-10", step=3)), "2026-01-13,2")
+
+ANSWERS_OF_APIS = [
+    Case("a period of another date", ISSUES, "closed_at since 2026-01-08; n", "created_at,n: 2026-01-10T10:00:00Z,1 / "
+         "2025-11-05T10:00:00Z,2", says=("closed_at >= 2026-01-08",)),
+    Case("a period of another date", ISSUES, "closed_at before 2026-01-10; count", "count: 1"),
+    Case("a column in a period", DAILY, "close since 2026-01-12; count", "count: 2"),
+    Case("seconds since 1970", CHARGES, "created >= 2026-01-01", "= a", says=("1767225600",)),
+    Case("milliseconds since 1970", QUAKES, "time < '2026-01-01'", "= b", says=("1767225600000",)),
+    Case("years as numbers", INDICATOR, "since 2023", "= DE DE", says=("no",)),
+    Case("years as numbers", INDICATOR, "before 2023", "= FR"),
+    Case("years as numbers", INDICATOR, "latest", "= FR", says=("top 1 by year",)),
+    Case("several tables, one of which has the column", RESOURCE, "k > 1; Sum > 5", says=("1.234,50",)),
+    Case("several tables, one of which has the column", tables(a=[{"x": 1}], b=[{"y": {"l": [{"z": "u"}]}}]),
+         "y.l.z = u; count", "count: 1"),
+    Case("a field inside an object", GRAPH, "stars.totalCount", "999"),
+    Case("a field inside an object", GRAPH, "data.repo.issues.totalCount", "40"),
+    Case("a page deep in a document", GRAPH, "count", "count: 2", says=("2 of 40 rows",)),
+    Case("a page of a deep table", GRAPH.replace("totalCount", "n"), "count", "count: 2", says=("hasNextPage",)),
+    Case("a page with annotations", ENTITIES, "count", "count: 2", says=("2 of 200 rows",)),
+    Case("times of another offset", NIGHTS, "sum(v) by day", "day,sum(v): 2026-01-02,1 / 2026-01-03,2 / 2026-01-04,3",
+         says=("compared in UTC",)),
+    Case("times of another offset", NIGHTS, "2026-01-03; v", "at,v: 2026-01-02T23:30:00-05:00,2",
+         says=("compared in UTC",)),
+    Case("days before today", AHEAD, "last 7 days", "= 2026-01-13", says=("2026-01-08 to 2026-01-14",)),
+    *(Case("a list without rows", json.dumps({"results": [], "total": 0}), select, '{"results":[],"total":0}',
+           says=("no rows",)) for select in ("count", "results; count", "results: latest", "last 3")),
+]  # fmt: skip
+
+CASES = [
+    *READINGS, *ORDER_OF_STEPS, *NEIGHBOURS, *LOOKALIKES, *NEWEST_AND_PLACE, *NUMBERS, *DATES, *NAMES, *PARTS,
+    *ANSWERS_OF_APIS,
+]  # fmt: skip

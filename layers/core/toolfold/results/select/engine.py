@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -43,8 +44,12 @@ _MAX_COLUMNS = 3
 """What the note on a step that no row meets lists of columns."""
 
 _TOTALS = frozenset(("total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalrows", "count", "hits"))
-_NEXT = frozenset(("next", "nextpage", "nexturl", "nextlink", "nexttoken", "nextcursor", "nextpagetoken", "hasmore"))
+_NEXT = frozenset(("next", "nextpage", "nexturl", "nextlink", "nexttoken", "nextcursor", "nextpagetoken", "hasmore",
+                   "hasnextpage"))  # fmt: skip
 """Fields of an answer that is one page of more."""
+
+_MAX_DEPTH = 8
+"""Names of the path to a field beside the tables."""
 
 _NO_ROWS = "There are no rows to select from."
 
@@ -76,7 +81,10 @@ def evaluate(
     except InvalidSelect as error:
         if document.tables and not any(table.columns for table in document.tables):  # the columns are unknown
             return replace(document, notes=(*document.notes, _NO_ROWS))
+        if "needs_rows" in error.facts and any(value == [] for _, value in _fields(document.metadata)):
+            return replace(document, notes=(*document.notes, _NO_ROWS))
         guesses = suggested(selection.text, kind_of_step, document, today) or []
+        guesses = [*_paths_to(str(error.facts.get("unknown", "")), document.metadata), *guesses]
         raise evaluation.with_form(error, _forms(error, selection, evaluation.at, guesses)) from None
 
 
@@ -154,8 +162,9 @@ class _Evaluation:
         if self._is_object and self._takes_rows(step.clause):
             names = ", ".join(map(quoted_name, self._tables[0].columns[:2]))
             raise invalid(
-                "this answer is one object, which has no rows", f"Name its fields, as in {names}.", offset=step.offset
-            )
+                "this answer is one object, which has no rows", f"Name its fields, as in {names}.", offset=step.offset,
+                needs_rows=True,
+            )  # fmt: skip
         table = self._current or self._only_table(step)
         query = self._query(table)
         if step.clause.kind == "sql":
@@ -200,8 +209,9 @@ class _Evaluation:
         forms = [f"{step.table} = {value}"] if step.clause.kind in ("items", "period") else []
         names = listed(table_name(table) for table in self._tables)
         return invalid(
-            f"there is no table {quoted_name(step.table)}", f"Tables: {names}.", offset=step.offset, forms=forms
-        )
+            f"there is no table {quoted_name(step.table)}", f"Tables: {names}.", offset=step.offset, forms=forms,
+            **({"needs_rows": True} if self._is_object else {}),
+        )  # fmt: skip
 
     def _selects_fields(self, step: Step) -> bool:
         """Add the fields beside the tables that a step names alone; return whether it does."""
@@ -234,6 +244,11 @@ class _Evaluation:
         if len(fitting) == 1:
             return fitting[0]
         names = [table_name(table) for table in fitting or self._tables]
+        others = [(name, found) for name, found in zip(names, errors, strict=False) if "unknown" not in found.facts]
+        if not fitting and len(others) == 1:  # of the one table that has the names
+            ((name, found),) = others
+            forms = [f"from {written_name(name)}; {form}" for form in found.forms]
+            raise invalid(found.reason, str(found.suggestion), forms=forms, **found.facts)
         if not fitting and "unknown" in errors[0].facts:
             known = dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns))
             found = unknown_column(str(errors[0].facts["unknown"]), list(known))
@@ -272,7 +287,7 @@ class _Evaluation:
                 notes.append(why_empty(query))
             notes += [*query.names.notes, *query.notes]
             if query.place != "_n" or query.is_sql:  # sorted, ranked, or computed from all rows
-                notes.append(page_note(self._document.metadata, counts[name]))
+                notes.append(page_note(self._document.metadata, counts[name], query.rows.table.name))
             tables.append(found)
         notes = list(dict.fromkeys(note for note in notes if note))
         if self._is_object and len(tables) == 1 and len(tables[0].rows) == 1:
@@ -349,29 +364,42 @@ def _described(query: Query, column: Column, ctes: list[str], source: str) -> st
     return f"{name} has no values" if low is None else f"{name} is from {low} to {high}"
 
 
-def page_note(metadata: Any, row_count: int) -> str:
+def page_note(metadata: Any, row_count: int, name: str = "") -> str:
     """Return a sentence on the rows that the answer lacks, by its fields beside the rows; empty: it lacks none.
+
+    Deep in a document, only those count that are beside the table called ``name``, and in an object beside it.
 
     >>> page_note({"total": 500, "next": "/2"}, 2)
     'These are 2 of 500 rows (total): the answer is one page.'
     """
     if not row_count:
         return ""
-    fields = [(key, value) for key, value in _fields(metadata) if value not in (None, "", False)]
-    for key, value in fields:
-        if normalize(key) in _TOTALS and type(value) is int and value > row_count:
-            return f"These are {row_count:,} of {value:,} rows ({quoted_name(key)}): the answer is one page."
-    following = next((key for key, value in fields if normalize(key) in _NEXT), None)
-    if following is None:
-        return ""
-    return f"These are {row_count:,} rows of one page: {quoted_name(following)} names a next one."
+    fields = [(path, value) for path, value in _fields(metadata) if value not in (None, "", False, [])]
+    for path, value in fields:
+        is_beside = len(path) < 3 or name.startswith(".".join(path[:-1]))
+        if is_beside and _word(path) in _TOTALS and type(value) is int and value > row_count:
+            return f"These are {row_count:,} of {value:,} rows ({quoted_name(path[-1])}): the answer is one page."
+    for path, _ in fields:
+        if _word(path) in _NEXT and (len(path) < 3 or name.startswith(".".join(path[:-2]))):
+            return f"These are {row_count:,} rows of one page: {quoted_name(path[-1])} names a next one."
+    return ""
 
 
-def _fields(metadata: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of an object, and those of the objects in it."""
-    if isinstance(metadata, Mapping):
-        for key, value in metadata.items():
-            if isinstance(value, Mapping):
-                yield from ((str(inner), item) for inner, item in value.items())
-            else:
-                yield str(key), value
+def _word(path: Sequence[str]) -> str:
+    return normalize(path[-1].rpartition(".")[2])  # @odata.count
+
+
+def _paths_to(name: str, metadata: Any) -> Iterator[str]:
+    """Yield the expressions of the fields inside the objects beside the tables that a name or a path means."""
+    for path, _ in _fields(metadata) if name else ():
+        if len(path) > 1 and normalize(name) == normalize(".".join(path[-name.count(".") - 1 :])):
+            yield "jmespath: " + ".".join(part if part.isidentifier() else json.dumps(part) for part in path)
+
+
+def _fields(metadata: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the fields of an object, and those of the objects in it, with their paths."""
+    for key, value in metadata.items() if isinstance(metadata, Mapping) and len(path) < _MAX_DEPTH else ():
+        if isinstance(value, Mapping):
+            yield from _fields(value, (*path, str(key)))
+        else:
+            yield (*path, str(key)), value

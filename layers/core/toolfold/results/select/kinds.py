@@ -41,7 +41,7 @@ _KINDS_OF_CALLS = dict.fromkeys(_OF_NUMBERS, Kind.NUMBER) | {
     name: kind for kind, names in _KINDS for name in names.split()
 }
 _LIKE_ARGUMENT = _OF_ORDERED | {"first", "last", "lag", "lead", "coalesce", "ifnull", "first_value", "last_value"}
-_YEARS = range(1900, 2101)
+YEARS = range(1900, 2101)
 
 
 def node_of(column: Column) -> exp.Column:
@@ -223,7 +223,7 @@ class Adapter:
     def _with_date(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
         text = right.name
         readings = parse_date(text, self.today)
-        if isinstance(right, exp.Literal) and right.is_number and not (text.isdecimal() and int(text) in _YEARS):
+        if isinstance(right, exp.Literal) and right.is_number and not (text.isdecimal() and int(text) in YEARS):
             readings = []
         if len(readings) > 1:
             days = [str(reading.low.date()) for reading in readings]
@@ -253,7 +253,13 @@ class Adapter:
         if unit == "month":
             number = next((at for at, name in enumerate(MONTHS, 1) if text.lower() in (name, name[:3])), number)
         if number is None:
-            raise invalid(f"{shown(left)} is a number, and {quoted_name(text)} is not", _number_form(left))
+            column, readings = column_of(left), parse_date(text, self.today)
+            factor = {"s": 1, "ms": 1000}.get(column.unit if column is not None else "", 0) * (len(readings) == 1)
+            moments = [f"{int(reading.low.timestamp()) * factor}" for reading in readings if factor]
+            raise invalid(
+                f"{shown(left)} is a number, and {quoted_name(text)} is not", _number_form(left),
+                replaces=[(rf"'?{re.escape(text)}'?", moment) for moment in moments],
+            )  # fmt: skip
         return exp.Literal.number(number) if number >= 0 else exp.Neg(this=exp.Literal.number(-number))
 
     def _percent(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:

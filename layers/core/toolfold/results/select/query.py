@@ -203,7 +203,9 @@ class Query(View):
         if unit in _SHOWN_PARTS and self.names.exact(text) is None:
             if self.names.date is None:
                 raise self._invalid(f"by {unit} needs a column of dates, which there is not")
-            sql = self._add(_SHOWN_PARTS[unit].format(self._loaded(self.names.date).sql))
+            dated = self._loaded(self.names.date)
+            self._note_zone(dated)
+            sql = self._add(_SHOWN_PARTS[unit].format(dated.sql))
             kind = Kind.INTEGER if unit == "year" else Kind.TEXT
             return Column(text, sql, kind, is_key=True, written=f'"{unit}"'), unit
         trees = self._parsed(text)
@@ -387,7 +389,9 @@ class Query(View):
                 raise self._invalid(f"{clause.kind} goes by date, and {problem}", f"Write limit {count} for a place.")
             if not self.is_ordered:
                 end = "end" if is_last else "beginning"
-                self._note(f"There is no column of dates: these are from the {end} of the list.")
+                years, ranked = self._years(), "top" if is_last else "bottom"
+                other = f" By year: {ranked} {count} by {years}." if years else ""
+                self._note(f"There is no column of dates: these are from the {end} of the list.{other}")
         else:
             tie = self._tie(is_reversed=is_last)
             order = f"{self._loaded(dated).sql} {direction} NULLS LAST, {tie}"
@@ -405,7 +409,8 @@ class Query(View):
             self._add(tail=f"WHERE {dialect.sql_of(self._adapted(periods.comparison(clause, dated)))}")
             return
         count = (clause.numbers[0] if clause.numbers else 0) or 0
-        if clause.unit == "day" and 0 < count <= periods.MAX_DATED_ROWS and periods.are_daily(self.rows.dates()):
+        dates = self.rows.dates() if clause.unit == "day" and 0 < count <= periods.MAX_DATED_ROWS else []
+        if periods.are_daily(dates) and max(dates) <= f"{self.today}~":
             rank = self._add(f"dense_rank() OVER ({self._partition_by}ORDER BY substr({dated.sql}, 1, 10) DESC)")
             condition = f"{dated.sql} IS NOT NULL AND {rank} <= {count}"
             note = f"last {count} days: the last {count} dates that have rows."

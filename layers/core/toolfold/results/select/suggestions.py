@@ -126,6 +126,7 @@ _PATH = re.compile(
     rf"(?:\$\.?)?(?P<head>[A-Za-z_][\w ]*)?(?:\[(?P<place>{_PLACE})\])?"
     rf"(?:\.(?P<tail>[\w. ]+))?(?:\[(?P<end>{_PLACE})\])?"
 )
+_SIGNS = {"since": ">=", "after": ">", "before": "<", "until": "<=", "on": "="}
 _COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_COUNTS, 1)}
 _COUNTED = re.compile(rf"\b(last|first|top|bottom|newest|oldest) ({'|'.join(_NUMBERS)})\b", re.I)
@@ -233,6 +234,12 @@ class _Guess:
         if (dates := self._dates(text)) is not None:
             yield dates
             return
+        if match := re.fullmatch(r"([\w.]+) (since|after|before|until|on) (\S+)", text, re.I):
+            self._require_names()
+            name = self._columns.get(normalize(match[1]), "")
+            if any(kind.is_date for kind in self._kinds(name)):
+                yield f"{written_name(name)} {_SIGNS[match[2].lower()]} {match[3]}"
+                return
         start = 0
         for match in _CLAUSE.finditer(text):
             if (
@@ -275,10 +282,9 @@ class _Guess:
         found = find_table(text, self._tables) if len(normalize(text)) > 2 else None
         return found if found is not None and found.name else None
 
-    def _is_text(self, name: str) -> bool:
-        """Return whether a name is that of a column of text."""
-        return any(table.type_of(table.columns.index(name)).kind is Kind.TEXT for table in self._tables
-                   if name in table.columns)  # fmt: skip
+    def _kinds(self, name: str) -> Iterator[Kind]:
+        """Yield the kinds of the columns of that name."""
+        return (table.type_of(table.columns.index(name)).kind for table in self._tables if name in table.columns)
 
     def _number(self) -> str:
         """Return the column that a function without a column may be of: the last one of decimal numbers."""
@@ -326,7 +332,7 @@ class _Guess:
             if all(map(self.is_column, split_items(name))) and not by:
                 is_ranked = word.lower() in ("top", "bottom") and "," not in name
                 return f"{word} {count} by {name}" if is_ranked else f"{word} {count}; {name}"
-            if name.startswith("by ") and word.lower() == "last" and self._is_text(name[3:]):
+            if name.startswith("by ") and word.lower() == "last" and Kind.TEXT in self._kinds(name[3:]):
                 over = f"PARTITION BY {written_name(name[3:])} ORDER BY date DESC"
                 return f"SELECT * FROM data QUALIFY row_number() OVER ({over}) <= {count}"
         return None

@@ -23,8 +23,8 @@ from toolfold.results.select.dialect import call_of, function_of, is_aggregate, 
 from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
-from toolfold.results.select.kinds import Adapter, argument_of, kind_of, node_of, require_counted, shown
-from toolfold.results.select.names import PARTS_OF_DATES, Column, Names
+from toolfold.results.select.kinds import YEARS, Adapter, argument_of, kind_of, node_of, require_counted, shown
+from toolfold.results.select.names import PARTS_OF_DATES, Column, Names, written_name
 from toolfold.results.select.paths import known_names
 from toolfold.results.select.rows import Rows
 from toolfold.results.tables import Table
@@ -164,7 +164,14 @@ class View:
         return self.rows.typed(column) if column.index is not None and column.sql.startswith("c") else column
 
     def _adapted(self, tree: exp.Expr) -> exp.Expr:
+        for one in tree.find_all(exp.Column):
+            if one is not tree and not isinstance(one.parent, exp.Ordered):
+                self._note_zone(one.meta.get("column"))
         return Adapter(self.today).adapt(tree)
+
+    def _note_zone(self, column: Column | None) -> None:
+        if column is not None and column.unit == "UTC":
+            self._note(f"Times of {quoted_name(column.name)} are compared in UTC.")
 
     def _is_windowed(self, node: exp.Expr) -> bool:
         return isinstance(node, exp.Window) or (
@@ -251,11 +258,23 @@ class View:
     def _date(self, what: str) -> Column:
         if self.names.date is None:
             problem = self._misfit_of_dates() or "there is none here"
+            years, clause = self._years(), self.step.clause
+            signs = (">" if clause.is_after else ">=", clause.low), ("<" if clause.is_before else "<=", clause.high)
+            form = " and ".join(f"{years} {sign} {text}" for sign, text in signs if text)
             raise self._invalid(
                 f"{quoted_name(what)} needs a column of dates, and {problem}",
                 f"Columns: {listed(column.name for column in self.names.columns)}.",
+                [form] if years and form else (),
             )
         return self._loaded(self.names.date)
+
+    def _years(self) -> str:
+        """Return how the first column whose numbers are years is written; empty without one."""
+        for column in self.names.columns:
+            typed = None if column.index is None else self.rows.table.type_of(column.index)
+            if typed and typed.kind is Kind.INTEGER and all(one is None or one in YEARS for one in typed.values):
+                return written_name(column.name)
+        return ""
 
     def _misfit_of_dates(self) -> str:
         """Return which column has dates beside something else; empty: there is no such column."""
