@@ -64,6 +64,7 @@ def test_info_has_place_number_size_and_age(run: Run, tmp_path: Path, store: SQL
     assert cache["oldest_at"] <= time.time()
     assert cache["note"] == "1 expired; 1 counters and limits"
     assert (answers["answers"], answers["total_bytes"]) == (1, 8)
+    assert "1 answer, 8 bytes" in run("info")[1]
     assert answers["note"].startswith("1 other files, which toolfold did not make")
 
 

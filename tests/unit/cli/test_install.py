@@ -297,6 +297,13 @@ def test_without_a_key_the_next_step_is_named(install: Install, monkeypatch: pyt
     assert "env" not in json.loads(config("cursor").read_text())["mcpServers"]["toolfold"]
 
 
+def test_a_placeholder_in_the_place_of_a_key_is_named(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "YOUR_KEY")
+    code, _, err = install("cursor", "--yes")
+    assert code == 0
+    assert "ALPHA_VANTAGE_API_KEY has YOUR_KEY in the place of a key" in err
+
+
 def test_an_unknown_client_is_wrong_usage(install: Install) -> None:
     assert install("netscape")[0] == 2
 

@@ -191,5 +191,20 @@ def test_a_catalog_older_than_its_yaml_is_not_published(run: Run, tmp_path: Path
     assert "is out of date. Run `toolfold catalog compile --folder" in last_line(err)
 
 
+def test_the_catalog_of_the_sources_in_the_working_folder_is_the_default(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree("catalog/alpha_vantage", tmp_path / "catalog" / "alpha_vantage")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["catalog", "publish", PLACE]) == 1
+    assert "catalog/catalog.json cannot be read: No such file or directory. Run `toolfold catalog compile" in (
+        capsys.readouterr().err
+    )
+    assert cli.main(["catalog", "compile"]) == 0
+    assert f"To use it: export TOOLFOLD_CATALOG={tmp_path}/catalog/catalog.json" in capsys.readouterr().err
+    cli.main(["catalog", "publish", PLACE, "--dry-run"])
+    assert f"Checked {BUNDLED_TOOLS} tools of catalog/catalog.json." in capsys.readouterr().err
+
+
 def test_a_file_that_cannot_be_read_is_named(run: Run, tmp_path: Path) -> None:
     assert "none cannot be read: No such file" in run(PLACE, file=tmp_path / "none")[2]

@@ -37,7 +37,11 @@ def load_sources(
     """
     paths = sorted(folder.glob("*/source.yaml"))
     if not paths:
-        problem = "contains no <source>/source.yaml" if folder.is_dir() else "is not a folder"
+        problem = (
+            "contains no <source>/source.yaml"
+            if folder.is_dir()
+            else "is not a folder. Add a source first: toolfold source add --help"
+        )
         raise SourceError([f"{folder}: {problem}"])
     found: dict[str, LoadedSource] = {}
     for path in paths:

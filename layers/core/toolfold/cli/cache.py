@@ -11,7 +11,7 @@ from typing import NamedTuple
 from toolfold.cache.factory import check_cache_file
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.cli.application import Options
-from toolfold.cli.output import print_json
+from toolfold.cli.output import counted, print_json
 from toolfold.cli.terminal import confirm
 from toolfold.errors import ToolfoldError
 from toolfold.local_defaults import with_local_defaults
@@ -131,7 +131,7 @@ def _open_cache(settings: Settings) -> SQLiteStore:
 def _line(place: Place) -> str:
     parts = []
     if place.is_local:
-        parts = [f"{place.answers:,} answers", f"{place.total_bytes:,} bytes"]
+        parts = [counted(place.answers, "answer"), f"{place.total_bytes:,} bytes"]
         if place.oldest_at is not None:
             parts.append(f"the oldest from {time.strftime('%Y-%m-%d %H:%M', time.localtime(place.oldest_at))}")
     described = "; ".join(filter(None, [", ".join(parts), place.note]))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import shlex
 import sys
+from pathlib import Path
 
 from toolfold.build import lint, semantic_index
 from toolfold.build.compiler import compile_sources
 from toolfold.build.importers import IMPORTERS
 from toolfold.build.writer import read_output_file, replace_catalog_file
+from toolfold.catalog.store import bundled_path
 from toolfold.cli import output, progress
 from toolfold.cli.application import Options
 
@@ -48,6 +52,9 @@ def compile_catalog(options: Options) -> int:
     tools = len(catalog["tools"])
     unchanged = ", unchanged" if current == compiled else ""
     print(f"{path}: {output.counted(tools, 'tool')}, {len(compiled.encode()):,} bytes{unchanged}")
+    served = os.environ.get("TOOLFOLD_CATALOG") or str(bundled_path())
+    if "://" not in served and Path(served).expanduser().resolve() != path.resolve():
+        print(f"To use it: export TOOLFOLD_CATALOG={shlex.quote(str(path.resolve()))}", file=sys.stderr)
     is_imported = any(source["kind"] in IMPORTERS for source in catalog["sources"].values())
     if tools >= _MANY_TOOLS and is_imported and not semantic_index.is_available():
         print(

@@ -22,7 +22,7 @@ from toolfold.catalog.start_check import check_catalog
 from toolfold.catalog.store import open_store
 from toolfold.cli import terminal
 from toolfold.cli.application import Options
-from toolfold.cli.environment import EXTRAS, install_command
+from toolfold.cli.environment import EXTRAS, PLACEHOLDER, install_command
 from toolfold.cli.error_text import for_person
 from toolfold.cli.log_lines import print_trace
 from toolfold.cli.output import Finding, counted, print_json
@@ -48,12 +48,6 @@ _ANSWER_S = 10.0
 _MAX_BYTES = 1_000_000
 
 _KEY_VARIABLE = re.compile(r"(TOOLFOLD_SOURCE_)?(?P<owner>\w+?)_?(API_?)?(KEY|TOKEN)", re.IGNORECASE)
-
-_PLACEHOLDER = re.compile(
-    r"\W*((your|my|the|insert|enter)[-_ ]?.*(key|token|secret)[-_ ]?(here)?|change[-_ ]?me|placeholder|todo|x{3,})\W*",
-    re.IGNORECASE,
-)
-"""What documents and examples have in the place of a key."""
 
 _EXTRAS = ("build", "aws", "serve")
 """Those that most need."""
@@ -151,7 +145,7 @@ def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> 
     except CallError as error:
         yield Finding("problem", "key", error.message, _key_step(source, environment))
         return
-    if _PLACEHOLDER.fullmatch(key):
+    if PLACEHOLDER.fullmatch(key):
         text = f"{source.title} has {key} in the place of a key."
         yield Finding("problem", "key", text, _key_step(source, environment))
         return

@@ -38,6 +38,12 @@ EXTRAS = {
 }
 """Module that an extra installs → the extra; see pyproject.toml."""
 
+PLACEHOLDER = re.compile(
+    r"\W*((your|my|the|insert|enter)[-_ ]?.*(key|token|secret)[-_ ]?(here)?|change[-_ ]?me|placeholder|todo|x{3,})\W*",
+    re.IGNORECASE,
+)
+"""What documents and examples have in the place of a key."""
+
 
 def missing_extra(error: ModuleNotFoundError) -> str:
     """Return which package is missing and the command that installs it; empty for a module of no extra."""

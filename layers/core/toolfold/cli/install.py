@@ -26,7 +26,7 @@ from toolfold.cli.config_files import (
     to_toml,
     without_secrets,
 )
-from toolfold.cli.environment import secret_of
+from toolfold.cli.environment import PLACEHOLDER, secret_of
 from toolfold.cli.settings import settings_path
 from toolfold.cli.terminal import confirm
 from toolfold.errors import SettingsError, ToolfoldError
@@ -71,6 +71,12 @@ def run(options: Options) -> int:
         print(
             f"No API key was written, because {_KEY_VARIABLE} is not set here. Set it and run this command again, or "
             f'add it to "env" in the file. A free key: https://www.alphavantage.co/support/#api-key',
+            file=sys.stderr,
+        )
+    elif wrong := [name for name, value in names.items() if is_secret_name(name) and PLACEHOLDER.fullmatch(value)]:
+        print(
+            f"{wrong[0]} has {names[wrong[0]]} in the place of a key, as the entry now has. Set it and run this "
+            "command again, or correct it in the file.",
             file=sys.stderr,
         )
     elif key and client.variable:

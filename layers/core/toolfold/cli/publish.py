@@ -22,11 +22,11 @@ from toolfold.settings import Settings
 def run(options: Options) -> int:
     """Check and publish the catalog; print its hash."""
     location = versions.parse_location(options.location)
-    content = _read_content(options)
+    content, name = _read_content(options)
     catalog = check_catalog(content)
     versions.check_allowed_here(catalog)
     tools = output.counted(len(catalog), "tool")
-    tell(f"Checked {tools}.")
+    tell(f"Checked {tools} of {name}.")
     with versions.open_bucket(options, "Nothing was published to {location}") as (bucket, author):
         if options.dry_run:
             return print_comparison(bucket, content, as_json=options.json)
@@ -42,25 +42,28 @@ def run(options: Options) -> int:
     return 0
 
 
-def _read_content(options: Options) -> bytes:
-    """Return the catalog in a file, or that of the sources in a folder if it has no findings."""
+def _read_content(options: Options) -> tuple[bytes, str]:
+    """Return the catalog in a file, or that of the sources in a folder if it has no findings, and its name."""
     if options.folder is not None:
         settings = Settings.from_environment()
         refresh = functools.partial(refresh_sources, process_settings=settings, progress=tell)
         content = prepare_catalog(options.folder, AllowList(settings), refresh if options.refresh else None)
         tell(f"Compiled {options.folder}: no findings.")
-        return content
+        return content, str(options.folder)
     if options.refresh:
         raise ToolfoldError("--refresh reads the sources of a folder: name it with --folder.")
-    path = Path(os.path.relpath(options.file or bundled_path()))
+    own = Path("catalog", "catalog.json")  # what `toolfold catalog compile` makes of the sources here
+    is_own = any(own.parent.glob("*/source.yaml"))
+    path = Path(os.path.relpath(options.file or (own if is_own else bundled_path())))
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ToolfoldError(f"{path} cannot be read: {error.strerror}.") from None
+        step = f" Run `toolfold catalog compile --folder {path.parent}` first." if path == own else ""
+        raise ToolfoldError(f"{path} cannot be read: {error.strerror}.{step}") from None
     # A catalog beside the YAML of its sources must be compiled from it.
     if any(path.parent.glob("*/source.yaml")) and compile_folder(path.parent).encode() != content:
         raise ToolfoldError(
             f"{path} is out of date. Run `toolfold catalog compile --folder {path.parent}` first, or publish a copy of "
             "it with --file."
         )
-    return content
+    return content, str(path)

@@ -269,7 +269,7 @@ def _sql(options: Options, questions: Questions) -> Draft:
         options.database,
         "Database, sqlite:FILE or postgresql://USER@HOST/NAME",
         "DATABASE",
-        check=lambda text: "" if _dialect(text) else "must begin with sqlite: or postgresql://",
+        check=lambda text: "" if _dialect(text) else "must begin with sqlite: or postgresql://, such as sqlite:shop.db",
     )
     dialect = _dialect(given)
     if dialect == "sqlite":
