@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -189,6 +190,12 @@ def test_closed_stdout_ends_the_process() -> None:
         process.stdin.flush()
         assert process.wait(timeout=20) == 1  # stdin is still open
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("closed", ["<&-", "</dev/null >&-"])
+def test_a_stream_that_is_closed_from_the_beginning_is_empty(closed: str) -> None:
+    done = subprocess.run(f"{shlex.join(COMMAND)} {closed}", shell=True, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])

@@ -456,4 +456,4 @@ def test_a_file_that_is_not_yaml_text_is_an_error_with_its_line(tmp_path: Path, 
 def test_a_folder_that_is_missing_is_named_without_a_line(tmp_path: Path) -> None:
     with pytest.raises(SourceError) as caught:
         compile_folder(tmp_path / "none")
-    assert str(caught.value) == f"{tmp_path / 'none'}: is not a folder. Add a source first: toolfold source add --help"
+    assert str(caught.value) == f"{tmp_path / 'none'}: is not a folder; `toolfold source add` makes one"

@@ -181,7 +181,7 @@ def test_a_file_that_exists_costs_no_call(run: Run, tmp_path: Path, mock_api: Mo
     file = tmp_path / "x.json"
     file.touch()
     asked = len(mock_api.requests)
-    for path in (file, tmp_path, tmp_path / "none" / "x.csv", tmp_path / "x\0"):
+    for path in (file, tmp_path, tmp_path / "none" / "x.csv", tmp_path / "x\0", tmp_path / "x.xlsx"):
         code, _, err = run("call", "WTI", "--fresh", "--output", str(path))
         assert code == 1
         assert len(err.splitlines()) == 1
@@ -279,6 +279,8 @@ def test_rich_is_imported_for_a_table_on_a_terminal_only(run: Run) -> None:
     ("arguments", "hint"),
     [
         (("GLOBAL_QUOTE", "IBM"), "toolfold call GLOBAL_QUOTE symbol=IBM"),
+        (("GLOBAL_QUOTE", "symbol", "IBM"), "toolfold call GLOBAL_QUOTE symbol=IBM"),
+        (("GLOBAL_QUOTE", "symbol:", "MSFT"), "toolfold call GLOBAL_QUOTE symbol=MSFT"),
         (("wti", "IBM"), "key=value"),
         (("NO_TOOL", "x y"), "key=value"),
         (("GLOBAL_QUOTE", '{"symbol": '), "not valid JSON"),

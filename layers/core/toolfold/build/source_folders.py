@@ -40,7 +40,7 @@ def load_sources(
         problem = (
             "contains no <source>/source.yaml"
             if folder.is_dir()
-            else "is not a folder. Add a source first: toolfold source add --help"
+            else "is not a folder; `toolfold source add` makes one"
         )
         raise SourceError([f"{folder}: {problem}"])
     found: dict[str, LoadedSource] = {}

@@ -31,6 +31,9 @@ _FIRST, _LAST = 40, 5
 _MAX_RECORDS = 10
 """Rows shown one below the other, with the name of each value, where the terminal is too narrow for the columns."""
 
+_OTHER_FORMATS = frozenset({".xlsx", ".xls", ".ods", ".parquet", ".tsv", ".xml", ".html"})
+"""Suffixes of programs that could not read what is written."""
+
 _BYTES_PER_TOKEN = 3
 """Of tables of numbers, about. For a notice only."""
 
@@ -68,6 +71,8 @@ class OutputFile:
                 raise ToolfoldError(f"{path} is a folder. Name a file in it, e.g. --output {self.path / 'answer.csv'}")
             if not self.path.parent.is_dir():
                 raise ToolfoldError(f"There is no folder {self.path.parent}. Create it, or name another file.")
+            if (suffix := self.path.suffix.lower()) in _OTHER_FORMATS:
+                raise ToolfoldError(f"{suffix} cannot be written. Name a file with .csv, .json or .txt.")
             if self.path.is_file() and not overwrite:
                 raise self._exists()
         except (OSError, ValueError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -76,7 +77,7 @@ def _print(options: Options, result: Result, file: answers.OutputFile | None, ma
 def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | None) -> dict[str, Any]:
     """Parse ``key=value`` words, or one JSON object; a key that is repeated has a list."""
     if len(words) != 1 or not words[0].lstrip().startswith("{"):
-        return parse_pairs(words, lambda word: f"; e.g. toolfold call {_example(tool_name, word, tools)}")
+        return parse_pairs(words, lambda word: f"; e.g. toolfold call {_example(tool_name, word, words, tools)}")
     try:
         return dict(json.loads(words[0]))
     except (ValueError, RecursionError) as error:
@@ -101,13 +102,16 @@ def parse_pairs(words: Sequence[str], example: Callable[[str], str] = lambda _: 
     return {key: found[0] if len(found) == 1 else found for key, found in values.items()}
 
 
-def _example(tool_name: str, word: str, tools: MetaTools | None) -> str:
-    """Return the call that was probably meant: the word as the first argument that the tool requires."""
+def _example(tool_name: str, word: str, words: Sequence[str], tools: MetaTools | None) -> str:
+    """Return the call that was probably meant: the word as the first argument that the tool requires, or a name."""
     try:
         tool = None if tools is None else tools.catalog().get(tool_name)
     except CallError:
         tool = None
     required = list(tool.parameters.get("required", ())) if tool is not None else []
+    name, rest = word.strip("-:"), words[words.index(word) + 1 :]
+    if tool is not None and name in tool.parameters.get("properties", ()) and rest:
+        return shlex.join([tool.name, f"{name}={rest[0]}"])
     if tool is None or not required or not word.replace(".", "").isalnum():
         return "GLOBAL_QUOTE symbol=IBM"
     return f"{tool.name} {required[0]}={word}"

@@ -119,6 +119,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     """Run the command. Started by an agent that waits, ``stdio`` does not wait for click."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if stream is None:  # closed: another file would get its number, the lowest that is free
+            os.open(os.devnull, os.O_RDWR)
     if arguments == ["stdio"] or (arguments[:2] == ["stdio", "--profile"] and len(arguments) == 3):
         from toolfold.transports import stdio
 
