@@ -335,7 +335,7 @@ def test_a_catalog_of_another_version_is_refused_and_the_log_says_to_compile_it_
     head = json.dumps(json.loads(line + b"}") | {"format": 2}).encode()[:-1]
     with pytest.raises(CatalogUnavailable, match="was compiled by another version of toolfold"):
         parse_catalog(head + b"\n" + rest)
-    assert "compiled by another version (format 2, not 4): compile it again" in caplog.text
+    assert "compiled by another version (format 2, not 5): compile it again" in caplog.text
 
 
 @pytest.mark.parametrize("block", [7, [], ["A"], ["A", "0", 9, ""], ["A", -5, 9, ""], ["A", 0, 9, 7]])

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from toolfold.catalog.text_checks import MAX_SUMMARY, text_problem
 
-FORMAT = 4
+FORMAT = 5
 """Version of the compiled layout. A reader refuses any other."""
 
 Effect = Literal["read", "write", "destructive"]
