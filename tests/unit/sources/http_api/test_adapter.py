@@ -481,13 +481,21 @@ class TestResponses:
             assert told.pop("upstream_says", None) == found.details.get("upstream_says")
             assert told == {"status": 200, "content": None, "problem": found.message}
 
+    @pytest.mark.parametrize(
+        ("form", "content_type", "sent"),
+        [
+            ("text", "text/html", "<p>hi</p>"),
+            ("text", "application/yaml", "[a, b]"),
+            ("text", "application/octet-stream", '{"a": 1}'),
+            ("csv", "text/plain", "a,b\n1,2"),
+            ("csv", "text/html", "[a],{b}\n1,2"),
+        ],
+    )
     def test_a_tool_may_return_pages_and_tables_whatever_their_type_says(
-        self, pets: Pets, service: HttpService
+        self, pets: Pets, service: HttpService, form: str, content_type: str, sent: str
     ) -> None:
-        service.answer = (200, {"content-type": "text/html"}, b"<p>hi</p>")
-        assert pets.call({"path": "/", "response": "text"})[:2] == ("text", "<p>hi</p>")
-        service.answer = (200, {"content-type": "text/plain"}, b"a,b\n1,2\n")
-        assert pets.call({"path": "/", "response": "csv"})[:2] == ("csv", "a,b\n1,2")
+        service.answer = (200, {"content-type": content_type}, sent.encode())
+        assert pets.call({"path": "/", "response": form})[:2] == (form, sent)
 
     @pytest.mark.parametrize(
         ("reply", "error", "says"),

@@ -259,11 +259,12 @@ class BoundParser(ResponseParser):
             return ParsedResponse("json", json.dumps({"status": response.status, "content": None, **where}))
         text = _GUARD.sub("", text, count=1)
         is_lines, is_page = any(media_type.endswith(name) for name in _LINES), _PAGE.match(text)
-        is_json = is_json_type(media_type) and not is_page
+        is_json, form = is_json_type(media_type) and not is_page, tool.call.get("response")
         # Many services send JSON as HTML, text or bytes: what begins like it, and can be read, is JSON.
-        if is_lines or is_json or (text[:1] in ("{", "[") and media_type not in _CSV):
+        may_be_json = media_type in ("", "text/plain") or (media_type not in _CSV and form is None)
+        if is_lines or is_json or (text[:1] in ("{", "[") and may_be_json):
             return self._json(tool, arguments, text, response, credentials, is_json=is_json)
-        if tool.call.get("response") == "text":
+        if form == "text":
             return ParsedResponse("text", text)
         if "html" in media_type or is_page:
             raise errors.UpstreamError(
@@ -271,7 +272,7 @@ class BoundParser(ResponseParser):
                 messages.PAGE_FOR_PEOPLE,
                 **_said(response, credentials),
             )
-        is_csv = media_type in _CSV or tool.call.get("response") == "csv"
+        is_csv = media_type in _CSV or form == "csv"
         table = comma_separated(text) if is_csv else None
         return ParsedResponse("text", text) if table is None else ParsedResponse("csv", table)
 
