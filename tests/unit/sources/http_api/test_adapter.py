@@ -488,7 +488,7 @@ class TestResponses:
             ("text", "application/yaml", "[a, b]"),
             ("text", "application/octet-stream", '{"a": 1}'),
             ("csv", "text/plain", "a,b\n1,2"),
-            ("csv", "text/html", "[a],{b}\n1,2"),
+            ("csv", "application/octet-stream", "[a],{b}\n1,2"),
         ],
     )
     def test_a_tool_may_return_pages_and_tables_whatever_their_type_says(
