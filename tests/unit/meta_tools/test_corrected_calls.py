@@ -6,6 +6,7 @@ The answer of a proposed call is compared with that of the call that was meant, 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -207,3 +208,31 @@ def test_period_without_data_is_one_of_the_reasons(tools: MetaTools) -> None:
     refused = error(call(tools, "NEWS_SENTIMENT", {"tickers": "TSLA", "time_from": "20990101T0000"}))
     step = refused["suggestion"].partition("call again without time_from: TOOL_CALL ")[2]
     assert not tools.call("TOOL_CALL", json.loads(step.rstrip("."))).is_error
+
+
+SERIES = {**MSFT, "outputsize": "full"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "select", "most"),
+    [
+        ("HISTORICAL_OPTIONS", {"symbol": "IBM"}, "type = put", 250),
+        ("INCOME_STATEMENT", MSFT, "annualReports", 20),
+        ("TIME_SERIES_DAILY", SERIES, "since 2024", 520),
+        ("TIME_SERIES_DAILY", SERIES, "SELECT timestamp, close / open AS ratio FROM data WHERE close > open", 6000),
+        ("TIME_SERIES_DAILY", {**SERIES, "symbol": ["MSFT", "IBM"]}, "close > 300", 6000),
+    ],
+)
+def test_what_a_preview_proposes_continues_the_select(
+    tools: MetaTools, tool: str, arguments: dict[str, Any], select: str, most: int
+) -> None:
+    shortened = call(tools, tool, arguments, select=select, max_tokens=500)
+    batch = tools.call("TOOL_BATCH", {"calls": [{"tool_name": tool, "arguments": arguments, "select": select}],
+                                      "max_tokens": 500})  # fmt: skip
+    for answer in (shortened.structured, batch.structured["results"][0]):
+        assert answer["preview"]["rows_total"] <= most
+        proposed = [json.loads(one) for one in re.findall(r'select=("(?:[^"\\]|\\.)*")', answer["preview"]["ask_less"])]
+        assert proposed
+        assert all(one.startswith(f"{select}; ") for one in proposed)
+        for one in proposed:
+            assert not call(tools, tool, arguments, select=one).is_error

@@ -276,7 +276,8 @@ def read_answer(session: CallSession, call: Call, response: CallResult) -> tuple
         return selected, gap
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
     blocks, block_notes = _blocks(session, call, response) if response.blocks else ((), ())
-    answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use)
+    select = None if call.is_part else call.options.select
+    answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use, select)
     return with_notes(answer, *response.notes, *notes, *block_notes), gap
 
 

@@ -180,13 +180,19 @@ def output_options(
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a call, selected but not rendered; ``size`` is that of the text it was made of, in bytes."""
+    """The answer to a call, selected but not rendered.
+
+    Attributes:
+        size: that of the text it was made of, in bytes.
+        select: what has been selected, where further steps can follow it.
+    """
 
     document: Document
     status: AnswerStatus
     size: int
     blocks: Sequence[Mapping[str, Any]] = ()
     use: UpstreamUse = NO_USE
+    select: Selection | None = None
 
 
 def answer_of(document: Document, answers: Sequence[Answer]) -> Answer:
@@ -369,7 +375,10 @@ def merge_answers(
     documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
     combined = _combined(session, call, lists, documents)
     document = replace(combined, notes=tuple(dict.fromkeys((*lists.notes, *lines, *combined.notes))))
-    return answer_of(document, [answer for _, answer in answered])
+    answer = answer_of(document, [answer for _, answer in answered])
+    # Columns side by side have names that the steps before them do not know.
+    is_stacked = any(set(lists.varied).issubset(table.columns) for table in document.tables)
+    return replace(answer, select=call.options.select if is_stacked else None)
 
 
 def _combined(session: CallSession, call: Call, lists: ValueLists, parts: Sequence[LabelledDocument]) -> Document:

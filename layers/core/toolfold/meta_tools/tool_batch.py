@@ -209,7 +209,9 @@ def _rendered(answers: Mapping[str, Answer], options: OutputOptions, budget: Wor
 def render_answer(answer: Answer, options: OutputOptions, budget: WorkBudget) -> RenderedResult:
     """Render one answer alone, in the time that is left of ``budget``."""
     own = WorkBudget(budget.deadline)
-    return output.render_document(answer.document, options, answer.status, own, answer.size)
+    return output.render_document(
+        answer.document, replace(options, select=answer.select), answer.status, own, answer.size
+    )
 
 
 def _as_one_table(answers: Mapping[str, Answer], max_tokens: int, budget: WorkBudget) -> str | None:
@@ -314,7 +316,7 @@ class Combination(NamedTuple):
             document = self.document(named, plan.executor.today(), plan.budget)
         except InvalidArguments as error:
             raise error.changed(results=entries) from None
-        answer = answer_of(document, list(answered.values()))
+        answer = replace(answer_of(document, list(answered.values())), select=self.select)
         rendered = render_answer(answer, output_options(plan.request, max_tokens), plan.budget)
         return RenderedResult({**rendered.structured, "results": entries}, "\n".join([rendered.text, *failures]))
 

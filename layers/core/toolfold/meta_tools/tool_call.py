@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import json_type
@@ -50,9 +51,8 @@ def tool_call(request: MetaRequest) -> Result:
                     arguments = item.parts[0] if item.lists is None else call.sent
                     result = _inspection(plan, call, answer, arguments, filled)
                 else:
-                    rendered = output.render_document(
-                        answer.document, call.options, answer.status, plan.budget, answer.size
-                    )
+                    options = replace(call.options, select=answer.select)
+                    rendered = output.render_document(answer.document, options, answer.status, plan.budget, answer.size)
                     result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
                 result, use = result._replace(answered=plan.progress(lacks_time=plan.is_partial)), answer.use
         except InvalidArguments as error:

@@ -329,7 +329,7 @@ class _Pipe:
         sizes = sum(answer.size for answer in answers.values() if answer is not None)
         budget = WorkBudget(self._plan.budget.deadline)
         document = Combination(step.join, step.select).document(documents, self._plan.executor.today(), budget)
-        item.answer = Answer(document, AnswerStatus(), max(sizes, document_size(document)))
+        item.answer = Answer(document, AnswerStatus(), max(sizes, document_size(document)), select=step.select)
         item.elapsed_s = time.perf_counter() - started
 
     def _token(self, position: int) -> str | None:

@@ -356,7 +356,8 @@ def _render(
     if _fits(lines + text, lambda: form.to_structured(form.document), max_tokens):
         return RenderedResult({"result": form.to_structured(form.document), **about}, lines + text)
     prefix = "" if form.is_own else f"leave out {options.raw_by} and add "
-    ask_less = options.ask_less or preview.first_fitting(preview.smaller_requests(form.typed()), prefix, max_tokens)
+    examples = preview.smaller_requests(form.typed(), options.select if form.is_own else None)
+    ask_less = options.ask_less or preview.first_fitting(examples, prefix, max_tokens)
     is_plain, is_value = form.document.is_text, form.suffix == "json" and not form.is_own
     full_text, full = form.document.metadata if is_plain else text, {}
     if options.save_answer is not None and budget.has(2 * sys.getsizeof(full_text)):

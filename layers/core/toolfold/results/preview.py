@@ -13,12 +13,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolfold.budget import WorkBudget
 from toolfold.results import tokens, values
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_unsafe, has_unsafe, quoted_name
+
+if TYPE_CHECKING:
+    from toolfold.results.select.grammar import Selection
 
 T = TypeVar("T")
 
@@ -301,11 +304,14 @@ def first_fitting(examples: Sequence[str], prefix: str, max_tokens: int) -> str:
     return "a shorter period, or select with jmespath: and an expression"
 
 
-def smaller_requests(document: Document) -> list[str]:
+def smaller_requests(document: Document, given: Selection | None = None) -> list[str]:
     """Return one or two expressions for ``select`` that are short, name columns of ``document``, and cost little.
 
-    Each as ``select="close; last 20" (about 120 tokens)``; the tokens are those of its answer.
+    Each as ``select="close; last 20" (about 120 tokens)``; the tokens are those of its answer. They begin with the
+    steps of ``given``, which made the document.
     """
+    if given is not None and given.jmespath:
+        return []
     if document.is_text:
         return ["arguments that return less, or a larger max_tokens"]
     if not document.tables:
@@ -314,7 +320,8 @@ def smaller_requests(document: Document) -> list[str]:
         scalars = [_quoted(name) for name in usable if not isinstance(fields[name], list | dict)][:2]
         return [f"select={json.dumps(','.join(scalars) or 'jmespath: ' + (_quoted(usable[0]) if usable else '[0]'))}"]
     table = max(document.tables, key=lambda table: len(table.rows))
-    prefix = f"from {_quoted(table.name)}; " if len(document.tables) > 1 and _is_usable(table.name) else ""
+    prefix = f"{given.text}; " if given is not None else ""
+    prefix += f"from {_quoted(table.name)}; " if len(document.tables) > 1 and _is_usable(table.name) else ""
     first_row = dict(zip(table.columns, table.rows[0] if table.rows else (), strict=False))
     usable = list(filter(_is_usable, table.columns))
     dates = [name for name in usable if values.is_date(first_row.get(name))][:1]
