@@ -57,6 +57,13 @@ WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     (CALL, {"tool_name": "TIME_SERIES_DAILY", "symbol": "IBM", "select": "close; last 1"}, CALL,
      {**DAILY, "select": "close; last 1"}),
     (CALL, {**DAILY, "columns": ["close", "volume"], "limit": 2}, CALL, {**DAILY, "select": "close,volume; limit 2"}),
+    # Steps in the order of the clauses of SQL, in any order of the arguments
+    (CALL, {**DAILY, "limit": 2, "select": "close < 300"}, CALL, {**DAILY, "select": "close < 300; limit 2"}),
+    (CALL, {**DAILY, "limit": 2, "columns": "close", "where": "volume > 3e7", "order_by": "-close"}, CALL,
+     {**DAILY, "select": "volume > 3e7; order by close desc; close; limit 2"}),
+    (CALL, {**DAILY, "sort": "close:desc", "limit": 2, "offset": 5}, CALL,
+     {**DAILY, "select": "order by close desc; [5:]; limit 2"}),
+    (CALL, {**DAILY, "select": ["close", "last 9"], "limit": 2}, CALL, {**DAILY, "select": "close; last 9; limit 2"}),
     (CALL, {**DAILY, "jmespath": "rows[0]"}, CALL, {**DAILY, "select": "jmespath: rows[0]"}),
     (CALL, {**DAILY, "maxTokens": "900"}, CALL, {**DAILY, "max_tokens": 900}),
     (CALL, {**QUOTE, "options": {"select": "price"}}, CALL, {**QUOTE, "select": "price"}),

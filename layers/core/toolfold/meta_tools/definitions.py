@@ -273,7 +273,7 @@ _ONCE_AGREED = "Of APPROVAL_REQUIRED, once the user agrees"
 _TOOL_CALL = {
     "tool_name": Argument(text("Name")),
     "arguments": Argument({"type": "object", "description": "Its own; a list as a value makes several calls"}),
-    "select": Argument(text(SELECT), "filter sql"),
+    "select": Argument(text(SELECT), "filter where sql"),
     "max_tokens": _whole("Of the answer", _TOKENS.partition(" ")[2]),
     "fresh": Argument({**_BOOLEAN, "description": "Skip the cache"}, "bypass_cache force_refresh no_cache refresh"),
     "inspect": Argument({**_BOOLEAN, "description": "Describe the answer"}),

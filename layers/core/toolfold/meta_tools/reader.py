@@ -310,6 +310,16 @@ _MAX_COMPARED = 20
 _PAIR = re.compile(r"\s*([\w.-]+)\s*[=:]\s*(.*?)\s*")
 
 
+_ORDER_BY = re.compile(r"(-?)(?!(?:asc|desc)\w*$)([a-z_]\w*)(?:[ :]+(asc|desc)\w*)?", re.IGNORECASE)
+_PLACES: Mapping[str, int] = {
+    **dict.fromkeys(("sort", "sortby", "orderby"), 1),
+    **dict.fromkeys(("columns", "fields"), 2),
+    **dict.fromkeys(("offset", "skip"), 3),
+    **dict.fromkeys(("limit", "maxrows"), 4),
+}
+"""Other names of ``select`` → their place after the conditions, which are first: as the clauses of SQL."""
+
+
 def _as_option(name: str, value: Any) -> tuple[str, Any] | None:
     """Return the option of TOOL_CALL that another name means, with its value; None for another name."""
     match normalize(name):
@@ -322,6 +332,11 @@ def _as_option(name: str, value: Any) -> tuple[str, Any] | None:
         case "limit" | "maxrows":
             number = whole_number(value)
             return "select", value if number is None else f"limit {number}"
+        case "offset" | "skip" if (number := whole_number(value)) is not None and number >= 0:
+            return "select", f"[{number}:]"
+        case "sort" | "sortby" | "orderby" if isinstance(value, str) and (key := _ORDER_BY.fullmatch(value.strip())):
+            is_down = key[1] or (key[3] or "").lower() == "desc"
+            return "select", f"order by {key[2]}{' desc' if is_down else ''}"
         case "cache" | "usecache":
             given = boolean(value)
             return "fresh", value if given is None else not given
@@ -338,6 +353,7 @@ class _CallReader:
         self._own_kinds = frozenset(map(normalize, self._own))  # ``$select`` is a parameter called ``select``
         self._arguments: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
+        self._steps: dict[str, int] = {}
 
     def read(self, rest: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of TOOL_CALL in the documented form."""
@@ -373,7 +389,9 @@ class _CallReader:
                     continue
                 if kind == "arguments":
                     raise self._not_an_object(only)
-            if key not in self._own and kind not in self._own_kinds:
+            # Rows that the tool itself cuts off are not sorted, nor counted, after that.
+            is_cut = "limit" in self._own_kinds and _PLACES.get(kind) in (1, 3)
+            if key not in self._own and kind not in self._own_kinds and not is_cut:
                 if (option := _as_option(key, value)) is not None:
                     self._set_option(*option, key)
                     continue
@@ -390,12 +408,15 @@ class _CallReader:
             known[name] = value
 
     def _set_option(self, name: str, value: Any, given_as: str) -> None:
-        known = self._options.get(name)
-        if name == "select" and isinstance(known, str) and isinstance(value, str) and known != value:
-            # Rows of one and columns of the other.
-            self._options[name] = f"{known}; {value}"
-        else:
+        steps = value if isinstance(value, list) else [value]
+        if name != "select" or is_blank(value) or not all(isinstance(step, str) for step in steps):
             put(TOOL, self._options, name, value, given_as)
+            return
+        if "; ".join(steps) not in self._steps:
+            self._steps["; ".join(steps)] = _PLACES.get(normalize(given_as), 0)
+        self._options[name] = (
+            "; ".join(sorted(self._steps, key=self._steps.__getitem__)) if len(self._steps) > 1 else value
+        )
 
     def _misspelt(self, name: str, meant: str) -> InvalidArguments:
         value = self._arguments.pop(name)

@@ -45,7 +45,7 @@ _MAX_COLUMNS = 3
 
 _TOTALS = frozenset(("total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalrows", "count", "hits"))
 _NEXT = frozenset(("next", "nextpage", "nexturl", "nextlink", "nexttoken", "nextcursor", "nextpagetoken", "hasmore",
-                   "hasnextpage"))  # fmt: skip
+                   "hasnextpage", "morerows"))  # fmt: skip
 """Fields of an answer that is one page of more."""
 
 _MAX_DEPTH = 8
@@ -286,7 +286,8 @@ class _Evaluation:
             if not found.rows and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
             notes += [*query.names.notes, *query.notes]
-            if query.place != "_n" or query.is_sql:  # sorted, ranked, or computed from all rows
+            if query.place != "_n" or query.is_sql or any(" WHERE " in cte for cte in query.ctes):
+                # sorted, ranked, computed from all rows, or searched for
                 notes.append(page_note(self._document.metadata, counts[name], query.rows.table.name))
             tables.append(found)
         notes = list(dict.fromkeys(note for note in notes if note))
@@ -381,7 +382,7 @@ def page_note(metadata: Any, row_count: int, name: str = "") -> str:
             return f"These are {row_count:,} of {value:,} rows ({quoted_name(path[-1])}): the answer is one page."
     for path, _ in fields:
         if _word(path) in _NEXT and (len(path) < 3 or name.startswith(".".join(path[:-2]))):
-            return f"These are {row_count:,} rows of one page: {quoted_name(path[-1])} names a next one."
+            return f"These are {row_count:,} rows of one page: there are more, as {quoted_name(path[-1])} states."
     return ""
 
 
