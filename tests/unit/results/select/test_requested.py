@@ -52,3 +52,20 @@ def test_any_answer_can_be_compared_with_any_request(select: str, name: str) -> 
             assert lacks(found, covered, TODAY) in (True, False)
         for lacks_part in (coverage.lacks_beginning, coverage.lacks_rows, coverage.is_too_coarse):
             assert lacks_part(found, covered) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("cells", "first", "last"),
+    [
+        (["2026-01-13", "2026-01-05"], "2026-01-05", "2026-01-13"),
+        (["2026-01-13T13:00", "2026-01-13T12:00"], "2026-01-13T12:00", "2026-01-13T13:00"),
+        (["02/15/2024", "01/31/2024"], "2024-01-31", "2024-02-15"),
+        ([20240215, 20240214], "2024-02-14", "2024-02-15"),
+        (["2024Q2", "2024Q1"], "2024-01-01", "2024-04-01"),
+        (["2024-01-01T23:30:00-05:00", "2024-01-02T03:00:00+09:00"], "2024-01-01T18:00:00", "2024-01-02T04:30:00"),
+    ],
+)
+def test_answer_covers_the_dates_of_its_rows_in_any_form(cells: list[str | int], first: str, last: str) -> None:
+    covered = coverage.coverage_of(Document((Table("", ("v", "day"), [(1, cell) for cell in cells]),)))
+    assert covered is not None
+    assert (covered.first, covered.last, covered.row_count) == (first, last, 2)

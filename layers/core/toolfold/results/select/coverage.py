@@ -30,6 +30,9 @@ _LATE_STEPS = 4
 _STEP_NAMES = ((0.9, "shorter than a day"), (5.0, "daily"), (10.0, "weekly"), (45.0, "monthly"), (120.0, "quarterly"))
 """Longest distance in days → what such rows are called. Anything longer is annual."""
 
+_OFFSET = re.compile(r"[-+]")
+"""Sign of the offset of a time."""
+
 _BEGINNING = re.compile(r"inception|birth|founded|ipo", re.I)
 """Names of dates that say nothing about how old the figures beside them are."""
 
@@ -110,14 +113,18 @@ def coverage_of(document: Document, table_name: str = "") -> Coverage | None:
 
 
 def _dates(table: Table) -> list[str]:
-    """Return the dates of the first column that has some in its first and in its last row."""
+    """Return the dates of the first column that has some in its first and in its last row, as they are shown.
+
+    Those in other forms than that of ISO 8601, and times with an offset, are returned as they are compared.
+    """
     if not table.rows:
         return []
     first, last = table.rows[0], table.rows[-1]
     for index in range(len(table.columns)):
-        if values.is_date(first[index]) and values.is_date(last[index]):
+        if values.is_date(first[index]) and values.is_date(last[index]) and not _OFFSET.search(first[index], 10):
             return [row[index] for row in table.rows if isinstance(row[index], str)]
-    return []
+    compared = () if table.date_index is None else table.type_of(table.date_index).values
+    return [text for text in compared if text is not None]
 
 
 def step_days(dates: Sequence[str]) -> float:
