@@ -493,6 +493,7 @@ EDGES = {"edges": [{"node": {"n": 1}}, {"node": {"n": 2}}], "totalCount": 40, "p
 GRAPH = json.dumps({"data": {"repo": {"issues": EDGES, "stars": {"totalCount": 999}}}})
 ENTITIES = json.dumps({"@odata.count": 200, "value": [{"n": 1}, {"n": 2}], "@odata.nextLink": "next"})
 NIGHTS = csv("at,v", *(f"2026-01-0{day}T23:30:00-05:00,{day}" for day in (1, 2, 3)))
+SIGNS = csv("email,version,start,n", "a@x.com,1.2.3,08:00:00,1", "b@y.org,1.10.0,9:30,2")
 AHEAD = csv("date,v", *(f"{day},1" for day in days(9, newest="2026-02-10", step=3)), "2026-01-13,2")
 
 ANSWERS_OF_APIS = [
@@ -518,6 +519,15 @@ ANSWERS_OF_APIS = [
     Case("times of another offset", NIGHTS, "2026-01-03; v", "at,v: 2026-01-02T23:30:00-05:00,2",
          says=("compared in UTC",)),
     Case("days before today", AHEAD, "last 7 days", "= 2026-01-13", says=("2026-01-08 to 2026-01-14",)),
+    *(Case("a text with signs", SIGNS, select, "n: 1") for select in
+      ("email = a@x.com; n", "version = 1.2.3; n", "start = 08:00:00; n", "not email = b@y.org; n",
+       "version in (1.2.3, 2.0.0) and start = 08:00:00; n")),
+    Case("a time of day that is compared", SIGNS, "start > 09:00", says=("not of one kind",)),
+    *(Case("a time behind a space", TIMES, select, "sum(v): 9") for select in
+      ("timestamp > 2026-01-12 09:30; sum(v)", "since 2026-01-12 15:00; sum(v)",
+       "timestamp between 2026-01-12 15:00 and 2026-01-13 15:00:00; sum(v)")),
+    Case("a function of the order of a list", SIGNS, "last(version)", "last(version): 1.10.0",
+         says=("in the order of the list",)),
     *(Case("a list without rows", json.dumps({"results": [], "total": 0}), select, '{"results":[],"total":0}',
            says=("no rows",)) for select in ("count", "results; count", "results: latest", "last 3")),
 ]  # fmt: skip

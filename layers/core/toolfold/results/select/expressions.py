@@ -20,8 +20,10 @@ _TOKEN = re.compile(
     r"""(?P<space>\s+)
     |(?P<string>'(?:[^']|'')*')
     |(?P<quoted>"(?:[^"]|"")*"|`[^`]*`)
-    |(?P<date>(?<![\w.])(?:\d{4}-\d\d-\d\d(?:T\d\d(?::?\d\d(?::?\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?)?
-        |\d{4}-\d\d|\d{4}-?[Qq][1-4]|[Qq][1-4][- ]?\d{4}|\d\d?/\d\d?/\d{4})(?![\w/]))
+    |(?P<date>(?<![\w.:])(?:
+        \d{4}-\d\d-\d\d(?:(?:T|[ ](?=\d\d:))\d\d(?::?\d\d(?::?\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?)?
+        |\d{4}-\d\d|\d{4}-?[Qq][1-4]|[Qq][1-4][- ]?\d{4}|\d\d?/\d\d?/\d{4}
+        |(?<!\[)\d\d?(?::\d\d){1,2}|\d+(?:\.\d+){2,})(?![\w/:]))
     |(?P<amount>\$?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?:%(?![\w("'])|[kKMBT]\b|bn\b)?(?!\w))
     |(?P<word>\w+)
     |(?P<sign><=|>=|<>|!==?|===?|\|\||&&|::|[-+*/%(),<>=.\[\]\u2212≥≤≠])""",
@@ -357,8 +359,7 @@ class _Lexer:
         stop = len(self._text) if end is None else end.start()
         text = self._text[following.start : stop].strip()
         lowered = following.text.lower()
-        behind = self._next(following.start + len(following.text))
-        is_call = behind is not None and behind.text == "("
+        is_call = self._text[following.start + len(following.text) :].lstrip().startswith("(")
         if (
             not text
             or is_call

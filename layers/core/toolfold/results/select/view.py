@@ -35,6 +35,7 @@ NEIGHBOURS = frozenset(("change", "pct_change", "lag"))
 """Functions that look at the row before."""
 
 _AS = re.compile(r"\s+as\s+(?:\w+|\"[^\"]*\")\s*$", re.I)
+_BY_PLACE = "There is no column of dates: rows are compared in the order of the list."
 _ROWS_WITH_A_DATE = 20
 """Rows in which a column that has dates has one."""
 
@@ -229,6 +230,8 @@ class View:
         for one in tree.walk():
             if function_of(one) in ("first", "last") and len(one.expressions) == 1:
                 dated = self.names.date
+                if dated is None and not self.is_ordered:
+                    self._note(_BY_PLACE)
                 day = exp.Literal.number(1) if dated is None else node_of(self._loaded(dated))
                 place = f"-{self.place}" if self.rows.is_newest_first and dated is not None else self.place
                 one.set("expressions", [one.expressions[0], day, exp.Var(this=place)])
@@ -237,7 +240,7 @@ class View:
     def _by_time(self) -> str:
         dated = self.names.date
         if dated is None:
-            self._note("There is no column of dates: rows are compared in the order of the list.")
+            self._note(_BY_PLACE)
             return f"{self._partition_by}ORDER BY {self.place}"
         day = self._loaded(dated).sql
         if not self.partition and (dated.index is None or not self.rows.has_distinct_dates):
