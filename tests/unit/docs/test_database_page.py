@@ -29,7 +29,7 @@ def run_commands(page: str, folder: Path) -> str:
         ["bash"], input=script, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, check=False,
     )  # fmt: skip
-    printed = iter(done.stdout.split(f"{_MARK}\n"))
+    printed = iter(done.stdout.replace(str(folder), "…").split(f"{_MARK}\n"))
 
     def shown(block: re.Match[str]) -> str:
         lines = [line for line in block[1].splitlines() if line.startswith("$ ")]
