@@ -267,11 +267,7 @@ class BoundParser(ResponseParser):
         if form == "text":
             return ParsedResponse("text", text)
         if "html" in media_type or is_page:
-            raise errors.UpstreamError(
-                f"{self.source.title} sent an HTML page instead of data.",
-                messages.PAGE_FOR_PEOPLE,
-                **_said(response, credentials),
-            )
+            raise self._page_error(response, credentials)
         is_csv = media_type in _CSV or form == "csv"
         table = comma_separated(text) if is_csv else None
         return ParsedResponse("text", text) if table is None else ParsedResponse("csv", table)
@@ -294,6 +290,8 @@ class BoundParser(ResponseParser):
                 return ParsedResponse("json", json_lines(text))
             if is_json:
                 raise
+            if "html" in response.media_type:
+                raise self._page_error(response, credentials) from None
             return ParsedResponse("text", text)
         is_failure = _is_failure(data) or response.media_type == "application/problem+json"
         if tool.effect == "read" and is_failure:
@@ -307,6 +305,10 @@ class BoundParser(ResponseParser):
             self._raise_fault(notices, text, arguments)
             self._raise_notice(notices, credentials.api_key)
         return ParsedResponse("json", text)
+
+    def _page_error(self, response: UpstreamResponse, credentials: SourceCredentials) -> errors.UpstreamError:
+        problem = f"{self.source.title} sent an HTML page instead of data."
+        return errors.UpstreamError(problem, messages.PAGE_FOR_PEOPLE, **_said(response, credentials))
 
     def _binary(self, media_type: str, content: bytes) -> ParsedResponse:
         kind = media_type.partition("/")[0]
