@@ -292,6 +292,23 @@ def test_the_next_call_is_one_that_the_mode_lists(
         assert code(call(bundled, path, tool, given)) in ("OK", "AUTH_REQUIRED")
 
 
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        (
+            "/mcp",
+            'Call TOOL_CALL with {"tool_name":"TIME_SERIES_DAILY","arguments":{"symbol":"IBM"},"select":"last 2"}.',
+        ),
+        ("/mcp/direct", 'Call TIME_SERIES_DAILY with {"symbol":"IBM","select":"last 2"}.'),
+        ("/mcp/research", "Call fetch with {\"id\":\"TIME_SERIES_DAILY(symbol='IBM', select='last 2')\"}."),
+    ],
+)
+def test_a_misspelt_name_is_corrected_with_its_arguments(bundled: App, path: str, says: str) -> None:
+    given = {"name": "TIME_SERIES_DALY", "arguments": {"symbol": "IBM", "select": "last 2"}}
+    for modern in (False, True):
+        assert rpc(bundled, path, "tools/call", given, modern=modern)["error"]["message"].endswith(says)
+
+
 def test_errors_inside_a_combined_call_propose_calls_of_the_mode(bundled: App) -> None:
     inside = {"calls": [{"tool_name": "qqq"}], "steps": [{"tool_name": "qqq"}], "script": "call('qqq')"}
     own = {"TOOL_BATCH": "calls", "TOOL_PIPE": "steps", "TOOL_SCRIPT": "script"}

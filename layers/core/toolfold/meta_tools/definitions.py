@@ -324,7 +324,7 @@ TOOLS: Mapping[str, MetaTool] = {
                 {**_TEXTS, "description": "Up to 20"}, "name tool function function_name id method command"
             ),
             "detail": _DETAIL,
-            "known": Argument({"type": "object"}, "known_hashes hashes", listed="never"),
+            "known": Argument({"type": "object"}, "known_hash known_hashes hash hashes", listed="never"),
         },
         {"tools": "array"},
         ("tool_name",),

@@ -120,16 +120,18 @@ class MetaTools:
         except CallError:
             return None
 
-    def unknown_tool(self, name: str) -> str:
+    def unknown_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return the message for a ``tools/call`` of a name that no tool has: what to call instead."""
         from toolfold.meta_tools.arguments import quote
+        from toolfold.meta_tools.next_steps import with_executor
         from toolfold.meta_tools.tool_names import tool_not_found
 
         names = self.own_names()
         known = f" The tools are {', '.join(names)}." if names else ""
         problem = f"Unknown tool {quote(name)}.{known}"
         try:
-            error = tool_not_found(self.catalog(), name, {}).as_dict(self.reader)
+            catalog = self.catalog()
+            error = with_executor(catalog, tool_not_found(catalog, name, arguments)).as_dict(self.reader)
         except CallError:
             return problem
         similar = f" {error['suggestion']}" if error["closest"] else ""

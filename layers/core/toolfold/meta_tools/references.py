@@ -32,6 +32,9 @@ _TEMPLATE = re.compile(r"\s*(?:\{\{|\$\{|<<)\s*\$?([A-Za-z_][\w-]*|\d{1,2})\b[^{
 _NUMBERED = re.compile(r"\s*\$\d{1,2}(?:\.[A-Za-z_]|\[)")
 """A reference to a step by its index, such as ``$1.symbol``; ``$1.50`` and ``$1`` are texts."""
 
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+"""A key that JMESPath reads without quotation marks."""
+
 _STEP = re.compile(r"\.?([A-Za-z_]\w*|\"[^\"]*\")|\[(-?\d+)\]")
 _MAX_CHARS = 500
 _MAX_DEPTH = 60
@@ -302,7 +305,8 @@ def view_of(document: Document, budget: WorkBudget) -> Any:
 def keys_of(value: Any) -> list[str]:
     """Return what can follow in a path: the keys of an object, the indexes of a list."""
     if isinstance(value, dict):
-        return [str(key) for key, _ in zip(value, range(_MAX_KEYS), strict=False)]
+        keys = (str(key) for key, _ in zip(value, range(_MAX_KEYS), strict=False))
+        return [key if _NAME.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in keys]
     if isinstance(value, list):
         return [f"[0] to [{len(value) - 1}]"] if value else []
     return []

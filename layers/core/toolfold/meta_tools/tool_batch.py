@@ -344,8 +344,9 @@ def read_join(given: Any) -> JoinRequest:
         on = on[0]
     how = str(fields.get("how", fields.get("type", "inner"))).lower().replace("full", "outer")
     if not isinstance(on, str) or not on.strip() or how not in HOW or not fields:
+        unknown = f"there is no join {quote(how)}" if how not in HOW else ""
         raise InvalidArguments(
-            f"join must be a column, or an object with on and how, not {quote(given)}.",
+            f"{unknown or f'join must be a column, or an object with on and how, not {quote(given)}'}.",
             'Send join as "date", or as {"on": "symbol", "how": "inner"}; how is one of ' + f"{', '.join(HOW)}.",
         )
     return JoinRequest(on.strip(), how)

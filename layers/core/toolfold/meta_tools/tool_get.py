@@ -93,6 +93,8 @@ def _longer_examples(tool: Tool, format_parameter: str) -> Iterator[Mapping[str,
 
 TOOL = "TOOL_GET"
 
+_HASH = re.compile("[0-9a-f]{8}")
+
 MAX_NAMES = 20
 """Names in one call: enough for any plan, and an answer of at most some 8,000 tokens."""
 
@@ -176,11 +178,14 @@ def _parse_names(given: Any) -> list[str]:
 
 
 def _parse_known(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the entries that the caller has: name in capitals → hash. They may come as JSON text."""
+    """Return the entries that the caller has: name in capitals → hash. They may come as JSON text, one as its hash."""
     given = arguments.get("known")
     if is_blank(given):
         return {}
     known = parse_json(given) if isinstance(given, str) else given
+    name = arguments.get("tool_name")
+    if isinstance(given, str) and isinstance(name, str) and _HASH.fullmatch(given):
+        known = {name: given}
     if not isinstance(known, dict):
         raise invalid(
             TOOL,

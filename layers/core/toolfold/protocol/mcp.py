@@ -328,7 +328,7 @@ class Server:
             tools = self.tools_of("")
             call = tools.resolve(name, arguments)
         if call is None:
-            raise JsonRpcError(versions.INVALID_PARAMS, tools.unknown_tool(name))
+            raise JsonRpcError(versions.INVALID_PARAMS, tools.unknown_tool(name, arguments))
         log_fields["tool"] = call.name
         inner_tool = call.arguments.get("tool_name")
         if isinstance(inner_tool, str) and "/" not in inner_tool and _is_loggable(inner_tool):
