@@ -7,6 +7,7 @@ import datetime
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -126,8 +127,21 @@ def test_a_key_that_no_header_can_have_is_not_repeated(url: str, key: str) -> No
 def test_dates_are_sent_as_text_and_other_objects_are_refused(client: Client) -> None:
     day = datetime.date(2026, 1, 12)
     assert client.call("HISTORICAL_OPTIONS", symbol="IBM", date=day, select="first 1").rows[0]["date"] == "2026-01-12"
-    with pytest.raises(InvalidArguments, match="no form in JSON: a value of the type set"):
-        client.call("GLOBAL_QUOTE", symbol={"IBM"})
+    for value, why in (({"IBM"}, "a value of the type set"), (float("nan"), "Out of range float values")):
+        with pytest.raises(InvalidArguments, match=f"no form in JSON: {why}"):
+            client.call("GLOBAL_QUOTE", symbol=value)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_single_thing_is_one_row(client: Client, count: int) -> None:
+    rows = client.call("GLOBAL_QUOTE", symbol=[*SYMBOLS[:count]], select="symbol, price").rows
+    assert [row["symbol"] for row in rows] == [*SYMBOLS[:count]]
+    assert client.call("INCOME_STATEMENT", symbol="IBM").rows == []
+
+
+def test_a_call_that_is_no_object_fails_alone(client: Client) -> None:
+    calls: list[Any] = ["GLOBAL_QUOTE", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}]
+    assert [part["ok"] for part in client.batch(calls).results] == [False, True]
 
 
 def test_an_address_of_another_scheme_is_refused() -> None:

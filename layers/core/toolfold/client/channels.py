@@ -353,7 +353,7 @@ def _encoded(message: Mapping[str, Any]) -> str:
         InvalidArguments: An argument has no form in JSON.
     """
     try:
-        return json.dumps(message, default=_as_text)
+        return json.dumps(message, default=_as_text, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidArguments(
             f"The arguments have no form in JSON: {error}.", "Pass texts, numbers, lists and objects; nothing was sent."

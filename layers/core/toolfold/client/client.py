@@ -40,10 +40,12 @@ class Answer:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of a table as objects; empty for an answer that is not one table."""
+        """The rows of a table as objects, of which a single thing is one; empty for an answer of several tables."""
         result = self.result
-        if not (isinstance(result, Mapping) and "columns" in result and "rows" in result):
+        if not isinstance(result, Mapping) or "tables" in result:
             return []
+        if not ("columns" in result and "rows" in result):
+            return [dict(result)]
         return [dict(zip(result["columns"], row, strict=True)) for row in result["rows"]]
 
     @property
@@ -83,6 +85,11 @@ def to_error(error: Mapping[str, Any]) -> CallError:
     if known is None:
         return OtherCallError(code, message, suggestion, **details)
     return known(message, suggestion, **details)
+
+
+def _copied(calls: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return calls as JSON has them; what is none of them is for the server to refuse."""
+    return [dict(call) if isinstance(call, Mapping) else call for call in calls]
 
 
 class Client:
@@ -191,7 +198,7 @@ class Client:
             calls: ``{"tool_name", "arguments", "select", "id"}`` each.
             options: ``stop_on_error``, ``max_parallel``, ``max_tokens``.
         """
-        return self._combine("TOOL_BATCH", {"calls": [dict(call) for call in calls], **options})
+        return self._combine("TOOL_BATCH", {"calls": _copied(calls), **options})
 
     def pipe(self, /, steps: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
         """Make calls that use the results of earlier ones: ``TOOL_PIPE``.
@@ -200,7 +207,7 @@ class Client:
             steps: ``{"tool_name", "arguments", "as"}`` each; an argument ``{"$ref": "step.path"}`` is a result.
             options: ``return`` and others, as in its reference.
         """
-        return self._combine("TOOL_PIPE", {"steps": [dict(step) for step in steps], **options})
+        return self._combine("TOOL_PIPE", {"steps": _copied(steps), **options})
 
     def script(self, script: str, inputs: Mapping[str, Any] | None = None) -> Answer:
         """Run a script over the tools: ``TOOL_SCRIPT``."""
