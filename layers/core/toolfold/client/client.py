@@ -88,7 +88,7 @@ def to_error(error: Mapping[str, Any]) -> CallError:
 
 
 def _copied(calls: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Return calls as JSON has them; what is none of them is for the server to refuse."""
+    """Return calls as JSON has them, and other values as they are, which the server refuses."""
     return [dict(call) if isinstance(call, Mapping) else call for call in calls]
 
 
