@@ -66,6 +66,11 @@ def test_each_kind_has_a_tool_with_the_names_as_values(app: App) -> None:
         ("database", {"action": "query", "parameters": {"sql": "SELECT customer FROM orders"}}, "Bob"),
         ("database", {"subcommand": "query", "parameters": {"sql": "SELECT customer FROM orders"}}, "Bob"),
         ("database", {"subcommand": "list_tables", "contains": "nothing"}, "[]"),
+        (
+            "database",
+            {"subcommand": "query", "sql": "SELECT customer FROM orders", "inspect": True},
+            '"items":{"type":"object","properties":{"customer":{"type":"string"',
+        ),
         ("read_skill", {"name": "handbook__tax_forms"}, "Use form A."),
         ("read_skill", {"name": "tax-forms"}, "Use form A."),
         ("read_skill", {"name": "tax-forms", "file": "SKILL.md"}, "Use form A."),

@@ -328,6 +328,8 @@ def test_another_source_and_another_group_are_named(app: App) -> None:
     assert other["next_call"] == {"connector": {**kinds, "connector": "alpha_vantage"}}
     group = call(app, "/mcp/grouped", "works", {"action": "CLOSE_HARBOUR", **bergen})["structuredContent"]["error"]
     assert group["next_call"] == {"TOOL_CALL_WRITE": {"tool_name": "CLOSE_HARBOUR", "arguments": bergen}}
+    misspelt = call(app, "/mcp/grouped", "works", {"action": "CLOSE_HARBOR", **bergen})["structuredContent"]["error"]
+    assert misspelt["next_call"] == group["next_call"]
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def _inspection(plan: Plan, call: Call, answer: Answer, arguments: Mapping[str, 
     document = answer.document
     view = view_of(_shortened(document, _SAMPLED), plan.budget)
     if document.tables:
-        again = ("columns", "row_count", *(("rows",) if document.tables[0].name else ()))
+        again = ("columns", "row_count", *(("rows",) if document.tables[0].name not in ("", "rows") else ()))
         view = {key: value for key, value in view.items() if key not in again}
     first = _shortened(document, _ROWS)
     head = {"arguments": dict(arguments), "counts": _counts(document), "schema": _schema(view, 0)}

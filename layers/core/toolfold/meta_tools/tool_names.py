@@ -348,7 +348,9 @@ def _group_call(catalog: Catalog, group: str, properties: Mapping[str, Any], arg
     others = {other: value for other, value in arguments.items() if other not in _ACTION_KEYS}
     if isinstance(given, str):
         short = {normalize(action.rpartition("__")[2]): action for action in actions}
+        source = actions[0].rpartition("__")[0]
         found = given if given in actions else find_name(catalog, given)
+        found = found or (find_name(catalog, f"{source}__{given}") if source else None)
         name = found if found in actions else short.get(normalize(given))
         if found and not name:
             call = next_call("TOOL_CALL", {"tool_name": found, "arguments": others})
@@ -361,6 +363,8 @@ def _group_call(catalog: Catalog, group: str, properties: Mapping[str, Any], arg
         from toolfold.catalog.search import closest_names  # needed for errors only
 
         closest = [other for other in closest_names(catalog, given) if other in actions]
+        if not closest and closest_matches(given, list(catalog)):
+            raise tool_not_found(catalog, given, others)
     shown = ", ".join(actions[:20]) + (", …" if len(actions) > 20 else "")
     hint = did_you_mean(str(given), closest).strip() or f"There are {shown}."
     following = next_call(group, {"action": closest[0], **others}) if closest else {}
