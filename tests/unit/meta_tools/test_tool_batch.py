@@ -273,6 +273,21 @@ def test_table_of_a_result_is_named_with_its_id(tools: MetaTools) -> None:
     assert result.structured["result"]["rows"][0][0] > 10
 
 
+@pytest.mark.parametrize(
+    ("select", "found"),
+    [
+        ("top 1 by price", ["MSFT"]),
+        ("order by price", ["AAPL", "IBM", "MSFT"]),
+        ("price > 200; last 1", ["IBM"]),
+        ("SELECT id FROM data ORDER BY price DESC LIMIT 1", ["MSFT"]),
+    ],
+)
+def test_single_things_are_ranked_together(tools: MetaTools, select: str, found: list[str]) -> None:
+    calls = [quote("AAPL"), quote("MSFT"), quote("IBM")]
+    result = tools.call("TOOL_BATCH", {"calls": calls, "select": select}).structured["result"]
+    assert [row[result["columns"].index("id")] for row in result["rows"]] == found
+
+
 def test_id_of_a_call_is_its_table_alone(tools: MetaTools) -> None:
     calls = [{**daily("AAPL"), "id": "data"}, daily("MSFT")]
     result = batch(tools, calls, select="SELECT count(*) AS n FROM data").structured["result"]

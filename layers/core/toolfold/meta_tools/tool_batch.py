@@ -267,7 +267,8 @@ class Combination(NamedTuple):
         """
         selection = parse_select(select)
         requested = _named_join(selection, items) if is_blank(join_) else read_join(join_)
-        if requested is None and (selection is None or not _names_a_result(selection, items)):
+        is_of_all = selection is not None and (_names_a_result(selection, items) or _ranks_things(selection, items))
+        if requested is None and not is_of_all:
             for item in items:
                 if item.call is not None and item.call.options.select is None and selection is not None:
                     is_part = item.lists is not None and not selection.jmespath
@@ -296,7 +297,9 @@ class Combination(NamedTuple):
             tables = [*named_tables(named), *_all_rows(named, budget)]
             joined = Document(tuple(tables))
         else:
-            joined = join(named_tables(named), self.join.on, self.join.how, budget) if self.join else Document()
+            joined = Document(tuple(_all_rows(named, budget)))
+            if self.join:
+                joined = join(named_tables(named), self.join.on, self.join.how, budget)
         selected = joined
         if self.select is not None:
             data = {"rows": joined.tables[0].objects()} if self.select.jmespath else None
@@ -368,19 +371,25 @@ def named_tables(named: Mapping[str, Document]) -> list[Table]:
 
 def _all_rows(named: Mapping[str, Document], budget: WorkBudget) -> list[Table]:
     """Return the rows of all results under each other as ``data``, where they have the same columns; else nothing."""
-    columns = {table.columns for document in named.values() for table in document.tables}
-    if len(columns) != 1 or "data" in named or any(len(document.tables) != 1 for document in named.values()):
+    tables = named_tables(named)
+    if len({table.columns for table in tables}) != 1 or "data" in named or len(tables) != len(named):
         return []
-    parts = [
-        LabelledDocument((name,), replace(document, tables=(replace(document.tables[0], name=""),), metadata={}))
-        for name, document in named.items()
-    ]
+    parts = [LabelledDocument((table.name,), Document((replace(table, name=""),))) for table in tables]
     return [replace(stack_documents(("id",), parts, budget).tables[0], name="data")]
 
 
 def _names_a_result(selection: Selection, items: Sequence[Item]) -> bool:
     """Return whether SQL reads a table by the id of a call, rather than the rows of each call."""
     return selection.has_sql and not _names_in(selection).isdisjoint(item.id.lower() for item in items)
+
+
+def _ranks_things(selection: Selection, items: Sequence[Item]) -> bool:
+    """Return whether steps sort, count off or read as SQL what is a single thing in each answer: rows of all."""
+    calls = [item.call for item in items if item.lists is None]
+    of_things = [call for call in calls if call is not None and call.tool.answer.get("kind") == "object"]
+    is_each_whole = 1 < len(of_things) == len(items) and all(call.options.select is None for call in of_things)
+    of_rows = any(step.clause.kind not in ("items", "from") for step in selection.steps)
+    return is_each_whole and of_rows and len({call.tool.name for call in of_things}) == 1
 
 
 def _named_join(selection: Selection | None, items: Sequence[Item]) -> JoinRequest | None:
