@@ -33,9 +33,10 @@ _ONLY_IN_OVER = frozenset(
     ("partition", "by", "order", "asc", "desc", "rows", "range", "preceding", "following", "current", "row",
      "unbounded", "nulls")
 )  # fmt: skip
-_KEYWORDS = _ONLY_IN_OVER | frozenset(
-    ("and", "or", "not", "in", "like", "ilike", "between", "is", "null", "as", "case", "when", "then", "else", "end",
-     "distinct", "true", "false", "escape")
+_ONLY_IN_CASE = frozenset(("when", "then", "else", "end"))
+_KEYWORDS = _ONLY_IN_OVER | _ONLY_IN_CASE | frozenset(
+    ("and", "or", "not", "in", "like", "ilike", "between", "is", "null", "as", "case", "distinct", "true", "false",
+     "escape")
 )  # fmt: skip
 _ALWAYS_KEYWORDS = frozenset(("and", "or", "not", "in", "like", "ilike", "between", "is", "null", "as"))
 """Words that are never names without quotes: a condition cannot be read without them."""
@@ -273,7 +274,10 @@ class _Lexer:
         if lowered == "contains" and self._parts and (following is None or following.text != "("):
             return self._pattern(lowered, place)
         is_keyword = lowered in _KEYWORDS and (lowered not in _ONLY_IN_OVER or self._over_depth)
+        is_keyword = is_keyword and (lowered not in _ONLY_IN_CASE or "case" in self._parts)
         if is_keyword and (lowered in _ALWAYS_KEYWORDS or not self._is_column(token.text)):
+            if lowered in ("null", "true", "false", "case"):
+                self._require_gap(token)
             self._parts.append(lowered)
             if lowered == "in":
                 self._lists.append(self._depth + 1)

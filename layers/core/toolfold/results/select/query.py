@@ -56,7 +56,7 @@ class Query(View):
             earlier = "; ".join([*self.before[:-1], step.text, *self.before[-1:]])
             raise invalid(
                 f"{quoted_name(step.text)} comes behind {quoted_name(self.before[-1])}, which leaves one row",
-                f"Write {earlier}.",
+                f"Leave {quoted_name(step.text)} out.",
                 offset=step.offset,
                 forms=[earlier],
             )

@@ -74,7 +74,7 @@ _CLAUSE = re.compile(
 _UNITS = r"(?:day|week|month|quarter|year)s?"
 _SUMMARY = r"(max|min|sum|avg|mean|average|median|std|stddev|count)"
 
-_SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* by )|count$", re.I)
+_SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* (?:by|over) )|count$", re.I)
 """Functions of all rows, after which there is one row."""
 
 _EXTREMES = (("top", "last", "highest|n?largest|biggest"), ("bottom", "first", "lowest|n?smallest"))

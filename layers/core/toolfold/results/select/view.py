@@ -22,7 +22,7 @@ from toolfold.results.select import dialect, expressions
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
 from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import split_items
-from toolfold.results.select.grammar import Clause, Step
+from toolfold.results.select.grammar import Clause, Step, kind_of_step
 from toolfold.results.select.kinds import YEARS, Adapter, argument_of, kind_of, node_of, require_counted, shown
 from toolfold.results.select.names import PARTS_OF_DATES, Column, Names, written_name
 from toolfold.results.select.paths import known_names
@@ -152,10 +152,15 @@ class View:
         if column is None:
             forms = []
             if step := self.names.step_without(name):
-                at = self.before.index(step)
-                if any(is_aggregate(one) for tree in self._parsed(self.step.clause.text) for one in tree.walk()):
+                at, written = self.before.index(step), self.step.clause.text or self.step.clause.by
+                if any(is_aggregate(one) for tree in self._parsed(written) for one in tree.walk()):
                     forms = ["; ".join([*self.before[:at], f"{self.step.text} by {step}", *self.before[at + 1 :]])]
+                later, adds = self.before[at + 1 :], kind_of_step(step) == "items"
+                if adds and self.step.clause.kind == "items":
+                    forms += ["; ".join([*self.before[:at], f"{step}, {self.step.text}", *later])]
                 forms += ["; ".join([*self.before[:at], self.step.text, *self.before[at:]])]
+                if adds:
+                    forms += ["; ".join([*self.before[:at], f"{step}, {written_name(name)}", *later, self.step.text])]
             known = known_names(self.rows.table, [one.name for one in self.names.columns])
             raise self.names.unknown(name, known, offset=self.step.offset, forms=forms)
         return column
