@@ -87,14 +87,17 @@ class Table:
 
     @cached_property
     def date_index(self) -> int | None:
-        """The index of the column of dates: the first one; None without one."""
+        """The index of the column of dates: the first one whose dates differ, or the first one; None without one."""
+        alike = None
         for index in range(len(self.columns)):
             cells = (row[index] for row in self.rows)
             first = next((one for one in cells if one is not None and str(one) not in values.MISSING), None)
             may_be_date = isinstance(first, str) and any(map(str.isdigit, first[:16]))
             if (may_be_date or (type(first) is int and first > 19_000_000)) and self.type_of(index).kind.is_date:
-                return index
-        return None
+                if len(self.rows) == 1 or any(one != first for one in cells if one is not None):
+                    return index
+                alike = index if alike is None else alike
+        return alike
 
     def column(self, name: str) -> list[Any]:
         """Return all cells of one column."""

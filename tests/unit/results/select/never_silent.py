@@ -494,6 +494,8 @@ GRAPH = json.dumps({"data": {"repo": {"issues": EDGES, "stars": {"totalCount": 9
 ENTITIES = json.dumps({"@odata.count": 200, "value": [{"n": 1}, {"n": 2}], "@odata.nextLink": "next"})
 NIGHTS = csv("at,v", *(f"2026-01-0{day}T23:30:00-05:00,{day}" for day in (1, 2, 3)))
 SIGNS = csv("email,version,start,n", "a@x.com,1.2.3,08:00:00,1", "b@y.org,1.10.0,9:30,2")
+BY_YEAR = csv("country,2022,2023,2024", "DE,1.5,2,", "FR,1,3,4")
+VINTAGES = csv("realtime_start,date,value", "2026-01-14,2025-12-01,3.5", "2026-01-14,2025-11-01,3.6")
 AHEAD = csv("date,v", *(f"{day},1" for day in days(9, newest="2026-02-10", step=3)), "2026-01-13,2")
 
 ANSWERS_OF_APIS = [
@@ -539,6 +541,17 @@ ANSWERS_OF_APIS = [
     Case("a word of SQL behind a name", DAILY, "month end", says=("end does not follow",)),
     Case("a word of SQL behind a name", DAILY, "close true", says=("true does not follow",)),
     Case("a name that is a word of SQL", csv("Start,End", "1,5", "2,9"), "end > 6; end - start as n", "n: 7"),
+    *(Case("a column for each year", BY_YEAR, select, right) for select, right in (
+        ("max(2023)", "max(2023): 3"), ("2023 > 2; country", "country: FR"),
+        ("country, 2023", "country,2023: DE,2 / FR,3"),
+        ("2024 - 2023 as d; d > 0", "d: 1"), ("top 1 by 2023; country", "country: FR"),
+        ("2022, 2023", "2022,2023: 1.5,2 / 1,3"),
+    )),
+    Case("a column for each year", BY_YEAR, "2023 > 2022", says=("2022 is a column and a number",)),
+    Case("a year that is a number", csv("year,v", "2023,1", "2024,2"), "year > 2023; v", "v: 2"),
+    *(Case("dates that are all alike before others", VINTAGES, select, right) for select, right in (
+        ("latest; value", "date,value: 2025-12-01,3.5"), ("2025-11; value", "date,value: 2025-11-01,3.6"),
+        ("change(value); last 1", "date,change(value): 2025-12-01,-0.1"))),
     *(Case("a list without rows", json.dumps({"results": [], "total": 0}), select, '{"results":[],"total":0}',
            says=("no rows",)) for select in ("count", "results; count", "results: latest", "last 3")),
 ]  # fmt: skip

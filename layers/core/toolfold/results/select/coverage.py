@@ -120,7 +120,7 @@ def _dates(table: Table) -> list[str]:
     if not table.rows:
         return []
     first, last = table.rows[0], table.rows[-1]
-    for index in range(len(table.columns)):
+    for index in range(len(table.columns)) if table.date_index is None else (table.date_index,):
         if values.is_date(first[index]) and values.is_date(last[index]) and not _OFFSET.search(first[index], 10):
             return [row[index] for row in table.rows if isinstance(row[index], str)]
     compared = () if table.date_index is None else table.type_of(table.date_index).values

@@ -60,6 +60,9 @@ MAX_DEPTH = 20
 _MAX_HEIGHT = 150
 """Nodes of a tree below each other: ``a + b + c`` are two. That of SQLite is set to as many."""
 
+_YEARS = range(1900, 2101)
+"""Numbers that are read as the columns of that name: those of a table with a column for each year."""
+
 _DIALECTS = ("", "sqlite", "tsql", "mysql", "duckdb")
 
 _QUOTED = r"'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|`[^`]*+`|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/"
@@ -222,8 +225,14 @@ class _Lexer:
         is_compared = bool(self._parts) and self._parts[-1] in _BEFORE_ONE_AMOUNT
         if kind == "amount" and "," in text and not is_compared and (self._depth or not self._parts):
             text = text.split(",")[0]
-        if kind == "amount" and not text.isdecimal() and self._is_column(text):
+        if kind == "amount" and self._is_column(text) and (not text.isdecimal() or int(text) in _YEARS):
             kind = "word"
+            if text.isdecimal() and is_compared:
+                raise invalid(
+                    f"{text} is a column and a number", f'Write "{text}" for the column.',
+                    replaces=[(rf"(?<![\w\"]){text}(?![\w\"])", written) for written in (f'"{text}"', f"{text}.0")],
+                    is_choice=True,
+                )  # fmt: skip
         return _Token(kind, text, place)
 
     def _next(self, place: int) -> _Token | None:
