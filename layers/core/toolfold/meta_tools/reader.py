@@ -389,9 +389,10 @@ class _CallReader:
                     continue
                 if kind == "arguments":
                     raise self._not_an_object(only)
-            # Rows that the tool itself cuts off are not sorted, nor counted, after that.
-            is_cut = "limit" in self._own_kinds and _PLACES.get(kind) in (1, 3)
-            if key not in self._own and kind not in self._own_kinds and not is_cut:
+            # Rows that the tool itself cuts off are not sorted, nor counted, after that; an open tool may do it itself.
+            is_open = self._tool.parameters.get("additionalProperties") is not False
+            is_own = ("limit" in self._own_kinds or is_open) and _PLACES.get(kind) in (1, 3)
+            if key not in self._own and kind not in self._own_kinds and not is_own:
                 if (option := _as_option(key, value)) is not None:
                     self._set_option(*option, key)
                     continue
