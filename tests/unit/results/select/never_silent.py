@@ -515,6 +515,8 @@ ANSWERS_OF_APIS = [
     Case("a field inside an object", GRAPH, "data.repo.issues.totalCount", "40"),
     Case("a page deep in a document", GRAPH, "count", "count: 2", says=("2 of 40 rows",)),
     Case("a page of a deep table", GRAPH.replace("totalCount", "n"), "count", "count: 2", says=("hasNextPage",)),
+    Case("a page of several", json.dumps({"page": 2, "total_pages": 3, "rows": [{"v": 1}, {"v": 2}]}), "max(v)",
+         "max(v): 2", says=("2 rows of one page of 3",)),
     Case("a page with annotations", ENTITIES, "count", "count: 2", says=("2 of 200 rows",)),
     Case("times of another offset", NIGHTS, "sum(v) by day", "day,sum(v): 2026-01-02,1 / 2026-01-03,2 / 2026-01-04,3",
          says=("compared in UTC",)),

@@ -46,6 +46,7 @@ _MAX_COLUMNS = 3
 _TOTALS = frozenset(("total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalrows", "count", "hits"))
 _NEXT = frozenset(("next", "nextpage", "nexturl", "nextlink", "nexttoken", "nextcursor", "nextpagetoken", "hasmore",
                    "hasnextpage", "morerows"))  # fmt: skip
+_PAGES = frozenset(("pages", "totalpages", "pagecount", "numpages", "nbpages", "lastpage"))
 """Fields of an answer that is one page of more."""
 
 _MAX_DEPTH = 8
@@ -380,7 +381,9 @@ def page_note(metadata: Any, row_count: int, name: str = "") -> str:
         is_beside = len(path) < 3 or name.startswith(".".join(path[:-1]))
         if is_beside and _word(path) in _TOTALS and type(value) is int and value > row_count:
             return f"These are {row_count:,} of {value:,} rows ({quoted_name(path[-1])}): the answer is one page."
-    for path, _ in fields:
+    for path, value in fields:
+        if _word(path) in _PAGES and len(path) < 3 and type(value) is int and value > 1:
+            return f"These are {row_count:,} rows of one page of {value:,} ({quoted_name(path[-1])})."
         if _word(path) in _NEXT and (len(path) < 3 or name.startswith(".".join(path[:-2]))):
             return f"These are {row_count:,} rows of one page: there are more, as {quoted_name(path[-1])} states."
     return ""
