@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -34,7 +35,7 @@ class ByteServer:
     def _serve(self, connection: socket.socket) -> None:
         connection.settimeout(5)
         with connection, suppress(OSError):
-            while connection.recv(65536):
+            while _has_request(connection):
                 for piece, pause_s in self.pieces:
                     connection.sendall(piece)
                     time.sleep(pause_s)
@@ -44,3 +45,16 @@ class ByteServer:
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+
+
+def _has_request(connection: socket.socket) -> bool:
+    """Wait for the next request, or the first 64 kB of a long one; return whether there was one."""
+    received = b""
+    while True:
+        head, end, body = received.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)\ncontent-length: *(\d+)", head)
+        if end and (len(body) >= int(length[1] if length else 0) or len(received) >= 65536):
+            return True
+        if not (part := connection.recv(65536)):
+            return False
+        received += part
