@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from importlib.resources import files
 
 from toolfold.build.schema.compiled import contract_text
 from toolfold.catalog.contract import check_head, check_tool
+from toolfold.catalog.entries import FORMAT
 from toolfold.catalog.reader import parse_head
 from toolfold.catalog.store import bundled_path, parse_catalog
 
@@ -13,6 +15,16 @@ from toolfold.catalog.store import bundled_path, parse_catalog
 def test_the_schema_in_the_package_is_current() -> None:
     written = files("toolfold.catalog").joinpath("contract.json").read_text(encoding="utf-8")
     assert written == contract_text(), "python -m toolfold.build.schema.compiled > …/catalog/contract.json"
+
+
+CONTRACTS = {5: "ab53b3de61a997e0468edc0f81565d2df4ed141fe5852633418194118702edd7"}
+"""Format of the compiled layout → SHA-256 of its contract."""
+
+
+def test_another_contract_has_another_format() -> None:
+    # A catalog that was published before is then compiled again, and not called damaged at its first call.
+    found = hashlib.sha256(contract_text().encode()).hexdigest()
+    assert {FORMAT: found} == CONTRACTS, "add 1 to FORMAT, unless every catalog of before fits the contract as well"
 
 
 def test_the_catalog_of_the_package_which_is_not_checked_when_it_is_read_fits_the_contract() -> None:
