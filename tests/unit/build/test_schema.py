@@ -142,6 +142,9 @@ def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
     [
         ({"colour": "red"}, "colour: there is no such key"),
         ({"description": None}, "description: Field required"),
+        ({"access": None}, "access: Field required"),  # else it would be free
+        ({"freshness": None}, "freshness: Field required"),
+        ({"formats": None}, "formats: Field required"),
         ({"description": "  "}, "at least 1 character"),
         ({"summary": "Rain."}, "summary: String should have at least 10 characters"),
         ({"summary": "x" * 121}, "summary: String should have at most 120 characters"),
@@ -238,6 +241,8 @@ def test_two_tools_of_one_name_are_refused(tmp_path: Path) -> None:
         ("forecasts.yaml", "title: Forecasts", "title: [open", "forecasts.yaml:2: is not valid YAML"),
         ("source.yaml", "- forecasts", "- forecasts\n- climate", "there is no file climate.yaml"),
         ("forecasts.yaml", "title: Forecasts", "category: a\ntitle: Forecasts", "category: there is no such key"),
+        ("forecasts.yaml", "title: Forecasts\n", "", "forecasts.yaml:1: title: Field required"),
+        ("source.yaml", "title: Weather\n", "", "title: Field required"),
     ],
 )
 def test_a_mistake_in_a_file_is_refused(tmp_path: Path, name: str, old: str, new: str, complaint: str) -> None:
@@ -246,9 +251,11 @@ def test_a_mistake_in_a_file_is_refused(tmp_path: Path, name: str, old: str, new
     assert complaint in mistakes(tmp_path)
 
 
-def test_an_unlisted_file_that_is_no_category_is_refused(tmp_path: Path) -> None:
+def test_an_unlisted_category_file_is_refused(tmp_path: Path) -> None:
     (written(tmp_path) / "weather" / "stray.yaml").write_text("title: Stray\n")
-    assert "stray.yaml:1: tools: Field required" in mistakes(tmp_path)
+    found = mistakes(tmp_path)
+    assert "stray.yaml:1: tools: Field required" in found
+    assert "stray.yaml:1: is not listed in the categories" in found
 
 
 def test_a_mistake_in_a_shared_parameter_is_shown_where_it_is_shared(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from toolfold.build.importers.http_tools import (
     HttpParameter,
     HttpTool,
 )
-from toolfold.build.schema.field_types import VOCABULARY
+from toolfold.build.schema.field_types import VOCABULARY, Model
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words
@@ -185,6 +185,7 @@ class HttpApiImporter(Importer[HttpApiSettings]):
                 check_header(name, value)
             except BindingError as error:
                 problems.append(f"{document.where(('headers', name))}: headers: {error}")
+        problems += _missing(settings, settings, f"{document.where(())}")
         tools: list[ImportedTool] = []
         categories: list[ImportedCategory] = []
         for number, tool in enumerate(settings.tools):
@@ -224,8 +225,17 @@ def _categories(
             problems.append(f"{file.path}:1: the name of the file must be lower case letters, digits and _")
             continue
         category = parse_model(HttpCategory, file, file.data, problems)
+        if settings.categories and name not in named and not settings.prefix:
+            problems.append(f"{file.path}:1: is not listed in the categories of source.yaml")
         if category is not None:
+            problems += _missing(settings, category, f"{file.path}:1")
             yield name, file, category
+
+
+def _missing(settings: HttpApiSettings, described: Model, where: str) -> list[str]:
+    """Return which texts a source without prefix, or a category of one, lacks: it is written for the catalog."""
+    texts = () if settings.prefix else ("title", "description")
+    return [f"{where}: {key}: Field required" for key in texts if key not in described.model_fields_set]
 
 
 def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> ImportedTool:
@@ -313,7 +323,8 @@ def _problems(
         yield f"{where(key)}: {tool.name}: {text}"
 
 
-_WRITTEN = ("title", "summary", "description", "tags", "returns", "example")
+_WRITTEN = ("title", "summary", "description", "tags", "access", "freshness", "formats", "returns", "example")
+"""What a tool that keeps its name must state: a default would be taken for a fact, such as that it is free."""
 
 
 def _contradictions(
