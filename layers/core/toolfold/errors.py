@@ -109,10 +109,10 @@ class CallError(ToolfoldError):
         details = dict(self.details)
         if "next_call" in details:
             ((tool, arguments),) = details["next_call"].items()
-            call = reader.proposed(tool, arguments)
-            details |= {"next_call": dict([call])} if call else {}
-            if call is None:
+            if (call := reader.proposed(tool, arguments)) is None:
                 del details["next_call"]
+            else:
+                details["next_call"] = dict([call])
         return {"code": self.code, **texts, **details}
 
 

@@ -28,9 +28,6 @@ class Reader(Protocol):
     def proposed(self, tool: str, arguments: Mapping[str, Any]) -> ProposedCall | None:
         """Return the call of a meta-tool that is the next step, as the reader makes it; None: it cannot."""
 
-    def step(self, step: str) -> str:
-        """Return what to do after a list of tools, as the reader does it."""
-
     def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
         """Return how a person calls a tool; ``parameters`` are names, with whether each is required."""
 
@@ -201,10 +198,6 @@ class Model:
     def proposed(self, tool: str, arguments: Mapping[str, Any]) -> ProposedCall | None:
         """Return the call as it is."""
         return tool, arguments
-
-    def step(self, step: str) -> str:
-        """Return the step as it is."""
-        return step
 
     def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
         """Return the name: the signature for a model is that of the text."""

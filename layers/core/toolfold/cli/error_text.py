@@ -76,10 +76,6 @@ class Person:
         """Return the call as it is."""
         return tool, arguments
 
-    def step(self, step: str) -> str:
-        """Return the step as it is."""
-        return step
-
     def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
         """Return how a tool is called, as a command, or the command that describes it."""
         if self._verb == "get":

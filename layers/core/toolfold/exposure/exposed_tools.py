@@ -223,7 +223,7 @@ class ExposedTools(MetaTools):
         """The model that reads the next steps; None: one whose client lists the meta-tools."""
         if self.exposed.mode not in _STEPS:
             return None
-        from toolfold.exposure.mode_reader import ModeReader  # for errors, and what is listed under other names
+        from toolfold.exposure.mode_reader import ModeReader  # for errors only
 
         return ModeReader(self._catalog_of_profile, self.exposed.mode, self.own_names())
 
@@ -325,8 +325,10 @@ class ExposedTools(MetaTools):
 
     def _with_own_step(self, result: Result) -> Result:
         """Return a list of tools with what this mode does with them."""
-        if self.exposed.mode != "kinds" or self.reader is None or "next" not in result.structured:
+        if self.exposed.mode != "kinds" or "next" not in result.structured:
             return result
+        from toolfold.exposure.mode_reader import step_of_kinds  # for what is listed under other names
+
         step = result.structured["next"]
-        own = self.reader.step(step)
+        own = step_of_kinds(step)
         return result._replace(structured={**result.structured, "next": own}, text=result.text.replace(step, own, 1))

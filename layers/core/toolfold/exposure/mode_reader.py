@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import META_TOOLS
+from toolfold.catalog.json_schema import properties
 from toolfold.catalog.profiles import kind_of
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.wording import Model, ProposedCall
@@ -60,10 +61,6 @@ class ModeReader(Model):
         call = self.proposed(tool, arguments)
         return self.term(tool, {}) if call is None else f"{call[0]} {dumps_compact(call[1])}"
 
-    def step(self, step: str) -> str:
-        """Return what to do after a list of tools."""
-        return _OF_STEPS.sub(lambda found: _STEPS[found[0]], step) if self._mode == "kinds" else step
-
     def proposed(self, tool: str, arguments: Mapping[str, Any]) -> ProposedCall | None:
         """Return the call of a meta-tool as this mode has it; None where it has none."""
         if tool in self._listed or tool not in (*META_TOOLS, "TOOL_CALL_WRITE"):
@@ -77,9 +74,9 @@ class ModeReader(Model):
             listed = {"tool_names": [names] if isinstance(names, str) else names}
             return {"kinds": ("request_tools", listed), "research": ("fetch", {"id": names})}.get(self._mode)
         called = self._catalog.get(names) if isinstance(names, str) else None
-        given, options = arguments.get("arguments", {}), dict(arguments)
-        options.pop("tool_name", None), options.pop("arguments", None)
-        if called is None or not isinstance(given, Mapping):
+        given = arguments.get("arguments", {})
+        options = {name: value for name, value in arguments.items() if name not in ("tool_name", "arguments")}
+        if called is None or not isinstance(given, Mapping) or options.keys() & properties(called.parameters).keys():
             return None
         if self._mode == "research":
             options.pop("max_tokens", None)  # fetch has its own
@@ -99,3 +96,8 @@ class ModeReader(Model):
                 return "read_skill", {"name": tool.name, **given, **options}
         call = {"subcommand": "execute", "connector": source, "action": tool.name, "parameters": given}
         return "connector", {**call, **options}
+
+
+def step_of_kinds(step: str) -> str:
+    """Return the step after a list of tools as the mode ``kinds`` has it."""
+    return _OF_STEPS.sub(lambda found: _STEPS[found[0]], step)
