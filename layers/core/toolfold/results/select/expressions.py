@@ -60,8 +60,8 @@ MAX_DEPTH = 20
 _MAX_HEIGHT = 150
 """Nodes of a tree below each other: ``a + b + c`` are two. That of SQLite is set to as many."""
 
-_YEARS = range(1900, 2101)
-"""Numbers that are read as the columns of that name: those of a table with a column for each year."""
+YEARS = range(1900, 2101)
+"""Whole numbers that may be years, as the name of a column or as its values."""
 
 _DIALECTS = ("", "sqlite", "tsql", "mysql", "duckdb")
 
@@ -225,7 +225,7 @@ class _Lexer:
         is_compared = bool(self._parts) and self._parts[-1] in _BEFORE_ONE_AMOUNT
         if kind == "amount" and "," in text and not is_compared and (self._depth or not self._parts):
             text = text.split(",")[0]
-        if kind == "amount" and self._is_column(text) and (not text.isdecimal() or int(text) in _YEARS):
+        if kind == "amount" and self._is_column(text) and (not text.isdecimal() or int(text) in YEARS):
             kind = "word"
             if text.isdecimal() and is_compared:
                 raise invalid(

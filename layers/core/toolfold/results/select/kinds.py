@@ -12,6 +12,7 @@ from sqlglot import exp
 from toolfold.dates import MONTHS, parse_date
 from toolfold.results.select.dialect import call_of, function_of, transformed
 from toolfold.results.select.errors import invalid
+from toolfold.results.select.expressions import YEARS
 from toolfold.results.select.functions import AGGREGATES
 from toolfold.results.select.names import Column
 from toolfold.results.types import Kind, number_of
@@ -41,7 +42,6 @@ _KINDS_OF_CALLS = dict.fromkeys(_OF_NUMBERS, Kind.NUMBER) | {
     name: kind for kind, names in _KINDS for name in names.split()
 }
 _LIKE_ARGUMENT = _OF_ORDERED | {"first", "last", "lag", "lead", "coalesce", "ifnull", "first_value", "last_value"}
-YEARS = range(1900, 2101)
 
 
 def node_of(column: Column) -> exp.Column:
