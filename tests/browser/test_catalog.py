@@ -99,6 +99,14 @@ def test_focus_is_never_lost_with_the_row_that_has_it(checked: CheckedPage) -> N
     checked.wait_until("document.activeElement.type === 'search'")
 
 
+def test_link_is_followed_although_the_page_is_busy_with_the_text_before(checked: CheckedPage) -> None:
+    page = checked.open("catalog")
+    page.evaluate("location.hash = '#/catalog?q=sugar'; for (const end = Date.now() + 400; Date.now() < end; );")
+
+    checked.wait_until("document.querySelector('[data-query]')?.dataset.query === 'sugar'")
+    assert page.get_by_role("searchbox").input_value() == "sugar"
+
+
 def test_tool_page_says_what_tool_get_says(checked: CheckedPage, explorer: Explorer) -> None:
     page = checked.open("tool/TIME_SERIES_DAILY")
     checked.settle()

@@ -8,7 +8,7 @@ import { catalog, findTool, lastSearch, loadCatalog } from "../catalog-data";
 import { Badge, FailureNotice, Page, Skeleton, VirtualList, type VirtualListHandle } from "../components";
 import { examples } from "../examples";
 import { formatCount, formatMs, formatNumber } from "../format";
-import { href, navigate, previousRoute, replaceQuery, route } from "../router";
+import { href, navigate, parseRoute, previousRoute, replaceQuery, route } from "../router";
 import { announce } from "../announce";
 import { FilterBox } from "./catalog/filter-box";
 import { NothingFound } from "./catalog/nothing-found";
@@ -222,7 +222,9 @@ function useAddress(text: string, { source, category }: Filters, follow: (query:
     const current = { q: text.trim(), source, category };
     lastSearch.value = current;
     const timer = setTimeout(() => {
-      if (route.peek().view !== "catalog") return;
+      // A link that is followed just now is newer than the text, also before the page was told of it.
+      const address = parseRoute(location.hash);
+      if (address.view !== "catalog" || address.query.toString() !== written.current) return;
       replaceQuery(current);
       written.current = route.peek().query.toString();
     }, ADDRESS_MS);
