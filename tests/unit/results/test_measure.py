@@ -14,7 +14,7 @@ import pytest
 
 from toolfold.budget import MAX_BYTES
 from toolfold.errors import AnswerTooLarge
-from toolfold.results import limits
+from toolfold.results import parsing
 
 COUNT = 40_000
 SHAPES: dict[str, str] = {
@@ -44,7 +44,7 @@ def allocated(parse: Callable[[str], Any], body: str) -> int:
 @pytest.mark.parametrize("name", SHAPES)
 def test_bound_of_json_is_not_exceeded(name: str) -> None:
     body = SHAPES[name]
-    bound = sum(limits.json_size(body))
+    bound = sum(parsing.json_size(body))
     assert allocated(json.loads, body) < 1.02 * bound
     assert bound < 12 * allocated(json.loads, body) + 20 * len(body)
 
@@ -56,17 +56,17 @@ def test_bound_of_csv_is_not_exceeded(line: str) -> None:
     def columns(text: str) -> Any:
         return [list(column) for column in zip(*csv.reader(io.StringIO(text)), strict=True)]
 
-    assert allocated(columns, body) < limits.csv_size(body)
+    assert allocated(columns, body) < parsing.csv_size(body)
 
 
 def test_json_of_many_containers_cannot_be_parsed() -> None:
-    limits.require_parsable_json("[" + "{}," * 1000 + "{}]")
+    parsing.require_parsable_json("[" + "{}," * 1000 + "{}]")
     with pytest.raises(AnswerTooLarge):
-        limits.require_parsable_json("[" + "{}," * 8_000_000 + "{}]")
+        parsing.require_parsable_json("[" + "{}," * 8_000_000 + "{}]")
 
 
 def test_realistic_answer_of_the_largest_size_can_be_parsed() -> None:
     row = '{"date":"2024-01-02","open":"185.1000","high":"186.2500",'
     row += '"low":"184.0000","close":"185.7500","volume":"123456"},'
     body = "[" + row * (25_000_000 // len(row)) + "{}]"
-    assert sum(limits.json_size(body)) + sys.getsizeof(body) < MAX_BYTES
+    assert sum(parsing.json_size(body)) + sys.getsizeof(body) < MAX_BYTES

@@ -34,7 +34,7 @@ from toolfold.meta_tools.call import (
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.tool_names import tool_not_found
-from toolfold.results import limits
+from toolfold.results import parsing
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -414,6 +414,6 @@ def _late() -> UpstreamTimeout:
 def document_size(document: Document) -> int:
     """Return about how many bytes a document takes."""
     return sum(
-        limits.rows_size(len(table.rows), len(table.columns)) + _CELL_BYTES * len(table.rows) * len(table.columns)
+        parsing.rows_size(len(table.rows), len(table.columns)) + _CELL_BYTES * len(table.rows) * len(table.columns)
         for table in document.tables
     )

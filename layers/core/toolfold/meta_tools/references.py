@@ -15,7 +15,7 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect, ReferenceNotFound
 from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.meta_tools.arguments import escape
-from toolfold.results import limits
+from toolfold.results import parsing
 from toolfold.results.select import jmespath
 from toolfold.results.tables import Document
 
@@ -292,7 +292,7 @@ def view_of(document: Document, budget: WorkBudget) -> Any:
     if not isinstance(document.metadata, dict):
         view["meta"] = document.metadata
     for position, table in enumerate(document.tables):
-        budget.reserve(len(table.rows) * limits.object_size(len(table.columns)))
+        budget.reserve(len(table.rows) * parsing.object_size(len(table.columns)))
         rows = [dict(zip(table.columns, row, strict=True)) for row in budget.checked(table.rows)]
         if not position:
             view |= {"rows": rows, "columns": list(table.columns), "row_count": len(rows)}

@@ -1,5 +1,5 @@
 """From the text that an upstream sent to what a model reads: parse, select, shorten, render.
 
-``output`` is the entry; ``parsing``, ``tables`` and ``values`` parse, bounded by ``limits``; ``select`` takes a part;
+``output`` is the entry; ``parsing``, ``tables`` and ``values`` parse; ``select`` takes a part;
 ``preview`` shortens; ``render`` writes, ``tokens`` counts, ``offload`` saves what is too long, in S3 or in a folder.
 """

@@ -10,7 +10,7 @@ from typing import Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
-from toolfold.results import limits, values
+from toolfold.results import parsing, values
 from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.text_safety import quoted_name
 
@@ -166,7 +166,7 @@ def _stacked(
             columns.remove(argument)
         labels.append(f"{argument} (argument)" if argument in columns else argument)
     row_count = sum(len(table.rows) for _, table in found)
-    budget.reserve(limits.rows_size(row_count, len(labels) + len(columns)))
+    budget.reserve(parsing.rows_size(row_count, len(labels) + len(columns)))
     rows: list[tuple[Any, ...]] = []
     for values_of_labels, table in found:
         indexes = [table.columns.index(column) if column in table.columns else None for column in columns]
@@ -221,7 +221,7 @@ def _joined(
         combined: list[tuple[Any, ...]] = [(key,)]
         for rows_of, listed in zip(indexed, others, strict=True):
             partners = rows_of.get(key) or [(None,) * len(listed)]
-            budget.reserve(limits.rows_size(len(combined) * len(partners), len(columns)))
+            budget.reserve(parsing.rows_size(len(combined) * len(partners), len(columns)))
             combined = [(*left, *right) for left in combined for right in partners]
         rows += combined
     return Table(name, columns, rows), _notes(tables, indexed, order, how)
@@ -266,7 +266,7 @@ def _date_length(tables: Sequence[Table], keys: Sequence[int]) -> int | None:
 
 
 def _by_key(table: Table, key: int, length: int | None, budget: WorkBudget) -> dict[Any, list[tuple[Any, ...]]]:
-    budget.reserve(limits.rows_size(len(table.rows), len(table.columns)))
+    budget.reserve(parsing.rows_size(len(table.rows), len(table.columns)))
     found: dict[Any, list[tuple[Any, ...]]] = {}
     for row in budget.checked(table.rows):
         cell = row[key]

@@ -19,7 +19,7 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
 from toolfold.messages import UNREADABLE
 from toolfold.redaction import NO_REDACTION, Redactor
-from toolfold.results import limits, parsing, preview, render, tables, tokens, values
+from toolfold.results import parsing, preview, render, tables, tokens, values
 from toolfold.results.preview import Limits, Shortener, TooLong
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_unsafe
@@ -245,7 +245,7 @@ def render_raw(
     size, selection = sys.getsizeof(body), options.select
     budget.reserve(size)
     if selection is not None and not (selection.jmespath and kind == "json"):
-        from toolfold.results.select.errors import invalid
+        from toolfold.results.select.names import invalid
 
         problem = "works on toolfold's own form" if kind == "json" else "does not work on the upstream's CSV"
         hint = f"Leave out {options.raw_by}; with {options.raw_by}=json only jmespath: and an expression can be used."
@@ -255,7 +255,7 @@ def render_raw(
         if kind == "csv":
             if options.whole and is_as_sent:
                 return RenderedResult({"result": body, **status.as_dict()}, body)
-            budget.reserve(limits.csv_size(body))
+            budget.reserve(parsing.csv_size(body))
             records = [list(map(redactor.redact_text, record)) for record in parsing.read_records(body, budget)]
             data = body if is_as_sent else render.write_csv(records) + "\n"
             if options.whole:

@@ -1,6 +1,10 @@
 """Parse the text of an upstream as JSON or CSV, within the budget of the call and without the keys of the call.
 
 What is parsed here cannot crash a later step: every number is finite, and every string can be encoded.
+
+The parsers of the standard library cannot be interrupted. Counting characters first takes a hundredth of their time,
+and bounds what they allocate: ``[{},{},…]`` takes eighty bytes for each three. The constants are sizes of CPython 3.11
+to 3.13 on 64 bits (``sys.getsizeof``); ``tests/unit/results/test_measure.py`` compares the bounds with these.
 """
 
 from __future__ import annotations
@@ -9,14 +13,14 @@ import csv
 import io
 import itertools
 import json
+import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
 from toolfold.messages import TRY_AGAIN
 from toolfold.redaction import Redactor
-from toolfold.results import limits
 
 # The limit of the csv module, 128 KB for a cell, would make a long text an error. The budget is the limit here.
 csv.field_size_limit(2**31 - 1)
@@ -31,6 +35,15 @@ _ROWS_AT_ONCE = 4096
 _MAX_DIGITS = 4000
 """Python refuses to convert integers of more than 4,300 digits: the time grows with the square of their number."""
 
+_OBJECT_BYTES = 165  # with a few members it has 200; together with its members it has fewer than this and theirs
+_MEMBER_BYTES = 45  # its place in an object, and the growth of the table of keys
+_ARRAY_BYTES = 90
+_PLACE_BYTES = 9  # of an item in a list that grows by an eighth at a time
+_NUMBER_BYTES = 32
+_STRING_BYTES = 60  # without its characters
+_SHORT_CHARS = 1 << 18  # of a text that is not counted: even ``[{},{},…]`` of that length takes some tens of megabytes
+_MOST_BYTES_PER_CHAR = 64  # that a short text is taken to allocate: more than ``[{},{},…]``, for either kind
+
 _UNREADABLE_CSV = "The service sent CSV that cannot be read."
 _SMALL_CHARS = 100_000
 """Length below which a text is not worth being parsed piece by piece."""
@@ -39,13 +52,13 @@ _SMALL_CHARS = 100_000
 def parse_json(body: str, redactor: Redactor, budget: WorkBudget, parse_float: Callable[[str], Any]) -> Any:
     """Parse JSON. NaN and Infinity become null, integers of thousands of digits text.
 
-    The caller may release :func:`toolfold.results.limits.json_size` when it has dropped the result.
+    The caller may release :func:`json_size` when it has dropped the result.
 
     Raises:
         UpstreamError: it is not JSON.
         AnswerTooLarge: it exceeds the budget.
     """
-    size = sum(limits.json_size(body))
+    size = sum(json_size(body))
     budget.reserve(size)
     budget.check_time(2 * len(body))
     if len(body) > _SMALL_CHARS:
@@ -104,13 +117,13 @@ def _encodable(text: str) -> str:
 def parse_csv(body: str, redactor: Redactor, budget: WorkBudget) -> tuple[list[str], list[list[str]]]:
     """Parse CSV into a header and columns of equal length. Missing cells are empty, columns without a name numbered.
 
-    The caller may release :func:`toolfold.results.limits.csv_size` when it has dropped the result.
+    The caller may release :func:`csv_size` when it has dropped the result.
 
     Raises:
         UpstreamError: it is not CSV.
         AnswerTooLarge: it exceeds the budget, or its rows differ so much in length that a table would be mostly empty.
     """
-    budget.reserve(limits.csv_size(body))
+    budget.reserve(csv_size(body))
     records = read_records(body, budget)
     if redactor.appears_in(body):
         records = ([redactor.redact_text(cell) for cell in record] for record in records)
@@ -157,3 +170,63 @@ def read_records(body: str, budget: WorkBudget) -> Iterator[list[str]]:
 def is_dense(rows: int, columns: int, given: int) -> bool:
     """Return whether a table of that size with so many given values is not mostly empty."""
     return rows * columns <= MAX_SPARSENESS * given + FREE_CELLS
+
+
+class JsonSize(NamedTuple):
+    """Upper bounds in bytes: of objects and lists, and of the strings and numbers in them."""
+
+    containers: int
+    scalars: int
+
+
+def json_size(body: str) -> JsonSize:
+    """Return how much ``json.loads(body)`` allocates at most. Signs inside strings count as well."""
+    if len(body) <= _SHORT_CHARS:
+        return JsonSize(len(body) * _MOST_BYTES_PER_CHAR, len(body) * _MOST_BYTES_PER_CHAR)
+    objects, arrays, commas, members = (body.count(sign) for sign in "{[,:")
+    strings = body.count('"') // 2
+    numbers = max(0, commas + objects + arrays + members - strings)
+    # An escaped character makes the string that it is in as wide as itself.
+    width = 4 if "\\ud" in body or "\\uD" in body else 2 if "\\u" in body else 1
+    characters = max(sys.getsizeof(body), width * len(body))
+    return JsonSize(
+        objects * _OBJECT_BYTES + members * _MEMBER_BYTES + arrays * _ARRAY_BYTES + commas * _PLACE_BYTES,
+        numbers * _NUMBER_BYTES + strings * _STRING_BYTES + characters,
+    )
+
+
+def csv_size(body: str) -> int:
+    """Return how much the cells of a CSV text take at most, in bytes."""
+    if len(body) <= _SHORT_CHARS:
+        return len(body) * 2 * _MOST_BYTES_PER_CHAR
+    cells = body.count(",") + body.count("\n") + body.count("\r") + 1
+    return cells * (_STRING_BYTES + _PLACE_BYTES) + sys.getsizeof(body)
+
+
+def object_size(members: int) -> int:
+    """Return how much an object of numbers takes, in bytes."""
+    return 80 + members * (_MEMBER_BYTES + _NUMBER_BYTES)
+
+
+def keys_size(members: int) -> int:
+    """Return how much the keys of an object take without their characters, in bytes."""
+    return members * _STRING_BYTES
+
+
+def list_size(items: int) -> int:
+    """Return how much a list of numbers takes, in bytes."""
+    return _ARRAY_BYTES + items * (_PLACE_BYTES + _NUMBER_BYTES)
+
+
+def rows_size(rows: int, columns: int) -> int:
+    """Return how much the rows of a table take without their cells, in bytes."""
+    return rows * (64 + 8 * columns)
+
+
+def require_parsable_json(body: str) -> None:
+    """Check that ``json.loads(body)`` fits the memory of one call.
+
+    Raises:
+        AnswerTooLarge: it does not.
+    """
+    WorkBudget().reserve(sum(json_size(body)))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.redaction import NO_REDACTION, Redactor
-from toolfold.results import limits, parsing, row_lists, values
+from toolfold.results import parsing, row_lists, values
 from toolfold.results.types import ColumnType, column_type
 
 _MAX_TABLES = 60
@@ -156,7 +156,7 @@ def parse_json(body: str, answer: Mapping[str, Any], budget: WorkBudget, redacto
         return _lossless(data, budget) if _LONG_NUMBER.search(body) else data
     typed = typed_json(data, answer, budget)
     if typed is not data:
-        budget.release(limits.json_size(body).containers)
+        budget.release(parsing.json_size(body).containers)
     return typed
 
 
@@ -184,13 +184,13 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     typer, taken = _Typer(answer, budget), values.taken_names(names)
     typed: list[tuple[str, list[Any]]] = []
     for index, name in enumerate(names):
-        budget.reserve(limits.list_size(row_count))
+        budget.reserve(parsing.list_size(row_count))
         typed.append(typer.column(name, cells[index], taken))
         cells[index] = []
         budget.release(_FREED_BYTES * row_count)
     if answer.get("kind") == "object" and row_count == 1:
         return Document(metadata={name: column[0] for name, column in typed})
-    budget.reserve(limits.rows_size(row_count, len(names)))
+    budget.reserve(parsing.rows_size(row_count, len(names)))
     rows = list(zip(*(column for _, column in typed), strict=True))
     titles = tuple(name for name, _ in typed)
     keys = tuple(name for name in titles if name in typer.identifiers)
@@ -217,16 +217,16 @@ class _Typer:
         if isinstance(value, list):
             if _are_objects(value):
                 return self._rows(value)
-            self._budget.reserve(limits.list_size(len(value)))
+            self._budget.reserve(parsing.list_size(len(value)))
             if row_lists.width(value):
-                self._budget.reserve(len(value) * limits.list_size(len(value[0])))
+                self._budget.reserve(len(value) * parsing.list_size(len(value[0])))
                 head = row_lists.has_header(value)
                 columns = (self.column("", list(cells))[1] for cells in zip(*value[head:], strict=True))
                 return [*value[:head], *map(list, zip(*columns, strict=True))]
             return self.column("", value)[1]
         if not isinstance(value, dict):
             return values.typed_scalar("", value, identifiers=self.identifiers)[1]
-        self._budget.reserve(limits.object_size(len(value)))
+        self._budget.reserve(parsing.object_size(len(value)))
         is_dated = _are_dates(value)
         if is_dated or _are_keyed_rows(value):
             dates = values.parse_dates(list(value)) if is_dated else None
@@ -257,14 +257,14 @@ class _Typer:
         first, budget = rows[0].keys(), self._budget
         places: dict[str, list[int]] = {}
         if all(row.keys() == first for row in budget.checked(rows)):
-            budget.release((len(rows) - 1) * limits.keys_size(len(first)))  # the parser makes equal keys once
-            budget.reserve(len(rows) * limits.object_size(len(first)))
+            budget.release((len(rows) - 1) * parsing.keys_size(len(first)))  # the parser makes equal keys once
+            budget.reserve(len(rows) * parsing.object_size(len(first)))
         else:
             for index, row in enumerate(budget.checked(rows)):
-                budget.reserve(limits.object_size(len(row)))
+                budget.reserve(parsing.object_size(len(row)))
                 for key in row:
                     if key not in places:
-                        budget.reserve(2 * limits.list_size(4))
+                        budget.reserve(2 * parsing.list_size(4))
                         places[key] = []
                     places[key].append(index)
         names = dict.fromkeys(values.clean_names(budget.checked(places or first)))
@@ -301,7 +301,7 @@ def _are_keyed_rows(value: Any) -> bool:
 def from_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Document:
     """Return a typed JSON value as a document: its lists of objects and its series are tables."""
     if isinstance(data, dict) and answer.get("kind") == "names":
-        budget.reserve(limits.rows_size(len(data), 2))
+        budget.reserve(parsing.rows_size(len(data), 2))
         return Document((Table("", ("symbol", "name"), list(data.items())),))
     if isinstance(data, dict) and len(data) == 1 and not _are_dates(data):
         (only,) = data.values()
@@ -357,7 +357,7 @@ class _TableFinder:
             return value
         columns = {} if name is None or name in self._names else row_lists.columns_of(value)
         if columns and len(self.tables) < _MAX_TABLES:
-            self._budget.reserve(limits.rows_size(len(next(iter(columns.values()))), len(columns)))
+            self._budget.reserve(parsing.rows_size(len(next(iter(columns.values()))), len(columns)))
             self.tables.append(Table(name or "", tuple(columns), list(zip(*columns.values(), strict=True))))
             return {key: item for key, item in value.items() if key not in columns}
         rest = {}
@@ -385,14 +385,14 @@ class _TableFinder:
             return Table(name, (), []) if not value and name in self._answer.get("rows", ()) else None
         if _are_dates(value):
             if all(isinstance(row, dict) and self._dates not in row for row in value.values()):
-                self._budget.reserve(sum(limits.object_size(len(row) + 1) for row in value.values()))
+                self._budget.reserve(sum(parsing.object_size(len(row) + 1) for row in value.values()))
                 return table_of_objects(name, [{self._dates: date, **row} for date, row in value.items()], self._budget)
             return Table(name, (self._dates, "value"), list(value.items())) if _is_flat(value) else None
         if isinstance(value, dict) and value and all(_are_dates(one) and _is_flat(one) for one in value.values()):
             return _table_of_series(name, self._dates, value, self._budget)
         if _are_keyed_rows(value):
             key = values.unique_names([*next(iter(value.values())), "key"])[-1]
-            self._budget.reserve(sum(limits.object_size(len(row) + 1) for row in value.values()))
+            self._budget.reserve(sum(parsing.object_size(len(row) + 1) for row in value.values()))
             table = table_of_objects(name, [{key: one, **row} for one, row in value.items()], self._budget)
             return table and replace(table, keys=(key,))
         return None
@@ -416,7 +416,7 @@ def table_of_objects(name: str, items: Sequence[Mapping[str, Any]], budget: Work
     given = sum(map(len, items))
     if not parsing.is_dense(len(items), len(columns), given):
         return None
-    budget.reserve(limits.rows_size(len(items), len(columns)))
+    budget.reserve(parsing.rows_size(len(items), len(columns)))
     if given == len(items) * len(columns) and len(columns) > 1:  # no key is missing anywhere
         rows: Iterator[tuple[Any, ...]] = map(operator.itemgetter(*columns), budget.checked(items))
     else:
@@ -431,7 +431,7 @@ def _table_of_series(
     days = dict.fromkeys(day for one in series.values() for day in one)
     if not parsing.is_dense(len(days), len(series), sum(map(len, series.values()))):
         return None
-    budget.reserve(limits.rows_size(len(days), len(series)))
+    budget.reserve(parsing.rows_size(len(days), len(series)))
     rows = [(day, *[one.get(day) for one in series.values()]) for day in budget.checked(days)]
     return Table(name, (dates, *series), rows)
 

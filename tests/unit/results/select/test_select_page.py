@@ -11,7 +11,7 @@ import pytest
 from tests.unit.results.select.outcomes import selected
 from toolfold.meta_tools.definitions import SELECT
 from toolfold.results.select import grammar
-from toolfold.results.select.errors import EXAMPLES
+from toolfold.results.select.names import EXAMPLES
 
 PAGE = Path("docs/reference/select.md")
 ANSWERS = {"daily prices": "daily", "an option chain": "options", "an answer with several tables": "statements"}

@@ -13,8 +13,8 @@ from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from toolfold.fuzzy import did_you_mean
-from toolfold.results.select.errors import invalid
 from toolfold.results.select.functions import AGGREGATES, DATE_PARTS, FUNCTION_NAMES
+from toolfold.results.select.names import invalid
 from toolfold.results.select.sandbox import CALLABLE
 from toolfold.text_safety import quoted_name
 

@@ -16,11 +16,19 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import statements
-from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import names_in, split_items
 from toolfold.results.select.grammar import Clause, Selection, Step, kind_of_step, parse_select
-from toolfold.results.select.names import Column, find_table, table_name, unknown_column, written_name
-from toolfold.results.select.paths import known_names, with_paths
+from toolfold.results.select.names import (
+    Column,
+    find_table,
+    invalid,
+    known_names,
+    listed,
+    table_name,
+    unknown_column,
+    with_paths,
+    written_name,
+)
 from toolfold.results.select.query import Query
 from toolfold.results.select.rows import Rows
 from toolfold.results.select.sandbox import Statements

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from toolfold.dates import parse_date
-from toolfold.results.select.errors import invalid
+from toolfold.results.select.names import invalid
 from toolfold.results.types import is_code, number_of
 from toolfold.text_safety import quoted_name
 

@@ -36,8 +36,8 @@ from typing import Any
 from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results.select.errors import invalid
 from toolfold.results.select.expressions import parse_items, parse_sql, split_outside
+from toolfold.results.select.names import invalid
 from toolfold.results.select.suggestions import suggested
 
 MAX_CHARS = 4_000

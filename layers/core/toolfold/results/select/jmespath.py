@@ -26,7 +26,7 @@ from jmespath.visitor import TreeInterpreter
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge, InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results.select.errors import invalid, listed
+from toolfold.results.select.names import invalid, listed
 
 Node = Mapping[str, Any]
 """A node of a parsed expression: ``{"type", "children", "value"}``."""

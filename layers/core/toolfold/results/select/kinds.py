@@ -11,10 +11,9 @@ from sqlglot import exp
 
 from toolfold.dates import MONTHS, parse_date
 from toolfold.results.select.dialect import call_of, function_of, transformed
-from toolfold.results.select.errors import invalid
 from toolfold.results.select.expressions import YEARS
 from toolfold.results.select.functions import AGGREGATES
-from toolfold.results.select.names import Column
+from toolfold.results.select.names import Column, invalid
 from toolfold.results.types import Kind, number_of
 from toolfold.text_safety import quoted_name
 

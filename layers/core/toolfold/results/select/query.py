@@ -11,11 +11,10 @@ from sqlglot import exp
 from toolfold.errors import InvalidSelect
 from toolfold.results.select import dialect, periods
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced
-from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
 from toolfold.results.select.kinds import column_of, is_condition, kind_of, node_of
-from toolfold.results.select.names import Column, written_name
+from toolfold.results.select.names import Column, invalid, listed, written_name
 from toolfold.results.select.view import NEIGHBOURS, View, count_of, is_inside_aggregate, normal, text_of, written_form
 from toolfold.results.types import Kind
 from toolfold.results.values import unique_names

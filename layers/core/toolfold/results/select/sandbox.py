@@ -19,8 +19,8 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import did_you_mean
 from toolfold.results.render import dumps_compact
-from toolfold.results.select.errors import invalid
 from toolfold.results.select.functions import FUNCTION_NAMES, add_functions
+from toolfold.results.select.names import invalid
 from toolfold.results.types import Kind
 from toolfold.sqlite_sandbox import SAFE_FUNCTIONS, Authorizer, ended_at, is_internal, limit_connection
 from toolfold.text_safety import encodable, quoted_name

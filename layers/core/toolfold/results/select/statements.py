@@ -15,11 +15,10 @@ from sqlglot import exp
 from toolfold.budget import WorkBudget
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect
-from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import parse_sql
 from toolfold.results.select.grammar import Step
 from toolfold.results.select.kinds import Adapter, require_counted
-from toolfold.results.select.names import Column, Names, find_table, unknown_column
+from toolfold.results.select.names import Column, Names, find_table, invalid, listed, unknown_column
 from toolfold.results.select.rows import Rows, rounded, row_id
 from toolfold.results.select.sandbox import Statements, explained
 from toolfold.results.tables import Table

@@ -20,12 +20,10 @@ from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, expressions
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
-from toolfold.results.select.errors import invalid, listed
 from toolfold.results.select.expressions import YEARS, split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
 from toolfold.results.select.kinds import Adapter, argument_of, kind_of, node_of, require_counted, shown
-from toolfold.results.select.names import PARTS_OF_DATES, Column, Names, written_name
-from toolfold.results.select.paths import known_names
+from toolfold.results.select.names import PARTS_OF_DATES, Column, Names, invalid, known_names, listed, written_name
 from toolfold.results.select.rows import Rows
 from toolfold.results.tables import Table
 from toolfold.results.types import Kind

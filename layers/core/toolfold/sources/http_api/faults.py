@@ -23,7 +23,7 @@ from toolfold.errors import CALL_ERRORS, NoData, UpstreamError
 from toolfold.messages import CHECK_URL, OF_SOURCE, READ_NOTICE, TRY_AGAIN, UNEXPECTED
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
-from toolfold.results.limits import require_parsable_json
+from toolfold.results.parsing import require_parsable_json
 from toolfold.sources.base import ConnectionFailed
 from toolfold.sources.http_api.transport_errors import status_error
 from toolfold.text_safety import encodable
