@@ -208,24 +208,20 @@ class Shortener:
 
     def _shorten(self, value: Any, rows: int | None, path: str | None) -> Any:
         if isinstance(value, str):
-            return self._shorten_text(value, path)
-        if not isinstance(value, list | dict):
-            return value
+            chars = self._limits.chars
+            if chars is not None and len(value) > chars:
+                value = f"{value[:chars]}… (+{len(value) - chars} characters)"
+                self._cut_at(path if _TEXTS_CUT not in self._cuts else None, _TEXTS_CUT)
+            self._take(0, value)
         if isinstance(value, dict):
             return self._shorten_object(value, rows, path)
+        if not isinstance(value, list):
+            return value
         items = _first_and_last(value, rows)
         self._take(1 + len(items))
         items = [self._shorten(item, rows, path) for item in items]
         self._cut_members(path, len(items), len(value), "items")
         return items
-
-    def _shorten_text(self, text: str, path: str | None) -> str:
-        chars = self._limits.chars
-        if chars is not None and len(text) > chars:
-            text = f"{text[:chars]}… (+{len(text) - chars} characters)"
-            self._cut_at(path if _TEXTS_CUT not in self._cuts else None, _TEXTS_CUT)
-        self._take(0, text)
-        return text
 
     def _shorten_object(self, value: dict[str, Any], rows: int | None, path: str | None) -> dict[str, Any]:
         keys = list(value)

@@ -30,9 +30,6 @@ _LATE_STEPS = 4
 _STEP_NAMES = ((0.9, "shorter than a day"), (5.0, "daily"), (10.0, "weekly"), (45.0, "monthly"), (120.0, "quarterly"))
 """Longest distance in days → what such rows are called. Anything longer is annual."""
 
-_OFFSET = re.compile(r"[-+]")
-"""Sign of the offset of a time."""
-
 _BEGINNING = re.compile(r"inception|birth|founded|ipo", re.I)
 """Names of dates that say nothing about how old the figures beside them are."""
 
@@ -121,7 +118,8 @@ def _dates(table: Table) -> list[str]:
         return []
     first, last = table.rows[0], table.rows[-1]
     for index in range(len(table.columns)) if table.date_index is None else (table.date_index,):
-        if values.is_date(first[index]) and values.is_date(last[index]) and not _OFFSET.search(first[index], 10):
+        is_shown = values.is_date(first[index]) and values.is_date(last[index])
+        if is_shown and not any(sign in first[index][10:] for sign in "+-"):  # of an offset
             return [row[index] for row in table.rows if isinstance(row[index], str)]
     compared = () if table.date_index is None else table.type_of(table.date_index).values
     return [text for text in compared if text is not None]
@@ -138,9 +136,10 @@ def step_days(dates: Sequence[str]) -> float:
 def lacks_beginning(requested: Requested, covered: Coverage) -> bool:
     """Return whether rows of the requested period are older than all rows of the answer."""
     low = requested.low or (requested.high if requested.high and requested.high < covered.first else "")
-    if not low or _padded(low, "-01") >= covered.first[: len(_padded(low, "-01"))]:
+    begins, wanted = bounds(covered.first)[0], bounds(low or covered.first)[0]
+    moment = low if len(low) > len("2024-01-01") else str(wanted)
+    if not low or moment >= covered.first[: len(moment)]:
         return False
-    begins, wanted = bounds(covered.first)[0], bounds(low)[0]
     if wanted == begins:  # times of one day
         return "T" in low and low < covered.first
     if covered.step_days > DAILY_DAYS:
@@ -208,11 +207,6 @@ def single_month(requested: Requested) -> str:
 def is_late(covered: Coverage, today: date) -> bool:
     """Return whether the newest row is older than rows at this distance usually are."""
     return (today - bounds(covered.last)[0]).days > _LATE_STEPS * max(covered.step_days, 1) + 7
-
-
-def _padded(text: str, part: str) -> str:
-    """Return a date of which parts may be missing with ``part`` (``-01``) for these."""
-    return text + part * ((10 - len(text)) // 3) if len(text) < 10 else text
 
 
 def describe_rows(count: int) -> str:

@@ -126,14 +126,11 @@ def _changed(node: exp.Expr) -> exp.Expr:
         return handler(node)
     if isinstance(node, exp.Anonymous):
         return _called(str(node.this).lower(), node.expressions)
-    name = node.sql_name().lower() if isinstance(node, exp.Func) else ""
-    return _called(name, _arguments(node)) if name in _OURS else node
-
-
-def _arguments(node: exp.Expr) -> list[exp.Expr]:
-    found = [node.args.get(key) for key in node.arg_types]
-    return [one for value in found for one in (value if isinstance(value, list) else [value])
-            if isinstance(one, exp.Expr)]  # fmt: skip
+    if (name := function_of(node)) not in _OURS:
+        return node
+    found = (node.args.get(key) for key in node.arg_types)
+    arguments = (one for value in found for one in (value if isinstance(value, list) else [value]))
+    return _called(name, [one for one in arguments if isinstance(one, exp.Expr)])
 
 
 def _called(name: str, arguments: list[exp.Expr]) -> exp.Expr:
@@ -150,11 +147,9 @@ def _called(name: str, arguments: list[exp.Expr]) -> exp.Expr:
         unit, moment = arguments if _unit(arguments[0]) in DATE_PARTS else reversed(arguments)
         return call_of(name, _unit(unit), moment)
     if name not in CALLABLE | _ROW_FUNCTIONS:
-        raise invalid(
-            f"there is no function {quoted_name(name)}",
-            f"{did_you_mean(name, sorted(CALLABLE | _ROW_FUNCTIONS))}There are {_MOST_SQL_FUNCTIONS}, …",
-            function=name,
-        )
+        known = sorted(CALLABLE | _ROW_FUNCTIONS)
+        next_step = f"{did_you_mean(name, known)}There are {_MOST_SQL_FUNCTIONS}, …"
+        raise invalid(f"there is no function {quoted_name(name)}", next_step, function=name)
     return call_of(name, *arguments)
 
 

@@ -101,15 +101,15 @@ def _forms(error: InvalidSelect, selection: Selection, at: int, guesses: Sequenc
     """Return whole selects that may be meant, best first: guesses written as steps, then what the error proposes."""
     texts = [step.text for step in selection.steps]
     before, rest = "; ".join(texts[:at]), texts[at + 1 :]
-    proposed: list[str] = []
+    proposed: list[list[str]] = []
     for form in error.forms:
-        if before and not form.startswith(before):
-            proposed.append("; ".join([before, form, *rest]))
-        proposed.append("; ".join([form, *rest]))
+        proposed += [[before, form, *rest]] if before and not form.startswith(before) else []
+        proposed.append([form, *rest])
     for pattern, other in error.facts.get("replaces", ()):
         changed = re.sub(pattern, other.replace("\\", r"\\"), texts[at], count=1, flags=re.IGNORECASE)
-        proposed += ["; ".join([*texts[:at], changed, *rest])] if changed != texts[at] else []
-    return [*proposed, *guesses] if error.facts.get("is_choice") else [*guesses[:1], *proposed, *guesses[1:]]
+        proposed += [[*texts[:at], changed, *rest]] if changed != texts[at] else []
+    forms = list(map("; ".join, proposed))
+    return [*forms, *guesses] if error.facts.get("is_choice") else [*guesses[:1], *forms, *guesses[1:]]
 
 
 class _Evaluation:
@@ -117,8 +117,12 @@ class _Evaluation:
 
     def __init__(self, document: Document, budget: WorkBudget, today: date, partition: Sequence[str]) -> None:
         self._document, self._budget, self._today, self._partition = document, budget, today, partition
-        self._is_object = not document.tables
-        self._tables = list(document.tables) or [_table_of_fields(document)]
+        self._is_object, self._tables = not document.tables, list(document.tables)
+        if self._is_object:
+            fields = document.metadata
+            if not isinstance(fields, dict):
+                raise invalid("this answer has no rows", "Leave select out, or write jmespath: and an expression.")
+            self._tables = [Table("", tuple(fields), [tuple(fields.values())])]
         self._queries: dict[str, Query] = {}
         self._open = ExitStack()
         self._current: Table | None = None
@@ -305,12 +309,6 @@ class _Evaluation:
         if not tables and not self._fields:
             return replace(self._document, notes=tuple(notes))
         return Document(tuple(tables), self._fields, tuple(notes))
-
-
-def _table_of_fields(document: Document) -> Table:
-    if not isinstance(document.metadata, dict):
-        raise invalid("this answer has no rows", "Leave select out, or write jmespath: and an expression.")
-    return Table("", tuple(document.metadata), [tuple(document.metadata.values())])
 
 
 def _beginning(table: Table) -> Table:

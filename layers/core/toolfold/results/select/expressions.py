@@ -94,17 +94,12 @@ def parse_items(
         tree = sqlglot.parse_one(f"SELECT {sql}")
     except (SqlglotError, RecursionError, ValueError):
         raise unreadable(text, offset) from None
-    if (
-        not isinstance(tree, exp.Select)
-        or not tree.expressions
-        or {key for key, value in tree.args.items() if value} != {"expressions"}
-    ):
+    if not isinstance(tree, exp.Select) or {key for key, value in tree.args.items() if value} != {"expressions"}:
         raise unreadable(text, offset)
     _check_height(tree, offset)
     if sum(1 for _ in tree.walk()) > _MAX_NODES:
-        raise invalid(
-            "a step has too many names, values and operators", "Write fewer, or several steps.", offset=offset
-        )
+        problem = "a step has too many names, values and operators"
+        raise invalid(problem, "Write fewer, or several steps.", offset=offset)
     return list(tree.expressions)
 
 
@@ -173,9 +168,8 @@ def unreadable(text: str, offset: int = 0) -> Exception:
     """Return the error for a step that is not in the grammar."""
     for sign, word in _OTHER_LANGUAGES.items():
         if sign in text:
-            return invalid(
-                f"{sign} is not read", offset=offset + text.find(sign), forms=[text.replace(sign, f" {word} ")]
-            )
+            form = text.replace(sign, f" {word} ")
+            return invalid(f"{sign} is not read", offset=offset + text.find(sign), forms=[form])
     return invalid(f"{quoted_name(text)} cannot be read", offset=offset)
 
 
@@ -247,16 +241,9 @@ class _Lexer:
         """Write one token, or all that belong to it; return the place behind."""
         if token.kind == "word":
             return self._word(token, place)
-        if token.kind == "quoted":
-            self._name(token.text[1:-1].replace('""', '"'), token)
-        elif token.kind == "date":
-            self._value(f"'{token.text}'", token)
-        elif token.kind == "amount":
-            self._value(_amount(token.text), token)
-        elif token.kind == "string":
-            self._value(token.text, token)
-        else:
+        if token.kind == "sign":
             return self._sign(token, place)
+        self._value(_literal(token.kind, token.text), token)
         return place
 
     def _sign(self, token: _Token, place: int) -> int:
@@ -299,13 +286,9 @@ class _Lexer:
             return place
         if lowered == "count" and not self._has_count:
             if self._is_column(token.text):
-                raise invalid(
-                    "count is a column and a function",
-                    'Write "count" or count(*).',
-                    offset=self._offset + token.start,
-                    replaces=[(r"\bcount\b", '"count"'), (r"\bcount\b", "count(*)")],
-                    is_choice=True,
-                )
+                replaces = [(r"\bcount\b", form) for form in ('"count"', "count(*)")]
+                raise invalid("count is a column and a function", 'Write "count" or count(*).',
+                              offset=self._offset + token.start, replaces=replaces, is_choice=True)  # fmt: skip
             self._value("COUNT(*)", token)
             return place
         return self._words(token, place)
@@ -321,7 +304,7 @@ class _Lexer:
             if lowered in ends or lowered in ("over", "contains", "starts", "ends") or is_call:
                 break
             name, place = f"{name} {following.text}", following.start + len(following.text)
-        self._name(name, token)
+        self._value(_quoted(name), token)
         return place
 
     def _over(self, following: _Token, place: int) -> int:
@@ -336,10 +319,7 @@ class _Lexer:
         """Write the name behind ``as``; in a CAST it is a type."""
         if following is None or following.kind not in ("word", "quoted"):
             raise invalid("as needs a name", offset=self._offset + place)
-        if self._depth:
-            self._parts.append(following.text)
-        else:
-            self._parts.append(_quoted(following.text.strip('"`')))
+        self._parts.append(following.text if self._depth else _quoted(following.text.strip('"`')))
         return following.start + len(following.text)
 
     def _pattern(self, operator: str, place: int) -> int:
@@ -371,19 +351,10 @@ class _Lexer:
         end = _TEXT_END.search(self._text, following.start)
         stop = len(self._text) if end is None else end.start()
         text = self._text[following.start : stop].strip()
-        lowered = following.text.lower()
         is_call = self._text[following.start + len(following.text) :].lstrip().startswith("(")
-        if (
-            not text
-            or is_call
-            or lowered in ("null", "true", "false", "not", "case")
-            or self._is_column(following.text)
-        ):
-            return None, place
-        return (None, place) if self._is_column(text) else (text, stop)
-
-    def _name(self, name: str, token: _Token) -> None:
-        self._value(_quoted(name), token)
+        is_word = following.text.lower() in ("null", "true", "false", "not", "case")
+        is_column = self._is_column(following.text) or self._is_column(text)
+        return (None, place) if not text or is_call or is_word or is_column else (text, stop)
 
     def _value(self, sql: str, token: _Token) -> None:
         self._require_gap(token)
@@ -393,14 +364,17 @@ class _Lexer:
         """Refuse two values with nothing between them, which SQL reads as a value and its name."""
         before = self._parts[-1] if self._parts else ""
         if before and (before[-1] in "\"')" or (before[-1].isalnum() and before not in _KEYWORDS)):
-            raise invalid(
-                f"{quoted_name(token.text)} does not follow from what is before it",
-                offset=self._offset + token.start,
-            )
+            problem = f"{quoted_name(token.text)} does not follow from what is before it"
+            raise invalid(problem, offset=self._offset + token.start)
 
 
-def _amount(text: str) -> str:
-    if is_code(text):
+def _literal(kind: str, text: str) -> str:
+    """Return a token with a value, or a quoted name, as SQL."""
+    if kind == "quoted":
+        return _quoted(text[1:-1].replace('""', '"'))
+    if kind == "string":
+        return text
+    if kind == "date" or is_code(text):
         return f"'{text}'"
     number = number_of(text)
     if number is None:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -111,8 +111,6 @@ _UNITS_OF_TIME = "year|quarter|month|week|day|hour|minute"
 _UNIT = rf"(?P<unit>{_UNITS_OF_TIME})s?"
 _N = r"(?P<n>\d{1,9})"
 
-Clauses = tuple[tuple[str, Mapping[str, str]], ...]
-
 SYNONYMS: tuple[tuple[str, str], ...] = (
     (r"(?:latest|newest|last|most recent)(?: row| one| value)?", "last 1"),
     (r"(?:oldest|first|earliest)(?: row| one| value)?", "first 1"),
@@ -145,7 +143,7 @@ SYNONYMS: tuple[tuple[str, str], ...] = (
 )
 """Other words for a whole step → the step, as regular expressions. Nothing else in the language has two forms."""
 
-_ORDER_OF_TRIALS: tuple[tuple[str, str], ...] = (
+_TRIALS: tuple[tuple[str, str], ...] = (
     ("sql", r"(?P<text>select\b.+)"),
     ("sql", r"(?P<text>(?:insert into|update|delete from|drop|create|alter|pragma|attach|explain) .+)"),
     ("all", r"all"),
@@ -155,23 +153,25 @@ _ORDER_OF_TRIALS: tuple[tuple[str, str], ...] = (
     ("bottom", rf"bottom {_N} by (?P<by>.+)"),
     ("slice", rf"limit {_N}(?: offset (?P<m>\d{{1,9}}))?"),
     ("slice", r"\[ ?(?P<a>-?\d{1,9})? ?: ?(?P<b>-?\d{1,9})? ?\]"),
-    ("slice", r"\[ ?(?P<at>-?\d{1,9}) ?\]"),
+    ("slice", r"\[ ?(?P<index>-?\d{1,9}) ?\]"),
     ("distinct", r"distinct (?P<text>.+)"),
     ("order", r"(?P<by>newest|oldest) first"),
     ("order", r"order by (?P<text>.+)"),
-    ("ago", rf"last {_N} {_UNIT}"),
-    ("next", rf"next {_N} {_UNIT}"),
-    ("this", rf"(?P<which>this|previous|next) {_UNIT}"),
-    ("since", r"(?P<which>since|after|before|until) (?P<low>.+)"),
+    ("period", rf"last {_N} {_UNIT}"),
+    ("period", rf"next (?P<ahead>\d{{1,9}}) {_UNIT}"),
+    ("period", rf"(?P<by>this|previous|next) {_UNIT}"),
+    ("period", r"(?:since|(?P<after>after)) (?P<low>.+)"),
+    ("period", r"(?:until|(?P<before>before)) (?P<high>.+)"),
     ("group", r"group by (?P<by>[^:]+): ?(?P<text>.+)"),
     ("from", r"from (?P<text>\"[^\"]+\"|[\w. -]+)"),
+    ("period", r"(?:period )?(?P<low>.*?) ?\.\. ?(?P<high>.*)"),
+    ("period", r"(?:period )?(?P<at>\w.*)"),
 )
 """Kind of a step → how it is written, in the order in which they are tried."""
 
-_TRIALS = tuple((kind, re.compile(pattern, re.I | re.S)) for kind, pattern in _ORDER_OF_TRIALS)
+_CLAUSES = tuple((kind, re.compile(pattern, re.I | re.S)) for kind, pattern in _TRIALS)
 _SYNONYMS = tuple((re.compile(pattern, re.I | re.S), template) for pattern, template in SYNONYMS)
 _TABLE = re.compile(r"(?P<table>\"[^\"]+\"|[A-Za-z_][\w. -]*?) ?: ?(?P<rest>(?!\d\d\b)[^:].*)", re.S)
-_RANGE = re.compile(r"(.*?) ?\.\. ?(.*)", re.S)
 _SQL = re.compile(r"select\b.+\bfrom\b|with\b.+\bselect\b", re.I | re.S)
 _JMESPATH = re.compile(r"\s*jmespath\s*:(.*)", re.I | re.S)
 
@@ -185,8 +185,9 @@ def parse_select(value: Any) -> Selection | None:
     Raises:
         InvalidSelect: it is not text, or a step cannot be read.
     """
-    if isinstance(value, str) and (given := _object_of(value)) is not None:
-        value = given
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
     if isinstance(value, dict):
         form = _form_of_object(value)
         raise invalid("an object is not read", f'Write "{form}".' if form else "")
@@ -208,9 +209,10 @@ def parse_select(value: Any) -> Selection | None:
         try:
             _check_form(step)
         except InvalidSelect as error:
-            forms = suggested(value, kind_of_step)
-            if forms is not None:
-                raise _with_form(error, forms) from None
+            if (forms := suggested(value, kind_of_step)) is None:
+                continue  # the answer decides
+            form = next(filter(_is_readable, forms), "")
+            raise (error.changed(next_step=f'Write "{form}".') if form else error) from None
     return Selection(steps) if steps else None
 
 
@@ -223,12 +225,8 @@ def kind_of_step(text: str) -> str:
     return ""
 
 
-def _with_form(error: InvalidSelect, forms: Iterable[str]) -> InvalidSelect:
-    """Return an error with the first form that can be read; the answer is not known yet."""
-    for form in forms:
-        if _JMESPATH.fullmatch(form) or all(kind_of_step(text) for text, _ in split_outside(form, ";")):
-            return error.changed(next_step=f'Write "{form}".')
-    return error
+def _is_readable(select: str) -> bool:
+    return bool(_JMESPATH.fullmatch(select)) or all(kind_of_step(text) for text, _ in split_outside(select, ";"))
 
 
 def _check_form(step: Step) -> None:
@@ -261,53 +259,43 @@ def _clause(text: str) -> Clause | None:
         if match := pattern.fullmatch(folded):
             folded = match.expand(template)
             break
-    if folded.startswith("period "):
-        return _period(folded.removeprefix("period "))
-    for kind, trial in _TRIALS:
-        if match := trial.fullmatch(folded):
-            found = match.groupdict()
-            if (clause := _matched(kind, {key: value for key, value in found.items() if value})) is not None:
-                return clause
-    if clause := _period(folded):
-        return clause
-    return _items(folded) if folded != " ".join(text.split()) else None
+    for kind, pattern in _CLAUSES:
+        if (match := pattern.fullmatch(folded)) and (clause := _matched(kind, match.groupdict(""))):
+            return clause
+    return None if folded.startswith("period ") or folded == " ".join(text.split()) else _items(folded)
 
 
 def _matched(kind: str, found: Mapping[str, str]) -> Clause | None:
-    count = int(found.get("n", 1))
-    unit = found.get("unit", "").lower()
-    if kind in ("last", "first", "top", "bottom"):
-        return Clause(kind, by=found.get("by", ""), numbers=(count,))
+    """Return the clause of the groups of a pattern; None: what has to be a date is not a date."""
+    count, by, low, high = (found.get(key, "") for key in ("n", "by", "low", "high"))
+    numbers: tuple[int | None, ...] = (int(count),) if count else ()
     if kind == "slice":
-        start, stop = (int(found[key]) if key in found else None for key in ("a", "b"))
-        if "n" in found:
-            start = int(found.get("m", 0))
-            stop = start + count
-        if "at" in found:
-            start = int(found["at"])
-            stop = start + 1 or None
-        return Clause(kind, numbers=(start, stop))
-    if kind in ("ago", "next"):
-        return Clause("period", numbers=(count if kind == "ago" else -count,), unit=unit)
-    if kind == "this":
-        return Clause("period", by=found["which"].lower(), unit=unit)
-    if kind == "since":
-        which, date = found["which"].lower(), found["low"]
-        if not parse_date(date):
+        first, stop = (int(found[key]) if found.get(key) else None for key in ("a", "b"))
+        if count:
+            first = int(found["m"] or 0)
+            stop = first + int(count)
+        elif at := found.get("index"):
+            first = int(at)
+            stop = first + 1 or None
+        numbers = (first, stop)
+    elif kind == "period":
+        low, high = (found.get("at") or end for end in (low, high))
+        is_relative = bool(found.get("unit"))
+        if not is_relative and not ((low or high) and all(parse_date(end) for end in (low, high) if end)):
             return None
-        low, high = (date, "") if which in ("since", "after") else ("", date)
-        return Clause("period", low=low, high=high, is_after=which == "after", is_before=which == "before")
-    by = found.get("by", "")
-    return Clause(kind, text=found.get("text", ""), by=by.lower() if kind == "order" else by)
-
-
-def _period(text: str) -> Clause | None:
-    """Return the period that a date or a range of dates means."""
-    if match := _RANGE.fullmatch(text):
-        low, high = match.groups()
-        if (low or high) and all(parse_date(end) for end in (low, high) if end):
-            return Clause("period", low=low, high=high)
-    return Clause("period", low=text, high=text) if text[:1].isalnum() and parse_date(text) else None
+        if ahead := found.get("ahead"):
+            numbers = (-int(ahead),)
+    return Clause(
+        kind,
+        found.get("text", ""),
+        by.lower() if kind in ("order", "period") else by,
+        numbers,
+        low,
+        high,
+        found.get("unit", "").lower(),
+        is_after=bool(found.get("after")),
+        is_before=bool(found.get("before")),
+    )
 
 
 def _items(text: str) -> Clause:
@@ -327,15 +315,6 @@ _OBJECT_KEYS: Mapping[str, str] = {
 """Word with which a step begins → the keys of an object that mean it, in the order in which the steps apply."""
 
 _SIGNS = {"gt": ">", "gte": ">=", "ge": ">=", "lt": "<", "lte": "<=", "le": "<=", "eq": "=", "ne": "!=", "neq": "!="}
-
-
-def _object_of(text: str) -> dict[str, Any] | None:
-    """Return the object that a text is as JSON; None: it is another text."""
-    try:
-        found = json.loads(text) if text.lstrip().startswith("{") else None
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _form_of_object(value: Mapping[str, Any]) -> str:

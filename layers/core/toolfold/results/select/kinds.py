@@ -69,11 +69,9 @@ def require_counted(tree: exp.Expr) -> None:
     """
     for one in tree.find_all(exp.Count):
         if one.this is not None and is_condition(one.this):
-            raise invalid(
-                f"{shown(one)} counts each row in which the condition has a value, true or false",
-                "Write sum, or the condition as a step before count.",
-                replaces=[(r"\bcount\((?!\*)", "sum(")],
-            )
+            problem = f"{shown(one)} counts each row in which the condition has a value, true or false"
+            next_step = "Write sum, or the condition as a step before count."
+            raise invalid(problem, next_step, replaces=[(r"\bcount\((?!\*)", "sum(")])
 
 
 def argument_of(node: exp.Expr) -> exp.Expr | None:
@@ -128,19 +126,9 @@ class Adapter:
         if nested:
             form = f"SELECT * FROM data WHERE {shown(transformed(tree.copy(), _of_any_value))}"
             raise _nested(nested[0].this, [form] if len(nested) == 1 else [])
-        handlers = self._handlers()
-
-        def change(node: exp.Expr) -> exp.Expr:
-            handler = handlers.get(type(node)) or (self._function if function_of(node) else None)
-            return node if handler is None else handler(node)
-
-        return transformed(tree, change)
-
-    def _handlers(self) -> Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]]:
-        return {
+        handlers: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
             **dict.fromkeys(COMPARISONS, self._comparison),
-            **dict.fromkeys(_ARITHMETIC, self._arithmetic),
-            exp.Neg: self._negation,
+            **dict.fromkeys((*_ARITHMETIC, exp.Neg), self._arithmetic),
             exp.Between: self._between,
             exp.In: self._in,
             exp.Like: self._like,
@@ -148,6 +136,7 @@ class Adapter:
             exp.Ordered: self._ordered,
             **dict.fromkeys((exp.And, exp.Or, exp.Not), self._logic),
         }
+        return transformed(tree, lambda node: handlers.get(type(node), self._function)(node))
 
     # Comparisons
 
@@ -156,11 +145,8 @@ class Adapter:
         for side in (left, right):
             if isinstance(side, exp.Null):
                 is_not = "not " if isinstance(node, exp.NEQ) else ""
-                raise invalid(
-                    "nothing is equal to null",
-                    f"Write {shown(left)} is {is_not}null.",
-                    replaces=[(r"\s*(?:!=|<>|=+)\s*null\b", f" is {is_not}null")],
-                )
+                replaces = [(r"\s*(?:!=|<>|=+)\s*null\b", f" is {is_not}null")]
+                raise invalid("nothing is equal to null", f"Write {shown(left)} is {is_not}null.", replaces=replaces)
         if _is_value(left) and not _is_value(right):
             return self._compared(MIRRORED[type(node)], right, left)
         return self._compared(type(node), left, right)  # type: ignore[arg-type]
@@ -181,7 +167,8 @@ class Adapter:
         if function_of(right.this if isinstance(right, exp.Neg) else right) == "_percent":
             return operator(this=left, expression=self._percent(operator, left, right))
         if kind is Kind.NUMBER and _is_computed(left) and (_is_value(right) or _is_computed(right)):
-            left, right = _as_shown(left), _as_shown(right) if _is_computed(right) else right
+            # With the twelve digits that are shown it equals what a reader copies.
+            left, right = call_of("shown", left), call_of("shown", right) if _is_computed(right) else right
         if kind.is_date and _is_value(right):
             return self._with_date(operator, left, right)
         if kind.is_number and isinstance(right, exp.Literal) and right.is_string:
@@ -202,11 +189,8 @@ class Adapter:
             return operator(this=call_of("as_number", left), expression=right)
         if (column := column_of(right)) is not None and column.kind.is_number and operator in (exp.EQ, exp.NEQ):
             word = rf"(?<![\w'\"]){re.escape(column.name)}(?![\w'\"])"
-            raise invalid(
-                f"{quoted_name(column.name)} is a column of numbers, and {shown(left)} is text",
-                f"Write '{column.name}' for the text.",
-                replaces=[(word, f"'{column.name}'")],
-            )
+            problem = f"{quoted_name(column.name)} is a column of numbers, and {shown(left)} is text"
+            raise invalid(problem, f"Write '{column.name}' for the text.", replaces=[(word, f"'{column.name}'")])
         if (isinstance(right, exp.Literal) and not right.is_string) or kind_of(right).is_number:
             if operator not in (exp.EQ, exp.NEQ) or not isinstance(right, exp.Literal):
                 raise invalid(f"{shown(left)} is text, which is not compared with a number", _equality_form(left))
@@ -226,12 +210,8 @@ class Adapter:
             readings = []
         if len(readings) > 1:
             days = [str(reading.low.date()) for reading in readings]
-            raise invalid(
-                f"{text} can be two dates",
-                f"Write {' or '.join(days)}.",
-                replaces=[(re.escape(text), day) for day in days],
-                is_choice=True,
-            )
+            replaces = [(re.escape(text), day) for day in days]
+            raise invalid(f"{text} can be two dates", f"Write {' or '.join(days)}.", replaces=replaces, is_choice=True)
         if not readings:
             raise invalid(f"{shown(left)} is a date, and {quoted_name(text)} is not", "Write e.g. 2025-06-30.")
         # Midnight is that of a day without a time; the last moment of a day is after each of its times.
@@ -255,10 +235,9 @@ class Adapter:
             column, readings = column_of(left), parse_date(text, self.today)
             factor = {"s": 1, "ms": 1000}.get(column.unit if column is not None else "", 0) * (len(readings) == 1)
             moments = [f"{int(reading.low.timestamp()) * factor}" for reading in readings if factor]
-            raise invalid(
-                f"{shown(left)} is a number, and {quoted_name(text)} is not", _number_form(left),
-                replaces=[(rf"'?{re.escape(text)}'?", moment) for moment in moments],
-            )  # fmt: skip
+            problem = f"{shown(left)} is a number, and {quoted_name(text)} is not"
+            replaces = [(rf"'?{re.escape(text)}'?", moment) for moment in moments]
+            raise invalid(problem, _number_form(left), replaces=replaces)
         return exp.Literal.number(number) if number >= 0 else exp.Neg(this=exp.Literal.number(-number))
 
     def _percent(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
@@ -271,22 +250,17 @@ class Adapter:
         written = number.sql()
         share, sign = float(written.replace(" ", "")) / 100, _SIGNS[operator]
         forms = [f"{shown(left)} {sign} {share:g}", f"{shown(left)} {sign} {written}"]
-        raise invalid(
-            f"whether {shown(left)} has percentages or fractions is not known",
-            f"Write {forms[0]}, where 1 is everything, or {forms[1]}, where 100 is.",
-            replaces=[(rf"{re.escape(number.name)}(?:\.0)? ?%", text) for text in (f"{share:g}", number.name)],
-            is_choice=True,
-        )
+        problem = f"whether {shown(left)} has percentages or fractions is not known"
+        next_step = f"Write {forms[0]}, where 1 is everything, or {forms[1]}, where 100 is."
+        replaces = [(rf"{re.escape(number.name)}(?:\.0)? ?%", text) for text in (f"{share:g}", number.name)]
+        raise invalid(problem, next_step, replaces=replaces, is_choice=True)
 
     def _between(self, node: exp.Expr) -> exp.Expr:
         if node.meta.get("is_adapted"):
             return node
-        left = node.this
-        bounds = (
-            exp.GTE(this=left, expression=node.args["low"]),
-            exp.LTE(this=left.copy(), expression=node.args["high"]),
-        )
-        return exp.paren(exp.and_(*(self._comparison(bound) for bound in bounds), copy=False))
+        low = exp.GTE(this=node.this, expression=node.args["low"])
+        high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
+        return exp.paren(exp.and_(self._comparison(low), self._comparison(high), copy=False))
 
     def _is(self, node: exp.Expr) -> exp.Expr:
         """Return whether a cell is null; a list without values is."""
@@ -325,15 +299,11 @@ class Adapter:
             return call_of("date_minus", left, right)
         if kinds[0].is_date and isinstance(node, exp.Add) and kinds[1].is_number:
             return call_of("date_add", "day", right, left)
-        for side in (left, right):
-            if function_of(side) == "_percent":
+        for side in list(node.iter_expressions()):
+            if function_of(side) == "_percent" and isinstance(node, exp.Binary):
                 side.replace(exp.Literal.number(float(side.expressions[0].name) / 100))
             else:
                 _require_number(side)
-        return node
-
-    def _negation(self, node: exp.Expr) -> exp.Expr:
-        _require_number(node.this)
         return node
 
     def _function(self, node: exp.Expr) -> exp.Expr:
@@ -366,10 +336,8 @@ def _require_alike(left: exp.Expr, right: exp.Expr) -> None:
     if (kind.is_date and other.is_number) or (kind.is_number and other.is_date):
         written = [shown(side).replace(" ", "") for side in (left, right)]
         dates = [text for text in written if parse_date(text)]
-        raise invalid(
-            f"{shown(left)} and {shown(right)} are a date and a number",
-            replaces=[(rf"(?<!['\w]){re.escape(text)}(?!['\w])", f"'{text}'") for text in dates],
-        )
+        replaces = [(rf"(?<!['\w]){re.escape(text)}(?!['\w])", f"'{text}'") for text in dates]
+        raise invalid(f"{shown(left)} and {shown(right)} are a date and a number", replaces=replaces)
     if kind.is_number and isinstance(right, exp.Boolean):
         raise invalid(f"{shown(left)} is a number, which is not true or false", _number_form(left))
     if kind.is_number and other is Kind.TEXT:
@@ -391,11 +359,6 @@ def _is_value(node: exp.Expr) -> bool:
 def _is_computed(node: exp.Expr) -> bool:
     column = column_of(node)
     return column is not None and column.index is None and column.kind is Kind.NUMBER
-
-
-def _as_shown(node: exp.Expr) -> exp.Expr:
-    """Return a computed number with the twelve digits that are shown, so that it equals what a reader copies."""
-    return call_of("shown", node)
 
 
 def _require_order(node: exp.Expr) -> None:
@@ -421,11 +384,8 @@ def _require_date(node: exp.Expr) -> None:
 def _mixed(node: exp.Expr) -> Exception:
     column = column_of(node) or column_of(argument_of(node))
     misfit = column.misfit if column is not None else ""
-    return invalid(
-        f"the values of {shown(node)} are not of one kind: {quoted_name(misfit)} does not fit the others",
-        _equality_form(node),
-        unfit=shown(node),
-    )
+    problem = f"the values of {shown(node)} are not of one kind: {quoted_name(misfit)} does not fit the others"
+    return invalid(problem, _equality_form(node), unfit=shown(node))
 
 
 def _equality_form(node: exp.Expr) -> str:
@@ -434,12 +394,9 @@ def _equality_form(node: exp.Expr) -> str:
 
 def _nested(node: exp.Expr, forms: Sequence[str] = ()) -> Exception:
     name = shown(node)
-    return invalid(
-        f"the cells of {name} are lists or objects",
-        f"{name} can be compared with like and contains; SQL has its values: "
-        f"SELECT x.value FROM data, json_each(data.{name}) AS x.",
-        forms=forms,
-    )
+    sql = f"SELECT x.value FROM data, json_each(data.{name}) AS x."
+    next_step = f"{name} can be compared with like and contains; SQL has its values: {sql}"
+    return invalid(f"the cells of {name} are lists or objects", next_step, forms=forms)
 
 
 def _of_any_value(node: exp.Expr) -> exp.Expr:

@@ -10,7 +10,6 @@ from typing import Any
 from sqlglot import exp
 
 from toolfold.dates import bounds, first_day, moved
-from toolfold.results.select.coverage import DAILY_DAYS, step_days
 from toolfold.results.select.grammar import Clause
 from toolfold.results.select.kinds import node_of
 from toolfold.results.select.names import Column
@@ -18,6 +17,8 @@ from toolfold.results.types import Kind
 
 MAX_DATED_ROWS = 10
 """Days of ``last 5 days`` up to which daily rows are counted, as the market or the source has them."""
+
+_STEPS = {"previous": -1, "this": 0, "next": 1}
 
 
 def comparison(clause: Clause, dated: Column) -> exp.Expr:
@@ -56,35 +57,23 @@ def relative(
     return " OR ".join(conditions) or "0", note
 
 
-def are_daily(dates: Sequence[str]) -> bool:
-    """Return whether sorted dates are usually of one day after the other."""
-    return len(dates) > 1 and step_days(dates) <= DAILY_DAYS
-
-
 def span(clause: Clause, newest: str, today: date) -> tuple[str, str]:
     """Return the first and the last moment of a relative period, which ends at the newest row, or today."""
     last = min(bounds(newest)[0], today)
     count = (clause.numbers[0] if clause.numbers else 0) or 0
     day = timedelta(days=1)
-    if clause.unit in ("hour", "minute") and not clause.by:
+    if clause.by:
+        unit = "day" if clause.unit in ("hour", "minute") else clause.unit
+        low = _moved(first_day(today if clause.by == "next" else last, unit), _STEPS[clause.by], unit)
+        high = _moved(low, 1, unit) - day
+    elif clause.unit in ("hour", "minute"):
         first = _moved(datetime.fromisoformat(newest), -count, clause.unit) + timedelta(seconds=1)
         return first.isoformat(), newest
-    if clause.by == "next":
-        low, high = _calendar_unit(_calendar_unit(today, clause.unit)[1] + day, clause.unit)
-    elif clause.by:
-        low, high = _calendar_unit(last, clause.unit)
-        low, high = _calendar_unit(low - day, clause.unit) if clause.by == "previous" else (low, high)
     elif count < 0:
         low, high = today + day, _moved(today, -count, clause.unit)
     else:
         low, high = _moved(last, -count, clause.unit) + day, last
     return low.isoformat(), f"{high}T23:59:59.999999"
-
-
-def _calendar_unit(day: date, unit: str) -> tuple[date, date]:
-    """Return the first and the last day of the week, month, quarter or year that a day is in."""
-    first = first_day(day, unit)
-    return first, moved(first, 1, unit if unit in ("week", "month", "quarter", "year") else "day") - timedelta(days=1)
 
 
 def _literal(value: Any) -> str:

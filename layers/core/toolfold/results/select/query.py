@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from toolfold.errors import InvalidSelect
 from toolfold.results.select import dialect, periods
+from toolfold.results.select.coverage import DAILY_DAYS, step_days
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
@@ -409,7 +410,7 @@ class Query(View):
             return
         count = (clause.numbers[0] if clause.numbers else 0) or 0
         dates = self.rows.dates() if clause.unit == "day" and 0 < count <= periods.MAX_DATED_ROWS else []
-        if periods.are_daily(dates) and max(dates) <= f"{self.today}~":
+        if len(dates) > 1 and step_days(dates) <= DAILY_DAYS and dates[-1] <= f"{self.today}~":
             rank = self._add(f"dense_rank() OVER ({self._partition_by}ORDER BY substr({dated.sql}, 1, 10) DESC)")
             condition = f"{dated.sql} IS NOT NULL AND {rank} <= {count}"
             note = f"last {count} days: the last {count} dates that have rows."
