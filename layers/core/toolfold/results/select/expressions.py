@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Container
 from typing import NamedTuple
 
 import sqlglot
@@ -74,22 +74,20 @@ class _Token(NamedTuple):
     start: int
 
 
-def parse_items(
-    text: str, is_column: Callable[[str], bool], offset: int = 0, *, has_count: bool = False
-) -> list[exp.Expr]:
+def parse_items(text: str, offset: int = 0, columns: Container[str] = (), *, has_count: bool = False) -> list[exp.Expr]:
     """Return the expressions of a step, with quoted names.
 
     Args:
         text: columns, calculations, functions or one condition.
-        is_column: whether a name is exactly that of a column.
         offset: where the text starts in the ``select``.
+        columns: the names of columns.
         has_count: whether an earlier step has counted, so that ``count`` is its column.
 
     Raises:
         InvalidSelect: it cannot be read.
     """
     _check_depth(text, offset)
-    sql = _Lexer(text, is_column, offset, has_count=has_count).sql()
+    sql = _Lexer(text, columns, offset, has_count=has_count).sql()
     try:
         tree = sqlglot.parse_one(f"SELECT {sql}")
     except (SqlglotError, RecursionError, ValueError):
@@ -193,8 +191,8 @@ def _check_height(tree: exp.Expr, offset: int) -> None:
 class _Lexer:
     """Write an expression as SQL: names quoted, dates and text as strings, amounts as numbers."""
 
-    def __init__(self, text: str, is_column: Callable[[str], bool], offset: int, *, has_count: bool) -> None:
-        self._text, self._is_column, self._offset, self._has_count = text, is_column, offset, has_count
+    def __init__(self, text: str, columns: Container[str], offset: int, *, has_count: bool) -> None:
+        self._text, self._columns, self._offset, self._has_count = text, columns, offset, has_count
         self._parts: list[str] = []
         self._depth = self._over_depth = 0
         self._lists: list[int] = []
@@ -219,7 +217,7 @@ class _Lexer:
         is_compared = bool(self._parts) and self._parts[-1] in _BEFORE_ONE_AMOUNT
         if kind == "amount" and "," in text and not is_compared and (self._depth or not self._parts):
             text = text.split(",")[0]
-        if kind == "amount" and self._is_column(text) and (not text.isdecimal() or int(text) in YEARS):
+        if kind == "amount" and text in self._columns and (not text.isdecimal() or int(text) in YEARS):
             kind = "word"
             if text.isdecimal() and is_compared:
                 raise invalid(
@@ -271,7 +269,7 @@ class _Lexer:
             return self._pattern(lowered, place)
         is_keyword = lowered in _KEYWORDS and (lowered not in _ONLY_IN_OVER or self._over_depth)
         is_keyword = is_keyword and (lowered not in _ONLY_IN_CASE or "case" in self._parts)
-        if is_keyword and (lowered in _ALWAYS_KEYWORDS or not self._is_column(token.text)):
+        if is_keyword and (lowered in _ALWAYS_KEYWORDS or token.text not in self._columns):
             if lowered in ("null", "true", "false", "case"):
                 self._require_gap(token)
             self._parts.append(lowered)
@@ -285,7 +283,7 @@ class _Lexer:
             self._parts.append(token.text)
             return place
         if lowered == "count" and not self._has_count:
-            if self._is_column(token.text):
+            if token.text in self._columns:
                 replaces = [(r"\bcount\b", form) for form in ('"count"', "count(*)")]
                 raise invalid("count is a column and a function", 'Write "count" or count(*).',
                               offset=self._offset + token.start, replaces=replaces, is_choice=True)  # fmt: skip
@@ -353,7 +351,7 @@ class _Lexer:
         text = self._text[following.start : stop].strip()
         is_call = self._text[following.start + len(following.text) :].lstrip().startswith("(")
         is_word = following.text.lower() in ("null", "true", "false", "not", "case")
-        is_column = self._is_column(following.text) or self._is_column(text)
+        is_column = following.text in self._columns or text in self._columns
         return (None, place) if not text or is_call or is_word or is_column else (text, stop)
 
     def _value(self, sql: str, token: _Token) -> None:

@@ -235,7 +235,7 @@ def _check_form(step: Step) -> None:
     if clause.kind == "sql":
         parse_sql(clause.text, step.offset)
     elif clause.kind in ("items", "group", "distinct") and not clause.text.startswith("* except "):
-        parse_items(clause.text, lambda _name: False, step.offset)
+        parse_items(clause.text, step.offset)
 
 
 def _step(text: str, offset: int) -> Step:

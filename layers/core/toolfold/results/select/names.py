@@ -121,9 +121,8 @@ class Names:
         named = [one for one in self.columns if not one.written or one.name.isidentifier()]
         alike = [one for one in named if normalize(one.name) == wanted]
         if len(alike) > 1:
-            raise invalid(
-                f"{quoted_name(name)} can be {listed(one.name for one in alike)}", "Write one of them exactly."
-            )
+            problem = f"{quoted_name(name)} can be {listed(one.name for one in alike)}"
+            raise invalid(problem, "Write one of them exactly.")
         if alike:
             return alike[0]
         if self.step_without(name):
@@ -136,6 +135,10 @@ class Names:
         note = f"{quoted_name(name)} is read as {quoted_name(having[0].name)}."
         self.notes += [note] if note not in self.notes else []
         return having[0]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether ``name`` is exactly that of a column."""
+        return self.exact(str(name)) is not None
 
     def exact(self, name: str) -> Column | None:
         """Return the column of exactly that name, or the one to whose name a unit was added: ``yield_percent``."""
@@ -153,12 +156,9 @@ class Names:
     ) -> InvalidSelect:
         """Return the error for a name that no column has; ``known`` are those that can be written."""
         if step := self.step_without(name):
-            return invalid(
-                f"{quoted_name(name)} is not among the columns of {quoted_name(step)}, which an earlier step chose",
-                f"Write the step that needs {quoted_name(name)} before it.",
-                offset=offset,
-                forms=forms,
-            )
+            text = quoted_name(name)
+            problem = f"{text} is not among the columns of {quoted_name(step)}, which an earlier step chose"
+            return invalid(problem, f"Write the step that needs {text} before it.", offset=offset, forms=forms)
         return unknown_column(name, known, offset=offset, forms=forms)
 
 
@@ -185,27 +185,16 @@ def closest_names(name: str, known: Sequence[str]) -> list[str]:
 
 
 def unknown_column(
-    name: str,
-    known: Sequence[str],
-    *,
-    offset: int | None = None,
-    forms: Iterable[str] = (),
-    text_for: str = "",
+    name: str, known: Sequence[str], *, offset: int | None = None, forms: Iterable[str] = (), text_for: str = ""
 ) -> InvalidSelect:
     """Return the error for a column that there is not; ``text_for`` is how it stands where a text may be meant."""
     closest = closest_names(name, known)
     replaces = [(rf"(?<!\w){re.escape(name)}(?!\w)", written_name(one).replace("\\", "")) for one in closest]
     replaces += [(re.escape(text_for), "'" + name.replace("'", "''") + "'")] if text_for else []
     means = f"Did you mean {' or '.join(map(quoted_name, closest))}? " if closest else ""
-    return invalid(
-        f"there is no column {quoted_name(name)}",
-        f"{means}Columns: {listed(known)}.",
-        offset=offset,
-        forms=forms,
-        replaces=replaces,
-        is_choice=len(closest) > 1,
-        unknown=name,
-    )
+    facts = {"replaces": replaces, "is_choice": len(closest) > 1, "unknown": name}
+    problem, next_step = f"there is no column {quoted_name(name)}", f"{means}Columns: {listed(known)}."
+    return invalid(problem, next_step, offset=offset, forms=forms, **facts)
 
 
 def table_name(table: Table) -> str:

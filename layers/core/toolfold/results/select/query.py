@@ -54,20 +54,14 @@ class Query(View):
         kind = clause.kind
         if self.is_summary and kind in ("period", "first", "last", "top", "bottom", "slice", "order", "group"):
             earlier = "; ".join([*self.before[:-1], step.text, *self.before[-1:]])
-            raise invalid(
-                f"{quoted_name(step.text)} comes behind {quoted_name(self.before[-1])}, which leaves one row",
-                f"Leave {quoted_name(step.text)} out.",
-                offset=step.offset,
-                forms=[earlier],
-            )
-        if kind in ("period", "first", "last", "all", "slice") and self.names.exact(step.text):
+            text = quoted_name(step.text)
+            problem = f"{text} comes behind {quoted_name(self.before[-1])}, which leaves one row"
+            raise invalid(problem, f"Leave {text} out.", offset=step.offset, forms=[earlier])
+        if kind in ("period", "first", "last", "all", "slice") and step.text in self.names:
             count = f"{kind} {clause.numbers[0]}" if kind in ("first", "last") else ""
-            raise invalid(
-                f"{step.text} is a column and a step",
-                f'Write "{step.text}" for the column, or {count or "since or until a date"} for the rows.',
-                offset=step.offset,
-                forms=[f'"{step.text}"'],
-            )
+            form = f'"{step.text}"'
+            next_step = f"Write {form} for the column, or {count or 'since or until a date'} for the rows."
+            raise invalid(f"{step.text} is a column and a step", next_step, offset=step.offset, forms=[form])
         handlers: dict[str, Callable[[Clause], None]] = {
             "items": self._items, "group": self._group, "distinct": self._distinct, "order": self._order,
             "first": self._ends, "last": self._ends, "top": self._top, "bottom": self._top,
@@ -145,15 +139,13 @@ class Query(View):
             name = column.name if isinstance(inner.unnest(), exp.Column | exp.Identifier) else text_of(inner)
             return replace(self._loaded(column), name=alias or name)
         if not any(node.find_all(exp.Column)):
-            raise self._invalid(
-                f"{text_of(inner)} is no column", f"Columns: {listed(one.name for one in self.names.columns)}."
-            )
+            columns = listed(one.name for one in self.names.columns)
+            raise self._invalid(f"{text_of(inner)} is no column", f"Columns: {columns}.")
         unit = "%" if function_of(normal(inner.copy())) == "pct_change" else ""
         sql = self._add(dialect.sql_of(node))
         looks_back = any(self._is_windowed(one) for one in dialect.to_sqlite(inner.copy()).walk())
-        return Column(
-            alias or text_of(inner), sql, kind_of(node), unit=unit, written=written_form(inner), looks_back=looks_back
-        )
+        name, written = alias or text_of(inner), written_form(inner)
+        return Column(name, sql, kind_of(node), unit=unit, written=written, looks_back=looks_back)
 
     def _show(self, columns: Sequence[Column]) -> None:
         """Make these the columns of later steps."""
@@ -194,13 +186,12 @@ class Query(View):
     def _group(self, clause: Clause) -> None:
         if self.groups is not None:
             raise self._invalid("the rows are grouped already", "Group once, by several: by type, month.")
-        trees = self._parsed(clause.text)
-        self._summarize(trees, split_items(clause.by))
+        self._summarize(self._parsed(clause.text), split_items(clause.by))
 
     def _group_key(self, text: str) -> tuple[Column, str]:
         """Return the column of a group, and its unit of time or an empty text."""
         unit = text.lower()
-        if unit in _SHOWN_PARTS and self.names.exact(text) is None:
+        if unit in _SHOWN_PARTS and text not in self.names:
             if self.names.date is None:
                 raise self._invalid(f"by {unit} needs a column of dates, which there is not")
             dated = self._loaded(self.names.date)
@@ -298,11 +289,9 @@ class Query(View):
                 name = known.name if known is not None else column.name
                 last = f"last({written_name(name)})"
                 items = [last if item == text_of(tree) else item for item in split_items(self.step.clause.text)]
-                raise self._invalid(
-                    f"{quoted_name(name)} has a value for each row, and a group needs one",
-                    f"Write e.g. {last} or avg({written_name(name)}).",
-                    [f"{', '.join(items)} by {self.step.clause.by}"],
-                )
+                problem = f"{quoted_name(name)} has a value for each row, and a group needs one"
+                form = f"{', '.join(items)} by {self.step.clause.by}"
+                raise self._invalid(problem, f"Write e.g. {last} or avg({written_name(name)}).", [form])
 
     def _compare_groups(self, later: Mapping[str, exp.Expr], keys: Sequence[Column], units: Collection[str]) -> None:
         """Compute what looks at the group before; ``units`` are the keys that are periods."""
@@ -350,9 +339,8 @@ class Query(View):
             raise self._invalid(f"{quoted_name(text)} is no single value", forms=[f"order by {text}"])
         node = self._row(exp.Ordered(this=trees[0]))
         inner = node.this
-        if kind_of(inner) is Kind.TEXT and isinstance(inner, exp.Column):
-            return f"{dialect.sql_of(inner)} COLLATE NOCASE"
-        return dialect.sql_of(inner)
+        folds = kind_of(inner) is Kind.TEXT and isinstance(inner, exp.Column)
+        return dialect.sql_of(inner) + " COLLATE NOCASE" * folds
 
     def _sort(self, keys: Sequence[str]) -> None:
         self.place = self._add(f"row_number() OVER (ORDER BY {', '.join([*keys, self.place])})")
@@ -369,9 +357,8 @@ class Query(View):
         if (start or 0) < 0 or (stop or 0) < 0:
             if not self.is_ordered:
                 count = abs(start if start is not None and start < 0 else stop or 0)
-                raise self._invalid(
-                    "a place counted from the end needs an order", f"Write last {count}.", [f"last {count}"]
-                )
+                form = f"last {count}"
+                raise self._invalid("a place counted from the end needs an order", f"Write {form}.", [form])
             ((total,),) = self.rows.run(self.ctes, f"SELECT count(*) FROM {self._current}")
             start, stop = (None if one is None else max(one + total, 0) if one < 0 else one for one in (start, stop))
         first = start or 0

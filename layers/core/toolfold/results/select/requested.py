@@ -66,7 +66,12 @@ class _Reader:
         elif kind == "sql":
             self._read_sql(clause.text)
         elif kind == "period":
-            self._read_period(clause)
+            low = _day(clause.low, self.today, after=clause.is_after)
+            high = _day(clause.high, self.today, is_high=True)
+            if clause.unit and self.dates:
+                low, high = (moment[:10] for moment in span(clause, max(self.dates), self.today))
+                high = "" if any((number or 0) > 0 for number in clause.numbers) else high  # up to the newest row
+            self._narrow(low, high)
         elif kind == "order":
             name, _, direction = clause.text.partition(" ")
             self._order(clause.by or name, is_descending="desc" in direction.lower() or clause.by == "newest")
@@ -115,20 +120,13 @@ class _Reader:
     def _is_date(self, name: str) -> bool:
         return normalize(name) in DATE_NAMES or normalize(name) == self.date_name
 
-    def _read_period(self, clause: Clause) -> None:
-        low, high = _day(clause.low, self.today, after=clause.is_after), _day(clause.high, self.today, is_high=True)
-        if clause.unit and self.dates:
-            low, high = (moment[:10] for moment in span(clause, max(self.dates), self.today))
-            high = "" if any((number or 0) > 0 for number in clause.numbers) else high  # up to the newest row
-        self._narrow(low, high)
-
     def _narrow(self, low: str, high: str) -> None:
         highs = [one for one in (high, self.requested.high) if one]
         self._note(low=max(low, self.requested.low), high=min(highs, default=""))
 
     def _read_items(self, clause: Clause) -> None:
         try:
-            trees = [to_sqlite(tree) for tree in parse_items(clause.text, lambda _name: False)]
+            trees = [to_sqlite(tree) for tree in parse_items(clause.text)]
         except InvalidArguments:
             return
         if clause.kind == "items" and len(trees) == 1 and is_condition(trees[0]):
@@ -166,12 +164,8 @@ class _Reader:
         if isinstance(node, exp.NEQ) or not self._has_dates(node.this):
             return None
         others = [node.args.get(key) for key in ("low", "high", "expression")] + node.expressions
-        days = sorted(
-            filter(
-                None,
-                (_day(one.name.rstrip("%"), self.today) for one in others if isinstance(one, exp.Literal)),
-            )
-        )
+        texts = (one.name.rstrip("%") for one in others if isinstance(one, exp.Literal))
+        days = sorted(filter(None, (_day(text, self.today) for text in texts)))
         if not days:
             return None
         is_low, is_high = not isinstance(node, exp.LT | exp.LTE), not isinstance(node, exp.GT | exp.GTE)

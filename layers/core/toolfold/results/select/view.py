@@ -29,7 +29,8 @@ from toolfold.results.tables import Table
 from toolfold.results.types import Kind
 from toolfold.text_safety import quoted_name
 
-NEIGHBOURS = frozenset(("change", "pct_change", "lag"))
+_COMPARED = {"lag": "{1}", "change": "({0}) - {1}", "pct_change": "(({0}) - {1}) * 100.0 / nullif(abs({1}), 0)"}
+NEIGHBOURS = frozenset(_COMPARED)
 """Functions that look at the row before."""
 
 _AS = re.compile(r"\s+as\s+(?:\w+|\"[^\"]*\")\s*$", re.I)
@@ -79,16 +80,11 @@ class View:
         keys = set(table.keys)
         labels = [index for index, name in enumerate(table.columns) if name in partition]
         is_series = not labels or len({tuple(row[index] for index in labels) for row in table.rows}) < len(table.rows)
-        columns = [
-            Column(
-                name,
-                f"c{index}",
-                index=index,
-                is_key=(index == dated and is_series) or name in partition or (name in keys and rows.varies(index)),
-            )
-            for index, name in enumerate(table.columns)
-        ]
-        columns = [rows.typed(column) if column.is_key else column for column in columns]
+        columns: list[Column] = []
+        for index, name in enumerate(table.columns):
+            is_key = (index == dated and is_series) or name in partition or (name in keys and rows.varies(index))
+            column = Column(name, f"c{index}", index=index, is_key=is_key)
+            columns.append(rows.typed(column) if is_key else column)
         shown = len(columns) - table.nested
         names = Names(columns[:shown], None if dated is None else columns[dated], nested=columns[shown:])
         parts = tuple(rows.typed(column) for column in columns if column.name in partition)
@@ -100,9 +96,7 @@ class View:
         """Return the items of a text; each knows how it is written."""
         counted = self.names.exact("count")
         has_count = counted is not None and counted.index is None
-        trees = expressions.parse_items(
-            text, lambda name: self.names.exact(name) is not None, self.step.offset, has_count=has_count
-        )
+        trees = expressions.parse_items(text, self.step.offset, self.names, has_count=has_count)
         texts = split_items(text)
         for tree, written in zip(trees, texts if len(texts) == len(trees) else (), strict=False):
             tree.unalias().meta["text"] = _AS.split(written)[0]
@@ -169,12 +163,13 @@ class View:
 
     def _adapted(self, tree: exp.Expr) -> exp.Expr:
         for one in tree.find_all(exp.Column):
-            if one is not tree and not isinstance(one.parent, exp.Ordered):
-                self._note_zone(one.meta.get("column"))
+            column = one.meta.get("column")
+            if column is not None and one is not tree and not isinstance(one.parent, exp.Ordered):
+                self._note_zone(column)
         return Adapter(self.today).adapt(tree)
 
-    def _note_zone(self, column: Column | None) -> None:
-        if column is not None and column.unit == "UTC":
+    def _note_zone(self, column: Column) -> None:
+        if column.unit == "UTC":
             self._note(f"Times of {quoted_name(column.name)} are compared in UTC.")
 
     def _is_windowed(self, node: exp.Expr) -> bool:
@@ -191,12 +186,8 @@ class View:
             sql = dialect.sql_of(inner)
         else:
             self._complete_ends(inner)
-            inner_sql = dialect.sql_of(inner)
-            if self.partition:
-                parts = ", ".join(column.sql for column in self.partition)
-                sql = f"{inner_sql} OVER (PARTITION BY {parts})"
-            else:
-                sql = f"(SELECT {inner_sql} FROM {self._current})"
+            sql = dialect.sql_of(inner)
+            sql = f"{sql} OVER ({self._partition_by})" if self.partition else f"(SELECT {sql} FROM {self._current})"
         name = self._add(sql)
         return node_of(Column(shown(node), name, kind, unit="%" if function_of(node) == "pct_change" else ""))
 
@@ -206,12 +197,7 @@ class View:
         value = dialect.sql_of(argument)
         count = int(others[0].name) if others and isinstance(others[0], exp.Literal) and others[0].is_int else 1
         before = self._add(f"lag({value}, {count}) OVER ({window})")
-        text = {
-            "lag": before,
-            "change": f"({value}) - {before}",
-            "pct_change": f"(({value}) - {before}) * 100.0 / nullif(abs({before}), 0)",
-        }[function_of(node)]
-        return exp.Var(this=f"({text})")
+        return exp.Var(this=f"({_COMPARED[function_of(node)].format(value, before)})")
 
     def _window(self, node: exp.Window) -> exp.Expr:
         """Return ``avg(x) over 20`` by time, null where a row or a value is missing; other windows as written."""
@@ -224,9 +210,8 @@ class View:
         rows = f"({self._by_time} ROWS BETWEEN {count - 1} PRECEDING AND CURRENT ROW)"
         self._complete_ends(function)
         counted = dialect.sql_of(argument) if argument is not None and not isinstance(argument, exp.Star) else "1"
-        return exp.Var(
-            this=f"(CASE WHEN count({counted}) OVER {rows} = {count} THEN {dialect.sql_of(function)} OVER {rows} END)"
-        )
+        is_whole = f"count({counted}) OVER {rows} = {count}"
+        return exp.Var(this=f"(CASE WHEN {is_whole} THEN {dialect.sql_of(function)} OVER {rows} END)")
 
     def _complete_ends(self, tree: exp.Expr) -> None:
         """Give ``first`` and ``last`` the date and the place by which they choose."""
@@ -289,9 +274,8 @@ class View:
                 continue
             typed = self.rows.table.type_of(column.index)
             some = [row[column.index] for row in self.rows.table.rows[:_ROWS_WITH_A_DATE]]
-            if typed.kind is Kind.MIXED and any(
-                isinstance(cell, str) and len(cell) > 5 and parse_date(cell) for cell in some
-            ):
+            are_dates = (isinstance(cell, str) and len(cell) > 5 and parse_date(cell) for cell in some)
+            if typed.kind is Kind.MIXED and any(are_dates):
                 return f"{quoted_name(column.name)} has {quoted_name(typed.misfit)} among its dates"
         return ""
 
@@ -374,8 +358,4 @@ def text_of(tree: exp.Expr) -> str:
     """Return an expression as it is written."""
     if text := tree.unalias().meta.get("text"):
         return str(text)
-    named = tree.copy()
-    for identifier in named.find_all(exp.Identifier):
-        if identifier.name.isidentifier():
-            identifier.set("quoted", False)
-    return str(named.sql(normalize_functions="lower"))
+    return shown(tree)
