@@ -21,7 +21,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
 from toolfold.models import SourceCredentials
 from toolfold.network import ssrf
-from toolfold.sources.http_api.faults import ResponseParser
+from toolfold.sources.http_api.response_parser import ResponseParser
 
 
 class TestAddress:
@@ -169,7 +169,7 @@ class TestBody:
             response = send(upstream.url)
         tool = catalog.get("CPI")
         assert tool is not None
-        parser = ResponseParser(catalog.source(tool.source))
+        parser = ResponseParser(catalog.source(tool.source), states_forms=True)
         assert parser.parse(tool, {}, response, SourceCredentials(KEY))[1] == "timestamp,value\nX,Soci\ufffdt\ufffd\n"
 
     def test_a_long_response_is_complete(self, send: Send) -> None:

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.hostile_catalogs import with_head, with_line
-from toolfold.catalog.bounded_pattern import check_patterns
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.schema_checks import check_schema, max_nesting
 from toolfold.catalog.store import bundled_path, parse_catalog
@@ -23,6 +22,7 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.execution.validation import ArgumentValidator
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
+from toolfold.sources.http_api.faults import check_patterns
 
 GOOD = bundled_path().read_bytes()
 ENVIRONMENT = {"TOOLFOLD_CACHE": "off", "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "http://127.0.0.1:9/"}

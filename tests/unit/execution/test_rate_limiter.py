@@ -106,6 +106,12 @@ class TestPerMinute:
         clock.now += 40
         assert limits.acquire("key", FOREVER) == 0
 
+    def test_what_the_service_says_is_for_the_refused_call_alone(self, make: Make) -> None:
+        limits = make()
+        told = limits.record_refusal("key", RateLimited("", "", retry_after_s=60, upstream_says="10 a minute"))
+        assert told.details == {"retry_after_s": 60, "upstream_says": "10 a minute"}
+        assert refusal(limits).details == {"retry_after_s": 60}
+
 
 class TestPerSecond:
     def test_a_key_that_was_too_fast_is_spaced_for_a_day(self, make: Make, clock: Clock) -> None:

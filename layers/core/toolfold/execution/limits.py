@@ -141,7 +141,10 @@ class RateLimiter:
             interval_s = 1 / int(rate[1]) if rate and int(rate[1]) else 1.0
             state = replace(state, spaced_until=now + DAY_S, interval_s=interval_s)
         self._save(key_id, replace(state, updated_at=now), now)
-        return self._refusal(state, key_id, now) if state.blocked_until > now else error
+        if state.blocked_until <= now:
+            return error
+        # What the service says is for the caller of this call; the state of a key is shared.
+        return self._refusal(state, key_id, now).changed(upstream_says=error.details.get("upstream_says"))
 
     def usage_today(self, key_id: str) -> int:
         """Return the number of requests with this key today, as far as this process knows."""

@@ -31,7 +31,6 @@ from toolfold.catalog.json_schema import properties
 from toolfold.dates import parse_date
 from toolfold.sources.base import CachePolicy
 from toolfold.sources.http_api.adapter import HttpApiAdapter
-from toolfold.sources.http_api.faults import ResponseParser
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -158,7 +157,7 @@ def _next_change(market: str | None, is_live: bool, clock: datetime) -> datetime
 class AlphaVantageAdapter(HttpApiAdapter):
     """Call Alpha Vantage."""
 
-    parser_type = ResponseParser
+    states_forms = True
     smaller_response_hint = "Ask for less: a shorter span, outputsize=compact, or datatype=csv where the tool has them."
 
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:

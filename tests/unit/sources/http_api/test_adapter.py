@@ -30,7 +30,7 @@ from toolfold.results.preview import split_notes
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.adapter import HttpApiAdapter
-from toolfold.sources.http_api.bound_parser import MAX_BLOCK_BYTES
+from toolfold.sources.http_api.response_parser import MAX_BLOCK_BYTES
 
 KEY = "CANARY+KEY/0123456"
 VARIABLE = "TOOLFOLD_SOURCE_PETS_KEY"
@@ -517,6 +517,8 @@ class TestResponses:
             ((405, {"content-type": "text/plain"}, b"no such method"), UpstreamError, "no such method"),
             ((429, {"retry-after": "7"}, b""), RateLimited, None),
             ((403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"}, b""), RateLimited, None),
+            ((403, {"retry-after": "7"}, b'{"message": "one a minute"}'), RateLimited, "one a minute"),
+            ((429, {"retry-after": "7"}, b'{"message": "one a minute"}'), RateLimited, "one a minute"),
             ((500, {"content-type": "text/html"}, b"<html><title>Oops</title>"), UpstreamError, "Oops"),
             ((503, {}, b""), UpstreamError, None),
             ((304, {}, b""), UpstreamError, None),

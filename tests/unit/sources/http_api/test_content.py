@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolfold.sources.http_api.body import decode_content
-from toolfold.sources.http_api.bound_parser import MAX_CHARS, said_by
+from toolfold.sources.http_api.faults import MAX_CHARS, said_by
 from toolfold.text_safety import has_unsafe
 
 

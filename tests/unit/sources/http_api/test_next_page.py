@@ -8,7 +8,7 @@ import pytest
 
 from toolfold.models import UpstreamResponse
 from toolfold.results.preview import NEXT_PAGE, split_notes
-from toolfold.sources.http_api.bound_parser import next_link, next_page_block
+from toolfold.sources.http_api.response_parser import next_link, next_page_block
 from toolfold.sources.mcp.answers import parse_result
 
 URL = "https://pets.test/v1/pets"

@@ -68,7 +68,33 @@ _OF_OPTIONAL = frozenset({"complete", "default", "finest", "sends"})
 _OF_NUMBERS = frozenset({"exclusive_maximum", "exclusive_minimum", "maximum", "minimum"})
 
 
-class HttpParameter(Model):
+class SchemaKeywords(Model):
+    """Keywords of JSON Schema, in the order in which a schema has them."""
+
+    type: Literal["string", "integer", "number", "boolean", "array", "object"] | None = None
+    description: Prose | None = None
+    items: dict[str, Any] | None = None
+    properties: dict[str, Any] | None = None
+    min_items: int | None = Field(default=None, alias="minItems", ge=0)
+    max_items: int | None = Field(default=None, alias="maxItems", ge=0)
+    enum: list[Any] | None = Field(default=None, min_length=1)
+    default: Any = None
+    pattern: str | None = None
+    format: str | None = None
+    min_length: int | None = Field(default=None, alias="minLength", ge=0)
+    max_length: int | None = Field(default=None, alias="maxLength", ge=0)
+    minimum: float | None = None
+    exclusive_minimum: float | None = Field(default=None, alias="exclusiveMinimum")
+    maximum: float | None = None
+    exclusive_maximum: float | None = Field(default=None, alias="exclusiveMaximum")
+    example: Any = None
+    examples: list[Any] | None = None
+
+
+SCHEMA_KEYS = frozenset(SchemaKeywords.model_fields)
+
+
+class HttpParameter(SchemaKeywords):
     """One parameter: how it is sent, and keywords of JSON Schema (2020-12) beside that."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -122,25 +148,6 @@ class HttpParameter(Model):
     schema_: dict[str, Any] | None = Field(default=None, alias="schema")
     """A complete JSON Schema, instead of the keywords below."""
 
-    type: Literal["string", "integer", "number", "boolean", "array", "object"] | None = None
-    description: Prose | None = None
-    items: dict[str, Any] | None = None
-    properties: dict[str, Any] | None = None
-    min_items: int | None = Field(default=None, alias="minItems", ge=0)
-    max_items: int | None = Field(default=None, alias="maxItems", ge=0)
-    enum: list[Any] | None = Field(default=None, min_length=1)
-    default: Any = None
-    pattern: str | None = None
-    format: str | None = None
-    min_length: int | None = Field(default=None, alias="minLength", ge=0)
-    max_length: int | None = Field(default=None, alias="maxLength", ge=0)
-    minimum: float | None = None
-    exclusive_minimum: float | None = Field(default=None, alias="exclusiveMinimum")
-    maximum: float | None = None
-    exclusive_maximum: float | None = Field(default=None, alias="exclusiveMaximum")
-    example: Any = None
-    examples: list[Any] | None = None
-
     @model_validator(mode="after")
     def _is_described_once(self) -> HttpParameter:
         beside = sorted(SCHEMA_KEYS & self.model_fields_set - {"description"})
@@ -165,10 +172,6 @@ class HttpParameter(Model):
             raise ValueError(f"sends {self.sends!r} is not in the enum {self.enum}")
         return self
 
-
-_names = list(HttpParameter.model_fields)
-SCHEMA_KEYS = frozenset(_names[_names.index("type") :])
-"""Fields of a parameter that are keywords of JSON Schema, in the order in which a schema has them."""
 
 Parameters = Annotated[
     dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.\[\]-]{0,63}$")],

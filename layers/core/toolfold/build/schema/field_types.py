@@ -9,9 +9,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from toolfold.catalog.bounded_pattern import pattern_steps
 from toolfold.catalog.query import OUTSIDE
 from toolfold.catalog.text_checks import MAX_TEXT, host_of, text_problem
+from toolfold.sources.http_api.faults import pattern_steps
 
 TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
 """Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""

@@ -1,5 +1,5 @@
 """Sources that are HTTP APIs: ``adapter`` sends the requests of a ``binding``.
 
-``bound_parser`` reads responses by status and content type, ``faults`` failures that are disguised as data, and
-``transport_errors`` words those of connections.
+``response_parser`` separates data from failures, ``faults`` finds what a response says, and ``transport_errors`` words
+the failures of connections.
 """

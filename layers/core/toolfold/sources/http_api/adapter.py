@@ -23,9 +23,8 @@ from toolfold.sources.http_api.authentication import (
 )
 from toolfold.sources.http_api.binding import BindingError, BoundRequest, bind, check_binding, check_header
 from toolfold.sources.http_api.body import decode_content
-from toolfold.sources.http_api.bound_parser import BoundParser, next_link
-from toolfold.sources.http_api.faults import ResponseParser
 from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, exchange_for, join_url
+from toolfold.sources.http_api.response_parser import ResponseParser, next_link
 from toolfold.sources.http_api.styles import InvalidArgument
 from toolfold.sources.http_api.transport_errors import SMALLER_RESPONSE_HINT, parse_limit_reset, parse_retry_after
 
@@ -55,19 +54,19 @@ class HttpApiAdapter(SourceAdapter):
     underscore.
 
     Attributes:
-        parser_type: interprets responses.
+        states_forms: whether the tools state the form of their answers, and any other is a failure.
         smaller_response_hint: the next step after a response that is too large.
         exchange: sends a request once.
     """
 
-    parser_type: ClassVar[type[ResponseParser]] = BoundParser
+    states_forms: ClassVar[bool] = False
     smaller_response_hint: ClassVar[str] = SMALLER_RESPONSE_HINT
 
     def __init__(self, source: Source, context: AdapterContext) -> None:
         self.source = source
         self._settings = context.settings
         self.exchange = exchange_for(source, context, self.smaller_response_hint)
-        self._parser = self.parser_type(source)
+        self._parser = ResponseParser(source, states_forms=self.states_forms)
         self._headers = _connection_headers(source)
         self._taken = taken_names(source.auth)
         self._checked: set[str] = set()

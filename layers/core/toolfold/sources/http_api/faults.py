@@ -1,39 +1,32 @@
-"""Interpret an upstream's response: data, or one of the failures that are disguised as data.
+"""Find what a response says instead of data: notices to a user, and errors.
 
 The texts that mean failure are data of the source (``faults`` in its ``source.yaml``), tried in the order given there.
-What does not depend on wording is here: HTTP errors, empty responses, responses that are neither JSON nor CSV.
+They are looked for in notices: texts under one of the source's keys, ``{"Information": "…"}``. The same notice also
+comes in a list or an object (``{"Information": ["…"]}``), in an array, or in an object that has nothing else
+(``{"data": {"Note": "…"}}``).
 
-Find the notices to a user in a response: texts under keys of a source, in the envelopes in which they are sent.
+Python's ``re`` backtracks: ``(a+)+$`` takes hours for a text of forty characters, and an expression in a catalog may be
+anything. Only expressions are allowed whose work is bounded by their form: what repeats is one character or one set of
+characters, and the product of the numbers of repetitions is limited. Lookaround and back references are refused.
 
-A notice is a text under one of the source's keys: ``{"Information": "…"}``. The same notice also comes in a list or an
-object (``{"Information": ["…"]}``), in an array, or in an object that has nothing else (``{"data": {"Note": "…"}}``).
+Error responses are known as ``application/problem+json`` (RFC 9457), ``error`` and ``error_description`` of OAuth
+(RFC 6749), JSON:API and GraphQL (``errors``), FastAPI (``detail`` as a list), Google (``error.message``), plain text,
+and the title of HTML. What they say becomes at most a line, as data for the model.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from re import _constants, _parser  # type: ignore[attr-defined]  # the parser has no public name since Python 3.11
+from typing import Any
 
-from toolfold.catalog.bounded_pattern import check_patterns
-from toolfold.catalog.reader import damaged
-from toolfold.errors import CALL_ERRORS, NoData, UpstreamError
-from toolfold.messages import CHECK_URL, OF_SOURCE, READ_NOTICE, TRY_AGAIN, UNEXPECTED
-from toolfold.models import ParsedResponse
+from toolfold.errors import CALL_ERRORS, CallError
+from toolfold.messages import OF_SOURCE
 from toolfold.redaction import Redactor
-from toolfold.results.parsing import require_parsable_json
-from toolfold.sources.base import ConnectionFailed
-from toolfold.sources.http_api.transport_errors import status_error
-from toolfold.text_safety import encodable
-
-if TYPE_CHECKING:
-    from toolfold.catalog.entries import Source, Tool
-    from toolfold.models import SourceCredentials, UpstreamResponse
-
-MAX_CHARS = 2000
-"""Characters of a text in which a fault is recognised. Expressions of a catalog may take quadratic time."""
+from toolfold.text_safety import encodable, escape_unsafe
 
 _MAX_MEMBERS = 3
 """Members of an object or array that may be an envelope."""
@@ -76,163 +69,85 @@ def _texts(value: Any, depth: int = 0) -> list[str]:
     return found[:_MAX_TEXTS]
 
 
-_MAX_NOTICE_CHARS = 300
-"""Characters of an unknown notice that are passed on: enough to act on, too few to fill a context."""
+MAX_MATCHED_CHARS = 2000
+"""Characters of a text in which an expression is searched for."""
 
-_KEY_IN_NOTICE = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
-"""An API key as notices quote it: "We have detected your API key as …"."""
+MAX_STEPS = 100_000_000
+"""Steps of all expressions of a source for one text: about half a second."""
 
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
-"""An argument in the path of rows."""
+_MAX_PATTERN_CHARS = 500
+_ONE_CHARACTER = frozenset({_constants.LITERAL, _constants.NOT_LITERAL, _constants.ANY, _constants.IN})
+_POSITIONS = frozenset({_constants.AT})
+_REPEATS = frozenset({_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT})
+
+
+def check_patterns(patterns: Iterable[str]) -> None:
+    """Check the expressions of one source.
+
+    Raises:
+        ValueError: One cannot be used, or all together would take too long.
+    """
+    if sum(map(pattern_steps, patterns)) > MAX_STEPS:
+        raise ValueError("has expressions with too many repetitions")
+
+
+def pattern_steps(pattern: str) -> int:
+    """Return the most steps of a search for ``pattern`` in a text of :data:`MAX_MATCHED_CHARS`.
+
+    Raises:
+        ValueError: It is not an expression, or its work is not bounded.
+    """
+    if len(pattern) > _MAX_PATTERN_CHARS:
+        raise ValueError(f"is longer than {_MAX_PATTERN_CHARS} characters")
+    try:
+        re.compile(pattern)
+        parsed = _parser.parse(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
+    steps = MAX_MATCHED_CHARS * _ways(parsed)
+    if steps > MAX_STEPS:
+        raise ValueError("has too many repetitions")
+    return steps
+
+
+def _ways(items: Iterable[Any]) -> int:
+    """Return in how many ways at most ``items`` match from one position."""
+    ways = 1
+    for operation, argument in items:
+        if operation in _REPEATS:
+            least, most, repeated = argument
+            if len(repeated) != 1 or repeated[0][0] not in _ONE_CHARACTER:
+                raise ValueError("repeats more than one character or set of characters")
+            ways *= min(int(most), MAX_MATCHED_CHARS) - min(int(least), MAX_MATCHED_CHARS) + 1
+        elif operation is _constants.SUBPATTERN:
+            ways *= _ways(argument[3])
+        elif operation is _constants.BRANCH:
+            ways *= sum(map(_ways, argument[1]))
+        elif operation not in _ONE_CHARACTER and operation not in _POSITIONS:
+            raise ValueError("has lookaround, a back reference or a condition")
+        if ways > MAX_STEPS:
+            break
+    return ways
+
 
 _MIN_REPEATED_CHARS = 8
 """Characters of a fault's text from which on it is compared with the arguments: a shorter one may occur in both."""
 
-_MAX_PARSED_CHARS = 1_000_000
-"""Characters of JSON above which only the members before its rows are parsed. The whole takes ten times its size in
-memory; it is parsed in its turn, when the answer is made of it. Notices are short, or come before rows."""
 
-_SCALAR_MEMBER = re.compile(r'\s*+("(?:[^"\\]|\\.)*+")\s*+:\s*+("(?:[^"\\]|\\.)*+"|[-+.\w]++)\s*+[,}]')
-"""A member of an object whose value is neither an array nor an object, with what is after it."""
+def find_fault(
+    faults: Iterable[Mapping[str, Any]], notices: Mapping[str, list[str]], body: str, arguments: Mapping[str, Any]
+) -> CallError | None:
+    """Return the error that the first of ``faults`` in a response means, or None.
 
-_MAX_HEADER_CHARS = 20_000
-"""Of CSV: over a thousand columns."""
-
-
-class ResponseParser:
-    """Interpret the responses of one source. A source with habits of its own extends it."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        try:
-            check_patterns(fault["match"] for fault in source.faults)
-        except ValueError as error:
-            raise damaged(f"a fault of {source.id} {error}") from None
-        self._notice_names = {*source.unknown_notice, *(name for fault in source.faults for name in fault["keys"])}
-
-    def parse(
-        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
-    ) -> ParsedResponse:
-        """Return the data in ``response``: the upstream's own text, as sent but for what comes before the data."""
-        if response.status != 200:
-            step = CHECK_URL if response.status == 404 else UNEXPECTED
-            raise status_error(self.source.title, response.status, response.retry_after_s, step)
-        # Bytes that are not UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole response,
-        # and the replacement shows.
-        sent = response.body or response.content.decode("utf-8", errors="replace")
-        text = sent.removeprefix("\ufeff").lstrip()
-        body = text.rstrip()
-        if not body:
-            raise ConnectionFailed(f"{self.source.title} sent an empty answer.", TRY_AGAIN, retryable=True)
-        if body[0] in "{[":
-            beginning = _first_scalars(body) if len(body) > _MAX_PARSED_CHARS else None
-            data = self._load_json(body) if beginning is None else beginning
-            notices = find_notices(data, self._notice_names)
-            self._raise_fault(notices, body, arguments)
-            self._raise_notice(notices, credentials.api_key)
-            if beginning is not None:
-                keys = (_with_arguments(path, arguments).partition(".")[0] for path in tool.answer["rows"] if path)
-                return ParsedResponse("json", text, any(f'"{key}"' in body[:_MAX_HEADER_CHARS] for key in keys))
-            return ParsedResponse("json", text, self._find_rows(tool, arguments, data))
-        header = body[:_MAX_HEADER_CHARS].partition("\n")[0].strip()
-        is_known = _has_known_columns(tool, header)
-        if not is_known:
-            self._raise_fault({key: [body] for key in self.source.unknown_notice}, body, arguments)
-        if not _is_csv(tool, arguments.get(self.source.format_parameter), header):
-            raise UpstreamError(
-                f"{self.source.title} sent something that is neither JSON nor CSV.", TRY_AGAIN, retryable=True
-            )
-        if "\n" not in body:
-            raise self._no_data()
-        self._raise_fault({}, body, arguments)
-        last = body.rpartition("\n")[2]
-        # JSON that was cut off does not parse; the last line of CSV has too few cells.
-        if '"' not in last and last.count(",") < header.count(","):
-            raise ConnectionFailed(f"{self.source.title} broke off its answer.", TRY_AGAIN, retryable=True)
-        return ParsedResponse("csv", text, is_known)
-
-    def _load_json(self, body: str) -> Any:
-        require_parsable_json(body)
-        try:
-            return json.loads(body)
-        # RecursionError: nested too deeply; ValueError: broken JSON, or an integer of thousands of digits.
-        except (ValueError, RecursionError):
-            raise UpstreamError(f"{self.source.title} sent broken JSON.", TRY_AGAIN, retryable=True) from None
-
-    def _raise_fault(self, notices: Mapping[str, list[str]], body: str, arguments: Mapping[str, Any]) -> None:
-        for fault in self.source.faults:
-            # A fault without keys is recognised by the beginning of the body: made-up rows, for one.
-            keys = fault["keys"]
-            texts = [text for name in keys for text in notices.get(name, ())] if keys else [body]
-            if any(_matches(fault["match"], text[:MAX_CHARS], arguments) for text in texts):
-                details = _wait(fault, body[:MAX_CHARS])
-                step = OF_SOURCE.filled(advice=fault["suggestion"])
-                raise CALL_ERRORS[fault["code"]](fault["message"], step, **details)
-
-    def _raise_notice(self, notices: Mapping[str, list[str]], api_key: str) -> None:
-        for name in self.source.unknown_notice:
-            for text in notices.get(name, ()):
-                said = Redactor((api_key,)).redact_text(text)  # a key that is cut is still most of the key
-                raise UpstreamError(
-                    f"{self.source.title} sent a notice instead of data.",
-                    READ_NOTICE,
-                    upstream_says=encodable(_KEY_IN_NOTICE.sub(r"\1[key]", said)[:_MAX_NOTICE_CHARS]),
-                )
-
-    def _find_rows(self, tool: Tool, arguments: Mapping[str, Any], data: Any) -> bool:
-        """Return whether ``data`` has rows where the catalog says that those of the tool are."""
-        if not data or (isinstance(data, dict) and all(value in ([], {}) for value in data.values())):
-            raise self._no_data()
-        paths = [path for path in tool.answer["rows"] if path]
-        rows = [_value_at(data, _with_arguments(path, arguments)) for path in paths]
-        if rows and all(found is not None and not found for found in rows):
-            raise self._no_data()
-        return any(rows)
-
-    def _no_data(self) -> NoData:
-        return NoData(f"{self.source.title} has no data for these arguments.", self.source.no_data)
-
-
-def _wait(fault: Mapping[str, Any], body: str) -> dict[str, Any]:
-    """Return how long to wait and, of the limits in a notice, the one that the wait is for: ``25 per day``."""
-    wait_s = fault.get("retry_after_s")
-    if wait_s is None:
-        return {}
-    unit = "second" if wait_s < 60 else "minute" if wait_s < 3600 else "day"
-    named = re.search(rf"(\d{{1,6}}) (?:API )?(?:requests?|calls?) per {unit}", body)
-    return {"retry_after_s": wait_s, **({"limit": f"{named[1]} per {unit}"} if named else {})}
-
-
-def _first_scalars(body: str) -> dict[str, Any] | None:
-    """Return the members of a JSON object before its first array or object; None where the whole must be parsed.
-
-    That is where the brackets are not in pairs: the text may have been cut off.
+    A fault without keys is recognised by the beginning of the body: made-up rows, for one.
     """
-    if body[-1] != {"{": "}", "[": "]"}[body[0]] or any(body.count(a) != body.count(b) for a, b in ("{}", "[]")):
-        return None
-    found: dict[str, Any] = {}
-    end = 1
-    while (member := _SCALAR_MEMBER.match(body, end)) is not None:
-        try:
-            found[json.loads(member[1])] = json.loads(member[2])
-        except ValueError:
-            return None
-        end = member.end()
-    return found
-
-
-def _with_arguments(path: str, arguments: Mapping[str, Any]) -> str:
-    """Return ``path`` with ``{name}`` replaced by the argument of that name. A name without argument stays.
-
-    Not ``str.format``: a path of a catalog could name attributes of the arguments, or a width of gigabytes.
-    """
-    return _PLACEHOLDER.sub(lambda found: str(arguments.get(found[1], found[0])), path)
-
-
-def _value_at(data: Any, path: str) -> Any:
-    for key in path.split("."):
-        data = data.get(key) if isinstance(data, dict) else None
-    return data
+    for fault in faults:
+        keys = fault["keys"]
+        texts = [text for name in keys for text in notices.get(name, ())] if keys else [body]
+        if any(_matches(fault["match"], text[:MAX_MATCHED_CHARS], arguments) for text in texts):
+            wait = _wait(fault, body[:MAX_MATCHED_CHARS])
+            return CALL_ERRORS[fault["code"]](fault["message"], OF_SOURCE.filled(advice=fault["suggestion"]), **wait)
+    return None
 
 
 def _matches(expression: str, text: str, arguments: Mapping[str, Any]) -> bool:
@@ -248,17 +163,125 @@ def _matches(expression: str, text: str, arguments: Mapping[str, Any]) -> bool:
     return False
 
 
-def _has_known_columns(tool: Tool, header: str) -> bool:
-    """Return whether a first line starts like the known header or, since columns are renamed at times, shares half."""
-    known: str | None = tool.answer["csv"]
-    if known is None:
-        return False
-    names, expected = header.split(","), known.split(",")
-    return names[0] == expected[0] or 2 * len(set(names) & set(expected)) >= len(expected)
+def _wait(fault: Mapping[str, Any], body: str) -> dict[str, Any]:
+    """Return how long to wait and, of the limits in a notice, the one that the wait is for: ``25 per day``."""
+    wait_s = fault.get("retry_after_s")
+    if wait_s is None:
+        return {}
+    unit = "second" if wait_s < 60 else "minute" if wait_s < 3600 else "day"
+    named = re.search(rf"(\d{{1,6}}) (?:API )?(?:requests?|calls?) per {unit}", body)
+    return {"retry_after_s": wait_s, **({"limit": f"{named[1]} per {unit}"} if named else {})}
 
 
-def _is_csv(tool: Tool, format_requested: Any, header: str) -> bool:
-    """Return whether a body with this first line can be the CSV that was requested."""
-    if "csv" not in tool.formats or format_requested == "json":
+MAX_CHARS = 300
+"""Characters of an error that are passed on: enough to act on, too few to fill a context."""
+
+_MAX_READ = 200_000
+"""Characters of an error response that are parsed."""
+
+_MAX_ERRORS = 5
+_TEXTS = ("title", "detail", "message", "msg", "error_description", "error", "description", "reason", "fault", "code",
+          "value")  # fmt: skip
+"""Members with a text, in the order in which they are shown."""
+
+_LISTS = ("errors", "detail", "details", "violations", "invalid-params", "invalidParams")
+_PLACES = ("loc", "field", "pointer", "name", "path", "parameter", "property")
+"""Members of an entry of a list that say what it is about."""
+
+PAGE = re.compile(r"(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^<>]{0,1000}>")
+_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,300})", re.IGNORECASE)
+_SPACES = re.compile(r"\s+")
+
+
+def said_by(text: str, media_type: str = "") -> str:
+    """Return what an error response says in one line of up to :data:`MAX_CHARS`; empty where nothing can be read.
+
+    >>> said_by('{"title": "Bad Request", "detail": "latitude is missing"}')
+    'Bad Request: latitude is missing'
+    >>> said_by('{"detail": [{"loc": ["query", "limit"], "msg": "must be a number"}]}')
+    'query.limit: must be a number'
+    """
+    text = text.strip()
+    if text[:1] in ("{", "["):
+        try:
+            data = json.loads(text[:_MAX_READ])
+            found = "; ".join(dict.fromkeys(_sayings(data))) or (text if data else "")
+        except (ValueError, RecursionError):
+            found = ""
+    elif text[:1] == "<" or "html" in media_type:
+        is_page = "html" in media_type or PAGE.match(text)
+        title = _TITLE.search(text[:_MAX_READ])
+        found = (title[1] if title else "") if is_page else _TAG.sub(" ", text[: 10 * MAX_CHARS])
+    else:
+        found = text[: 2 * MAX_CHARS]
+    return escape_unsafe(encodable(_SPACES.sub(" ", found).strip()[:MAX_CHARS]))
+
+
+def _sayings(data: Any, depth: int = 0) -> Iterator[str]:
+    """Yield what ``data`` says: its own texts as one saying, then one for each entry of its lists."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, list) and depth < 3:
+        for entry in data[:_MAX_ERRORS]:
+            yield from _sayings(entry, depth + 1)
+    elif isinstance(data, dict) and depth < 3:
+        place = next((_place(data[key]) for key in _PLACES if key in data), "") if depth else ""
+        said = _own_texts(data)
+        if said:
+            yield f"{place}: {said}" if place and place not in said else said
+        for key in ("error", "message", *_LISTS):
+            if isinstance(data.get(key), dict | list):
+                yield from _members(data[key], depth)
+
+
+def _members(value: Any, depth: int) -> Iterator[str]:
+    """Yield the sayings of a list, or of an object of lists: ``{"limit": ["must be a number"]}``."""
+    if isinstance(value, dict) and value and all(isinstance(one, list) for one in value.values()):
+        for name, texts in list(value.items())[:_MAX_ERRORS]:
+            yield f"{name}: {' '.join(str(text) for text in texts[:_MAX_ERRORS] if isinstance(text, str))}"
+    else:
+        yield from _sayings(value, depth + 1)
+
+
+def _own_texts(data: Mapping[str, Any]) -> str:
+    texts = [
+        str(data[key]) for key in _TEXTS if isinstance(data.get(key), str | int) and data[key] not in ("", True, False)
+    ]
+    shown: list[str] = []
+    for text in texts:
+        if len(shown) < 2 and not any(text in other for other in shown):
+            shown.append(text)
+    return ": ".join(shown)
+
+
+def _place(value: Any) -> str:
+    if isinstance(value, list):
+        return ".".join(str(part) for part in value if isinstance(part, str | int))
+    return value if isinstance(value, str) else ""
+
+
+_OF_ERRORS = frozenset(
+    {
+        *("code", "data", "detail", "details", "error", "error_code", "error_description", "error_message", "errors"),
+        *("message", "msg", "ok", "path", "reason", "requestId", "request_id", "status", "statusCode", "status_code"),
+        *("success", "timestamp", "title", "type"),
+    }
+)
+"""Members of an answer that is nothing but an error: with a further one it is data."""
+
+
+def is_failure(data: Any) -> bool:
+    """Return whether an answer with a status of success says nothing but that the call failed.
+
+    >>> is_failure({"ok": False, "error": "channel_not_found"}), is_failure({"errors": 2, "rows": []})
+    (True, False)
+    """
+    if not isinstance(data, dict) or data.get("data"):
         return False
-    return _has_known_columns(tool, header) if tool.answer["csv"] is not None else "<" not in header and "," in header
+    if not {name for name, value in data.items() if value not in (None, "", [], {})} <= _OF_ERRORS:
+        return False
+    given = [value for value in (data.get("error"), data.get("errors")) if value]
+    has_error = any(value is True or isinstance(value, str | list | dict) for value in given)
+    is_refused = data.get("ok") is False or data.get("success") is False
+    return has_error or is_refused or data.get("status") in ("error", "fail", "failed", "ERROR")

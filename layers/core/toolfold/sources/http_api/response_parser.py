@@ -1,16 +1,10 @@
-"""Interpret the responses to requests of an HTTP binding: by status and content type, as HTTP has them.
+"""Interpret a response: data, or one of the failures that may be disguised as data.
 
-Unlike :class:`toolfold.sources.http_api.faults.ResponseParser`, which it extends, it takes a status for what it says. A
-call that writes is never an error after a status of success: it would be repeated.
+By default a status and a content type mean what HTTP says, and a call that writes is never an error after a status of
+success: it would be repeated. Where the tools of a source state the form of their answers, any other is a failure.
 
-Find what an error response says, in the forms that services use: at most a line, as data for the model.
-
-Known are ``application/problem+json`` (RFC 9457), ``error`` and ``error_description`` of OAuth (RFC 6749), JSON:API and
-GraphQL (``errors``), FastAPI (``detail`` as a list), Google (``error.message``), plain text, and the title of HTML.
-
-Read ``Link: <…>; rel="next"`` (RFC 8288) of a response, and say which arguments return the next page.
-
-The URL itself is never requested: a model calls the tool again, with arguments that are validated like all others.
+Read ``Link: <…>; rel="next"`` (RFC 8288) of a response, and say which arguments return the next page. The URL itself is
+never requested: a model calls the tool again, with arguments that are validated like all others.
 """
 
 from __future__ import annotations
@@ -19,25 +13,28 @@ import base64
 import contextlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from toolfold import errors, messages
+from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
+from toolfold.results.parsing import require_parsable_json
 from toolfold.results.preview import NEXT_PAGE, NOTE
+from toolfold.sources.base import ConnectionFailed
 from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import bound_parameters
 from toolfold.sources.http_api.body import comma_separated, is_json_type, json_lines
-from toolfold.sources.http_api.faults import ResponseParser, find_notices
+from toolfold.sources.http_api.faults import PAGE, check_patterns, find_fault, find_notices, is_failure, said_by
 from toolfold.sources.http_api.styles import scalar_text
 from toolfold.sources.http_api.transport_errors import status_error
-from toolfold.text_safety import encodable, escape_unsafe
+from toolfold.text_safety import encodable
 from toolfold.wording import joined
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.models import SourceCredentials, UpstreamResponse
 
 MAX_VALUE_CHARS = 2_000
@@ -105,93 +102,6 @@ def next_page_block(
     return {"type": NEXT_PAGE, "arguments": found if is_usable else {}, "unknown": unknown[:5]}
 
 
-MAX_CHARS = 300
-"""Characters of an error that are passed on: enough to act on, too few to fill a context."""
-
-_MAX_READ = 200_000
-"""Characters of an error response that are parsed."""
-
-_MAX_ERRORS = 5
-_TEXTS = ("title", "detail", "message", "msg", "error_description", "error", "description", "reason", "fault", "code",
-          "value")  # fmt: skip
-"""Members with a text, in the order in which they are shown."""
-
-_LISTS = ("errors", "detail", "details", "violations", "invalid-params", "invalidParams")
-_PLACES = ("loc", "field", "pointer", "name", "path", "parameter", "property")
-"""Members of an entry of a list that say what it is about."""
-
-_TAG = re.compile(r"<[^<>]{0,1000}>")
-_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,300})", re.IGNORECASE)
-_SPACES = re.compile(r"\s+")
-
-
-def said_by(text: str, media_type: str = "") -> str:
-    """Return what an error response says in one line of up to :data:`MAX_CHARS`; empty where nothing can be read.
-
-    >>> said_by('{"title": "Bad Request", "detail": "latitude is missing"}')
-    'Bad Request: latitude is missing'
-    >>> said_by('{"detail": [{"loc": ["query", "limit"], "msg": "must be a number"}]}')
-    'query.limit: must be a number'
-    """
-    text = text.strip()
-    if text[:1] in ("{", "["):
-        try:
-            data = json.loads(text[:_MAX_READ])
-            found = "; ".join(dict.fromkeys(_sayings(data))) or (text if data else "")
-        except (ValueError, RecursionError):
-            found = ""
-    elif text[:1] == "<" or "html" in media_type:
-        is_page = "html" in media_type or _PAGE.match(text)
-        title = _TITLE.search(text[:_MAX_READ])
-        found = (title[1] if title else "") if is_page else _TAG.sub(" ", text[: 10 * MAX_CHARS])
-    else:
-        found = text[: 2 * MAX_CHARS]
-    return escape_unsafe(encodable(_SPACES.sub(" ", found).strip()[:MAX_CHARS]))
-
-
-def _sayings(data: Any, depth: int = 0) -> Iterator[str]:
-    """Yield what ``data`` says: its own texts as one saying, then one for each entry of its lists."""
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, list) and depth < 3:
-        for entry in data[:_MAX_ERRORS]:
-            yield from _sayings(entry, depth + 1)
-    elif isinstance(data, dict) and depth < 3:
-        place = next((_place(data[key]) for key in _PLACES if key in data), "") if depth else ""
-        said = _own_texts(data)
-        if said:
-            yield f"{place}: {said}" if place and place not in said else said
-        for key in ("error", "message", *_LISTS):
-            if isinstance(data.get(key), dict | list):
-                yield from _members(data[key], depth)
-
-
-def _members(value: Any, depth: int) -> Iterator[str]:
-    """Yield the sayings of a list, or of an object of lists: ``{"limit": ["must be a number"]}``."""
-    if isinstance(value, dict) and value and all(isinstance(one, list) for one in value.values()):
-        for name, texts in list(value.items())[:_MAX_ERRORS]:
-            yield f"{name}: {' '.join(str(text) for text in texts[:_MAX_ERRORS] if isinstance(text, str))}"
-    else:
-        yield from _sayings(value, depth + 1)
-
-
-def _own_texts(data: Mapping[str, Any]) -> str:
-    texts = [
-        str(data[key]) for key in _TEXTS if isinstance(data.get(key), str | int) and data[key] not in ("", True, False)
-    ]
-    shown: list[str] = []
-    for text in texts:
-        if len(shown) < 2 and not any(text in other for other in shown):
-            shown.append(text)
-    return ": ".join(shown)
-
-
-def _place(value: Any) -> str:
-    if isinstance(value, list):
-        return ".".join(str(part) for part in value if isinstance(part, str | int))
-    return value if isinstance(value, str) else ""
-
-
 MAX_BLOCK_BYTES = 3_000_000
 """Bytes of an image or a sound. In base64 it has a third more, and a response of AWS Lambda at most 6 MB."""
 
@@ -201,15 +111,6 @@ _CSV = ("text/csv", "application/csv", "text/x-csv", "text/comma-separated-value
 _GUARD = re.compile(r"(?:\)\]\}'?,?|while ?\(1\);|for ?\(;;\);)\s*")
 """What some services put before JSON, so that no page can run it as a script."""
 
-_PAGE = re.compile(r"(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
-_OF_ERRORS = frozenset(
-    {
-        *("code", "data", "detail", "details", "error", "error_code", "error_description", "error_message", "errors"),
-        *("message", "msg", "ok", "path", "reason", "requestId", "request_id", "status", "statusCode", "status_code"),
-        *("success", "timestamp", "title", "type"),
-    }
-)
-"""Members of an answer that is nothing but an error: with a further one it is data."""
 _ARGUMENTS_REFUSED = frozenset({400, 413, 414, 422})
 _NOT_THERE = frozenset({404, 410})
 _CHECK_ARGUMENTS = "Correct the arguments by the schema and call again."
@@ -222,18 +123,51 @@ _PROVISIONAL = {
 _PERHAPS_DONE = frozenset({301, 302, 303})
 """Redirects that follow a request which was processed, or may have been; 307 and 308 ask to send it elsewhere."""
 
+_MAX_NOTICE_CHARS = 300
+"""Characters of an unknown notice that are passed on: enough to act on, too few to fill a context."""
 
-class BoundParser(ResponseParser):
-    """Interpret the responses of one source whose tools have an HTTP binding."""
+_KEY_IN_NOTICE = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
+"""An API key as notices quote it: "We have detected your API key as …"."""
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+"""An argument in the path of rows."""
+
+_MAX_PARSED_CHARS = 1_000_000
+"""Characters of JSON above which only the members before its rows are parsed. The whole takes ten times its size in
+memory; it is parsed in its turn, when the answer is made of it. Notices are short, or come before rows."""
+
+_SCALAR_MEMBER = re.compile(r'\s*+("(?:[^"\\]|\\.)*+")\s*+:\s*+("(?:[^"\\]|\\.)*+"|[-+.\w]++)\s*+[,}]')
+"""A member of an object whose value is neither an array nor an object, with what is after it."""
+
+_MAX_CSV_HEADER_CHARS = 20_000
+"""Of CSV: over a thousand columns."""
+
+
+class ResponseParser:
+    """Interpret the responses of one source.
+
+    Args:
+        source: the source.
+        states_forms: whether its tools state the form of their answers, and any other is a failure.
+    """
+
+    def __init__(self, source: Source, *, states_forms: bool = False) -> None:
+        self.source, self._states_forms = source, states_forms
+        try:
+            check_patterns(fault["match"] for fault in source.faults)
+        except ValueError as error:
+            raise damaged(f"a fault of {source.id} {error}") from None
+        self._notice_names = {*source.unknown_notice, *(name for fault in source.faults for name in fault["keys"])}
 
     def parse(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
     ) -> ParsedResponse:
-        """Return the data in ``response``. See :meth:`ResponseParser.parse`."""
+        """Return the data in ``response``: the upstream's own text, as sent but for what comes before the data."""
         if not 200 <= response.status < 300:
             raise self._status_error(tool, arguments, response, credentials)
         try:
-            parsed = self._content(tool, arguments, response, credentials)
+            read = self._stated_content if self._states_forms else self._content
+            parsed = read(tool, arguments, response, credentials)
             if tool.effect == "read" and response.status in _PROVISIONAL:
                 note = {"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[response.status]}"}
                 parsed = _with_block(parsed, note)._replace(is_final=False)  # not cached
@@ -243,7 +177,7 @@ class BoundParser(ResponseParser):
                 parsed = _with_block(parsed, block)
             return parsed
         except errors.UpstreamError as error:
-            if tool.effect == "read":
+            if tool.effect == "read" or self._states_forms:
                 raise
             told = {"status": response.status, "content": None, "problem": error.message}
             return ParsedResponse("json", json.dumps({**told, **_said(response, credentials)}))
@@ -258,7 +192,7 @@ class BoundParser(ResponseParser):
             where = {"location": response.location} if response.location else {}
             return ParsedResponse("json", json.dumps({"status": response.status, "content": None, **where}))
         text = _GUARD.sub("", text, count=1)
-        is_lines, is_page = any(media_type.endswith(name) for name in _LINES), _PAGE.match(text)
+        is_lines, is_page = any(media_type.endswith(name) for name in _LINES), PAGE.match(text)
         is_json, form = is_json_type(media_type) and not is_page, tool.call.get("response")
         # Many services send JSON as HTML, text or bytes: what begins like it, and can be read, is JSON.
         may_be_json = media_type in ("", "text/plain") or (media_type not in _CSV and form is None)
@@ -293,18 +227,85 @@ class BoundParser(ResponseParser):
             if "html" in response.media_type:
                 raise self._page_error(response, credentials) from None
             return ParsedResponse("text", text)
-        is_failure = _is_failure(data) or response.media_type == "application/problem+json"
-        if tool.effect == "read" and is_failure:
-            raise errors.UpstreamError(
-                f"{self.source.title} reports an error, with a status of success.",
-                messages.READ_NOTICE,
-                **_said(response, credentials),
-            )
-        if self.source.faults or self.source.unknown_notice:
-            notices = find_notices(data, self._notice_names)
-            self._raise_fault(notices, text, arguments)
-            self._raise_notice(notices, credentials.api_key)
+        if tool.effect == "read" and (is_failure(data) or response.media_type == "application/problem+json"):
+            problem = f"{self.source.title} reports an error, with a status of success."
+            raise errors.UpstreamError(problem, messages.READ_NOTICE, **_said(response, credentials))
+        self._raise_failure(data, text, arguments, credentials.api_key)
         return ParsedResponse("json", text)
+
+    def _stated_content(
+        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
+    ) -> ParsedResponse:
+        """Return content in the form that the tool states, regardless of what the header says it is."""
+        # Bytes that are not UTF-8 become U+FFFD: one bad letter in a company's name must not cost the whole response,
+        # and the replacement shows.
+        sent = response.body or response.content.decode("utf-8", errors="replace")
+        text = sent.removeprefix("\ufeff").lstrip()
+        body = text.rstrip()
+        title = self.source.title
+        if not body:
+            raise ConnectionFailed(f"{title} sent an empty answer.", messages.TRY_AGAIN, retryable=True)
+        if body[0] in "{[":
+            beginning = _first_scalars(body) if len(body) > _MAX_PARSED_CHARS else None
+            data = self._load_json(body) if beginning is None else beginning
+            self._raise_failure(data, body, arguments, credentials.api_key)
+            paths = [_with_arguments(path, arguments) for path in tool.answer["rows"] if path]
+            if beginning is None:
+                return ParsedResponse("json", text, self._has_rows(data, paths))
+            keys = (path.partition(".")[0] for path in paths)
+            return ParsedResponse("json", text, any(f'"{key}"' in body[:_MAX_CSV_HEADER_CHARS] for key in keys))
+        header = body[:_MAX_CSV_HEADER_CHARS].partition("\n")[0].strip()
+        is_known = _has_known_columns(tool, header)
+        if not is_known:
+            self._raise_fault({key: [body] for key in self.source.unknown_notice}, body, arguments)
+        if not _is_csv(tool, arguments.get(self.source.format_parameter), header):
+            problem = f"{title} sent something that is neither JSON nor CSV."
+            raise errors.UpstreamError(problem, messages.TRY_AGAIN, retryable=True)
+        if "\n" not in body:
+            raise self._no_data()
+        self._raise_fault({}, body, arguments)
+        last = body.rpartition("\n")[2]
+        # JSON that was cut off does not parse; the last line of CSV has too few cells.
+        if '"' not in last and last.count(",") < header.count(","):
+            raise ConnectionFailed(f"{title} broke off its answer.", messages.TRY_AGAIN, retryable=True)
+        return ParsedResponse("csv", text, is_known)
+
+    def _load_json(self, body: str) -> Any:
+        require_parsable_json(body)
+        try:
+            return json.loads(body)
+        # RecursionError: nested too deeply; ValueError: broken JSON, or an integer of thousands of digits.
+        except (ValueError, RecursionError):
+            problem = f"{self.source.title} sent broken JSON."
+            raise errors.UpstreamError(problem, messages.TRY_AGAIN, retryable=True) from None
+
+    def _raise_failure(self, data: Any, body: str, arguments: Mapping[str, Any], api_key: str) -> None:
+        """Raise the error that JSON is by the texts of the source, if it is one."""
+        notices = find_notices(data, self._notice_names) if self._notice_names else {}
+        self._raise_fault(notices, body, arguments)
+        unknown = [text for name in self.source.unknown_notice for text in notices.get(name, ())]
+        if unknown:
+            said = Redactor((api_key,)).redact_text(unknown[0])  # a key that is cut is still most of the key
+            raise errors.UpstreamError(
+                f"{self.source.title} sent a notice instead of data.",
+                messages.READ_NOTICE,
+                upstream_says=encodable(_KEY_IN_NOTICE.sub(r"\1[key]", said)[:_MAX_NOTICE_CHARS]),
+            )
+
+    def _raise_fault(self, notices: Mapping[str, list[str]], body: str, arguments: Mapping[str, Any]) -> None:
+        if (error := find_fault(self.source.faults, notices, body, arguments)) is not None:
+            raise error
+
+    def _has_rows(self, data: Any, paths: list[str]) -> bool:
+        """Return whether ``data`` has rows where the catalog says that those of the tool are."""
+        rows = [_value_at(data, path) for path in paths]
+        is_empty = not data or (isinstance(data, dict) and all(value in ([], {}) for value in data.values()))
+        if is_empty or (rows and all(found is not None and not found for found in rows)):
+            raise self._no_data()
+        return any(rows)
+
+    def _no_data(self) -> errors.NoData:
+        return errors.NoData(f"{self.source.title} has no data for these arguments.", self.source.no_data)
 
     def _page_error(self, response: UpstreamResponse, credentials: SourceCredentials) -> errors.UpstreamError:
         problem = f"{self.source.title} sent an HTML page instead of data."
@@ -330,38 +331,29 @@ class BoundParser(ResponseParser):
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
     ) -> errors.CallError:
         status, title, said = response.status, self.source.title, _said(response, credentials)
+        check = messages.CHECK_URL if status == 404 else messages.UNEXPECTED
+        error = status_error(title, status, response.retry_after_s, check)
+        if self._states_forms:
+            return error.changed(**said)
         if response.location:
             may_be_done = tool.effect != "read" and status in _PERHAPS_DONE
             correct = messages.CHECK_ADDRESS.filled(setting="base_url or path")
             problem = f"{title} redirects to {response.location}, which is not followed."
             return errors.UpstreamError(problem, joined(messages.CHECK_WRITE, correct) if may_be_done else correct)
         if status in _ARGUMENTS_REFUSED:
-            return errors.InvalidArguments(
-                f"{title} refuses the arguments (HTTP status {status}).",
-                messages.READ_NOTICE if said else _CHECK_ARGUMENTS,
-                **said,
-            )
+            problem = f"{title} refuses the arguments (HTTP status {status})."
+            return errors.InvalidArguments(problem, messages.READ_NOTICE if said else _CHECK_ARGUMENTS, **said)
         if status in _NOT_THERE and arguments:
             step = messages.READ_NOTICE if said else self.source.no_data
             return errors.NoData(f"{title} has nothing for these arguments (HTTP status {status}).", step, **said)
         if status == 403 and response.retry_after_s is not None:
-            return errors.RateLimited(
-                f"{title} is limiting calls.", messages.WAIT, retry_after_s=max(1, response.retry_after_s)
-            )
+            return status_error(title, 429, response.retry_after_s, messages.WAIT).changed(**said)
         if status in (401, 403) and self.source.auth is None:
-            return errors.AuthRequired(
-                f"{title} wants credentials (HTTP status {status}), and its source.yaml names none.",
-                messages.NAME_AUTH,
-                **said,
-            )
+            problem = f"{title} wants credentials (HTTP status {status}), and its source.yaml names none."
+            return errors.AuthRequired(problem, messages.NAME_AUTH, **said)
         if status == 403:
-            return errors.AuthRejected(
-                f"{title} does not allow this call (HTTP status 403): the key may lack a permission.",
-                messages.CHECK_KEY,
-                **said,
-            )
-        step = messages.CHECK_URL if status == 404 else messages.UNEXPECTED
-        error = status_error(title, status, response.retry_after_s, step)
+            problem = f"{title} does not allow this call (HTTP status 403): the key may lack a permission."
+            return errors.AuthRejected(problem, messages.CHECK_KEY, **said)
         if tool.effect != "read" and status >= 500:
             return type(error)(error.problem, messages.CHECK_WRITE, **said)  # not one that may be repeated
         is_notice = said and 400 <= status < 500 and status not in (401, 429)
@@ -373,24 +365,56 @@ def _with_block(parsed: ParsedResponse, block: Mapping[str, Any]) -> ParsedRespo
     return parsed._replace(blocks=json.dumps([*blocks, block]))
 
 
-def _is_failure(data: Any) -> bool:
-    """Return whether an answer with a status of success says nothing but that the call failed.
-
-    >>> _is_failure({"ok": False, "error": "channel_not_found"}), _is_failure({"errors": 2, "rows": []})
-    (True, False)
-    """
-    if not isinstance(data, dict) or data.get("data"):
-        return False
-    if not {name for name, value in data.items() if value not in (None, "", [], {})} <= _OF_ERRORS:
-        return False
-    given = [value for value in (data.get("error"), data.get("errors")) if value]
-    has_error = any(value is True or isinstance(value, str | list | dict) for value in given)
-    is_refused = data.get("ok") is False or data.get("success") is False
-    return has_error or is_refused or data.get("status") in ("error", "fail", "failed", "ERROR")
-
-
 def _said(response: UpstreamResponse, credentials: SourceCredentials) -> dict[str, str]:
     """Return ``upstream_says`` where the response says something."""
     # Before it is shortened: a key that is cut is still most of the key.
     said = said_by(Redactor((credentials.api_key,)).redact_text(response.body[:100_000]), response.media_type)
     return {"upstream_says": said} if said else {}
+
+
+def _first_scalars(body: str) -> dict[str, Any] | None:
+    """Return the members of a JSON object before its first array or object; None where the whole must be parsed.
+
+    That is where the brackets are not in pairs: the text may have been cut off.
+    """
+    if body[-1] != {"{": "}", "[": "]"}[body[0]] or any(body.count(a) != body.count(b) for a, b in ("{}", "[]")):
+        return None
+    found: dict[str, Any] = {}
+    end = 1
+    while (member := _SCALAR_MEMBER.match(body, end)) is not None:
+        try:
+            found[json.loads(member[1])] = json.loads(member[2])
+        except ValueError:
+            return None
+        end = member.end()
+    return found
+
+
+def _with_arguments(path: str, arguments: Mapping[str, Any]) -> str:
+    """Return ``path`` with ``{name}`` replaced by the argument of that name. A name without argument stays.
+
+    Not ``str.format``: a path of a catalog could name attributes of the arguments, or a width of gigabytes.
+    """
+    return _PLACEHOLDER.sub(lambda found: str(arguments.get(found[1], found[0])), path)
+
+
+def _value_at(data: Any, path: str) -> Any:
+    for key in path.split("."):
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def _has_known_columns(tool: Tool, header: str) -> bool:
+    """Return whether a first line starts like the known header or, since columns are renamed at times, shares half."""
+    known: str | None = tool.answer["csv"]
+    if known is None:
+        return False
+    names, expected = header.split(","), known.split(",")
+    return names[0] == expected[0] or 2 * len(set(names) & set(expected)) >= len(expected)
+
+
+def _is_csv(tool: Tool, format_requested: Any, header: str) -> bool:
+    """Return whether a body with this first line can be the CSV that was requested."""
+    if "csv" not in tool.formats or format_requested == "json":
+        return False
+    return _has_known_columns(tool, header) if tool.answer["csv"] is not None else "<" not in header and "," in header
