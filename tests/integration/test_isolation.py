@@ -25,7 +25,7 @@ from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
-from toolfold.sources.http_api.transport_errors import parse_retry_after
+from toolfold.sources.http_api.request import parse_retry_after
 
 HONEST = "HONESTKEY0123456"
 OPERATOR = "OPERATORKEY98765"

@@ -35,7 +35,7 @@ from toolfold.errors import AuthRequired, CallError, SourceError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.settings import Settings
-from toolfold.sources.sql.database_reader import DatabaseReader, open_database
+from toolfold.sources.sql.adapter import DatabaseReader, open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
 from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, TableFilter

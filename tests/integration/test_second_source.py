@@ -1,6 +1,6 @@
 """Sources that the package does not know, in one catalog with Alpha Vantage, over real HTTP.
 
-Everything about them is in ``tests/fixtures/sources``: YAML, and an adapter that a registry is given by name.
+Everything about them is in ``tests/fixtures/sources``: YAML, and an adapter that is given by name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
-from toolfold.sources.registry import AdapterRegistry
 
 CALLERS_KEY, WEATHER_KEY, DEPLOYMENTS_KEY = "CALLERSKEY012345", "WEATHERKEY012345", "DEPLOYMENTKEY012"
 FORECAST = (200, {}, b'{"days": [{"date": "2026-01-14", "rain": 3}]}')
@@ -89,7 +88,7 @@ def calls(
         }
     )
     clock, logs = Clock(), list[CallLog]()
-    adapters = AdapterRegistry({"weather": WeatherAdapter})
+    adapters = {"weather": WeatherAdapter}
     executor = ToolExecutor(settings, on_call=logs.append, adapters=adapters, clock=clock.clocks())
     return Calls(sources, executor, clock, logs)
 

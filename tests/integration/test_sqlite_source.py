@@ -24,8 +24,7 @@ from toolfold.execution.call import CallContext
 from toolfold.execution.executor import ToolExecutor
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext
-from toolfold.sources.sql.adapter import SqlAdapter
-from toolfold.sources.sql.database_reader import DatabaseReader
+from toolfold.sources.sql.adapter import DatabaseReader, SqlAdapter
 from toolfold.sources.sql.schema import SqlSettings
 
 VARIABLE = "TOOLFOLD_SOURCE_SHOP_KEY"

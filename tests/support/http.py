@@ -9,8 +9,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.models import SourceCredentials, UpstreamResponse
 from toolfold.network.session import HttpClient, Response
 from toolfold.settings import Settings
-from toolfold.sources.base import AdapterContext
-from toolfold.sources.registry import AdapterRegistry
+from toolfold.sources.base import AdapterContext, create_adapter
 
 KEY = "CANARYKEY0123456"
 
@@ -57,7 +56,5 @@ class Send:
         settings = Settings.from_environment(environment)
         tool = self._catalog.get(name)
         assert tool is not None
-        adapter = AdapterRegistry().create(
-            self._catalog.source(tool.source), AdapterContext(settings, lambda: self.http_client)
-        )
+        adapter = create_adapter(self._catalog.source(tool.source), AdapterContext(settings, lambda: self.http_client))
         return adapter.call(tool, arguments, SourceCredentials(KEY), time.monotonic() + within_s)

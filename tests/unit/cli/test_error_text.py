@@ -15,7 +15,7 @@ from toolfold.cache.response_cache import Entry
 from toolfold.catalog.model import Catalog
 from toolfold.cli.error_text import for_person
 from toolfold.errors import CALL_ERRORS, InternalError, InvalidArguments, NoData, RateLimited
-from toolfold.sources.http_api import transport_errors
+from toolfold.sources.http_api import request
 from toolfold.sources.sql import errors as database_errors
 from toolfold.wording import CallText, SignatureText, Text, joined
 
@@ -203,7 +203,7 @@ def test_an_error_does_not_change() -> None:
 
 
 DATABASE_FAILURES = [kind for kind in database_errors.FailureKind if kind not in database_errors.OF_STATEMENT]
-TRANSPORT_TEXTS = {kind: transport_errors.templates(kind) for kind in transport_errors.PROBLEMS}
+TRANSPORT_TEXTS = {kind: request.templates(kind) for kind in request.PROBLEMS}
 TEXTS = {
     **{name: found for name, found in vars(messages).items() if isinstance(found, Text)},
     **{f"{kind.__name__} problem": Text(texts[0]) for kind, texts in TRANSPORT_TEXTS.items()},
@@ -238,7 +238,7 @@ def test_faults_of_the_catalog_speak_to_both(catalog: Catalog) -> None:  # N6
 
 def test_words_for_a_model_alone_are_in_the_tables() -> None:  # N6
     """Code that raises an error takes a text for both readers, or one of the table."""
-    tables = {"messages.py", "wording.py", "http_api/transport_errors.py", "sql/errors.py"}
+    tables = {"messages.py", "wording.py", "http_api/request.py", "sql/errors.py"}
     found = [
         f"{path.name}:{number}: {line.strip()}"
         for path in SOURCES.rglob("*.py")

@@ -14,7 +14,7 @@ ALLOWED = {
     "mock_api": "imitates it",
     "settings/model.py": "the variable and the host of the built-in source, suggested where a name is misspelt",
     "sources/alpha_vantage.py": "is about it",
-    "sources/registry.py": "the table of adapters",
+    "sources/base.py": "the table of adapters",
     "results/select/dialect.py": "a class of sqlglot has the name of a parameter",
     "sources/sql/guard.py": "a class of sqlglot has the name of a parameter",
 }

@@ -33,7 +33,7 @@ from toolfold.catalog.skills import SKILL_FILE
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.results import tokens
-from toolfold.sources.registry import adapter_names
+from toolfold.sources.base import adapter_names
 
 
 def renamed_vocabulary(vocabulary: Vocabulary, names: Mapping[str, str]) -> Vocabulary:
@@ -118,7 +118,7 @@ def compile_sources(
 
     Args:
         folder: The folder that contains ``<source>/source.yaml``.
-        adapters: Names that ``kind`` may have. None: the adapters that ``sources.registry`` finds here.
+        adapters: Names that ``kind`` may have. None: the adapters that ``sources.base`` finds here.
         progress: Called with a sentence before each step that may take long.
 
     Raises:

@@ -40,7 +40,7 @@ from toolfold.network.sockets import ca_bundle
 from toolfold.network.ssrf import address_check
 from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
-from toolfold.sources.http_api.transport_errors import to_call_error
+from toolfold.sources.http_api.request import to_call_error
 from toolfold.version import __version__
 
 _CONNECT_S = 5.0

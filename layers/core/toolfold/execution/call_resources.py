@@ -28,8 +28,7 @@ from toolfold.execution.audit import AuditLog
 from toolfold.execution.limits import ClientLimits, RateLimiter
 from toolfold.execution.upstream import OF_SOURCE, Upstream
 from toolfold.network.errors import NotSent
-from toolfold.sources.base import AdapterContext, ConnectionFailed
-from toolfold.sources.registry import AdapterRegistry
+from toolfold.sources.base import AdapterContext, AdapterFactory, ConnectionFailed, create_adapter
 from toolfold.wording import Text
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class CallResources:
         on_failure: called with a code when something of the deployment fails without failing a call.
         uses_own_keys: whether calls without a key may use those of the deployment.
         logs_audit: whether the log of a call has what the audit log says of it, where no file is set for that.
-        adapters: finds the adapters of sources (default: the built-in and installed ones).
+        adapters: kind → what makes the adapter of a source, beside the built-in and installed ones.
         clock: the clocks (default: the system's).
         read_file: returns content of the current catalog by its SHA-256.
         is_public: whether others than the user of this machine can send requests.
@@ -93,13 +92,13 @@ class CallResources:
         on_failure: Callable[[str], None] | None = None,
         uses_own_keys: bool = True,
         logs_audit: bool = False,
-        adapters: AdapterRegistry | None = None,
+        adapters: Mapping[str, AdapterFactory] | None = None,
         clock: Clock | None = None,
         read_file: Callable[[str], Mapping[str, str] | None] = lambda _: None,
         is_public: bool = False,
     ) -> None:
         self.settings, self.aws, self.clock = settings, aws, clock or Clock()
-        self.adapters = adapters or AdapterRegistry()
+        self._adapters = adapters
         self.on_call, self.on_failure, self.read_file = on_call, on_failure, read_file
         self._uses_own_keys, self.is_audited = uses_own_keys, logs_audit or bool(settings.audit_file)
         self.is_public = is_public
@@ -134,7 +133,7 @@ class CallResources:
                 settings, clock = self.settings, self.clock
                 AllowList(settings).check(source)
                 context = AdapterContext(settings, lambda: self.http_client, self.read_file)
-                adapter = self.adapters.create(source, context)
+                adapter = create_adapter(source, context, self._adapters)
                 quota = adapter.quota_resets_at
                 limiter = RateLimiter(source.title, quota, settings, self._memory, self._shared, clock)
                 upstream = self._upstreams[source.id] = Upstream(source, adapter, limiter, settings, clock)

@@ -1,6 +1,6 @@
-"""The interface between the executor and the sources, and its failures: whether a retry may help, and what was sent.
+"""The interface between the executor and the sources: adapters, which are found by the kind of a source, and failures.
 
-::
+Whether a retry may help, and what was sent::
 
     CallError
     ├── UpstreamError
@@ -13,11 +13,14 @@
 
 from __future__ import annotations
 
+import importlib
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from toolfold.errors import UpstreamError, UpstreamTimeout
+from toolfold.errors import CatalogUnavailable, UpstreamError, UpstreamTimeout
+from toolfold.messages import TELL_OPERATOR_TO
 from toolfold.network.errors import NotSent
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
 
+logger = logging.getLogger("toolfold")
 
 _DAY_S = 86_400
 
@@ -148,3 +152,56 @@ class SourceAdapter(Protocol):
 
 AdapterFactory = Callable[["Source", AdapterContext], SourceAdapter]
 """Makes the adapter of one source."""
+
+_HTTP = "toolfold.sources.http_api.adapter:HttpApiAdapter"
+
+BUILT_IN: Mapping[str, str] = {
+    "alpha_vantage": "toolfold.sources.alpha_vantage:AlphaVantageAdapter",
+    "http_api": _HTTP,
+    "mcp": "toolfold.sources.mcp.adapter:McpAdapter",
+    "openapi": _HTTP,
+    "skills": "toolfold.sources.skills:SkillsAdapter",
+    "sql": "toolfold.sources.sql.adapter:SqlAdapter",
+}
+"""Kind → module and factory. Imported by the first call, so that listing tools never pays for it."""
+
+ENTRY_POINT_GROUP = "toolfold.adapters"
+"""Installed packages offer adapters under this group of entry points, by the name of the kind."""
+
+
+def create_adapter(
+    source: Source, context: AdapterContext, factories: Mapping[str, AdapterFactory] | None = None
+) -> SourceAdapter:
+    """Make the adapter of ``source``: by ``factories``, a built-in one, or that of an installed package.
+
+    Raises:
+        CatalogUnavailable: no adapter of that name is installed, or it cannot be imported.
+    """
+    return ((factories or {}).get(source.kind) or _load(source.kind, source.title))(source, context)
+
+
+def adapter_names() -> list[str]:
+    """Return the kinds of all adapters that are found here: built-in ones and entry points."""
+    from importlib.metadata import entry_points
+
+    return sorted({*BUILT_IN, *(entry_point.name for entry_point in entry_points(group=ENTRY_POINT_GROUP))})
+
+
+def _load(kind: str, title: str) -> AdapterFactory:
+    if kind in BUILT_IN:
+        module, _, attribute = BUILT_IN[kind].partition(":")
+        factory: AdapterFactory = getattr(importlib.import_module(module), attribute)
+        return factory
+    from importlib.metadata import entry_points
+
+    for entry_point in entry_points(group=ENTRY_POINT_GROUP, name=kind):
+        try:
+            loaded: AdapterFactory = entry_point.load()
+        except (ImportError, AttributeError) as error:
+            logger.error("adapter %s cannot be imported: %s", kind, type(error).__name__)
+            break
+        return loaded
+    raise CatalogUnavailable(
+        f"{title} cannot be reached: its adapter is not installed here.",
+        TELL_OPERATOR_TO.filled(do=f"install the package with the adapter {kind}."),
+    )

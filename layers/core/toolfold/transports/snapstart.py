@@ -61,7 +61,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.results.select.jmespath",
     "toolfold.results.select.requested",
     "toolfold.sources.http_api.adapter",
-    "toolfold.sources.http_api.transport_errors",
+    "toolfold.sources.http_api.request",
 )
 """Modules that are imported when they are first needed. ``tests/integration/test_snapshot.py`` finds missing ones."""
 

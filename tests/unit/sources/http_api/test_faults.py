@@ -12,8 +12,7 @@ from toolfold.errors import CallError
 from toolfold.models import SourceCredentials, UpstreamResponse
 from toolfold.network.session import HttpClient
 from toolfold.settings import Settings
-from toolfold.sources.base import AdapterContext, Retryable
-from toolfold.sources.registry import AdapterRegistry
+from toolfold.sources.base import AdapterContext, Retryable, create_adapter
 
 KEY = "CANARYKEY0123456"
 PREMIUM_AD = "subscribe to any of the premium plans at https://www.alphavantage.co/premium/"
@@ -55,7 +54,7 @@ def read(
     assert tool is not None
     retry_after = arguments.pop("retry_after_s", None)
     context = AdapterContext(Settings.from_environment({}), HttpClient)
-    adapter = AdapterRegistry().create(catalog.source(tool.source), context)
+    adapter = create_adapter(catalog.source(tool.source), context)
     response = UpstreamResponse(status, body, retry_after)
     return adapter.parse(tool, arguments, response, SourceCredentials(KEY))[:2]
 
@@ -226,9 +225,7 @@ class TestLongJson:
     def test_its_rows_are_recognized(self, catalog: Catalog) -> None:
         tool = catalog.get("WTI")
         assert tool is not None
-        adapter = AdapterRegistry().create(
-            catalog.source(tool.source), AdapterContext(Settings.from_environment({}), HttpClient)
-        )
+        adapter = create_adapter(catalog.source(tool.source), AdapterContext(Settings.from_environment({}), HttpClient))
         for body, is_recognized in ((self.LONG, True), (self.LONG.replace('"data"', '"rows"'), False)):
             response = UpstreamResponse(200, body)
             assert adapter.parse(tool, {}, response, SourceCredentials(KEY)).is_recognized is is_recognized

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.support import sql_attacks
 from tests.support.sql_databases import create_sqlite
-from toolfold.sources.sql.database_reader import DatabaseReader
+from toolfold.sources.sql.adapter import DatabaseReader
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.guard import check_statement
 from toolfold.sources.sql.schema import Rows, SqlSettings, TableFilter

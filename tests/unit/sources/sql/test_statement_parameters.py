@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolfold.sources.sql.database_reader import bind_parameters
+from toolfold.sources.sql.adapter import bind_parameters
 from toolfold.sources.sql.errors import DatabaseFailure
 from toolfold.sources.sql.postgresql_database import encode_parameters
 

@@ -30,8 +30,7 @@ from toolfold.build.yaml_loader import Document
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
-from toolfold.sources.sql.adapter import DEFAULT_LIMIT
-from toolfold.sources.sql.database_reader import open_database
+from toolfold.sources.sql.adapter import DEFAULT_LIMIT, open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.schema import (
     DEFAULT_MAX_BYTES,

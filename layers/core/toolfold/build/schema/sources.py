@@ -267,7 +267,7 @@ class SourceSettings(Model):
     title: str
     description: str
     kind: Identifier = "http_api"
-    """Kind of the source: the name of its adapter in ``sources.registry``."""
+    """Kind of the source: the name of its adapter in ``sources.base``."""
     auth: Auth | None = None
     """None for a source that does not need a key."""
     no_data: Prose

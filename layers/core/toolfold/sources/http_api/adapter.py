@@ -23,10 +23,17 @@ from toolfold.sources.http_api.authentication import (
 )
 from toolfold.sources.http_api.binding import BindingError, BoundRequest, bind, check_binding, check_header
 from toolfold.sources.http_api.body import decode_content
-from toolfold.sources.http_api.request import MAX_URL_CHARS, HttpRequest, exchange_for, join_url
+from toolfold.sources.http_api.request import (
+    MAX_URL_CHARS,
+    SMALLER_RESPONSE_HINT,
+    HttpRequest,
+    exchange_for,
+    join_url,
+    parse_limit_reset,
+    parse_retry_after,
+)
 from toolfold.sources.http_api.response_parser import ResponseParser, next_link
 from toolfold.sources.http_api.styles import InvalidArgument
-from toolfold.sources.http_api.transport_errors import SMALLER_RESPONSE_HINT, parse_limit_reset, parse_retry_after
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool

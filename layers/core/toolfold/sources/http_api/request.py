@@ -1,17 +1,26 @@
-"""A request that is ready to be sent, and what sends it."""
+"""A request that is ready to be sent, what sends it, and the errors of those without a response.
+
+An error has one sentence with the host, and the next step. ``Retry-After`` states after how long a service accepts the
+next request.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from toolfold.network.errors import TransportError
+from toolfold.errors import AnswerTooLarge, AuthRejected, CallError, RateLimited, UpstreamError, UpstreamTimeout
+from toolfold.messages import CHECK_KEY, SLOW, TRY_AGAIN, WAIT
+from toolfold.network import errors
 from toolfold.network.ssrf import address_check
-from toolfold.sources.http_api.transport_errors import to_call_error, upstream_timeout
+from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 from toolfold.version import __version__
+from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
@@ -56,7 +65,7 @@ Exchange = Callable[[HttpRequest, float], "Response"]
 def exchange_for(source: Source, context: AdapterContext, smaller_response_hint: str) -> Exchange:
     """Return what sends the requests of a source, within the limits of the settings, and of its own if those are less.
 
-    Its responses may have any status; it raises the errors of :func:`.transport_errors.to_call_error`.
+    Its responses may have any status; it raises the errors of :func:`to_call_error`.
     """
     settings = context.settings
     max_bytes = min(
@@ -77,7 +86,255 @@ def exchange_for(source: Source, context: AdapterContext, smaller_response_hint:
                 max_bytes=max_bytes,
                 is_allowed=address_check(settings.private_hosts, source.id, request.url),
             )
-        except TransportError as error:
+        except errors.TransportError as error:
             raise to_call_error(error, source, max_bytes, smaller_response_hint) from None
 
     return exchange
+
+
+MAX_RETRY_AFTER_S = 86_400
+"""The longest wait that a response can ask for. No quota is reset less often than once a day."""
+
+
+def parse_retry_after(value: str, date: str = "") -> int | None:
+    """Return the seconds that ``Retry-After`` names, from 0 to :data:`MAX_RETRY_AFTER_S` (RFC 9110, 10.2.3).
+
+    Args:
+        value: a number of seconds, or an HTTP date.
+        date: the ``Date`` of the response, against which a date counts: the clocks of two machines may differ.
+
+    Returns:
+        None where it is neither: the header is then ignored. A time that is over is 0.
+    """
+    value = value.strip()
+    if value.isascii() and value.replace(".", "", 1).isdigit():
+        whole, _, fraction = value.partition(".")
+        digits = whole.lstrip("0") or "0"
+        seconds = int(digits) if len(digits) < 10 else MAX_RETRY_AFTER_S
+        return min(seconds + any(digit != "0" for digit in fraction), MAX_RETRY_AFTER_S)
+    until = _parse_http_date(value)
+    if until is None:
+        return None
+    now = _parse_http_date(date) or datetime.now(UTC)
+    return min(max(0, math.ceil((until - now).total_seconds())), MAX_RETRY_AFTER_S)
+
+
+_LIMITS = ("ratelimit", "x-ratelimit", "x-rate-limit")
+_MIN_TIMESTAMP = 1_000_000_000
+
+
+def parse_limit_reset(headers: Mapping[str, str]) -> int | None:
+    """Return the seconds until a limit that is used up is reset, as GitHub and many others say it beside a refusal.
+
+    >>> parse_limit_reset({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"})
+    30
+    """
+    for name in _LIMITS:
+        reset = headers.get(f"{name}-reset", "").strip()[:10]  # seconds, or a time in seconds or milliseconds
+        if headers.get(f"{name}-remaining", "").strip() == "0" and reset.isascii() and reset.isdigit():
+            wait_s = int(reset) - (int(time.time()) if int(reset) >= _MIN_TIMESTAMP else 0)
+            return min(max(1, wait_s), MAX_RETRY_AFTER_S)
+    return None
+
+
+def _parse_http_date(value: str) -> datetime | None:
+    from email.utils import parsedate_to_datetime
+
+    try:
+        parsed = parsedate_to_datetime(value)
+        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+SMALLER_RESPONSE_HINT = "Ask for less, e.g. a shorter span or fewer items."
+"""The next step after a response that is too large, where the source has no better one."""
+
+_UNREACHABLE = "Try again in a moment; if it keeps failing, tell the user that the service is down or unreachable."
+_CERTIFICATES = "Tell the operator: where a proxy inspects TLS, {variable} must name a file with its certificate."
+_PROXY = "Try again in a moment; if it keeps failing, tell the operator: HTTPS_PROXY is wrong, or the proxy is down."
+_NOT_CONNECTED = "Cannot connect to {host}: {reason}."
+_NO_CERTIFICATE = "TLS certificate check failed for {host}: "
+
+_Texts = Mapping[type[errors.TransportError], str]
+"""Class → text. A class that is not there has the text of its nearest base class."""
+
+PROBLEMS: _Texts = {
+    errors.ConnectError: _NOT_CONNECTED,
+    errors.ConnectTimeout: "{title} cannot be reached in time: there was no connection to {host}.",
+    errors.ProxyTimeout: _NOT_CONNECTED,
+    errors.TlsError: "TLS handshake failed with {host}.",
+    errors.CertificateError: f"{_NO_CERTIFICATE}the issuer of the certificate is not trusted.",
+    errors.SelfSignedCertificate: (
+        f"{_NO_CERTIFICATE}the certificate is self-signed, or was issued by an authority that is."
+    ),
+    errors.CertificateExpired: f"{_NO_CERTIFICATE}the certificate has expired, or is not valid yet.",
+    errors.CertificateHostMismatch: f"{_NO_CERTIFICATE}the certificate belongs to another host.",
+    errors.ConnectionBroken: "{host} closed the connection before the response was complete.",
+    errors.ConnectionReset: "{host} reset the connection before the response was complete.",
+    errors.InvalidResponse: "{host} sent a response that is not valid HTTP.",
+    errors.InvalidRequest: "The URL set for this source is not valid, so nothing was sent.",
+    errors.ForbiddenAddress: "{host} resolves to an address in a private network, so nothing was sent.",
+    errors.CertificateBundleError: "The file of trusted certificates cannot be read, so nothing was sent.",
+    errors.UnsupportedProxy: "The proxy set for this machine is not an HTTP proxy; other kinds are not supported.",
+    errors.ProxyAuthenticationError: "The proxy set for this machine requires a user name and a password, or others.",
+    errors.ResponseTooLarge: "The response is larger than {max_mb} MB.",
+    errors.DecompressionBomb: "{host} sent a response that decompresses to more than {ratio} times its size.",
+}
+"""What is wrong."""
+
+_STEPS_FOR_MODEL: _Texts = {
+    errors.ConnectError: _UNREACHABLE,
+    errors.ProxyTimeout: _PROXY,
+    errors.ProxyError: _PROXY,
+    errors.ProxyRefused: (
+        "Try again in a moment; if it keeps failing, tell the operator that the proxy must allow this host."
+    ),
+    errors.TlsError: _CERTIFICATES,
+    errors.CertificateExpired: (
+        "Tell the operator to check the clock of this machine; else the service must renew its certificate."
+    ),
+    errors.CertificateHostMismatch: (
+        "Tell the operator that the DNS, a proxy, or the URL of the source leads to another host."
+    ),
+    errors.ConnectionBroken: _UNREACHABLE,
+    errors.InvalidResponse: TRY_AGAIN.for_model,
+    errors.InvalidRequest: "Tell the operator to correct the URL of the source.",
+    errors.ForbiddenAddress: (
+        "Tell the operator: the DNS of this machine, or the URL set for the source, is wrong, or "
+        "TOOLFOLD_PRIVATE_HOSTS must name this host."
+    ),
+    errors.CertificateBundleError: "Tell the operator that {variable} must name a file of certificates.",
+    errors.UnsupportedProxy: "Tell the operator to set HTTPS_PROXY, or ALL_PROXY, to a URL that begins with http://.",
+    errors.ProxyAuthenticationError: (
+        "Tell the operator to put them into the URL of the proxy: http://name:password@host:port."
+    ),
+    errors.ResponseTooLarge: "{smaller_response_hint}",
+    errors.DecompressionBomb: "Do not call this again; tell the user that the service sends harmful responses.",
+}
+
+_CHECK_PROXY = "Check the proxy, {proxy}. NO_PROXY={host} goes around it."
+_STEPS_FOR_PERSON: _Texts = {
+    errors.ConnectError: "This machine has no way to it: check its connection, a VPN or a firewall.",
+    errors.NameResolutionError: (
+        "Check the connection of this machine to the network, and its DNS: `nslookup {host}` must find an address."
+    ),
+    errors.LookupsExhausted: (
+        "Try again in a moment; then check the connection of this machine. --verbose shows each step."
+    ),
+    errors.ConnectionRefused: "Nothing listens there: check the URL of the source ({source_variable}), or a firewall.",
+    errors.ConnectTimeout: (
+        "Nothing answers there: check a firewall or a VPN, and whether a proxy must be used (HTTPS_PROXY)."
+    ),
+    errors.ProxyTimeout: _CHECK_PROXY,
+    errors.ProxyError: _CHECK_PROXY,
+    errors.ProxyRefused: "The proxy, {proxy}, must allow {host}. NO_PROXY={host} goes around it.",
+    errors.TlsError: "The port may not speak TLS (https:// for http://), or a proxy interferes. --verbose shows more.",
+    errors.CertificateError: (
+        "Where a proxy inspects TLS, its certificate must be in the file that decides: {bundle}."
+    ),
+    errors.CertificateExpired: (
+        "Check the clock of this machine; else the service, or a proxy that inspects TLS, must renew its certificate."
+    ),
+    errors.CertificateHostMismatch: (
+        "Check the URL of the source ({source_variable}), DNS and proxy: another host answers."
+    ),
+    errors.ConnectionBroken: (
+        "Try again in a moment; if it stays so, a firewall or a proxy on the way breaks the connection."
+    ),
+    errors.InvalidResponse: (
+        "Check the URL of the source ({source_variable}) and the proxy: something else than the service answers."
+    ),
+    errors.InvalidRequest: "Correct {source_variable}.",
+    errors.ForbiddenAddress: (
+        "Check the DNS of this machine, and the URL of the source ({source_variable}); a host of your own network "
+        "belongs in TOOLFOLD_PRIVATE_HOSTS."
+    ),
+    errors.CertificateBundleError: "Correct {bundle}: it must be a file of certificates in PEM form.",
+    errors.UnsupportedProxy: "Set the variable that names the proxy, {proxy}, to a URL that begins with http://.",
+    errors.ProxyAuthenticationError: (
+        "Put them into the variable that names the proxy, {proxy}: http://name:password@host:port."
+    ),
+    errors.ResponseTooLarge: "",
+    errors.DecompressionBomb: ("Do not call this again: the service, or a proxy before it, sends harmful responses."),
+}
+"""The next step, where that is another for a person at a terminal."""
+
+_PERMANENT: dict[type[errors.TransportError], type[CallError]] = {
+    errors.ForbiddenAddress: ConnectionNotPossible,
+    errors.CertificateBundleError: ConnectionNotPossible,
+    errors.UnsupportedProxy: ConnectionNotPossible,
+    errors.ProxyAuthenticationError: ConnectionNotPossible,
+    errors.ResponseTooLarge: AnswerTooLarge,
+}
+"""The errors of calls that a retry cannot help; of the others it is ``UpstreamError``."""
+
+
+def to_call_error(
+    error: errors.TransportError, source: Source, max_bytes: int, smaller_response_hint: str = SMALLER_RESPONSE_HINT
+) -> CallError:
+    """Return the error of the call that ended in ``error``: one of ``network.errors.NotSent`` if nothing was sent."""
+    if isinstance(error, errors.ConnectTimeout):
+        return ConnectTimeout(*_texts(error, source, {}), retryable=True)
+    if isinstance(error, errors.ReadTimeout | errors.DeadlineBeforeConnection):
+        return upstream_timeout(source)
+    fields = {"max_mb": f"{max_bytes / 1e6:g}", "smaller_response_hint": smaller_response_hint}
+    problem, step = _texts(error, source, fields)
+    if isinstance(error, errors.RetryableTransportError):
+        failure = NotConnected if isinstance(error, errors.NotSent) else ConnectionFailed
+        return failure(problem, step, retryable=True)
+    return _PERMANENT.get(type(error), UpstreamError)(problem, step)
+
+
+_DEFAULT_RETRY_AFTER_S = 60
+"""The wait after a status 429 that names none."""
+
+_UNAVAILABLE = (502, 503, 504)
+"""Statuses by which a gateway reports that the service behind it is not available at the moment."""
+
+
+def status_error(title: str, status: int, retry_after_s: int | None, next_step: Text) -> CallError:
+    """Return the error that a status of HTTP means; ``next_step`` is that of one without a meaning of its own."""
+    if status == 429:
+        wait_s = _DEFAULT_RETRY_AFTER_S if retry_after_s is None else max(1, retry_after_s)
+        # The text has no number: the seconds that are left become fewer when the error is returned again.
+        return RateLimited(f"{title} is limiting calls.", WAIT, retry_after_s=wait_s)
+    if status == 401:
+        return AuthRejected(f"{title} does not accept the API key.", CHECK_KEY)
+    message = f"{title} answered with HTTP status {status}."
+    if status in _UNAVAILABLE:
+        if not retry_after_s:
+            return ConnectionFailed(message, TRY_AGAIN, retryable=True)
+        return ConnectionFailed(message, WAIT, retryable=True, retry_after_s=retry_after_s)
+    if status >= 500:
+        return UpstreamError(message, TRY_AGAIN, retryable=True)
+    return UpstreamError(message, next_step)
+
+
+def upstream_timeout(source: Source) -> UpstreamTimeout:
+    """Return the error of a call without a complete response before its deadline."""
+    return UpstreamTimeout(f"{source.title} did not answer in time.", SLOW, retryable=True)
+
+
+def templates(kind: type[errors.TransportError]) -> tuple[str, ...]:
+    """Return what is wrong, the next step for a model, and that for a person; each with its fields in braces."""
+    tables = (PROBLEMS, _STEPS_FOR_MODEL, _STEPS_FOR_PERSON)
+    return tuple(next(table[base] for base in kind.__mro__ if base in table) for table in tables)
+
+
+def _texts(error: errors.TransportError, source: Source, fields: Mapping[str, str]) -> tuple[Text, Text]:
+    problem, for_model, for_person = templates(type(error))
+    variable = ""
+    if "{variable}" in for_model:
+        from toolfold.network.sockets import ca_bundle  # which imports much
+
+        variable = ca_bundle()[0] or "REQUESTS_CA_BUNDLE"
+    values = {
+        "title": source.title,
+        "host": error.host,
+        "reason": error.reason,
+        "ratio": errors.MAX_DECOMPRESSION_RATIO,
+        "variable": variable,
+        **fields,
+    }
+    return Text(problem, fields=values), Text(for_model, for_person, values)

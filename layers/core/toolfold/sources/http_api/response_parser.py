@@ -28,8 +28,8 @@ from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import bound_parameters
 from toolfold.sources.http_api.body import comma_separated, is_json_type, json_lines
 from toolfold.sources.http_api.faults import PAGE, check_patterns, find_fault, find_notices, is_failure, said_by
+from toolfold.sources.http_api.request import status_error
 from toolfold.sources.http_api.styles import scalar_text
-from toolfold.sources.http_api.transport_errors import status_error
 from toolfold.text_safety import encodable
 from toolfold.wording import joined
 

@@ -30,8 +30,7 @@ from toolfold.network.ssrf import address_check, is_secure_url
 from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, SourceAdapter
 from toolfold.sources.http_api.authentication import TokenProvider, secrets_of
-from toolfold.sources.http_api.request import exchange_for
-from toolfold.sources.http_api.transport_errors import upstream_timeout
+from toolfold.sources.http_api.request import exchange_for, upstream_timeout
 from toolfold.sources.mcp.answers import parse_result, result_text
 from toolfold.sources.mcp.client import SessionLimits
 from toolfold.sources.mcp.connection import NO_HTTP_SSE, read_connection, with_key

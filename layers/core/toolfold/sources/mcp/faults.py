@@ -23,7 +23,7 @@ from toolfold import errors, messages
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge, TransportError
 from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
-from toolfold.sources.http_api.transport_errors import status_error, to_call_error
+from toolfold.sources.http_api.request import status_error, to_call_error
 from toolfold.text_safety import encodable
 
 if TYPE_CHECKING:

@@ -1,26 +1,329 @@
-"""The adapter of SQL databases: it lists the tables, describes one, and answers queries."""
+"""The adapter of SQL databases: it lists the tables, describes one, and answers queries, each as JSON text.
+
+A few connections stay open between calls. The placeholders of a statement, in any style (``?``, ``%s``, ``:name``,
+``%(name)s``), become those of the dialect: ``:p1`` in SQLite, ``$1`` in PostgreSQL. Values are never put into the text.
+"""
 
 from __future__ import annotations
 
 import importlib
+import itertools
+import json
 import logging
+import re
+import threading
 import time
-from collections.abc import Mapping
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from queue import Empty, LifoQueue
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from toolfold import client_call
 from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import CachePolicy, SourceAdapter
-from toolfold.sources.sql.database_reader import DatabaseReader
-from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
-from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings
+from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error
+from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
+    from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
+    from toolfold.sources.sql.sqlite_database import SqliteDatabase
+
+    Database = SqliteDatabase | PostgresqlDatabase
+    """One connection to a database, used by one thread at a time. Every method raises ``DatabaseFailure``."""
 
 logger = logging.getLogger("toolfold")
+
+_PARTS = re.compile(
+    r"""[eE]'(?:[^'\\]|''|\\.)*+'?+|'(?:[^']|'')*+'?+|"(?:[^"]|"")*+"?+|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?+
+    |\$\$(?:.|\n)*?(?:\$\$|\Z)|\$(?P<tag>[A-Za-z_]\w*)\$(?:.|\n)*?(?:\$(?P=tag)\$|\Z)
+    |(?P<number>[$?]\d+)|(?P<mark>\?)|%\((?P<percent_name>\w+)\)s\b|(?P<percent>%s\b)
+    |(?<![:\w])[:@$](?P<name>[A-Za-z_]\w*)""",
+    re.VERBOSE,
+)
+"""Texts, quoted names and comments, in which nothing is a placeholder; then the placeholders."""
+
+_PREFIXES = {"sqlite": ":p", "postgresql": "$"}
+
+
+@dataclass(frozen=True)
+class BoundStatement:
+    """A statement with the placeholders of its dialect.
+
+    Attributes:
+        text: the statement.
+        values: the first is that of ``:p1`` or ``$1``.
+        edits: where ``text`` differs from the original: the end of a change in ``text``, and by how much it is longer.
+    """
+
+    text: str
+    values: Sequence[Any]
+    edits: tuple[tuple[int, int], ...] = ()
+
+    def original_offset(self, offset: int) -> int:
+        """Return the character of the original that the character ``offset`` of ``text`` is."""
+        return offset - sum(added for end, added in self.edits if end <= offset)
+
+
+def bind_parameters(statement: str, params: Sequence[Any] | Mapping[str, Any], dialect: str) -> BoundStatement:
+    """Return ``statement`` with its placeholders as ``dialect`` has them, and the values."""
+    prefix = _PREFIXES[dialect]
+    found: defaultdict[str | None, list[re.Match[str]]] = defaultdict(list)
+    for match in _PARTS.finditer(statement):
+        found["named" if match.lastgroup in ("name", "percent_name") else match.lastgroup].append(match)
+    if not isinstance(params, Mapping):
+        if numbers := found["number"]:
+            return _replaced(statement, [(match, f"{prefix}{match[0][1:]}") for match in numbers], params)
+        # In PostgreSQL "?" is an operator of jsonb as well, and "%s" may be a remainder: the numbers decide.
+        if (marks := len(found["mark"])) and dialect == "sqlite" and marks != len(params):
+            raise DatabaseFailure(
+                FailureKind.STATEMENT, f"the statement has {marks} parameters and params has {len(params)} values"
+            )
+        for group in (found["mark"], found["percent"]):
+            if group and len(group) == len(params):
+                changes = [(match, f"{prefix}{position}") for position, match in enumerate(group, 1)]
+                return _replaced(statement, changes, params)
+        names = list(dict.fromkeys(match["name"] for match in found["named"] if match["name"]))
+        if not names or (len(names) != len(params) and dialect != "sqlite"):
+            return BoundStatement(statement, params)
+        params = dict(zip(names, params, strict=False))
+    order: dict[str, int] = {}
+    changes = []
+    for match in found["named"]:
+        name = match["name"] or match["percent_name"]
+        if name in params:
+            changes.append((match, f"{prefix}{order.setdefault(name, len(order) + 1)}"))
+        elif dialect != "postgresql":  # where ":" may be that of a slice
+            raise DatabaseFailure(FailureKind.STATEMENT, f"params has no value for {name}", match.start())
+    return _replaced(statement, changes, [params[name] for name in order])
+
+
+def _replaced(statement: str, changes: Sequence[tuple[re.Match[str], str]], values: Sequence[Any]) -> BoundStatement:
+    parts, edits, position, length = [], [], 0, 0
+    for match, text in changes:
+        parts += [statement[position : match.start()], text]
+        length += match.start() - position + len(text)
+        edits.append((length, len(text) - len(match[0])))
+        position = match.end()
+    return BoundStatement("".join((*parts, statement[position:])), values, tuple(edits))
+
+
+T = TypeVar("T")
+
+_SCHEMA_TTL_S = 60.0
+"""Seconds for which the tables are cached to check statements against."""
+
+_MIN_SCHEMA_AGE_S = 1.0
+"""Seconds after which they are read again for a table or column that is not among them."""
+
+
+def open_database(settings: SqlSettings, connection_string: str, max_bytes: int, deadline: float) -> Database:
+    """Open a connection, and check that its role can only read."""
+    if settings.dialect == "sqlite":
+        from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
+
+        return SqliteDatabase(sqlite_path(connection_string), settings.tables, max_bytes)
+    from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
+
+    database = PostgresqlDatabase(connection_string, settings.tables, max_bytes, deadline)
+    database.check_role(deadline)
+    return database
+
+
+_MAX_CONNECTIONS = 4
+"""Connections of one process to one database. On Lambda there is one call at a time, and so one connection."""
+
+_MAX_IDLE_S = 240
+"""Firewalls and load balancers drop a connection that was idle for 300 seconds or more, often without a word."""
+
+_KEEPS_CONNECTION = OF_STATEMENT | {FailureKind.TOO_LARGE}
+"""Failures of a statement. After every other one the connection is not used again."""
+
+
+class _ConnectionPool:
+    """Share connections between threads, each used by one thread at a time."""
+
+    def __init__(self, connect: Callable[[str, float], Database]) -> None:
+        self._connect = connect
+        # Each slot has a connection, its connection string and when it was used, or None. The last used is the first.
+        self._slots: LifoQueue[tuple[Database, str, float] | None] = LifoQueue()
+        for _ in range(_MAX_CONNECTIONS):
+            self._slots.put(None)
+        weakref.finalize(self, _close_all, self._slots)
+
+    def run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
+        """Return what ``work`` returns for a connection.
+
+        A connection that the server has closed while it was idle is replaced, and ``work`` is done again: once.
+        """
+        try:
+            slot = self._slots.get(timeout=max(0.0, deadline - time.monotonic()))
+        except Empty:
+            raise DatabaseFailure(FailureKind.BUSY) from None
+        database, kept = slot[0] if slot else None, None
+        if slot and (slot[1] != connection_string or time.monotonic() - slot[2] > _MAX_IDLE_S):
+            slot[0].close()
+            database = None
+        try:
+            while True:
+                is_new = database is None
+                database = database or self._connect(connection_string, deadline)
+                try:
+                    result = work(database)
+                    kept = database
+                    return result
+                except DatabaseFailure as failure:
+                    kept = database if failure.kind in _KEEPS_CONNECTION else None
+                    if is_new or failure.kind is not FailureKind.BROKEN:
+                        raise
+                database.close()
+                database = None
+        finally:
+            if database is not None and kept is None:
+                database.close()
+            self._slots.put((kept, connection_string, time.monotonic()) if kept else None)
+
+
+def _close_all(slots: LifoQueue[tuple[Database, str, float] | None]) -> None:
+    while not slots.empty():
+        if slot := slots.get():
+            slot[0].close()
+
+
+class DatabaseReader:
+    """Answer the calls of one source. Safe to use from many threads."""
+
+    def __init__(self, settings: SqlSettings, max_bytes: int) -> None:
+        self._settings, self._max_bytes = settings, max_bytes
+        self._pool = _ConnectionPool(
+            lambda connection_string, deadline: open_database(settings, connection_string, max_bytes, deadline)
+        )
+        self._lock = threading.Lock()
+        self._known: tuple[str, float, DatabaseSchema] | None = None
+
+    @property
+    def schema(self) -> DatabaseSchema | None:
+        """The tables as they were read last, for the suggestions of errors."""
+        return self._known[2] if self._known else None
+
+    def list_tables(self, connection_string: str, deadline: float, contains: str = "") -> str:
+        """Return the tables in whose name, description or columns ``contains`` is: all, by default.
+
+        What is beyond the bytes of one answer is left out, and counted in it.
+        """
+        schema = self._read_schema(connection_string, deadline)
+        entries = [_json(_table_entry(table, schema)) for table in schema.tables]
+        entries = [entry for entry in entries if contains.casefold() in entry.casefold()]
+        sizes = itertools.accumulate(len(entry.encode()) + 1 for entry in entries)
+        shown = sum(size <= self._max_bytes for size in sizes)
+        more = "" if shown == len(entries) else f"{len(entries) - shown:,} tables are not listed; use contains"
+        skipped = _member("unusable_views", schema.skipped_note())
+        return f'{{"tables":[{",".join(entries[:shown])}]{_member("more_tables", more)}{skipped}}}'
+
+    def describe_table(self, connection_string: str, deadline: float, name: str) -> str:
+        """Return the columns of one table."""
+        schema = self._read_schema(connection_string, deadline)
+        table = schema.find(name)
+        if table is None:
+            raise DatabaseFailure(FailureKind.NO_TABLE, name)
+        entry = _table_entry(table, schema)
+        columns = [{**vars(column), "name": schema.sql_name(column.name)} for column in table.columns]
+        return _json({**entry, "columns": columns})
+
+    def query(
+        self,
+        connection_string: str,
+        deadline: float,
+        statement: str,
+        params: Sequence[Any] | Mapping[str, Any],
+        limit: int,
+    ) -> str:
+        """Return the first rows of a statement.
+
+        Raises:
+            DatabaseFailure: the statement is refused, or fails. ``offset`` is the character of ``statement``.
+        """
+        try:
+            from toolfold.sources.sql.guard import check_statement
+        except ImportError:
+            raise DatabaseFailure(FailureKind.DRIVER_MISSING) from None
+        dialect = self._settings.dialect
+        bound = bind_parameters(statement, params, dialect)
+        schema = self._recent_schema(connection_string, deadline, _SCHEMA_TTL_S)
+        try:
+            try:
+                guarded = check_statement(bound.text, dialect, schema)
+            except DatabaseFailure as failure:
+                if failure.kind not in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN):
+                    raise
+                schema = self._recent_schema(connection_string, deadline, _MIN_SCHEMA_AGE_S)
+                guarded = check_statement(bound.text, dialect, schema)
+            rows = self._run(
+                connection_string,
+                deadline,
+                lambda database: database.query(guarded.text, bound.values, limit, deadline, schema.search_path),
+            )
+        except DatabaseFailure as failure:
+            if failure.offset is not None:
+                failure.offset = bound.original_offset(failure.offset)
+            raise
+        if not rows.lines:
+            return f'{{"rows":[],"columns":{_json(rows.columns)}}}'
+        why = f"the answer has the first {len(rows.lines):,} rows only; aggregate, filter, or use LIMIT and OFFSET"
+        return f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
+
+    def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
+        """Return what ``work`` returns for a connection; end its statement when the client cancels the call."""
+        context = client_call.current() or client_call.ClientCall()
+
+        def cancellable(database: Database) -> T:
+            try:
+                with context.on_cancel(database.cancel):
+                    return work(database)
+            finally:
+                if context.is_cancelled:  # also one that came too late: it may hit the next statement
+                    raise DatabaseFailure(FailureKind.CANCELLED)
+
+        return self._pool.run(connection_string, deadline, cancellable)
+
+    def _read_schema(self, connection_string: str, deadline: float) -> DatabaseSchema:
+        read_at = time.monotonic()
+        schema = self._run(connection_string, deadline, lambda database: database.read_schema(deadline))
+        with self._lock:
+            self._known = (connection_string, read_at, schema)
+        return schema
+
+    def _recent_schema(self, connection_string: str, deadline: float, max_age_s: float) -> DatabaseSchema:
+        with self._lock:
+            known = self._known
+        if known and known[0] == connection_string and time.monotonic() - known[1] < max_age_s:
+            return known[2]
+        return self._read_schema(connection_string, deadline)
+
+
+def _table_entry(table: Table, schema: DatabaseSchema) -> dict[str, Any]:
+    rows = {} if table.rows is None else {"rows": table.rows}
+    return {
+        "name": schema.display_name(table),
+        "kind": table.kind,
+        "description": table.description,
+        **rows,
+        "columns": ", ".join(schema.sql_name(column.name) for column in table.columns),
+    }
+
+
+def _member(name: str, text: str) -> str:
+    return f",{_json(name)}:{_json(text)}" if text else ""
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
 
 DEFAULT_LIMIT = 100
 """Rows of a query without ``limit``: a few thousand tokens."""

@@ -11,7 +11,7 @@ from toolfold.errors import AnswerTooLarge, UpstreamError, UpstreamTimeout
 from toolfold.network import errors
 from toolfold.network.errors import NotSent
 from toolfold.sources.base import Retryable
-from toolfold.sources.http_api.transport_errors import to_call_error
+from toolfold.sources.http_api.request import to_call_error
 
 CLASSES = [
     kind

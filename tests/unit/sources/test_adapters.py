@@ -13,9 +13,8 @@ from toolfold.errors import CatalogUnavailable
 from toolfold.network.session import HttpClient
 from toolfold.settings import Settings
 from toolfold.sources.alpha_vantage import AlphaVantageAdapter
-from toolfold.sources.base import AdapterContext
+from toolfold.sources.base import AdapterContext, create_adapter
 from toolfold.sources.http_api.adapter import HttpApiAdapter
-from toolfold.sources.registry import AdapterRegistry
 
 
 class OtherAdapter(HttpApiAdapter):
@@ -35,12 +34,12 @@ def source(catalog: Catalog, adapter: str) -> Source:
 def test_built_in_adapters_are_found(
     catalog: Catalog, context: AdapterContext, name: str, adapter: type[HttpApiAdapter]
 ) -> None:
-    assert type(AdapterRegistry().create(source(catalog, name), context)) is adapter
+    assert type(create_adapter(source(catalog, name), context)) is adapter
 
 
 def test_a_given_adapter_replaces_a_built_in_one(catalog: Catalog, context: AdapterContext) -> None:
-    registry = AdapterRegistry({"http_api": OtherAdapter})
-    assert type(registry.create(source(catalog, "http_api"), context)) is OtherAdapter
+    made = create_adapter(source(catalog, "http_api"), context, {"http_api": OtherAdapter})
+    assert type(made) is OtherAdapter
 
 
 def test_an_adapter_of_an_installed_package_is_found(
@@ -53,6 +52,6 @@ def test_an_adapter_of_an_installed_package_is_found(
         return installed.select(**wanted)
 
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
-    assert type(AdapterRegistry().create(source(catalog, "other"), context)) is OtherAdapter
+    assert type(create_adapter(source(catalog, "other"), context)) is OtherAdapter
     with pytest.raises(CatalogUnavailable, match="not installed"):
-        AdapterRegistry().create(source(catalog, "unknown"), context)
+        create_adapter(source(catalog, "unknown"), context)
