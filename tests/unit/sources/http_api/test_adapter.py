@@ -442,6 +442,13 @@ class TestResponses:
         assert refused.value.details.get("upstream_says") == said
         assert pets.call({"method": "POST", "path": "/pets"}, effect="write").kind == "json"
 
+    def test_an_answer_whose_encoding_was_guessed_says_so(self, pets: Pets, service: HttpService) -> None:
+        service.answer = (200, {"content-type": "application/json"}, '{"name": "Jörg"}'.encode("cp1252"))
+        found = pets.call()
+        assert found.body == '{"name": "Jörg"}'
+        (note,) = json.loads(found.blocks)
+        assert "read as Windows-1252" in note["text"]
+
     @pytest.mark.parametrize("status", [202, 206])
     def test_a_read_without_all_data_says_so_and_is_not_cached(
         self, pets: Pets, service: HttpService, status: int

@@ -274,6 +274,7 @@ class TestBody:
         body = {"fields": {"a": "a"}}
         assert bind({"method": "POST", "path": "/", "body": body}, {}).body == b"{}"
         assert bind({"method": "DELETE", "path": "/", "body": body}, {}).body is None
+        assert bind({"method": "DELETE", "path": "/", "body": {**body, "required": True}}, {}).body == b"{}"
 
     @pytest.mark.hypothesis
     @settings(max_examples=40)

@@ -54,6 +54,21 @@ def test_a_body_is_decoded_as_its_type_says(body: bytes, content_type: str, medi
     assert (found.media_type, found.is_text, found.text) == (media_type, text is not None, text or "")
 
 
+@pytest.mark.parametrize(
+    ("body", "content_type", "is_guessed"),
+    [
+        (b"a\xffb", "text/plain", True),
+        (b"a\xffb", "text/plain; charset=zip", True),
+        (b"a\xffb", "text/plain; charset=latin-1", False),
+        (b"a\xffb", "text/plain; charset=utf-8", False),
+        ("aÿb".encode(), "text/plain", False),
+        (b"\xff\xfea\x00", "text/plain", False),
+    ],
+)
+def test_an_encoding_that_nobody_states_is_guessed(body: bytes, content_type: str, is_guessed: bool) -> None:
+    assert decode_content(body, content_type).is_guessed is is_guessed
+
+
 @pytest.mark.hypothesis
 @settings(max_examples=40)
 @given(st.binary(max_size=64), st.text(max_size=30) | st.sampled_from(["text/plain", "text/x; charset=utf-16"]))

@@ -216,6 +216,7 @@ _BODY_FIELDS: Mapping[str, type] = {
     "fields": dict,
     "encoding": dict,
     "base64": bool,
+    "required": bool,
 }
 _TYPE_WORDS = {str: "text", bool: "true or false", dict: "objects", object: "values"}
 """Type → what errors call it."""

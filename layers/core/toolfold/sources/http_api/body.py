@@ -61,11 +61,13 @@ class Content(NamedTuple):
         media_type: in lower case, without parameters; empty where the response has none that can be read.
         text: the text; empty for other content.
         is_text: whether it is text.
+        is_guessed: whether the encoding of the text is not stated, and was taken for Windows-1252.
     """
 
     media_type: str
     text: str
     is_text: bool
+    is_guessed: bool = False
 
 
 def media_type_of(content_type: str) -> str:
@@ -85,7 +87,8 @@ def decode_content(body: bytes, content_type: str) -> Content:
     """
     media_type = media_type_of(content_type)
     if _TEXT_TYPES.fullmatch(media_type):
-        return Content(media_type, _decoded(body, content_type), True)
+        text, is_guessed = _decoded(body, content_type)
+        return Content(media_type, text, True, is_guessed)
     if media_type.partition("/")[0] in ("image", "audio", "video", "font", "model"):
         return Content(media_type, "", False)
     try:
@@ -96,23 +99,23 @@ def decode_content(body: bytes, content_type: str) -> Content:
     return Content(media_type, text if is_text else "", is_text)
 
 
-def _decoded(body: bytes, content_type: str) -> str:
+def _decoded(body: bytes, content_type: str) -> tuple[str, bool]:
+    """Return the text, and whether its encoding was guessed."""
     if body.startswith(_UTF16):
-        return body.decode("utf-16", errors="replace")
+        return body.decode("utf-16", errors="replace"), False
     found = _CHARSET.search(content_type) or _XML_ENCODING.match(body[:200].decode("latin-1"))
     charset = found[1].lower() if found and _CHARSETS.fullmatch(found[1]) else ""
     text = body.decode("utf-8-sig", errors="replace")
     is_named = charset.replace("-", "") in ("utf8", "usascii", "ascii")
     is_utf8 = text.count("\ufffd") == body.count("\ufffd".encode())  # a service may itself have replaced bytes
     if is_named or (is_utf8 and (not charset or _ONE_BYTE.fullmatch(charset))):
-        return text
+        return text, False
     # Without a name that helps: Western European, as browsers take it, unless other letters are there in UTF-8.
-    if not charset and text.replace("\ufffd", "").isascii():
-        charset = "cp1252"
+    is_guessed = not charset and text.replace("\ufffd", "").isascii()
     try:
-        return body.decode(charset or "utf-8-sig", errors="replace")
+        return body.decode("cp1252" if is_guessed else charset or "utf-8-sig", errors="replace"), is_guessed
     except LookupError:
-        return text
+        return text, False
 
 
 def json_lines(text: str) -> str:
@@ -174,7 +177,8 @@ def encode_body(
         binding: ``body`` of the tool's ``call``: ``content_type``, and either ``argument``, the argument that is the
             whole body, or ``fields``, argument → name in the body. ``encoding`` has, by name in the body, ``style`` and
             ``explode`` of a form's field, ``content_type`` and ``filename`` of a part, and ``base64``: whether the
-            argument is the base64 text of bytes. With ``argument``, ``base64`` stands beside it.
+            argument is the base64 text of bytes. With ``argument``, ``base64`` stands beside it. With ``required``
+            there is a body of ``fields`` with every method, if only an empty one.
         arguments: validated arguments.
         method: the HTTP method.
 
@@ -189,7 +193,7 @@ def encode_body(
         return _whole(content_type, str(name), arguments[name], binding)
     fields = binding.get("fields", {})
     given = {wire: arguments[argument] for argument, wire in fields.items() if argument in arguments}
-    if not given and method in _NO_BODY_EXPECTED:
+    if not given and method in _NO_BODY_EXPECTED and not binding.get("required"):
         return None
     return _whole(content_type, "body", given, binding)
 

@@ -171,6 +171,9 @@ class ResponseParser:
             if tool.effect == "read" and response.status in _PROVISIONAL:
                 note = {"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[response.status]}"}
                 parsed = _with_block(parsed, note)._replace(is_final=False)  # not cached
+            if response.is_guessed:
+                text = f"{self.source.title} does not state the encoding of its text, which was read as Windows-1252."
+                parsed = _with_block(parsed, {"type": NOTE, "text": text})
             if response.next_url:
                 taken = taken_names(self.source.auth)
                 block = next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken)

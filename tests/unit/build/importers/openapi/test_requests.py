@@ -172,6 +172,15 @@ def test_a_body_that_may_be_left_out_is_one_argument_if_it_has_required_fields(t
     assert bind(tool.call, {}).body is None
 
 
+@pytest.mark.parametrize(("method", "sent"), [("delete", b"{}"), ("post", b"{}"), ("get", b"{}")])
+def test_a_required_body_without_required_fields_is_sent(tmp_path: Path, method: str, sent: bytes) -> None:
+    given = {"type": "object", "properties": {"force": {"type": "boolean"}}}
+    assert bind(read(tmp_path, operation(method, requestBody=body(given))).tool.call, {}).body == sent
+    optional = body(given) | {"required": False}
+    found = bind(read(tmp_path, operation(method, requestBody=optional)).tool.call, {}).body
+    assert found == (b"{}" if method == "post" else None)
+
+
 def test_a_parameter_called_body_keeps_its_name(tmp_path: Path) -> None:
     tool = read(tmp_path, operation("post", parameters=[parameter("body")], requestBody=body(LIST))).tool
     assert list(tool.parameters["properties"]) == ["body", "request_body"]

@@ -131,6 +131,7 @@ _METHODS = ("get", "head", "post", "put", "patch", "delete")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 _NO_WORD = re.compile(r"\W")
 _MAX_ID = 200
+_WITH_BODY = ("post", "put", "patch")
 _WITHOUT_BODY = ("get", "head")
 """Methods whose body has no meaning (RFC 9110, 9.3.1). Some documents state one that is not required."""
 
@@ -259,12 +260,13 @@ def bind_operation(
     path, _, query = operation.path.partition("#")[0].partition("?")
     fixed = {name: text for name, text in parse_qsl(query) if "{" not in text}  # which some documents have
     arguments = add_parameters(path, operation.at, listed, requests, credentials)
-    if body is not None and operation.method in _WITHOUT_BODY:
-        _, stated_body = references.follow(body[1], body[0])
-        if not (isinstance(stated_body, dict) and stated_body.get("required") is True):
-            body = None
     if body is not None:
-        add_body(arguments, body[1], body[0], requests, credentials)
+        _, stated_body = references.follow(body[1], body[0])
+        is_required = isinstance(stated_body, dict) and stated_body.get("required") is True
+        if is_required or operation.method not in _WITHOUT_BODY:
+            add_body(arguments, body[1], body[0], requests, credentials)
+        if is_required and operation.method not in _WITH_BODY and arguments.body and "fields" in arguments.body:
+            arguments.body["required"] = True  # also where a call has no argument for it
     parameters, is_shortened = complete_schema(arguments.schema(), requests)
     call: dict[str, Any] = {"method": operation.method.upper(), "path": path}
     for key, part in (("parameters", arguments.parameters), ("body", arguments.body), ("sends", fixed)):
