@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.authorization_server import AuthorizationServer, CognitoServer
-from toolfold.cli.oauth_diagnostics import diagnose_issuer
+from toolfold.cli.doctor import diagnose_issuer
 from toolfold.settings import Settings
 
 CALLBACK = "https://client.example.com/callback"

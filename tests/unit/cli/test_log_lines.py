@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolfold.cli.log_lines import RequestFormatter, one_warning_of_each_kind
+from toolfold.cli.output import RequestFormatter, one_warning_of_each_kind
 
 
 @pytest.mark.parametrize(

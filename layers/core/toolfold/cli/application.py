@@ -218,7 +218,7 @@ class Command(_Help):
         options = self._options(ctx)
         prepare(options, checks_names=self.entry.checks_names)
         self._check(options, ctx)
-        from toolfold.cli.log_lines import one_warning_of_each_kind  # imports logging, which --version needs not
+        from toolfold.cli.output import one_warning_of_each_kind  # imports logging, which --version needs not
 
         with one_warning_of_each_kind():
             return int(call_at(self.entry.run, options) or 0)

@@ -1,19 +1,27 @@
-"""``toolfold call``: call one tool."""
+"""``toolfold call``: call one tool; and ``toolfold approve``: approve or deny a call that waits for a person."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from toolfold.cli import answers, output, progress
+from toolfold.app import App
+from toolfold.aws.clients import AwsClients, error_code
+from toolfold.cli import answers, output, progress, terminal
 from toolfold.cli.application import Options
-from toolfold.cli.log_lines import print_trace
 from toolfold.cli.tools import WHOLE_TOKENS, RemoteTools, make_app
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
+from toolfold.execution.api_keys import SecretProvider
+from toolfold.execution.approval import ApprovalDesk, WaitingCall
+from toolfold.local_defaults import with_local_defaults
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
+from toolfold.settings import Settings
+from toolfold.text_safety import escape_unsafe
 
 
 def run(options: Options) -> int:
@@ -29,13 +37,10 @@ def run(options: Options) -> int:
     tools = app.server.tools
     arguments = _call_arguments(options, tools)
     if options.verbose:
-        app.executor.resources.http_client.on_request = print_trace
+        app.executor.resources.http_client.on_request = output.print_trace
     result = _call(options, tools, arguments)
-    if result.is_error and result.structured["error"]["code"] == ApprovalRequired.code:
-        from toolfold.cli.approve import approve_here
-
-        if token := approve_here(app, result.structured["error"]):
-            result = _call(options, tools, {**arguments, "approval_token": token})
+    if result.is_error and (token := _approve_here(app, result.structured["error"])):
+        result = _call(options, tools, {**arguments, "approval_token": token})
     return _print(options, result, file, app.settings.max_tokens)
 
 
@@ -115,3 +120,65 @@ def _example(tool_name: str, word: str, words: Sequence[str], tools: MetaTools |
     if tool is None or not required or not word.replace(".", "").isalnum():
         return "GLOBAL_QUOTE symbol=IBM"
     return f"{tool.name} {required[0]}={word}"
+
+
+def approve(options: Options) -> int:
+    """Show the call and decide about it."""
+    given = True if options.yes else False if options.deny else None
+    is_approved = _decide(Settings.from_environment(), options.token, given)
+    print("Approved. The call can be repeated with this token, once." if is_approved else "Denied.")
+    return 0 if is_approved or options.deny else 1
+
+
+def _approve_here(app: App, error: Mapping[str, Any]) -> str:
+    """Ask the person at this terminal about a call that needs approval; return its token, or an empty text."""
+    is_needed = error["code"] == ApprovalRequired.code and "approval_token" in error
+    if not is_needed or not terminal.is_interactive():
+        return ""
+    token = str(error["approval_token"])
+    if app.settings.approve == "human":
+        is_approved = _decide(app.settings, token, None)
+    else:
+        print(error["prompt"], file=sys.stderr)
+        is_approved = terminal.confirm("Approve this call?", "")
+    if not is_approved:
+        raise ToolfoldError("Not approved; nothing was sent.")
+    return token
+
+
+def _decide(settings: Settings, token: str, given: bool | None) -> bool:
+    """Show a waiting call, and approve or deny it: as ``given``, or as the person does; return whether it is approved.
+
+    Raises:
+        ToolfoldError: there is no such call, or no terminal for the question.
+    """
+    aws = AwsClients()
+    desk = ApprovalDesk(with_local_defaults(settings), aws, SecretProvider(settings, aws).get_secret)
+    try:
+        call = desk.find(token)
+        _show(call)
+        if given is None and not terminal.is_interactive():
+            raise ToolfoldError("There is no terminal for the question. Use --yes or --deny.")
+        is_approved = terminal.confirm("Approve this call?", "") if given is None else given
+        desk.decide(call, approve=is_approved)
+    except ToolfoldError:
+        raise
+    except Exception as error:  # noqa: BLE001 - of SQLite and of AWS; their texts may have paths and addresses
+        raise ToolfoldError(f"The approvals of the server cannot be reached: {error_code(error)}.") from None
+    return is_approved
+
+
+def _show(call: WaitingCall) -> None:
+    """Print the call to stderr: all of its arguments, who makes it, and how long the token is valid."""
+    terms = call.terms
+    left_s = max(0, round(call.token.expires_at - time.time()))
+    rows = [
+        ("tool", f"{terms.tool} ({terms.source}, {terms.endpoint})"),
+        ("effect", call.reason),
+        *((f"  {name}", json.dumps(value, ensure_ascii=False)) for name, value in json.loads(terms.arguments).items()),
+        ("caller", terms.principal or "not known: no access token and no key in the request"),
+        ("expires", f"in {left_s // 60} min {left_s % 60} s"),
+        ("approval", call.token.id),
+    ]
+    for name, value in rows:
+        print(f"{escape_unsafe(name):12}  {escape_unsafe(value)}", file=sys.stderr)

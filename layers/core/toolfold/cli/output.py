@@ -1,28 +1,23 @@
-"""Print what the meta-tools return, errors and notices."""
+"""Print what the meta-tools return, errors and notices; lines of a log for a person; and what ``--verbose`` shows."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
+import os
 import sys
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from toolfold.cli import terminal
 from toolfold.errors import CallError
 
 if TYPE_CHECKING:
     from toolfold.meta_tools.result import Result
-
-
-class Finding(NamedTuple):
-    """The outcome of one check of ``toolfold doctor``.
-
-    ``subject`` is a word, ``text`` a sentence, and ``next_step`` another one or empty.
-    """
-
-    status: Literal["ok", "note", "problem"]
-    subject: str
-    text: str
-    next_step: str = ""
+    from toolfold.network.trace import RequestTrace
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
@@ -78,3 +73,78 @@ def print_wrapped(text: str, indent: str = "") -> None:
         columns = terminal.width()
         text = "\n".join(part for line in text.split("\n") for part in terminal.wrap(line, columns, indent))
     print(text, file=sys.stderr)
+
+
+class RequestFormatter(logging.Formatter):
+    """Format the line of a request as time, method, tool, outcome and milliseconds; other lines as time and text."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return one line, in which values that a request lacks are left out."""
+        fields = vars(record)
+        words = [time.strftime("%H:%M:%S", time.localtime(record.created))]
+        if record.getMessage() != "request":
+            return "  ".join([*words, record.levelname.lower(), record.getMessage()])
+        words += [str(fields[name]) for name in ("rpc", "inner_tool" if "inner_tool" in fields else "tool")
+                  if fields.get(name)]  # fmt: skip
+        words.append(str(fields.get("error") or fields.get("status", "")))
+        words += [f"{fields[name]:.0f} ms" for name in ("ms",) if isinstance(fields.get(name), int | float)]
+        words += [str(fields["cache"])] if fields.get("cache") else []
+        return "  ".join(words)
+
+
+def show_requests_to_a_person() -> None:
+    """Write the log of this process for a person, where stdout is a terminal; elsewhere it stays JSON."""
+    if not terminal.is_terminal(sys.stdout):
+        return
+    for handler in logging.getLogger("toolfold").handlers:
+        handler.setFormatter(RequestFormatter())
+        handler.addFilter(lambda record: record.getMessage() != "call")  # the line of its request names it
+
+
+class _OneOfEach(logging.Handler):
+    """Print the first warning of each kind, and count the others."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.counts: Counter[str] = Counter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a warning to stderr, if it is the first of its kind."""
+        self.counts[record.msg] += 1
+        if self.counts[record.msg] == 1:
+            print_wrapped(record.getMessage())
+
+
+@contextlib.contextmanager
+def one_warning_of_each_kind() -> Iterator[None]:
+    """Print what the body logs where nothing has configured the log, each kind of warning once."""
+    before, handler = logging.lastResort, _OneOfEach()
+    logging.lastResort = handler
+    try:
+        yield
+    finally:
+        logging.lastResort = before
+        if more := sum(handler.counts.values()) - len(handler.counts):
+            print_wrapped(f"{more} more {'warnings' if more > 1 else 'warning'} of the same kind.")
+
+
+def print_trace(trace: RequestTrace) -> None:
+    """Print what happened to one request: never its path, its query or a key."""
+    lines = [("request", f"{trace.method} {trace.origin} (path and query are not shown)")]
+    lines.append(("proxy", trace.proxy or "none"))
+    if trace.addresses:
+        lines.append(("address", f"{', '.join(trace.addresses)}{' (open connection)' if trace.is_reused else ''}"))
+    steps = ", ".join(f"{name} {seconds * 1000:.1f}" for name, seconds in trace.steps)
+    lines.append(("time in ms", f"{steps}{', ' if steps else ''}total {trace.total_s * 1000:.1f}"))
+    if trace.origin.startswith("https:"):
+        from toolfold.network.sockets import ca_bundle  # and ssl, which a command without a request does not wait for
+
+        variable, path = ca_bundle(os.environ)
+        lines.append(("tls", trace.tls or "no connection"))
+        lines.append(("trusted", f"{path} ({variable or 'of certifi: no variable is set'})"))
+    if trace.status:
+        lines.append(("response", f"HTTP status {trace.status}, {trace.body_bytes:,} bytes"))
+    if trace.causes:
+        lines.append(("failed", " < ".join(trace.causes)))
+    for name, text in lines:
+        print_wrapped(f"* {name:10} {text}", "*            ")

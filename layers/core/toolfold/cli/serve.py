@@ -16,7 +16,7 @@ from toolfold.cache.factory import check_cache_file
 from toolfold.catalog.start_check import check_catalog
 from toolfold.cli import terminal
 from toolfold.cli.application import Options
-from toolfold.cli.log_lines import show_requests_to_a_person
+from toolfold.cli.output import show_requests_to_a_person
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.execution.audit import check_audit_setting
 from toolfold.local_defaults import user_settings_file

@@ -21,7 +21,7 @@ from toolfold.build.typed_secrets import SECRET_NAME
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli.application import Options
-from toolfold.cli.mcp_authorization import register
+from toolfold.cli.sign_in import register
 from toolfold.cli.source_writer import Draft, check_folder, host_variables, write
 from toolfold.cli.terminal import Questions
 from toolfold.errors import ToolfoldError
