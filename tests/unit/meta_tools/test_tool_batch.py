@@ -216,6 +216,36 @@ def test_results_are_joined_by_date(tools: MetaTools, join: dict[str, str]) -> N
     assert all("result" not in one for one in result.structured["results"])
 
 
+@pytest.mark.parametrize(
+    ("select", "columns"),
+    [
+        ("AAPL_close / CPI_value as ratio", ["timestamp", "ratio"]),
+        ("AAPL.close, CPI.value", ["timestamp", "AAPL_close", "CPI_value"]),
+        ("AAPL.close, open, CPI_value", ["timestamp", "AAPL_close", "open", "CPI_value"]),
+    ],
+)
+def test_column_may_be_named_with_its_call(tools: MetaTools, select: str, columns: list[str]) -> None:
+    calls = [daily("AAPL"), {"id": "CPI", "tool_name": "CPI"}]
+    result = batch(tools, calls, select=f"{select}; last 1").structured["result"]
+    assert (result["columns"], result["rows"][0][0]) == (columns, "2025-12-01")
+    steps = [{"as": call.pop("id"), **call} for call in calls]
+    steps.append({"join": ["AAPL", "CPI"], "select": f"{select}; last 1"})
+    assert tools.call("TOOL_PIPE", {"steps": steps}).structured["result"] == result
+
+
+def test_error_of_a_select_names_the_calls_that_failed(tools: MetaTools) -> None:
+    calls = [{**quote("NOSUCH1"), "id": "a"}, {**quote("AAPL"), "id": "b"}]
+    found = error(batch(tools, calls, select="SELECT a.price, b.price FROM a, b"))
+    assert found["suggestion"].endswith("Of a there is no answer: see results.")
+
+
+def test_error_of_the_select_of_each_call_says_whose_it_is(tools: MetaTools) -> None:
+    calls = [daily("AAPL"), {"tool_name": "CPI"}, {"tool_name": "CPI", "select": "close"}]
+    results = batch(tools, calls, select="close; last 1").structured["results"]
+    assert [one["ok"] for one in results] == [True, False, False]
+    assert ["select of its own" in one["error"]["suggestion"] for one in results[1:]] == [True, False]
+
+
 def test_notes_of_results_are_those_of_their_table(tools: MetaTools) -> None:
     calls = [
         daily("AAPL", select="max(close)"),
@@ -374,6 +404,23 @@ def test_rest_of_a_batch_is_performed_with_its_token(make_tools: Callable[..., M
             assert "damaged" in error(tools.call("TOOL_BATCH", {"continue": wrong}))["message"]
         other = RequestCredentials(x_api_key="another")
         assert "another caller" in error(tools.call("TOOL_BATCH", {"continue": token}, other))["message"]
+
+
+def test_call_that_takes_all_the_time_is_not_left_for_ever(make_tools: Callable[..., MetaTools]) -> None:
+    release = threading.Event()
+    with Upstream(_slow(release)) as upstream:
+        tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
+        batch(tools, [quote("FIRST")])
+        given: dict[str, Any] = {"calls": [quote("OK1"), quote("SLOW1")]}
+        found = []
+        for _ in range(2):
+            result = tools.call("TOOL_BATCH", given, deadline=time.monotonic() + 0.6).structured
+            found.append(result["summary"])
+            given = {"continue": result["continue"]}
+        release.set()
+    assert [(one["skipped"], one["failed"]) for one in found] == [(1, 0), (0, 1)]
+    assert given == {"continue": None}
+    assert result["results"][0]["error"]["code"] == "UPSTREAM_TIMEOUT"
 
 
 def test_names_of_arguments_may_be_singular_and_tokens_are_those_of_the_answer(tools: MetaTools) -> None:

@@ -365,7 +365,8 @@ class Plan(CallSession):
             item.elapsed_s = max(0.0, max(part.ended for part in parts) - min(began))
         if self._can_continue:
             is_late = any(one is None or isinstance(one, UpstreamTimeout) for one in outcomes)
-            can_repeat = is_late and item.is_read and not stops_on_error and self._is_ending
+            # Where nothing was answered in all the time, a repetition would end as this one.
+            can_repeat = is_late and item.is_read and not stops_on_error and self._is_ending and self._answered
             if can_repeat or not any(part.started or part.outcome for part in parts):
                 item.is_skipped = True
                 return

@@ -7,13 +7,15 @@ answers of the same form become one table with the ids as its first column; othe
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import InsufficientScope, InvalidArguments
+from toolfold.errors import InsufficientScope, InvalidArguments, InvalidSelect
+from toolfold.fuzzy import normalize
 from toolfold.meta_tools import continuation
 from toolfold.meta_tools.arguments import invalid, is_blank, own_option, parse_object, quote, read_items, read_value
 from toolfold.meta_tools.call import answer_of, metadata, output_options, parse_select
@@ -26,6 +28,7 @@ from toolfold.results.combine import HOW, LabelledDocument, combine, join, stack
 from toolfold.results.output import RenderedResult
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import quoted_name
+from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from datetime import date
@@ -44,6 +47,7 @@ _REFERS = (
     "This call refers to another one, and the calls of a batch are independent.",
     'Send both to TOOL_PIPE as steps, with {"$ref": "name.rows[0].column"}; this one was not sent.',
 )
+_OWN_SELECT = "Or give this call a select of its own: that of the batch is for each call without one."
 
 
 def tool_batch(request: MetaRequest) -> Result:
@@ -73,6 +77,10 @@ def tool_batch(request: MetaRequest) -> Result:
             max_tokens = sum(item.call.options.max_tokens for item in items if item.call is not None) or None
         combination = Combination.plan(arguments.get("join"), arguments.get("select"), items)
         plan.perform(items, most, stops_on_error=stop)
+        for item in items:
+            if isinstance(item.error, InvalidSelect) and is_blank(item.given.get("select")):
+                step = joined(item.error.next_step, _OWN_SELECT if len(items) > 1 else "")
+                item.error = item.error.changed(next_step=step)
         first = items[0].error
         if first is not None and all(isinstance(item.error, InsufficientScope) for item in items):
             raise first
@@ -91,7 +99,7 @@ def tool_batch(request: MetaRequest) -> Result:
     if failed or skipped:
         parts = [f"{summary['succeeded']} of {len(items)} calls succeeded"]
         parts += [f"{failed} failed"] if failed else []
-        parts += [f"{skipped} were not made"] if skipped else []
+        parts += [f"{skipped} not answered"] if skipped else []
         lines.insert(0, f"# {', '.join(parts)}")
     if token is not None:
         lines.append(f"# The time was over. For the rest call TOOL_BATCH with {dumps_compact({'continue': token})}")
@@ -295,16 +303,17 @@ class Combination(NamedTuple):
         notes = [note for document in named.values() for note in document.notes]
         if self.select is not None and self.select.has_sql:
             tables = [*named_tables(named), *_all_rows(named, budget)]
-            joined = Document(tuple(tables))
+            whole = Document(tuple(tables))
         else:
-            joined = Document(tuple(_all_rows(named, budget)))
+            whole = Document(tuple(_all_rows(named, budget)))
             if self.join:
-                joined = join(named_tables(named), self.join.on, self.join.how, budget)
-        selected = joined
+                columns = set(map(normalize, _columns_in(self.select)))
+                whole = join(named_tables(named), self.join.on, self.join.how, budget, columns)
+        selected = whole
         if self.select is not None:
-            data = {"rows": joined.tables[0].objects()} if self.select.jmespath else None
-            selected = output.select_from(output.ParsedAnswer(joined, data), self.select, today, budget)
-        return replace(selected, notes=tuple(dict.fromkeys((*notes, *joined.notes, *selected.notes))))
+            data = {"rows": whole.tables[0].objects()} if self.select.jmespath else None
+            selected = output.select_from(output.ParsedAnswer(whole, data), self.select, today, budget)
+        return replace(selected, notes=tuple(dict.fromkeys((*notes, *whole.notes, *selected.notes))))
 
     def render(self, plan: Plan, items: Sequence[Item], max_tokens: int | None) -> RenderedResult:
         """Render the one result of a batch."""
@@ -318,7 +327,9 @@ class Combination(NamedTuple):
         try:
             document = self.document(named, plan.executor.today(), plan.budget)
         except InvalidArguments as error:
-            raise error.changed(results=entries) from None
+            failed = ", ".join(quoted_name(item.id) for item in items if item.error is not None)
+            step = joined(error.next_step, failed and f"Of {failed} there is no answer: see results.")
+            raise error.changed(next_step=step, results=entries) from None
         answer = replace(answer_of(document, list(answered.values())), select=self.select)
         rendered = render_answer(answer, output_options(plan.request, max_tokens), plan.budget)
         return RenderedResult({**rendered.structured, "results": entries}, "\n".join([rendered.text, *failures]))
@@ -393,10 +404,16 @@ def _ranks_things(selection: Selection, items: Sequence[Item]) -> bool:
 
 
 def _named_join(selection: Selection | None, items: Sequence[Item]) -> JoinRequest | None:
-    """Return the join by date whose columns steps name: ``AAPL_close`` and ``MSFT_close``; None: they name no join."""
-    names = set() if selection is None or selection.has_sql else _names_in(selection)
-    named = {item.id for item in items for name in names if name.startswith(f"{item.id.lower()}_")}
-    return JoinRequest() if len(named) > 1 else None
+    """Return the join by date whose columns steps name: ``AAPL_close`` and ``MSFT.close``; None: they name no join."""
+    names = set() if selection is None or selection.has_sql else _columns_in(selection)
+    ends = {item.id: (f"{item.id.lower()}_", f"{item.id.lower()}.") for item in items}
+    return JoinRequest() if sum(any(name.startswith(end) for name in names) for end in ends.values()) > 1 else None
+
+
+def _columns_in(selection: Selection | None) -> set[str]:
+    """Return the names in a selection, with the table before them where it has one: ``msft.close``."""
+    texts = () if selection is None else (step.clause.text for step in selection.steps)
+    return {name.lower() for text in texts for name in re.findall(r"\w+(?:\.\w+)?", text)}
 
 
 def _names_in(selection: Selection) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,7 +111,9 @@ def beside_by_date(varied: Sequence[str], document: Document, budget: WorkBudget
     return replace(document, tables=tuple(tables))
 
 
-def join(tables: Sequence[Table], on: str, how: str, budget: WorkBudget) -> Document:
+def join(
+    tables: Sequence[Table], on: str, how: str, budget: WorkBudget, named: Container[str] = frozenset()
+) -> Document:
     """Return tables side by side, the rows with the same key in one row.
 
     Args:
@@ -119,9 +121,11 @@ def join(tables: Sequence[Table], on: str, how: str, budget: WorkBudget) -> Docu
         on: ``date`` for the dates of each table, or the name of a column.
         how: one of :data:`HOW`.
         budget: what it may cost.
+        named: columns that are named with their table, as ``fuzzy.normalize`` spells it: ``aaplclose``.
 
     Returns:
-        A table whose first column is the key. A column that several tables have gets the name of its table before it.
+        A table whose first column is the key. A column that several tables have, or that ``named`` has, gets the name
+        of its table before it.
         Dates of different precision are compared by the days that both have. The rows are in the order of the first
         table that has them.
 
@@ -134,7 +138,8 @@ def join(tables: Sequence[Table], on: str, how: str, budget: WorkBudget) -> Docu
             "A join needs the results of at least two calls that succeeded.", "Name two or more, or leave join out."
         )
     keys = [_key_index(table, on) for table in tables]
-    renamed = [replace(table, columns=columns) for table, columns in zip(tables, _distinct(tables, keys), strict=True)]
+    distinct = _distinct(tables, keys, named)
+    renamed = [replace(table, columns=columns) for table, columns in zip(tables, distinct, strict=True)]
     joined, notes = _joined("", renamed, keys, how, budget, by_day=normalize(on) in DATE_NAMES)
     return Document((joined,), notes=tuple(notes))
 
@@ -243,15 +248,16 @@ def _key_index(table: Table, on: str) -> int:
     return found
 
 
-def _distinct(tables: Sequence[Table], keys: Sequence[int]) -> list[tuple[str, ...]]:
-    """Return the columns of tables, those that several have with the name of their table before them."""
+def _distinct(tables: Sequence[Table], keys: Sequence[int], named: Container[str]) -> list[tuple[str, ...]]:
+    """Return the columns of tables, those that several or ``named`` have with the name of their table before them."""
     count = Counter([tables[0].columns[keys[0]].lower()] * 2)
     for table, key in zip(tables, keys, strict=True):
         count.update(column.lower() for index, column in enumerate(table.columns) if index != key)
     return [
         tuple(
-            f"{table.name}_{column}" if index != key and count[column.lower()] > 1 else column
+            long if index != key and (count[column.lower()] > 1 or normalize(long) in named) else column
             for index, column in enumerate(table.columns)
+            for long in [f"{table.name}_{column}"]
         )
         for table, key in zip(tables, keys, strict=True)
     ]
