@@ -339,15 +339,10 @@ def _matched(match: re.Match[str]) -> Reading:
 
 
 def _reading(low: datetime, precision: Precision, is_relative: bool = False) -> Reading:
-    high = low
-    if precision in MONTHS_IN:
-        last = low.month + MONTHS_IN[precision] - 1
-        high = low.replace(month=last, day=monthrange(low.year, last)[1])
-    if precision == "minute":
-        high = low.replace(second=59)
-    elif precision != "second":
-        high = high.replace(hour=23, minute=59, second=59)
-    return Reading(low, high, precision, is_relative)
+    last = low.month + MONTHS_IN.get(precision, 1) - 1
+    high = low.replace(month=last, day=monthrange(low.year, last)[1]) if precision in MONTHS_IN else low
+    seconds = SECONDS_IN.get(precision, SECONDS_IN["day"])
+    return Reading(low, high + timedelta(seconds=seconds - 1), precision, is_relative)
 
 
 def _relative(text: str, today: date) -> Reading | None:

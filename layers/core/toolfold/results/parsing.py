@@ -75,7 +75,7 @@ def parse_json(body: str, redactor: Redactor, budget: WorkBudget, parse_float: C
         raise UpstreamError("The service sent JSON that cannot be read.", TRY_AGAIN, retryable=True) from None
     if "\\ud" in body or "\\uD" in body:
         budget.reserve(size)
-        data = _map_strings(data, _encodable)
+        data = mapped(data, _encodable, budget)
         budget.release(size)
     if redactor.appears_in(body):
         budget.reserve(size)
@@ -95,23 +95,24 @@ def _with_checks(parse: Callable[[str], Any], budget: WorkBudget) -> Callable[[s
     return parse_and_check
 
 
-def _map_strings(value: Any, function: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return function(value)
+def mapped(value: Any, function: Callable[[Any], Any], budget: WorkBudget) -> Any:
+    """Return a JSON value whose keys, texts, numbers and other parts without parts are what ``function`` returns."""
+    budget.check_time()
     if isinstance(value, list):
-        return [_map_strings(item, function) for item in value]
+        return [mapped(item, function, budget) for item in value]
     if isinstance(value, dict):
-        return {function(key): _map_strings(item, function) for key, item in value.items()}
-    return value
+        return {function(key): mapped(item, function, budget) for key, item in value.items()}
+    return function(value)
 
 
-def _encodable(text: str) -> str:
-    """Return ``text`` with half characters replaced: JSON can spell one half of a surrogate pair, UTF-8 cannot."""
+def _encodable(value: Any) -> Any:
+    """Return a text with half characters replaced: JSON can spell one half of a surrogate pair, UTF-8 cannot."""
     try:
-        text.encode()
+        if isinstance(value, str):
+            value.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
 
 
 def parse_csv(body: str, redactor: Redactor, budget: WorkBudget) -> tuple[list[str], list[list[str]]]:

@@ -139,12 +139,8 @@ def _is_safe(text: str) -> bool:
 def _safe_record(record: Sequence[Any]) -> list[Any]:
     """Return a record, its cells as JSON strings with escapes where they cannot be written as they are."""
     return [
-        _json_string(cell)
+        escape_unsafe(json.dumps(cell, ensure_ascii=False))
         if isinstance(cell, str) and (has_unsafe(cell) or (position == 0 and _NUMBER_SIGN_LINE.match(cell)))
         else cell
         for position, cell in enumerate(record)
     ]
-
-
-def _json_string(text: str) -> str:
-    return escape_unsafe(json.dumps(text, ensure_ascii=False))

@@ -73,17 +73,15 @@ class Table:
     def type_of(self, index: int) -> ColumnType:
         """Return the type of a column, decided once from all of its cells."""
         if index not in self.types:
-            self.types[index] = self._selected_type(index) or column_type([row[index] for row in self.rows])
+            origin = self.origin
+            column = None if origin is None else origin.columns[index]
+            if origin is None or column is None:
+                self.types[index] = column_type([row[index] for row in self.rows])
+            else:
+                whole = origin.table.type_of(column)
+                selected = [None if row is None else whole.values[row - 1] for row in origin.rows]
+                self.types[index] = replace(whole, values=selected)
         return self.types[index]
-
-    def _selected_type(self, index: int) -> ColumnType | None:
-        """Return the type that a column has where its cells were selected from; None: they are computed."""
-        origin = self.origin
-        column = None if origin is None else origin.columns[index]
-        if origin is None or column is None:
-            return None
-        whole = origin.table.type_of(column)
-        return replace(whole, values=[None if row is None else whole.values[row - 1] for row in origin.rows])
 
     @cached_property
     def date_index(self) -> int | None:
@@ -153,7 +151,7 @@ def parse_json(body: str, answer: Mapping[str, Any], budget: WorkBudget, redacto
     """Parse a JSON answer: the upstream's structure, with names and cells as in :mod:`toolfold.results.values`."""
     data = parsing.parse_json(body, redactor, budget, values.parse_number)
     if answer.get("kind") == "typed":
-        return _lossless(data, budget) if _LONG_NUMBER.search(body) else data
+        return parsing.mapped(data, values.lossless, budget) if _LONG_NUMBER.search(body) else data
     typed = typed_json(data, answer, budget)
     if typed is not data:
         budget.release(parsing.json_size(body).containers)
@@ -165,16 +163,6 @@ def typed_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Any:
     if answer.get("kind") == "names" and isinstance(data, dict):
         return data
     return _Typer(answer, budget).value(data)
-
-
-def _lossless(value: Any, budget: WorkBudget) -> Any:
-    """Return a typed value whose whole numbers every reader can hold."""
-    budget.check_time()
-    if isinstance(value, dict):
-        return {key: _lossless(item, budget) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_lossless(item, budget) for item in value]
-    return values.lossless(value)
 
 
 def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor: Redactor) -> Document:
@@ -349,9 +337,9 @@ class _TableFinder:
             self.tables.append(replace(table, keys=keys) if keys else table)
             self._names.add(table.name)
             return {}
-        if isinstance(value, list) and sum(map(_are_objects, filter(_is_list, value))) == 1:
+        if isinstance(value, list) and sum(_are_objects(item) for item in value if isinstance(item, list)) == 1:
             # What is beside the rows of a page describes the page: [{"page": 1, "total": 20}, [{…}, …]].
-            left = [item for item in value if not _is_list(item) or self.extract(item, path) != {}]
+            left = [item for item in value if not isinstance(item, list) or self.extract(item, path) != {}]
             return left[0] if len(left) == 1 else left
         if not isinstance(value, dict):
             return value
@@ -396,10 +384,6 @@ class _TableFinder:
             table = table_of_objects(name, [{key: one, **row} for one, row in value.items()], self._budget)
             return table and replace(table, keys=(key,))
         return None
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
 
 
 def table_of_objects(name: str, items: Sequence[Mapping[str, Any]], budget: WorkBudget) -> Table | None:

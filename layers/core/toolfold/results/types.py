@@ -125,11 +125,8 @@ def _of_numbers(cells: Sequence[Any], kinds: set[type]) -> ColumnType:
     if float in kinds:
         return ColumnType(Kind.NUMBER, cells)
     given = {cell for cell in cells if cell is not None}
-    if (
-        len(given) > 1
-        and all(cell in _COMPACT_YEARS for cell in given)
-        and (found := _compact_days([*map(str, given)]))
-    ):
+    may_be_days = len(given) > 1 and all(cell in _COMPACT_YEARS for cell in given)
+    if may_be_days and (found := _compact_days([*map(str, given)])):
         return ColumnType(Kind.DATE, [None if cell is None else found[0][str(cell)] for cell in cells])
     spread = {next((unit for unit, times in _UNIX_TIMES.items() if cell in times), "") for cell in given}
     return ColumnType(Kind.INTEGER, cells, unit=spread.pop() if len(spread) == 1 else "")

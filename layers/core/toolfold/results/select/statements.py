@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -100,16 +101,12 @@ def _restored(cells: Sequence[Any], read: Sequence[tuple[_Source, int]]) -> Sequ
         if source.rows.needed[index].kind is Kind.BOOLEAN:
             return rounded(cells, Kind.BOOLEAN)
         if any(isinstance(row[index], list | dict) for row in source.rows.table.rows[:_LISTED_ROWS]):
-            return [_parsed(cell) for cell in cells]
+            restored = list(cells)
+            for place, cell in enumerate(cells):
+                with suppress(ValueError):
+                    restored[place] = json.loads(cell) if isinstance(cell, str) and cell[:1] in "[{" else cell
+            return restored
     return rounded(cells)
-
-
-def _parsed(cell: Any) -> Any:
-    """Return the list or object that a text is as JSON."""
-    try:
-        return json.loads(cell) if isinstance(cell, str) and cell[:1] in "[{" else cell
-    except ValueError:
-        return cell
 
 
 class _Source:

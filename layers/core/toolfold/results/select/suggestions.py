@@ -197,9 +197,8 @@ def _in_order(steps: Sequence[str], kind_of: KindOf) -> list[str]:
 
     def rank(step: str) -> int:
         kind = kind_of(step)
-        if kind == "from":
-            return 0
-        return 2 if kind in ("items", "group") and not _CONDITION.search(step) else 1
+        is_last = kind in ("items", "group") and not _CONDITION.search(step)
+        return 0 if kind == "from" else 2 if is_last else 1
 
     return sorted(steps, key=rank)
 
@@ -231,8 +230,9 @@ class _Guess:
         if self._kind_of(text) in ("sql", "slice"):
             yield text
             return
-        if (dates := self._dates(text)) is not None:
-            yield dates
+        dates = [part.strip() for part in re.split(r",|\bor\b|\band\b", text)]
+        if len(dates) > 1 and all(len(parse_date(one)) == 1 for one in dates):
+            yield f"date in ({', '.join(dates)})"
             return
         if match := re.fullmatch(r"([\w.]+) (since|after|before|until|on) (\S+)", text, re.I):
             self._require_names()
@@ -242,13 +242,11 @@ class _Guess:
                 return
         start = 0
         for match in _CLAUSE.finditer(text):
-            if (
-                text.count("(", 0, match.start()) == text.count(")", 0, match.start())
-                and text[start : match.start()].strip()
-            ):
+            before = text[: match.start()]
+            if before[start:].strip() and before.count("(") == before.count(")"):
                 if match[0].startswith(","):
                     self._require_names()
-                yield text[start : match.start()].strip(" ,")
+                yield before[start:].strip(" ,")
                 start = match.end()
         rest = text[start:].strip()
         parts = split_items(rest)
@@ -313,7 +311,10 @@ class _Guess:
             return None
         elif head and (condition := self._pair(head)):  # the key of a row
             found.append(condition)
-        found += _sliced(place or "")
+        if place and re.fullmatch(r"-(?:1|\d+:)", place):
+            found.append(f"last {place.strip('-:')}")
+        elif place and place != "*":
+            found.append("limit 1" if place == "0" else f"[{place}]")
         last = next((part for part in (tail, tail.rpartition(".")[2]) if self.is_column(part)), None)
         if tail and last is None:
             return None
@@ -351,13 +352,6 @@ class _Guess:
         if match := re.fullmatch(rf"(?:oldest|first|earliest) (\d+) ({_UNITS})", step, re.I):
             unit = match[2].lower().rstrip("s")
             return f"first {match[1]}" if unit == "day" else self._first_period(int(match[1]), unit)
-        return None
-
-    def _dates(self, step: str) -> str | None:
-        """Return the condition of a list of dates."""
-        parts = [part.strip() for part in re.split(r",|\bor\b|\band\b", step)]
-        if len(parts) > 1 and all(len(parse_date(part)) == 1 for part in parts):
-            return f"date in ({', '.join(parts)})"
         return None
 
     def _first_period(self, count: int, unit: str) -> str | None:
@@ -411,12 +405,3 @@ class _Guess:
             self._require_names()  # the order of both depends on them
             return f"{match[1]}; {match[2]}"
         return None
-
-
-def _sliced(place: str) -> list[str]:
-    """Return the step of an index or a slice in brackets."""
-    if place in ("", "*"):
-        return []
-    if re.fullmatch(r"-(?:1|\d+:)", place):
-        return [f"last {place.strip('-:')}"]
-    return ["limit 1" if place == "0" else f"[{place}]"]
