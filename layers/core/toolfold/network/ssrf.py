@@ -89,7 +89,7 @@ def is_allowed_address(host: str, address: str) -> bool:
         return False
     if is_this_machine(host):
         return ip in _LOOPBACK_V4 if isinstance(ip, IPv4Address) else ip == _LOOPBACK_V6
-    return _is_public_v4(ip) if isinstance(ip, IPv4Address) else _is_public_v6(ip)
+    return not _is_in(ip, _SPECIAL_V4) if isinstance(ip, IPv4Address) else _is_public_v6(ip)
 
 
 def address_check(private_hosts: Collection[str], source_id: str, url: str) -> Callable[[str, str], bool]:
@@ -173,16 +173,12 @@ def _is_private(address: str) -> bool:
     return ip.scope_id is None and ip in _PRIVATE_V6 and not _is_in(ip, _METADATA_V6)
 
 
-def _is_public_v4(ip: IPv4Address) -> bool:
-    return not _is_in(ip, _SPECIAL_V4)
-
-
 def _is_public_v6(ip: IPv6Address) -> bool:
     # A zone belongs to addresses of one link only.
     if ip.scope_id is not None:
         return False
     if ip in _NAT64:
-        return _is_public_v4(IPv4Address(int(ip) & 0xFFFFFFFF))
+        return not _is_in(IPv4Address(int(ip) & 0xFFFFFFFF), _SPECIAL_V4)
     if (int(ip) >> 32) & 0xFFFFFFFF in _ISATAP:
         return False
     return ip in _GLOBAL_UNICAST_V6 and not _is_in(ip, _SPECIAL_V6)

@@ -74,7 +74,14 @@ class HttpApiAdapter(SourceAdapter):
         self._settings = context.settings
         self.exchange = exchange_for(source, context, self.smaller_response_hint)
         self._parser = ResponseParser(source, states_forms=self.states_forms)
-        self._headers = _connection_headers(source)
+        self._headers: Mapping[str, str] = source.connection.get("headers", {})
+        try:
+            if not isinstance(self._headers, dict):
+                raise BindingError("headers must be an object")
+            for name, value in self._headers.items():
+                check_header(name, value)
+        except BindingError as error:
+            raise damaged(f"the connection of {source.id}: {error}") from None
         self._taken = taken_names(source.auth)
         self._checked: set[str] = set()
         self._tokens = TokenProvider.of(source, self.exchange)
@@ -171,18 +178,6 @@ class HttpApiAdapter(SourceAdapter):
             request = HttpRequest(bound.method, join_url(target, "", lacking), request.headers)
             response = self.exchange(request, deadline)
         return response
-
-
-def _connection_headers(source: Source) -> dict[str, str]:
-    headers = source.connection.get("headers", {})
-    try:
-        if not isinstance(headers, dict):
-            raise BindingError("headers must be an object")
-        for name, value in headers.items():
-            check_header(name, value)
-    except BindingError as error:
-        raise damaged(f"the connection of {source.id}: {error}") from None
-    return dict(headers)
 
 
 def _redirect_target(request: HttpRequest, response: Response) -> str:

@@ -14,6 +14,7 @@ import contextlib
 import json
 import re
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
@@ -168,17 +169,17 @@ class ResponseParser:
         try:
             read = self._stated_content if self._states_forms else self._content
             parsed = read(tool, arguments, response, credentials)
+            blocks = json.loads(parsed.blocks or "[]")
             if tool.effect == "read" and response.status in _PROVISIONAL:
-                note = {"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[response.status]}"}
-                parsed = _with_block(parsed, note)._replace(is_final=False)  # not cached
+                blocks.append({"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[response.status]}"})
+                parsed = parsed._replace(is_final=False)  # not cached
             if response.is_guessed:
                 text = f"{self.source.title} does not state the encoding of its text, which was read as Windows-1252."
-                parsed = _with_block(parsed, {"type": NOTE, "text": text})
+                blocks.append({"type": NOTE, "text": text})
             if response.next_url:
                 taken = taken_names(self.source.auth)
-                block = next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken)
-                parsed = _with_block(parsed, block)
-            return parsed
+                blocks.append(next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken))
+            return parsed._replace(blocks=json.dumps(blocks) if blocks else "")
         except errors.UpstreamError as error:
             if tool.effect == "read" or self._states_forms:
                 raise
@@ -195,46 +196,32 @@ class ResponseParser:
             where = {"location": response.location} if response.location else {}
             return ParsedResponse("json", json.dumps({"status": response.status, "content": None, **where}))
         text = _GUARD.sub("", text, count=1)
-        is_lines, is_page = any(media_type.endswith(name) for name in _LINES), PAGE.match(text)
+        is_lines, is_page = media_type.endswith(_LINES), PAGE.match(text)
         is_json, form = is_json_type(media_type) and not is_page, tool.call.get("response")
         # Many services send JSON as HTML, text or bytes: what begins like it, and can be read, is JSON.
         may_be_json = media_type in ("", "text/plain") or (media_type not in _CSV and form is None)
         if is_lines or is_json or (text[:1] in ("{", "[") and may_be_json):
-            return self._json(tool, arguments, text, response, credentials, is_json=is_json)
+            try:
+                data = self._load_json(text)
+            except errors.UpstreamError:
+                with contextlib.suppress(ValueError, RecursionError):
+                    return ParsedResponse("json", json_lines(text))
+                if is_json:
+                    raise
+            else:
+                says_error = is_failure(data) or media_type == "application/problem+json"
+                if tool.effect == "read" and says_error:
+                    problem = f"{self.source.title} reports an error, with a status of success."
+                    raise errors.UpstreamError(problem, messages.READ_NOTICE, **_said(response, credentials))
+                self._raise_failure(data, text, arguments, credentials.api_key)
+                return ParsedResponse("json", text)
         if form == "text":
             return ParsedResponse("text", text)
         if "html" in media_type or is_page:
-            raise self._page_error(response, credentials)
-        is_csv = media_type in _CSV or form == "csv"
-        table = comma_separated(text) if is_csv else None
+            problem = f"{self.source.title} sent an HTML page instead of data."
+            raise errors.UpstreamError(problem, messages.PAGE_FOR_PEOPLE, **_said(response, credentials))
+        table = comma_separated(text) if media_type in _CSV or form == "csv" else None
         return ParsedResponse("text", text) if table is None else ParsedResponse("csv", table)
-
-    def _json(
-        self,
-        tool: Tool,
-        arguments: Mapping[str, Any],
-        text: str,
-        response: UpstreamResponse,
-        credentials: SourceCredentials,
-        *,
-        is_json: bool,
-    ) -> ParsedResponse:
-        """Read JSON, or lines that each are JSON; other text is text, unless the service says that it is JSON."""
-        try:
-            data = self._load_json(text)
-        except errors.UpstreamError:
-            with contextlib.suppress(ValueError, RecursionError):
-                return ParsedResponse("json", json_lines(text))
-            if is_json:
-                raise
-            if "html" in response.media_type:
-                raise self._page_error(response, credentials) from None
-            return ParsedResponse("text", text)
-        if tool.effect == "read" and (is_failure(data) or response.media_type == "application/problem+json"):
-            problem = f"{self.source.title} reports an error, with a status of success."
-            raise errors.UpstreamError(problem, messages.READ_NOTICE, **_said(response, credentials))
-        self._raise_failure(data, text, arguments, credentials.api_key)
-        return ParsedResponse("json", text)
 
     def _stated_content(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
@@ -252,7 +239,9 @@ class ResponseParser:
             beginning = _first_scalars(body) if len(body) > _MAX_PARSED_CHARS else None
             data = self._load_json(body) if beginning is None else beginning
             self._raise_failure(data, body, arguments, credentials.api_key)
-            paths = [_with_arguments(path, arguments) for path in tool.answer["rows"] if path]
+            # Not str.format: a path of a catalog could name attributes of the arguments, or a width of gigabytes.
+            fill = partial(_PLACEHOLDER.sub, lambda found: str(arguments.get(found[1], found[0])))
+            paths = [fill(path) for path in tool.answer["rows"] if path]
             if beginning is None:
                 return ParsedResponse("json", text, self._has_rows(data, paths))
             keys = (path.partition(".")[0] for path in paths)
@@ -261,7 +250,8 @@ class ResponseParser:
         is_known = _has_known_columns(tool, header)
         if not is_known:
             self._raise_fault({key: [body] for key in self.source.unknown_notice}, body, arguments)
-        if not _is_csv(tool, arguments.get(self.source.format_parameter), header):
+        is_table = is_known if tool.answer["csv"] is not None else "<" not in header and "," in header
+        if not is_table or "csv" not in tool.formats or arguments.get(self.source.format_parameter) == "json":
             problem = f"{title} sent something that is neither JSON nor CSV."
             raise errors.UpstreamError(problem, messages.TRY_AGAIN, retryable=True)
         if "\n" not in body:
@@ -309,10 +299,6 @@ class ResponseParser:
 
     def _no_data(self) -> errors.NoData:
         return errors.NoData(f"{self.source.title} has no data for these arguments.", self.source.no_data)
-
-    def _page_error(self, response: UpstreamResponse, credentials: SourceCredentials) -> errors.UpstreamError:
-        problem = f"{self.source.title} sent an HTML page instead of data."
-        return errors.UpstreamError(problem, messages.PAGE_FOR_PEOPLE, **_said(response, credentials))
 
     def _binary(self, media_type: str, content: bytes) -> ParsedResponse:
         kind = media_type.partition("/")[0]
@@ -363,11 +349,6 @@ class ResponseParser:
         return error.changed(next_step=messages.READ_NOTICE if is_notice else None, **said)
 
 
-def _with_block(parsed: ParsedResponse, block: Mapping[str, Any]) -> ParsedResponse:
-    blocks = json.loads(parsed.blocks) if parsed.blocks else []
-    return parsed._replace(blocks=json.dumps([*blocks, block]))
-
-
 def _said(response: UpstreamResponse, credentials: SourceCredentials) -> dict[str, str]:
     """Return ``upstream_says`` where the response says something."""
     # Before it is shortened: a key that is cut is still most of the key.
@@ -393,14 +374,6 @@ def _first_scalars(body: str) -> dict[str, Any] | None:
     return found
 
 
-def _with_arguments(path: str, arguments: Mapping[str, Any]) -> str:
-    """Return ``path`` with ``{name}`` replaced by the argument of that name. A name without argument stays.
-
-    Not ``str.format``: a path of a catalog could name attributes of the arguments, or a width of gigabytes.
-    """
-    return _PLACEHOLDER.sub(lambda found: str(arguments.get(found[1], found[0])), path)
-
-
 def _value_at(data: Any, path: str) -> Any:
     for key in path.split("."):
         data = data.get(key) if isinstance(data, dict) else None
@@ -414,10 +387,3 @@ def _has_known_columns(tool: Tool, header: str) -> bool:
         return False
     names, expected = header.split(","), known.split(",")
     return names[0] == expected[0] or 2 * len(set(names) & set(expected)) >= len(expected)
-
-
-def _is_csv(tool: Tool, format_requested: Any, header: str) -> bool:
-    """Return whether a body with this first line can be the CSV that was requested."""
-    if "csv" not in tool.formats or format_requested == "json":
-        return False
-    return _has_known_columns(tool, header) if tool.answer["csv"] is not None else "<" not in header and "," in header

@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from toolfold.catalog.reader import damaged
 from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send
+from toolfold.sources.http_api.request import join_url
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source
@@ -120,8 +120,5 @@ def with_key(connection: Connection, url: str, auth: Auth | None, key: str) -> C
     sent = credentials_to_send(auth, key)
     if auth is not None and key and sent == SentCredentials():
         sent = SentCredentials(headers={"Authorization": f"Bearer {key}"})
-    parts = urlsplit(url)
-    query = "&".join(part for part in (parts.query, *sent.query) if part)
     cookies = {"Cookie": "; ".join(sent.cookies)} if sent.cookies else {}
-    whole = parts._replace(query=query, fragment="").geturl()
-    return replace(connection, url=whole, headers={**sent.headers, **cookies})
+    return replace(connection, url=join_url(url, "", sent.query), headers={**sent.headers, **cookies})
