@@ -6,32 +6,37 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from toolfold.errors import AnswerTooLarge
+from toolfold.execution.call import CallResult
 from toolfold.execution.credentials import NO_CREDENTIALS
-from toolfold.meta_tools.call import LARGE_CHARS, CallSession
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.plan import LARGE_CHARS, Plan
 from toolfold.meta_tools.result import MetaRequest
 
-Open = Callable[..., CallSession]
+Open = Callable[..., Plan]
 
 
 @pytest.fixture
-def turns() -> threading.Semaphore:
-    return threading.Semaphore(1)
+def turns(tools: MetaTools) -> threading.Semaphore:
+    return tools.executor.resources.large_answer_turns
 
 
 @pytest.fixture
-def session(tools: MetaTools, turns: threading.Semaphore) -> Open:
-    def open_session(deadline: float | None = None) -> CallSession:
-        interpreter: Any = None
-        request = MetaRequest(tools.catalog(), tools.executor, {}, NO_CREDENTIALS, turns, deadline, False, interpreter)
-        return CallSession(request)
+def session(tools: MetaTools) -> Open:
+    def open_session(deadline: float | None = None) -> Plan:
+        return Plan(MetaRequest(tools, tools.catalog(), {}, NO_CREDENTIALS, deadline))
 
     return open_session
+
+
+def begin(plan: Plan, chars: int) -> None:
+    """Begin to shape an answer of so many characters."""
+    tool = plan.catalog.get("GLOBAL_QUOTE")
+    assert tool is not None
+    plan.begin_shaping(tool, CallResult("x" * chars, "text", False, 0, {}))
 
 
 def test_large_answers_are_shaped_one_at_a_time(session: Open) -> None:
@@ -40,7 +45,7 @@ def test_large_answers_are_shaped_one_at_a_time(session: Open) -> None:
     def shape() -> None:
         nonlocal running, most
         with session() as calls:
-            calls.take_turn(LARGE_CHARS + 1)
+            begin(calls, LARGE_CHARS + 1)
             running += 1
             most = max(most, running)
             time.sleep(0.01)
@@ -56,11 +61,11 @@ def test_large_answers_are_shaped_one_at_a_time(session: Open) -> None:
 
 def test_small_answers_of_one_call_wait_once_they_are_large_together(session: Open, turns: threading.Semaphore) -> None:
     with session() as calls:
-        calls.take_turn(LARGE_CHARS)
+        begin(calls, LARGE_CHARS)
         assert turns.acquire(blocking=False)  # a small one needs no turn
         turns.release()
-        calls.take_turn(1)
-        calls.take_turn(LARGE_CHARS)  # a call waits for one turn only
+        begin(calls, 1)
+        begin(calls, LARGE_CHARS)  # a call waits for one turn only
         assert not turns.acquire(blocking=False)
     assert turns.acquire(blocking=False)
 
@@ -68,12 +73,13 @@ def test_small_answers_of_one_call_wait_once_they_are_large_together(session: Op
 def test_waiting_ends_at_the_deadline(session: Open, turns: threading.Semaphore) -> None:
     turns.acquire()
     with pytest.raises(AnswerTooLarge, match="others"):
-        session(time.monotonic() + 0.05).take_turn(LARGE_CHARS + 1)
+        begin(session(time.monotonic() + 0.05), LARGE_CHARS + 1)
+    turns.release()
 
 
 def test_turn_is_given_back_after_a_failure(session: Open, turns: threading.Semaphore) -> None:
     for _ in range(2):
         with contextlib.suppress(KeyError), session() as calls:
-            calls.take_turn(LARGE_CHARS + 1)
+            begin(calls, LARGE_CHARS + 1)
             raise KeyError
     assert turns.acquire(blocking=False)

@@ -103,6 +103,8 @@ class CallResources:
         self._uses_own_keys, self.is_audited = uses_own_keys, logs_audit or bool(settings.audit_file)
         self.is_public = is_public
         self.lock, self.health = threading.RLock(), SourceHealth(self.clock.monotonic)
+        # One at a time: two together would take twice the memory, and as long as in turn, with one thread running.
+        self.large_answer_turns = threading.Semaphore(1)
         is_off = settings.cache == "off"
         self._memory = MemoryStore(settings.cache_memory_bytes)
         self._shared = create_shared_store(settings, self.clock.monotonic, aws, on_failure=self._report_cache)

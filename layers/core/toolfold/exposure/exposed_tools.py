@@ -204,7 +204,6 @@ class ExposedTools(MetaTools):
 
     def __init__(self, base: MetaTools, catalog: Catalog, resolution: Resolution) -> None:
         super().__init__(lambda: catalog, base.executor, base.now)
-        self.large_answer_turns = base.large_answer_turns
         self._base, self._catalog_of_profile, self.resolution = base, catalog, resolution
         self.exposed = expose(catalog, resolution)
         self._whole = catalog.base

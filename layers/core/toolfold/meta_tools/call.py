@@ -1,4 +1,4 @@
-"""One call of a tool, its answer, and what the calls of one request share.
+"""One call of a tool, the calls that lists among its arguments stand for, and their answer.
 
 ``{"symbol": ["AAPL", "MSFT"], "time_period": [50, 200]}``, lists for parameters that take one value, are four calls of
 the tool, answered as one table. Each passes through the same validation, cache, single flight and rate limits as a call
@@ -12,12 +12,10 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.budget import WorkBudget
 from toolfold.catalog.json_schema import allowed_types
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_reader import next_call, reader_of
@@ -25,7 +23,7 @@ from toolfold.execution.call import NO_USE, UpstreamUse
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
 from toolfold.meta_tools.arguments import OPTIONS, is_blank, read_value
 from toolfold.meta_tools.definitions import MAX_CALLS
-from toolfold.results import output
+from toolfold.results import output, parsing
 from toolfold.results.combine import (
     LabelledDocument,
     beside_by_date,
@@ -41,21 +39,10 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
     from toolfold.execution.argument_reader import ArgumentReader
-    from toolfold.execution.call import CallResult
+    from toolfold.meta_tools.plan import Plan
     from toolfold.meta_tools.result import MetaRequest
     from toolfold.results.select.grammar import Selection
     from toolfold.results.tables import Document
-
-LARGE_CHARS = 2_000_000
-"""Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
-
-MAX_RESERVE_S = 1.0
-_RESERVED_SHARE = 8
-"""Time for what follows the responses: at most that many seconds, and that fraction of what the request has. Without
-it a small answer that arrives in the last moment, or an expired one that replaces it, could not be rendered."""
-
-_MIN_SHAPING_S = 0.25
-"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
 
 
 class Call(NamedTuple):
@@ -78,68 +65,6 @@ class Call(NamedTuple):
     fresh: bool = False
     approval_token: str | None = None
     is_part: bool = False
-
-
-class CallSession:
-    """What the calls of one request share: a deadline, the memory of one call, and the turn for large answers.
-
-    A context manager, used by one thread. Few large answers are shaped at a time: each may take hundreds of megabytes.
-
-    Attributes:
-        budget: what shaping the answers may cost.
-        end: ``time.monotonic()`` at which responses must have arrived.
-    """
-
-    def __init__(self, request: MetaRequest) -> None:
-        self.request, self.catalog, self.executor = request, request.catalog, request.executor
-        self.resources = request.executor.resources
-        now, timeout_s = time.monotonic(), request.executor.settings.timeout_s
-        deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
-        self.budget = WorkBudget(deadline)
-        self.end = deadline - min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
-        if request.deadline is None:
-            self.end = now + timeout_s
-        self._chars, self._has_turn = 0, False
-
-    def __enter__(self) -> CallSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release_turn()
-
-    def begin_shaping(self, tool: Tool, response: CallResult) -> None:
-        """Begin to make the answer of a response, when its turn has come.
-
-        Raises:
-            AnswerTooLarge: no turn was free before the deadline.
-        """
-        self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
-        upstream = self.resources.upstream(self.catalog.source(tool.source))
-        self.budget.suggestion = upstream.adapter.smaller_response_hint
-        self.take_turn(len(response.body))
-
-    def take_turn(self, chars: int) -> None:
-        """Wait for the turn, where the answers are large together.
-
-        Raises:
-            AnswerTooLarge: no turn was free before the deadline.
-        """
-        self._chars += chars
-        if self._chars <= LARGE_CHARS or self._has_turn:
-            return
-        remaining_s = self.budget.remaining_s
-        if not self.request.turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
-            raise self.budget.too_large(
-                "The answer is large, and others were being processed until the end of this call."
-            )
-        self._has_turn = True
-
-    def release_turn(self) -> None:
-        """Give the turn back: nothing of the answers so far is shaped any more."""
-        self._chars = 0
-        if self._has_turn:
-            self._has_turn = False
-            self.request.turns.release()
 
 
 def read_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,7 +90,8 @@ def output_options(
     request: MetaRequest, max_tokens: int | None, select: Selection | None = None, raw_by: str = ""
 ) -> OutputOptions:
     """Return how an answer is wanted: ``max_tokens`` as given, ``raw_by`` the parameter for the form of the service."""
-    settings = request.executor.settings
+    executor = request.tools.executor
+    settings = executor.settings
     requested = max_tokens or settings.max_tokens
     most = max(MIN_TOKENS, min(requested, settings.max_tokens_ceiling))
     return OutputOptions(
@@ -173,7 +99,7 @@ def output_options(
         select=select,
         max_tokens=most,
         requested_tokens=requested if max_tokens and requested != most else 0,
-        save_answer=request.executor.resources.save_answer if settings.offload not in ("", "off") else None,
+        save_answer=executor.resources.save_answer if settings.offload not in ("", "off") else None,
         whole=request.whole,
     )
 
@@ -193,6 +119,18 @@ class Answer:
     blocks: Sequence[Mapping[str, Any]] = ()
     use: UpstreamUse = NO_USE
     select: Selection | None = None
+
+
+_CELL_BYTES = 60
+"""What a cell of a document takes about: a number or a short text, and its place."""
+
+
+def document_size(document: Document) -> int:
+    """Return about how many bytes a document takes."""
+    return sum(
+        parsing.rows_size(len(table.rows), len(table.columns)) + _CELL_BYTES * len(table.rows) * len(table.columns)
+        for table in document.tables
+    )
 
 
 def answer_of(document: Document, answers: Sequence[Answer]) -> Answer:
@@ -345,9 +283,7 @@ def _listed(reader: ArgumentReader, name: str, value: list[Any]) -> tuple[str, l
     return target, list(unique.values())
 
 
-def merge_answers(
-    session: CallSession, call: Call, lists: ValueLists, outcomes: Sequence[Answer | CallError]
-) -> Answer:
+def merge_answers(plan: Plan, call: Call, lists: ValueLists, outcomes: Sequence[Answer | CallError]) -> Answer:
     """Return the answers of the parts of a call as one, with a note on each that failed, and what is selected of it.
 
     Raises:
@@ -373,7 +309,7 @@ def merge_answers(
     steps = {(error.code, error.message): error.suggestion for _, error in reversed(failed)}  # of the first of a kind
     lines += [f"{_labels(parts)} failed: {kind[0]}. {kind[1]} {steps[kind]}" for kind, parts in failures.items()]
     documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
-    combined = _combined(session, call, lists, documents)
+    combined = _combined(plan, call, lists, documents)
     document = replace(combined, notes=tuple(dict.fromkeys((*lists.notes, *lines, *combined.notes))))
     answer = answer_of(document, [answer for _, answer in answered])
     # Columns side by side have names that the steps before them do not know.
@@ -381,13 +317,13 @@ def merge_answers(
     return replace(answer, select=call.options.select if is_stacked else None)
 
 
-def _combined(session: CallSession, call: Call, lists: ValueLists, parts: Sequence[LabelledDocument]) -> Document:
+def _combined(plan: Plan, call: Call, lists: ValueLists, parts: Sequence[LabelledDocument]) -> Document:
     """Return one document of all answers, or what is selected of it.
 
     The rows are under each other, and each answer is a partition of them. A name that only the table side by side has
     (``10year``, ``AAPL_close``) means that table.
     """
-    budget, today, varied = session.budget, session.executor.today(), lists.varied
+    budget, today, varied = plan.budget, plan.executor.today(), lists.varied
     selection = call.options.select if call.is_part else None
     if selection is None:
         return combine(varied, parts, budget)

@@ -68,8 +68,6 @@ class MetaTools:
     ) -> None:
         self.catalog, self.executor, self.now = catalog, executor, now
         self._exposes_all, self._switched_off = exposes_all, executor.settings.switched_off
-        # One at a time: two together would take twice the memory, and as long as in turn, with one thread running.
-        self.large_answer_turns = threading.Semaphore(1)
         self._interpreter: Interpreter | None = None
         self._lock = threading.Lock()
 
@@ -204,26 +202,7 @@ class MetaTools:
         """
         observer = self.executor.observer
         end = None if observer is None else observer.start_request(name, arguments, credentials.profile)
-        fields: dict[str, Any] = {"error": InsufficientScope.code}
-        try:
-            result = self._call(name, arguments, credentials, deadline, whole=whole, reads_only=reads_only)
-            fields = {**({"error": result.structured["error"]["code"]} if result.is_error else {}), **result.usage}
-            return result
-        finally:
-            if end is not None:
-                end(fields)
-
-    def _call(
-        self,
-        name: str,
-        arguments: Mapping[str, Any],
-        credentials: RequestCredentials,
-        deadline: float | None,
-        *,
-        whole: bool,
-        reads_only: bool,
-    ) -> Result:
-        """Call a meta-tool; every error but a scope becomes a result."""
+        result: Result | None = None
         try:
             credentials.require_scopes("tools:read")
             _check_unicode(name, arguments)
@@ -239,17 +218,10 @@ class MetaTools:
                     f"{call.name} is switched off here; nothing was called.",
                     f"{step}; the operator can switch {call.name} on.",
                 )
-            turns = self.large_answer_turns
-            request = MetaRequest(
-                catalog, self.executor, call.arguments, credentials, turns, deadline, whole, self.interpreter, off,
-                self.reader,
-            )  # fmt: skip
             module, _, function = HANDLERS[call.name].partition(":")
-            performer: Callable[[MetaRequest], Result] = getattr(
-                importlib.import_module(f"{__package__}.{module}"), function
-            )
-            result = performer(request)
-            return result._replace(usage=usage_of(catalog, call, result))
+            performer = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+            result = performer(MetaRequest(self, catalog, call.arguments, credentials, deadline, whole))
+            result = result._replace(usage=usage_of(catalog, call, result))
         except InsufficientScope:
             raise
         except CallError as error:
@@ -257,14 +229,22 @@ class MetaTools:
                 from toolfold.meta_tools.next_steps import with_executor  # no error is a first response
 
                 error = with_executor(self.catalog(), error)
-            return error_result(error, self.reader)
+            result = error_result(error, self.reader)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server
             # Only the type and the place: an exception's text may contain a URL with an API key.
             trace = traceback.extract_tb(error.__traceback__)[-1]
             logger.error("defect in %s: %s at %s:%s", name, type(error).__name__, trace.name, trace.lineno)
             from toolfold.messages import REPORT
 
-            return error_result(InternalError("toolfold failed on this call.", REPORT))
+            result = error_result(InternalError("toolfold failed on this call.", REPORT))
+        finally:
+            if end is not None:
+                fields: dict[str, Any] = {"error": InsufficientScope.code}
+                if result is not None:
+                    code = {"error": result.structured["error"]["code"]} if result.is_error else {}
+                    fields = {**code, **result.usage}
+                end(fields)
+        return result
 
 
 HANDLERS: Mapping[str, str] = {
@@ -329,7 +309,7 @@ def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]
     """
     from toolfold.results import tokens  # the first response is not counted
 
-    text, structured, saved = result.text, result.structured, catalog.definition_tokens
+    text, structured = result.text, result.structured
     if call.name == "TOOL_LIST":
         answered = structured["tokens"]
     elif call.name == "TOOL_GET" and len(structured["tools"]) == 1:  # the same at every call
@@ -343,13 +323,15 @@ def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]
     if call.name not in ("TOOL_LIST", "TOOL_GET"):
         return {"tokens": answered}
     found = {} if call.name == "TOOL_GET" else {"matched": structured["matched"]}
+    from toolfold.meta_tools.detail_levels import name_of  # imported by both
+
     query = call.arguments.get("query")
     is_search = bool(query.strip() if isinstance(query, str) else query) and not structured.get("offset")
     found |= {"searched": 1} if is_search else {}
     for entry in structured["tools"]:
         if entry.get("found", True):
-            members = (("unchanged", "unchanged"), ("example_call", "full"), ("parameters", "medium"))
-            level = next((level for member, level in members if member in entry), "minimal")
+            level = "unchanged" if "unchanged" in entry else name_of(entry)
             found[f"schemas_{level}"] = found.get(f"schemas_{level}", 0) + 1
+    saved = catalog.definition_tokens
     saving = (saved if is_search and structured["tools"] else 0) - answered
     return {**found, "tokens": answered, **({"tokens_saved": saving} if saved else {})}

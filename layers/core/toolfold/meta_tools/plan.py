@@ -2,12 +2,13 @@
 
 TOOL_CALL is a plan of one call, or of as many as the lists among its arguments stand for; TOOL_BATCH, TOOL_PIPE and
 TOOL_SCRIPT are plans of several. Each passes through ``ToolExecutor.call`` as a call of its own: scope, validation,
-limits, approval, cache. They share one deadline, the memory of one call and the turn for large answers.
+limits, approval, cache.
 """
 
 from __future__ import annotations
 
 import contextvars
+import math
 import queue
 import threading
 import time
@@ -24,8 +25,8 @@ from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, w
 from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.call import (
     Call,
-    CallSession,
     ValueLists,
+    document_size,
     merge_answers,
     output_options,
     read_lists,
@@ -34,20 +35,26 @@ from toolfold.meta_tools.call import (
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.tool_names import tool_not_found
-from toolfold.results import parsing
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.execution.call import CallResult
     from toolfold.meta_tools.call import Answer
     from toolfold.meta_tools.result import MetaRequest
-    from toolfold.results.tables import Document
 
 USUAL_PARALLEL = 10
 """Calls at the same time by default."""
 
-_CELL_BYTES = 60
-"""What a cell of a document takes about: a number or a short text, and its place."""
+LARGE_CHARS = 2_000_000
+"""Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
+
+MAX_RESERVE_S = 1.0
+_RESERVED_SHARE = 8
+"""Time for what follows the responses: at most that many seconds, and that fraction of what the request has. Without
+it a small answer that arrives in the last moment, or an expired one that replaces it, could not be rendered."""
+
+_MIN_SHAPING_S = 0.25
+"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
 
 _READ_BYTES = 4_000
 """What a call that was read takes beside its texts: four objects and the selection."""
@@ -107,12 +114,20 @@ class _Part:
     outcome: Answer | CallError | None = None
 
 
-class Plan(CallSession):
-    """The calls of one request.
+class Plan:
+    """The calls of one request: a context manager, used by one thread.
+
+    They share a deadline, the memory of one call, and the turn for large answers, of which few are shaped at a time:
+    each may take hundreds of megabytes.
 
     Args:
         change_tool: returns a tool as it is called here; None: as the catalog has it.
         can_continue: whether calls for which the time was over are made by a later request.
+
+    Attributes:
+        budget: what shaping the answers may cost.
+        end: ``time.monotonic()`` at which responses must have arrived.
+        is_full: whether a call was refused because there were :data:`MAX_CALLS`.
     """
 
     def __init__(
@@ -122,28 +137,58 @@ class Plan(CallSession):
         *,
         can_continue: bool = True,
     ) -> None:
-        super().__init__(request)
+        self.request, self.catalog, self.executor = request, request.catalog, request.tools.executor
+        self.resources = self.executor.resources
+        now, timeout_s = time.monotonic(), self.executor.settings.timeout_s
+        deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
+        self.budget = WorkBudget(deadline)
+        self.end = deadline - min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
+        if request.deadline is None:
+            self.end = now + timeout_s
         self._change_tool, self._can_continue = change_tool, can_continue
-        self._retained = self._count = self._answered = 0
-        self._may_repeat = True
-        self.is_full = False
-        """Whether a call was refused because there were :data:`MAX_CALLS`."""
+        self._chars = self._retained = self._count = self._answered = 0
+        self._may_repeat, self._has_turn, self.is_full = True, False, False
 
     def __enter__(self) -> Self:
         return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release_turn()
+
+    def begin_shaping(self, tool: Tool, response: CallResult) -> None:
+        """Begin to make the answer of a response, when its turn has come.
+
+        Raises:
+            AnswerTooLarge: no turn was free before the deadline.
+        """
+        self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
+        upstream = self.resources.upstream(self.catalog.source(tool.source))
+        self.budget.suggestion = upstream.adapter.smaller_response_hint
+        self._chars += len(response.body)
+        if self._chars > LARGE_CHARS and not self._has_turn:
+            remaining_s = self.budget.remaining_s
+            if not self.resources.large_answer_turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
+                raise self.budget.too_large(
+                    "The answer is large, and others were being processed until the end of this call."
+                )
+            self._has_turn = True
+
+    def release_turn(self) -> None:
+        """Give the turn back: nothing of the answers so far is shaped any more."""
+        self._chars = 0
+        if self._has_turn:
+            self._has_turn = False
+            self.resources.large_answer_turns.release()
 
     @property
     def is_over(self) -> bool:
         """Whether the time for further calls is over."""
         return time.monotonic() >= self.end
 
-    @property
-    def is_partial(self) -> bool:
-        """Whether a request has no answer."""
-        return self._answered < self._count
-
-    def progress(self, *, lacks_time: bool) -> int | None:
-        """Return :attr:`Result.answered` of the request."""
+    def progress(self, *, lacks_time: bool | None = None) -> int | None:
+        """Return :attr:`Result.answered` of the request; by default it lacks time where a call has no answer."""
+        if lacks_time is None:
+            lacks_time = self._answered < self._count
         return self._answered if lacks_time and self._is_ending and self._may_repeat and self._count > 1 else None
 
     def open(self, id_: str, given: Any) -> Item:
@@ -224,7 +269,9 @@ class Plan(CallSession):
 
     def _call_of(self, item: Item, *, keeps_raw: bool) -> Call:
         """Return what an item calls; its ``given`` becomes the documented form. Equal calls are read once."""
-        memo, owners, text = self.resources.memo, (self.catalog,), _text_of(item.given)
+        memo, owners, arguments, text = self.resources.memo, (self.catalog,), item.given.get("arguments"), None
+        if "approval_token" not in item.given and type(arguments) is dict and (inner := simple_text(arguments)):
+            text = simple_text({**item.given, "arguments": inner})
         found: Call | None = None if text is None else memo.get("call", owners, (text, self.request.whole))
         if found is None:
             item.given = read_call(self.catalog, item.given)
@@ -385,13 +432,6 @@ class Plan(CallSession):
             item.error = self.with_next_call(item.given, error)
 
 
-def _text_of(given: Mapping[str, Any]) -> str | None:
-    """Return a text that only equal calls have; None for those with other than simple arguments, or an approval."""
-    arguments = given.get("arguments")
-    inner = simple_text(arguments) if type(arguments) is dict else None
-    return None if inner is None or "approval_token" in given else simple_text({**given, "arguments": inner})
-
-
 def _groups(items: Sequence[Item], *, one_by_one: bool) -> Iterator[list[Item]]:
     """Yield the items that are performed together: reads that follow each other, each other call alone."""
     group: list[Item] = []
@@ -410,11 +450,3 @@ def _groups(items: Sequence[Item], *, one_by_one: bool) -> Iterator[list[Item]]:
 def _late() -> UpstreamTimeout:
     """Return the error of a part for which the time was over."""
     return UpstreamTimeout("No answer came in the time of one call.", "Call again for these; the others are cached.")
-
-
-def document_size(document: Document) -> int:
-    """Return about how many bytes a document takes."""
-    return sum(
-        parsing.rows_size(len(table.rows), len(table.columns)) + _CELL_BYTES * len(table.rows) * len(table.columns)
-        for table in document.tables
-    )

@@ -2,8 +2,7 @@
 
 # Without `from __future__ import annotations`: NamedTuple compiles each annotation that is a string.
 import json
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,8 +11,7 @@ from toolfold.errors import CallError
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.credentials import RequestCredentials
-    from toolfold.execution.executor import ToolExecutor
-    from toolfold.scripts.interpreter import Interpreter
+    from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.wording import Reader
 
 # One encoder for all calls: json.dumps makes one at each call that names options.
@@ -86,22 +84,16 @@ class MetaRequest(NamedTuple):
     """What the function of a meta-tool gets.
 
     Attributes:
+        tools: those of the path that the request came to.
+        catalog: that of ``tools`` when the request came; it may change afterwards.
         arguments: of the meta-tool.
-        turns: how many large answers are shaped at the same time.
         deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
         whole: whether the answer is for a person or a file, and complete.
-        interpreter: returns what runs scripts.
-        switched_off: tools that combine several calls, and that cannot be called here.
-        reader: the model that reads the next steps; None: one whose client lists the meta-tools.
     """
 
+    tools: "MetaTools"
     catalog: "Catalog"
-    executor: "ToolExecutor"
     arguments: Mapping[str, Any]
     credentials: "RequestCredentials"
-    turns: threading.Semaphore
-    deadline: float | None
-    whole: bool
-    interpreter: Callable[[], "Interpreter"]
-    switched_off: frozenset[str] = frozenset()
-    reader: "Reader | None" = None
+    deadline: float | None = None
+    whole: bool = False

@@ -146,7 +146,7 @@ _CHARS_PER_TOKEN = 8
 def render_items(plan: Plan, items: Sequence[Item], max_tokens: int | None) -> RenderedResult:
     """Render each item: answers of the same form as one table, others as previews where they are over their share."""
     options = output_options(plan.request, max_tokens)
-    reader = plan.request.reader
+    reader = plan.request.tools.reader
     failures = {item.id: error_text(item.error, reader) for item in items if item.error is not None}
     left = max(output.MIN_TOKENS, options.max_tokens - sum(tokens.count(text) + 8 for text in failures.values()))
     options = replace(options, max_tokens=left)
@@ -318,7 +318,7 @@ class Combination(NamedTuple):
     def render(self, plan: Plan, items: Sequence[Item], max_tokens: int | None) -> RenderedResult:
         """Render the one result of a batch."""
         answered = {item.id: item.answer for item in items if item.answer is not None}
-        reader = plan.request.reader
+        reader = plan.request.tools.reader
         entries = [status_of(item, None, reader) for item in items]
         failures = [f"{_heading(item)}\n{error_text(item.error, reader)}" for item in items if item.error is not None]
         if not answered or any(item.is_skipped for item in items):

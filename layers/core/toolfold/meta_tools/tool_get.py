@@ -104,7 +104,8 @@ _PARAMETERS = re.compile(r"\([^()]*\)\s*\Z")
 
 def describe_tools(request: MetaRequest) -> Result:
     """Describe the tools that the arguments name."""
-    return tool_get(request.catalog, request.arguments, request.switched_off, request.reader)
+    tools, catalog = request.tools, request.catalog
+    return tool_get(catalog, request.arguments, tools.switched_off(catalog), tools.reader)
 
 
 def tool_get(

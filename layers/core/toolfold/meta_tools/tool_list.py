@@ -64,7 +64,7 @@ _OTHER_WORDS = "Next: try other English keywords, or TOOL_LIST() for what there 
 def list_tools(request: MetaRequest) -> Result:
     """List tools; of sources with a trouble, their state too."""
     result = tool_list(request.catalog, request.arguments)
-    troubles = request.executor.troubles()
+    troubles = request.tools.executor.troubles()
     return _with_states(request.catalog, result, troubles) if troubles else result
 
 

@@ -19,8 +19,8 @@ from toolfold.messages import STEP
 from toolfold.meta_tools import continuation
 from toolfold.meta_tools.answer_reader import with_notes
 from toolfold.meta_tools.arguments import escape, invalid, is_blank, own_option, quote, read_items, read_value
-from toolfold.meta_tools.call import Answer, metadata, output_options, parse_select, read_options
-from toolfold.meta_tools.plan import Item, Plan, document_size
+from toolfold.meta_tools.call import Answer, document_size, metadata, output_options, parse_select, read_options
+from toolfold.meta_tools.plan import Item, Plan
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.references import (
     LITERAL,
@@ -182,7 +182,7 @@ class _Pipe:
         rendered = render_answer(answer, output_options(plan.request, wanted), plan.budget)
         use = sum((one.answer.use for one in self.items if one.answer is not None), NO_USE)
         figures = {} if item.call is None else metadata(item.call, rendered.structured, use, item.elapsed_s)
-        entries = _entries(self.items, [status_of(one, None, plan.request.reader) for one in self.items])
+        entries = _entries(self.items, [status_of(one, None, plan.request.tools.reader) for one in self.items])
         return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=item.answer.blocks)
 
     def failure(self, error: CallError, max_tokens: int | None) -> Result:
@@ -195,12 +195,12 @@ class _Pipe:
         if token is not None:
             error = repeated_by(error, "call TOOL_PIPE with continue and approval_token")
         structured = {
-            "error": error.as_dict(self._plan.request.reader),
+            "error": error.as_dict(self._plan.request.tools.reader),
             "failed_step": len(finished),
             "steps": _entries(finished, rendering.structured["results"]),
             "continue": token,
         }
-        lines = [error_text(error, self._plan.request.reader)]
+        lines = [error_text(error, self._plan.request.tools.reader)]
         if token is not None:
             lines.append(f"# For the rest call TOOL_PIPE with {dumps_compact({'continue': token})}")
         if finished and rendering.text:

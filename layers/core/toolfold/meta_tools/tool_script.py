@@ -61,7 +61,7 @@ def tool_script(request: MetaRequest) -> Result:
         try:
             if len(script.encode("utf-8", "surrogatepass")) > MAX_SCRIPT_BYTES:
                 raise limit_error("script")
-            value = request.interpreter().run(script, inputs, run, plan.end)
+            value = request.tools.interpreter().run(script, inputs, run, plan.end)
             found = to_json(value)
         except TooLarge:
             return run.failed(limit_error("result"))
@@ -177,7 +177,7 @@ class _Script:
 
     def failed(self, error: CallError) -> Result:
         """Return the result of a script that ended in ``error``."""
-        reader = self._plan.request.reader
+        reader = self._plan.request.tools.reader
         structured = {"error": error.as_dict(reader), **self._figures()}
         text = "\n".join([error_text(error, reader), *self._printed_lines()])
         return Result(structured, text, is_error=True, errors=(error,))
@@ -200,7 +200,7 @@ class _Script:
         return Result(structured, "\n".join([rendered.text, *self._printed_lines()]), blocks=answer.blocks)
 
     def _figures(self) -> dict[str, Any]:
-        entries, reader = [], self._plan.request.reader
+        entries, reader = [], self._plan.request.tools.reader
         for item in self.items:
             entry: dict[str, Any] = {"tool_name": item.tool_name, "ok": item.answer is not None}
             if item.answer is not None:
