@@ -67,11 +67,8 @@ def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], bu
     """
     names = list(dict.fromkeys(table.name for part in parts for table in part.document.tables))
     fields = [_fields(part.document.metadata) for part in parts]
-    common = (
-        {}
-        if not names
-        else {key: value for key, value in fields[0].items() if all(key in one and one[key] == value for one in fields)}
-    )
+    shared = fields[0].items() if names else ()
+    common = {key: value for key, value in shared if all(key in one and one[key] == value for one in fields)}
     own = [{key: value for key, value in one.items() if key not in common} for one in fields]
     tables: list[Table] = []
     if any(own) or not names:
@@ -216,10 +213,7 @@ def _joined(
     length = _date_length(tables, keys) if by_day else None
     indexed = [_by_key(table, key, length, budget) for table, key in zip(tables, keys, strict=True)]
     order = _order(indexed, how, budget)
-    others = [
-        [column for index, column in enumerate(table.columns) if index != key]
-        for table, key in zip(tables, keys, strict=True)
-    ]
+    others = [(*table.columns[:key], *table.columns[key + 1 :]) for table, key in zip(tables, keys, strict=True)]
     columns = values.unique_names([tables[0].columns[keys[0]], *(column for listed in others for column in listed)])
     rows: list[tuple[Any, ...]] = []
     for key in budget.checked(order):
@@ -300,11 +294,8 @@ def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Se
     """Return what was left out, and why nothing was found."""
     if order or how != "inner":
         known = set(order)
-        left = [
-            f"{len(rows_of) - len(known.intersection(rows_of)):,} of {quoted_name(table.name)}"
-            for table, rows_of in zip(tables, indexed, strict=True)
-            if len(rows_of) > len(known.intersection(rows_of))
-        ]
+        counts = [len(rows_of.keys() - known) for rows_of in indexed]
+        left = [f"{count:,} of {quoted_name(table.name)}" for table, count in zip(tables, counts, strict=True) if count]
         return [f"Rows without a partner are left out: {', '.join(left)}."] if left else []
     ranges = [
         f"{quoted_name(table.name)} from {min(map(str, rows_of))[:40]} to {max(map(str, rows_of))[:40]}"

@@ -154,18 +154,6 @@ class Shortener:
         """Return a JSON value with lists, maps and texts within the limits. Raises as :meth:`document`."""
         return self._shorten(value, self._limits.rows, "")
 
-    def rows(self, rows: Sequence[T], total: int, prefix: str = "") -> list[T]:
-        """Return the first and last of the rows of a table, of which there are ``total``."""
-        limit = self._limits.rows
-        shown = _first_and_last(rows, limit)
-        self._take(len(shown))
-        self._rows_shown += len(shown)
-        self._rows_total += total
-        if len(shown) < total:
-            first = _first_part(limit)
-            self._cuts.append(f"{prefix}rows {first + 1}-{total - limit + first}")
-        return shown
-
     def left_out(self) -> dict[str, Any]:
         """Return what is left out, as ``{"rows_shown", "rows_total", "left_out"}``.
 
@@ -191,7 +179,14 @@ class Shortener:
 
     def _table(self, table: Table, named: bool) -> Table:
         columns, prefix = table.columns[: self._limits.fields], f"{quoted_name(table.name)} " if named else ""
-        rows: Sequence[Sequence[Any]] = self.rows(table.rows, len(table.rows), prefix)
+        limit, total = self._limits.rows, len(table.rows)
+        rows: Sequence[Sequence[Any]] = _first_and_last(table.rows, limit)
+        self._take(len(rows))
+        self._rows_shown += len(rows)
+        self._rows_total += total
+        if len(rows) < total:
+            first = _first_part(limit)
+            self._cuts.append(f"{prefix}rows {first + 1}-{total - limit + first}")
         for column in columns:
             self._take(1, column)
         if len(columns) < len(table.columns):
@@ -365,12 +360,7 @@ _CHARS_PER_TOKEN = 3  # of a cut text for each token that is left: prose has fou
 
 
 def fit_blocks(blocks: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[list[Mapping[str, Any]], str]:
-    """Return the blocks, their text cut where it is longer than the budget, and a note about that, or ``""``.
-
-    Args:
-        blocks: content blocks of MCP.
-        max_tokens: budget of all texts in them together.
-    """
+    """Return content blocks of MCP, their texts cut to a budget of all of them, and a note about that, or ``""``."""
     left, cut, fitted = max_tokens, 0, []
     for block in blocks:
         resource = block.get("resource")

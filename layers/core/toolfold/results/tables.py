@@ -192,9 +192,7 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
 class _Typer:
     """Convert the values of an answer: the cells of one name in a list of objects are a column.
 
-    Args:
-        answer: what the catalog says; digits of its ``identifiers`` are no numbers.
-        budget: what the call may cost.
+    Digits of the ``identifiers`` that the catalog names are no numbers.
     """
 
     def __init__(self, answer: Mapping[str, Any], budget: WorkBudget) -> None:
@@ -320,10 +318,7 @@ class _TableFinder:
     def extract(self, value: Any, path: tuple[str, ...], titles: Sequence[Sequence[str]] = ()) -> Any:
         """Append the tables in ``value`` to ``tables``; return the rest, ``{}`` when ``value`` is a table.
 
-        Args:
-            value: a JSON value.
-            path: where it is in the document.
-            titles: the lists beside it that may name the columns of rows.
+        ``titles`` are the lists beside it that may name the columns of rows.
         """
         self._budget.check_time()
         if len(path) > _MAX_TABLE_DEPTH:
@@ -390,11 +385,6 @@ def table_of_objects(name: str, items: Sequence[Mapping[str, Any]], budget: Work
     """Return a table with a column for every key, or None where it would be mostly empty.
 
     A key that an object lacks is null.
-
-    Args:
-        name: the name of the table.
-        items: the objects.
-        budget: what the call may cost.
     """
     columns = tuple(dict.fromkeys(key for item in budget.checked(items) for key in item))
     given = sum(map(len, items))

@@ -178,11 +178,8 @@ def rows_until(high: str, covered: Coverage) -> int:
 
 def is_too_coarse(requested: Requested, covered: Coverage) -> bool:
     """Return whether the period is given in days, and the rows of the answer are too far apart for it."""
-    if (
-        not requested.has_period
-        or covered.step_days <= DAILY_DAYS
-        or len(requested.low or requested.high) < len("2024-01-01")
-    ):
+    is_of_days = len(requested.low or requested.high) >= len("2024-01-01")
+    if not is_of_days or covered.step_days <= DAILY_DAYS:
         return False
     low, high = requested.low or covered.first, requested.high or covered.last
     # A row is for the time until the next one, or since the one before.

@@ -174,10 +174,8 @@ class _Evaluation:
             return
         if self._is_object and self._takes_rows(step.clause):
             names = ", ".join(map(quoted_name, self._tables[0].columns[:2]))
-            raise invalid(
-                "this answer is one object, which has no rows", f"Name its fields, as in {names}.", offset=step.offset,
-                needs_rows=True,
-            )  # fmt: skip
+            problem, next_step = "this answer is one object, which has no rows", f"Name its fields, as in {names}."
+            raise invalid(problem, next_step, offset=step.offset, needs_rows=True)
         table = self._current or self._only_table(step)
         query = self._query(table)
         if step.clause.kind == "sql":
@@ -220,11 +218,9 @@ class _Evaluation:
     def _no_table(self, step: Step) -> InvalidSelect:
         value = step.text.partition(":")[2].strip()
         forms = [f"{step.table} = {value}"] if step.clause.kind in ("items", "period") else []
-        names = listed(table_name(table) for table in self._tables)
-        return invalid(
-            f"there is no table {quoted_name(step.table)}", f"Tables: {names}.", offset=step.offset, forms=forms,
-            **({"needs_rows": True} if self._is_object else {}),
-        )  # fmt: skip
+        tables = f"Tables: {listed(table_name(table) for table in self._tables)}."
+        facts = {"needs_rows": True} if self._is_object else {}
+        return invalid(f"there is no table {quoted_name(step.table)}", tables, offset=step.offset, forms=forms, **facts)
 
     def _selects_fields(self, step: Step) -> bool:
         """Add the fields beside the tables that a step names alone; return whether it does."""

@@ -136,12 +136,7 @@ def names_in(text: str) -> set[str]:
 
 
 def split_outside(text: str, separator: str) -> list[tuple[str, int]]:
-    """Return the parts of a text between separators outside quotes and brackets, each with its offset.
-
-    Args:
-        text: steps or items.
-        separator: a regular expression.
-    """
+    """Return the parts of a text, and their offsets, between separators (an expression) outside quotes and brackets."""
     parts, start, depth = [], 0, 0
     for match in _separators(separator).finditer(text):
         if match["bracket"]:

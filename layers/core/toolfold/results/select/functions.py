@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import operator
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -68,10 +69,8 @@ def _correlation(rows: _Rows) -> float | None:
     if len(pairs) < 2:
         return None
     means = [math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True)]
-    xy, xx, yy = (
-        math.fsum((row[one] - means[one]) * (row[other] - means[other]) for row in pairs)
-        for one, other in ((0, 1), (0, 0), (1, 1))
-    )
+    left, right = ([row[index] - means[index] for row in pairs] for index in (0, 1))
+    xy, xx, yy = (math.fsum(map(operator.mul, *both)) for both in ((left, right), (left, left), (right, right)))
     size = math.sqrt(xx * yy)
     return max(-1.0, min(1.0, xy / size)) if size else None
 
@@ -310,12 +309,7 @@ FUNCTION_NAMES = frozenset(name for name, _, _ in _SCALARS) | AGGREGATES
 
 
 def add_functions(connection: sqlite3.Connection, reserve: Callable[[int], None]) -> None:
-    """Add the functions to a connection.
-
-    Args:
-        connection: to a database.
-        reserve: is called before an aggregate takes memory, with the number of bytes.
-    """
+    """Add the functions to a connection; ``reserve`` gets the bytes of an aggregate before it takes memory."""
     for name, count, function in _SCALARS:
         connection.create_function(name, count, function, deterministic=True)
     for name, (count, compute) in _AGGREGATES.items():

@@ -285,17 +285,10 @@ def _matched(kind: str, found: Mapping[str, str]) -> Clause | None:
             return None
         if ahead := found.get("ahead"):
             numbers = (-int(ahead),)
-    return Clause(
-        kind,
-        found.get("text", ""),
-        by.lower() if kind in ("order", "period") else by,
-        numbers,
-        low,
-        high,
-        found.get("unit", "").lower(),
-        is_after=bool(found.get("after")),
-        is_before=bool(found.get("before")),
-    )
+    text, unit = found.get("text", ""), found.get("unit", "").lower()
+    by = by.lower() if kind in ("order", "period") else by
+    is_after, is_before = bool(found.get("after")), bool(found.get("before"))
+    return Clause(kind, text, by, numbers, low, high, unit, is_after, is_before)
 
 
 def _items(text: str) -> Clause:

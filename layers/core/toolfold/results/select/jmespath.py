@@ -126,11 +126,7 @@ def parse(expression: str) -> Node:
 
 
 def nodes_of(parsed: Node, *, of_result: bool = False) -> Iterator[Node]:
-    """Yield the nodes of an expression, level by level.
-
-    Args:
-        parsed: the expression.
-        of_result: whether the conditions of filters are left out.
+    """Yield the nodes of an expression, level by level; ``of_result``: without the conditions of filters.
 
     Raises:
         InvalidSelect: it is nested too deeply.
@@ -155,19 +151,13 @@ def _invalid(problem: str, next_step: str = "", offset: int | None = None) -> In
 
 def _require_short(chars: int, max_chars: int) -> None:
     if chars > max_chars:
-        raise AnswerTooLarge(
-            f"What the select makes of this answer is longer than {max_chars:,} characters.",
-            "Ask for less: fewer repetitions in the expression, and join or to_string on fewer values.",
-        )
+        problem = f"What the select makes of this answer is longer than {max_chars:,} characters."
+        next_step = "Ask for less: fewer repetitions in the expression, and join or to_string on fewer values."
+        raise AnswerTooLarge(problem, next_step)
 
 
 class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # the library has no types
-    """Evaluate one expression; also the functions that it calls.
-
-    Args:
-        root: what the expression is applied to.
-        budget: what the call may cost.
-    """
+    """Evaluate one expression on ``root``; also the functions that it calls."""
 
     def __init__(self, root: Any, budget: WorkBudget) -> None:
         super().__init__()
@@ -210,10 +200,8 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         """Compare what was spent with the limits."""
         self._next_check = self._steps + _CHECK_STEPS
         if self._steps > MAX_STEPS:
-            raise AnswerTooLarge(
-                f"The select takes more than {MAX_STEPS:,} steps on this answer.",
-                "Use a simpler select, without lists of lists and functions of functions.",
-            )
+            problem = f"The select takes more than {MAX_STEPS:,} steps on this answer."
+            raise AnswerTooLarge(problem, "Use a simpler select, without lists of lists and functions of functions.")
         reserved, self._reserved = self._reserved, 0
         self._budget.reserve(reserved)
 

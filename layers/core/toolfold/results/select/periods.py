@@ -25,26 +25,16 @@ def comparison(clause: Clause, dated: Column) -> exp.Expr:
     """Return a period between dates as a condition on the column of dates."""
     low, high = exp.GT if clause.is_after else exp.GTE, exp.LT if clause.is_before else exp.LTE
     column = node_of(dated if dated.kind.is_date else replace(dated, kind=Kind.DATE))
-    return exp.and_(
-        *(
-            operator(this=column.copy(), expression=exp.Literal.string(text))
-            for operator, text in ((low, clause.low), (high, clause.high))
-            if text
-        )
-    )
+    ends = ((operator, text) for operator, text in ((low, clause.low), (high, clause.high)) if text)
+    return exp.and_(*(operator(this=column.copy(), expression=exp.Literal.string(text)) for operator, text in ends))
 
 
 def relative(
     clause: Clause, dated: str, parts: Sequence[str], newest_of: Iterable[tuple[Any, ...]], today: date
 ) -> tuple[str, str]:
-    """Return the condition in SQL of a relative period, and a note on its dates.
+    """Return the condition in SQL of a relative period on the column ``dated``, and a note on its dates.
 
-    Args:
-        clause: the period.
-        dated: the name of the column of dates in SQL.
-        parts: the columns whose values have dates of their own.
-        newest_of: their values, and the newest date of these.
-        today: the day from which the future counts.
+    ``newest_of`` has the values of the columns ``parts``, which have dates of their own, and the newest date of each.
     """
     conditions, spans = [], set()
     for *key, newest in newest_of:

@@ -20,15 +20,7 @@ _DIGITS = 12
 
 
 class Rows:
-    """One table of an answer, of which steps read columns.
-
-    Args:
-        table: the table.
-        statements: the connection.
-
-    Attributes:
-        needed: the columns that steps have read, by their indexes.
-    """
+    """One table of an answer; ``needed`` are the columns that steps have read, by their indexes."""
 
     def __init__(self, table: Table, statements: Statements) -> None:
         self.table, self._statements = table, statements
@@ -106,10 +98,7 @@ class Rows:
     def shown(self, columns: Sequence[Column], computed: Sequence[Column], found: Sequence[tuple[Any, ...]]) -> Table:
         """Return rows with the cells of the answer where they are not computed.
 
-        Args:
-            columns: those of the rows.
-            computed: those among them that are computed.
-            found: for each row its number in the answer, and the values of ``computed``.
+        ``found`` has the number of each row in the answer, and the values of the columns that are ``computed``.
         """
         self.budget.reserve((64 + 24 * len(columns)) * len(found))
         places = {column.sql: place for place, column in enumerate(computed, 1)}

@@ -56,11 +56,7 @@ _running: set[int] = set()
 
 
 class Statements:
-    """A connection to a database in memory, for the statements of one call. A context manager, used by one thread.
-
-    Args:
-        budget: what the call may cost.
-    """
+    """A connection to a database in memory, for the statements of one call. A context manager, used by one thread."""
 
     def __init__(self, budget: WorkBudget) -> None:
         self.budget = budget

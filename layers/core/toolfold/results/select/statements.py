@@ -37,13 +37,7 @@ _NULLS_FIRST = re.compile(r"\bnulls\s+first\b", re.I)
 
 
 def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date) -> Table:
-    """Return the rows that a statement selects.
-
-    Args:
-        step: with the statement.
-        tables: name → table.
-        budget: what the call may cost.
-        today: the day of relative dates.
+    """Return the rows that the statement of a step selects from tables by their names.
 
     Raises:
         InvalidSelect: it cannot be run over these tables.

@@ -145,14 +145,7 @@ def suggested(
 ) -> list[str] | None:
     """Return the steps that a guess may mean, best first; the guess itself is not among them.
 
-    Args:
-        select: what was written.
-        kind_of: the kinds of the grammar.
-        document: the answer; None: it is not known yet.
-        today: the day from which ``yesterday`` counts.
-
-    Returns:
-        None where the answer has to be known.
+    None where ``document``, the answer, is not known yet and has to be known. ``yesterday`` counts from ``today``.
     """
     if len(select) > _MAX_CHARS or re.match(r"\s*(?:select\b.+\bfrom|with)\b", select, re.I | re.S):
         return []

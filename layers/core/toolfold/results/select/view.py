@@ -252,11 +252,9 @@ class View:
             years, clause = self._years(), self.step.clause
             signs = (">" if clause.is_after else ">=", clause.low), ("<" if clause.is_before else "<=", clause.high)
             form = " and ".join(f"{years} {sign} {text}" for sign, text in signs if text)
-            raise self._invalid(
-                f"{quoted_name(what)} needs a column of dates, and {problem}",
-                f"Columns: {listed(column.name for column in self.names.columns)}.",
-                [form] if years and form else (),
-            )
+            columns = listed(column.name for column in self.names.columns)
+            problem = f"{quoted_name(what)} needs a column of dates, and {problem}"
+            raise self._invalid(problem, f"Columns: {columns}.", [form] if years and form else ())
         return self._loaded(self.names.date)
 
     def _years(self) -> str:
