@@ -71,8 +71,6 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 _ROWS = 20  # the newest or the first, in the example of a smaller request; the other one has figures of a column
 _FUNCTIONS = ("min", "max", "avg")
 _MAX_CELL_CHARS = 2000  # that are counted
-_FREQUENT_COLUMNS = ("close", "adjusted_close", "value", "price", "totalRevenue", "reportedEPS", "title")
-"""Columns that are requested most, for the example of a smaller request."""
 
 
 class TooLong(Exception):
@@ -317,16 +315,17 @@ def smaller_requests(document: Document, given: Selection | None = None) -> list
     usable = list(filter(_is_usable, table.columns))
     dates = [name for name in usable if values.is_date(first_row.get(name))][:1]
     numbers = [name for name in usable if type(first_row.get(name)) in (int, float)]
-    frequent = [name for name in _FREQUENT_COLUMNS if name in usable]
-    names = list(dict.fromkeys([*(dates or usable[:1]), *(frequent or numbers or usable)[:1]]))
+    decimals = [name for name in numbers if type(first_row[name]) is float]
+    key = dates or usable[:1]
+    main = (decimals[-1:] or numbers or [name for name in usable if name not in key])[:1]
+    names = list(dict.fromkeys([*key, *main]))
     steps = [",".join(map(_quoted, names))] if names else []
     answered = [*names, *(name for name in table.keys if name in table.columns and name not in names)]
     places = [table.columns.index(name) for name in answered]  # the keys of a row stay with it
     lines = [answered, *([str(row[place])[:_MAX_CELL_CHARS] for place in places] for row in table.rows[:_ROWS])]
     steps.append(f"last {_ROWS}" if dates else f"limit {_ROWS}")
     examples = [_example(prefix + "; ".join(steps), lines)]
-    if numbers:
-        column = next((name for name in frequent if name in numbers), numbers[0])
+    for column in main if numbers else ():
         figures = [f"{function}({_quoted(column)})" for function in _FUNCTIONS]
         examples.append(_example(prefix + ", ".join(figures), [figures, [str(first_row[column])] * len(figures)]))
     return examples
