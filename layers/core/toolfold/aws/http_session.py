@@ -40,9 +40,7 @@ class _Body(io.BytesIO):
 class HttpSession:
     """Send the requests of one client of botocore, in place of its ``URLLib3Session``.
 
-    Args:
-        http_client: Sends them.
-        timeout_s: Seconds to connect, and as many for a request and all of its response.
+    ``timeout_s``: to connect, and again for a request and all of its response.
     """
 
     def __init__(self, http_client: HttpClient, timeout_s: float) -> None:

@@ -75,8 +75,6 @@ class AllowList:
             self._check_names(source)
             if command_of(source):
                 self._warn_of_command(source)
-        if not (self._source_urls or self._keyed_sources):
-            return
         ids = {*BUILT_IN_SOURCES, *(source.id for source in sources)}
         named = [(source_id, "URL") for source_id in self._source_urls]
         named += [(source_id, "KEY") for source_id in self._keyed_sources]
@@ -89,10 +87,9 @@ class AllowList:
                 step = step or f"It has {', '.join(sorted(ids))}."
                 raise _misspelt(f"{variables[source_id]} names a source that the catalog does not have. {step}")
         for source in sources:
-            if source.id in self._keyed_sources and (
-                source.auth is None or source.auth.environment != own_variable(source.id)
-            ):
-                read = f"the key of {source.title} is {source.auth.environment}" if source.auth else "it has no key"
+            variable = None if source.auth is None else source.auth.environment
+            if source.id in self._keyed_sources and variable != own_variable(source.id):
+                read = f"the key of {source.title} is {variable}" if variable else "it has no key"
                 raise _misspelt(f"{own_variable(source.id)} is not read: {read}.")
 
     def check(self, source: Source) -> None:
@@ -112,16 +109,14 @@ class AllowList:
         return next(filter(None, refusals), None)
 
     def _check_names(self, source: Source) -> None:
-        refusal = self._refusal_of(source)
-        if refusal is None:
+        if (refusal := self._refusal_of(source)) is None:
             return
         from toolfold.messages import ALLOW, SEE_LOG  # for errors only
 
         if not refusal.name:
             logger.error("catalog refused: the base_url of source %s is not a usable https URL", refusal.source_id)
-            raise CatalogUnavailable(
-                "The tool catalog has a source whose URL is not allowed.", SEE_LOG.filled(what="which")
-            )
+            problem = "The tool catalog has a source whose URL is not allowed."
+            raise CatalogUnavailable(problem, SEE_LOG.filled(what="which"))
         logger.error(
             "catalog refused: source %s names %s that is not allowed here, %s; to allow it, add %s to %s", *refusal
         )
@@ -138,11 +133,10 @@ class AllowList:
         is_set = source.id in self._source_urls
         if sends and not is_set and not self._is_host_allowed(source.id, source.base_url):
             return _refusal(source.id, "a host", host_of(source.base_url), "TOOLFOLD_ALLOWED_HOSTS")
-        if source.auth is not None and source.auth.oauth2 is not None:
-            for name in ("token_url", "authorization_url", "revocation_url"):
-                url = source.auth.oauth2.get(name)
-                if url and not self._is_host_allowed(source.id, url):
-                    return _refusal(source.id, "a host", host_of(url), "TOOLFOLD_ALLOWED_HOSTS")
+        oauth2 = (source.auth and source.auth.oauth2) or {}
+        for name in ("token_url", "authorization_url", "revocation_url"):
+            if (url := oauth2.get(name)) and not self._is_host_allowed(source.id, url):
+                return _refusal(source.id, "a host", host_of(url), "TOOLFOLD_ALLOWED_HOSTS")
         return None
 
     def _refusal_of_command(self, source: Source) -> Refusal | None:
@@ -154,19 +148,15 @@ class AllowList:
 
         for entry in self._allowed_commands:
             owner, separator, words = entry.partition("=")
-            if separator and owner.isidentifier() and owner == owner.lower():
-                if owner != source.id:
-                    continue
-            else:
-                words = entry
-            allowed = shlex.split(words)
+            is_owned = separator and owner.isidentifier() and owner == owner.lower()
+            if is_owned and owner != source.id:
+                continue
+            allowed = shlex.split(words if is_owned else entry)
             if command[: len(allowed)] == allowed:
                 return None
-        shown = list(itertools.takewhile(lambda word: "," not in word, command))  # a comma separates entries
-        line = shlex.join(shown)
-        return Refusal(
-            ascii(source.id[:64]), "a command", ascii(line[:100]), f"{source.id}={ascii(line[:400])[1:-1]}", _COMMANDS
-        )
+        line = shlex.join(itertools.takewhile(lambda word: "," not in word, command))  # a comma separates entries
+        entry = f"{source.id}={ascii(line[:400])[1:-1]}"
+        return Refusal(ascii(source.id[:64]), "a command", ascii(line[:100]), entry, _COMMANDS)
 
     def _check_command(self, source: Source) -> None:
         from toolfold.extras import on_lambda  # few catalogs have commands
@@ -204,9 +194,8 @@ class AllowList:
         host, known = host_of(url), BUILT_IN_SOURCES.get(source_id)
         # The key of a built-in source belongs to its own host: an entry for every source does not extend it.
         entries = {f"{source_id}={host}", "" if known else host}
-        return host != "" and (
-            (known is not None and host == known.host) or not entries.isdisjoint(self._allowed_hosts)
-        )
+        is_own = known is not None and host == known.host
+        return host != "" and (is_own or not entries.isdisjoint(self._allowed_hosts))
 
 
 def command_of(source: Source) -> list[str]:

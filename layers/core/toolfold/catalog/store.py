@@ -19,6 +19,7 @@ import stat
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -131,9 +132,8 @@ class FileStore:
             try:
                 self._catalog = self._open()
             except (OSError, ValueError) as error:
-                reason = (
-                    (error.strerror or type(error).__name__) if isinstance(error, OSError) else "it has no valid name"
-                )
+                known = getattr(error, "strerror", None) or type(error).__name__
+                reason = known if isinstance(error, OSError) else "it has no valid name"
                 logger.error("catalog file %s cannot be read: %s", ascii(os.fspath(self.path)), reason)
                 raise unavailable("cannot be read", _next_step()) from None
         return self._catalog
@@ -142,10 +142,7 @@ class FileStore:
         with open(open_regular_file(self.path), "rb") as file:
             size, is_packaged = os.fstat(file.fileno()).st_size, os.fspath(self.path) == _bundled()
             if size <= SMALL:
-                content = file.read(SMALL + 1)
-                line = content[: content.find(b"\n") + 1]
-                blocks = MemoryBlocks(content, len(line))
-                return _open_catalog(line, len(content), blocks, "", self._allow_list, is_packaged)
+                return parse_catalog(file.read(SMALL + 1), "", self._allow_list, is_packaged)
             line = file.readline(_MAX_HEAD_BYTES)
             descriptor = os.dup(file.fileno())
 
@@ -324,11 +321,8 @@ class S3Store:
             return parse_catalog(content, sha256, self._allow_list)
         line = self._ranges(name, [0], [length])[0]
         _check_hash(line, of_head)
-
-        def fetch(starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
-            return self._ranges(name, starts, lengths)
-
-        return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), sha256, self._allow_list)
+        read = CachedBlockReader(partial(self._ranges, name), len(line))
+        return _open_catalog(line, size, read, sha256, self._allow_list)
 
     def _get(self, name: str, max_bytes: int) -> bytes:
         def get(obstore: Any, client: Any) -> bytes:
@@ -360,9 +354,8 @@ class S3Store:
             raise unavailable("is in S3, and the S3 reader is not installed") from None
         try:
             if self._client is None:
-                self._client = self.aws.open_bucket(
-                    self._bucket, self._prefix, timeout_s=self._timeout_s, max_retries=2
-                )
+                bucket, prefix = self._bucket, self._prefix
+                self._client = self.aws.open_bucket(bucket, prefix, timeout_s=self._timeout_s, max_retries=2)
             return send(obstore, self._client)
         except FileNotFoundError as error:
             # Never the text: it contains the address.
@@ -377,19 +370,22 @@ class S3Store:
             raise unavailable("cannot be read from S3") from None
 
 
-def parse_catalog(content: bytes, sha256: str = "", allow_list: AllowList | None = None) -> Catalog:
+def parse_catalog(
+    content: bytes, sha256: str = "", allow_list: AllowList | None = None, is_packaged: bool = False
+) -> Catalog:
     """Return the catalog in ``content``.
 
     Args:
         content: The whole file.
         sha256: Its hash, if known. It is not checked here.
         allow_list: What its sources may name; None: not checked here, as for a catalog that is not called.
+        is_packaged: Whether it belongs to this package, and its values need no checks.
 
     Raises:
         CatalogUnavailable: It is not a compiled catalog, or is incomplete.
     """
     line = content[: content.find(b"\n") + 1]
-    return _open_catalog(line, len(content), MemoryBlocks(content, len(line)), sha256, allow_list)
+    return _open_catalog(line, len(content), MemoryBlocks(content, len(line)), sha256, allow_list, is_packaged)
 
 
 def _open_catalog(
@@ -404,12 +400,11 @@ def _open_catalog(
         catalog = Catalog(head, read, sha256, is_packaged)
         if head.get("bytes") != size - len(line):
             raise ValueError("it is incomplete")
-    except OtherFormat as error:
-        logger.error("catalog is not readable: %s", error)
-        raise unavailable("was compiled by another version of toolfold", _next_step(sha256)) from None
     except ValueError as error:
         logger.error("catalog is not readable: %s", error)
-        raise unavailable("is damaged", _next_step(sha256)) from None
+        is_other = isinstance(error, OtherFormat)
+        problem = "was compiled by another version of toolfold" if is_other else "is damaged"
+        raise unavailable(problem, _next_step(sha256)) from None
     if allow_list is not None:
         allow_list.check_all(catalog.sources)
     return catalog

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import DESCRIBE_STEP, Source, ToolSummary, summary_suffix
@@ -68,13 +69,11 @@ class CatalogView(Catalog):
 
     def canonical_name(self, name: str) -> str | None:
         """Return the catalog's spelling of the name of a listed or known tool, or None."""
-        at = self._base.position(name)
-        return None if at is None or not self._is_known(at) else self._base.canonical_name(name)
+        return self._base.canonical_name(name) if self._is_known(name) else None
 
     def get(self, name: str) -> Tool | None:
         """Return the listed or known tool called ``name``, or None."""
-        at = self._base.position(name)
-        tool = None if at is None or not self._is_known(at) else self._base.get(name)
+        tool = self._base.get(name) if self._is_known(name) else None
         if tool is None:
             return None
         # Without the names of tools that do not exist here.
@@ -111,7 +110,15 @@ class CatalogView(Catalog):
 
     def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
         """Return value of ``field`` → positions of the listed tools that have it."""
-        return self.memoize(("positions of", field), lambda: self._positions_of(field))
+
+        def find() -> dict[str, list[int]]:
+            found = {
+                value: [own for at in positions if (own := self._own(at)) is not None]
+                for value, positions in self._base.positions_of(field).items()
+            }
+            return {value: positions for value, positions in found.items() if positions}
+
+        return self.memoize(("positions of", field), find)
 
     def counts(self, field: str) -> Mapping[str, int]:
         """Return value → number of listed tools."""
@@ -146,7 +153,15 @@ class CatalogView(Catalog):
 
     def postings(self, term: str) -> Sequence[int]:
         """Return the postings of ``term`` for the listed tools."""
-        return self.memoize(("postings", term), lambda: self._postings(term))
+        tools, shift = len(self._base), len(self) - len(self._base)
+
+        def find() -> list[int]:
+            postings = self._base.postings(term)
+            own = (at + shift if at >= tools else self._own(at) for at in postings[::2])
+            kept = ((at, weight) for at, weight in zip(own, postings[1::2], strict=True) if at is not None)
+            return list(chain.from_iterable(kept))
+
+        return self.memoize(("postings", term), find)
 
     @property
     def semantic_share(self) -> float:
@@ -192,29 +207,14 @@ class CatalogView(Catalog):
     def _lists(self, name: str) -> bool:
         return self.position(name) is not None
 
-    def _is_known(self, base_position: int) -> bool:
-        return base_position in self._withheld or self._own(base_position) is not None
+    def _is_known(self, name: str) -> bool:
+        at = self._base.position(name)
+        return at is not None and (at in self._withheld or self._own(at) is not None)
 
     def _own(self, base_position: int) -> int | None:
         """Return the position here of a tool, or None for one that is not listed."""
         at = bisect_left(self._listed, base_position)
         return at if at < len(self._listed) and self._listed[at] == base_position else None
-
-    def _positions_of(self, field: str) -> dict[str, list[int]]:
-        found = {
-            value: [own for at in positions if (own := self._own(at)) is not None]
-            for value, positions in self._base.positions_of(field).items()
-        }
-        return {value: positions for value, positions in found.items() if positions}
-
-    def _postings(self, term: str) -> list[int]:
-        postings, tools, shift = self._base.postings(term), len(self._base), len(self) - len(self._base)
-        kept: list[int] = []
-        for at, weight in zip(postings[::2], postings[1::2], strict=True):
-            own = at + shift if at >= tools else self._own(at)
-            if own is not None:
-                kept += (own, weight)
-        return kept
 
     def _listing(self) -> str:
         lines = [f"{len(self)} tools. {DESCRIBE_STEP}"]

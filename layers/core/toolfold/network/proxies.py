@@ -50,11 +50,10 @@ def describe_proxy(url: str) -> str:
     A user name and a password in it are left out.
     """
     try:
-        proxy = proxy_for(url)
+        if not (proxy := proxy_for(url)):
+            return ""
     except (ProxyError, UnsupportedProxy):
         proxy = "://"
-    if not proxy:
-        return ""
     scheme = urlsplit(url).scheme
     names = (f"{scheme}_proxy", f"{scheme}_PROXY".upper(), "all_proxy", "ALL_PROXY")
     name = next((name for name in names if os.environ.get(name)), "")

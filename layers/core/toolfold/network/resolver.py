@@ -37,12 +37,7 @@ class Resolver:
         self._reset()
 
     def addresses(self, host: str, port: int, timeout_s: float) -> list[Address]:
-        """Return the addresses of ``host`` in the order in which they should be tried.
-
-        Args:
-            host: a name or an IP address.
-            port: put into the addresses.
-            timeout_s: seconds that the lookup may take.
+        """Return the addresses of ``host``, a name or an IP address, in the order in which they should be tried.
 
         Raises:
             NameResolutionError: the name has no address.

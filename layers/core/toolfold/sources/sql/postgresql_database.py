@@ -71,12 +71,7 @@ _COLUMN = re.compile(r'column "?((?:[^"\s]|"")+)"? does not exist')
 
 
 def _checked(result: PGresult, statement: str) -> PGresult:
-    """Return ``result``; raise the failure that it is.
-
-    Args:
-        result: what the server returned.
-        statement: what it was returned for, where that was the caller's statement as it is; empty otherwise.
-    """
+    """Return ``result``; raise the failure that it is, with its offset in ``statement`` if that was sent as it is."""
     from psycopg.pq import DiagnosticField, ExecStatus
 
     if result.status in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK, ExecStatus.SINGLE_TUPLE):
@@ -135,23 +130,17 @@ def _as_text(value: Any, is_json: bool) -> str | None:
         return None
     if is_json and not isinstance(value, str):
         return json.dumps(value)
-    if isinstance(value, list):
-        return _array(value)
     if isinstance(value, dict):
         return json.dumps(value)
+    if isinstance(value, list):
+        return "{" + ",".join(map(_element, value)) + "}"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _array(values: Sequence[Any]) -> str:
-    return "{" + ",".join(map(_element, values)) + "}"
-
-
 def _element(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, list):
-        return _array(value)
-    text = _as_text(value, is_json=False) or ""
+    text = _as_text(value, is_json=False)
+    if text is None or isinstance(value, list):
+        return text or "NULL"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -275,29 +264,21 @@ class PostgresqlDatabase:
         settings += [one.format(ms=remaining_ms, idle_ms=remaining_ms + 5_000) for one in _SETTINGS]
         if search_path:
             settings.append(f"SET LOCAL search_path = {', '.join(map(_quoted, search_path))}")
-        with self._closed_at(deadline + _GRACE_S):
-            try:
-                self._fetch(f"BEGIN READ ONLY; {'; '.join(settings)}")
-                yield
-            except (psycopg.Error, DatabaseFailure) as failure:
-                if isinstance(failure, DatabaseFailure) and failure.kind is not FailureKind.BROKEN:
-                    raise
-                is_late = time.monotonic() >= deadline  # then the connection was closed here
-                raise DatabaseFailure(FailureKind.TIMEOUT if is_late else FailureKind.BROKEN) from None
-            finally:
-                with contextlib.suppress(psycopg.Error, DatabaseFailure):
-                    self._fetch("ROLLBACK")
-
-    @contextmanager
-    def _closed_at(self, end: float) -> Iterator[None]:
-        """Close the connection at ``end``: a server that does not answer would keep this thread for hours."""
-        descriptor = self._connection.pgconn.socket
-        timer = threading.Timer(max(0.0, end - time.monotonic()), _shut_down, (descriptor,))
+        # A server that does not answer would keep this thread for hours.
+        timer = threading.Timer(remaining_ms / 1000 + _GRACE_S, _shut_down, (self._connection.pgconn.socket,))
         timer.daemon = True
         timer.start()
         try:
+            self._fetch(f"BEGIN READ ONLY; {'; '.join(settings)}")
             yield
+        except (psycopg.Error, DatabaseFailure) as failure:
+            if isinstance(failure, DatabaseFailure) and failure.kind is not FailureKind.BROKEN:
+                raise
+            is_late = time.monotonic() >= deadline  # then the connection was closed here
+            raise DatabaseFailure(FailureKind.TIMEOUT if is_late else FailureKind.BROKEN) from None
         finally:
+            with contextlib.suppress(psycopg.Error, DatabaseFailure):
+                self._fetch("ROLLBACK")
             timer.cancel()
 
 
