@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolfold.catalog.json_schema import resolve
+from toolfold.catalog.json_schema import NAMED, resolve
 from toolfold.catalog.text_checks import MAX_TEXT, text_problem
 
 _MAX_DEPTH, _MAX_SCHEMAS, _MAX_VALUES = 32, 10_000, 50_000
@@ -25,7 +25,6 @@ _MAX_WORK = 1_000_000
 """Schemas that one path of arguments may meet, about a tenth of a second."""
 
 _MAX_NUMBER = 2**64
-_MAPPINGS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
 _SINGLE = frozenset(
     {
@@ -88,7 +87,7 @@ def _checked(schema: Any, depth: int, count: list[int]) -> Iterator[Mapping[str,
         raise ValueError("is no JSON Schema, or is too large")
     yield schema
     for keyword, value in schema.items():
-        if keyword in _MAPPINGS and isinstance(value, dict):
+        if keyword in NAMED and isinstance(value, dict):
             check_value(list(value))
             inner = list(value.values())
         elif keyword in _LISTS and isinstance(value, list):
@@ -156,7 +155,8 @@ class _Applied:
 
     def in_place(self, part: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield the schemas that ``part`` applies to the value that it is applied to."""
-        found = [self._target(part[key]) for key in ("$ref", "$dynamicRef") if key in part]
+        references = [part[key] for key in ("$ref", "$dynamicRef") if key in part]
+        found = [self._anchors.get(one[1:]) or resolve(self._root, one) for one in references]
         found += [inner for key in ("allOf", "anyOf", "oneOf") for inner in part.get(key, ())]
         found += [part[key] for key in _IN_PLACE if key in part]
         found += part.get("dependentSchemas", {}).values()
@@ -164,9 +164,6 @@ class _Applied:
             if isinstance(inner, dict):
                 self._schemas.setdefault(id(inner), inner)
                 yield inner
-
-    def _target(self, reference: str) -> Any:
-        return self._anchors.get(reference[1:]) if reference[1:] in self._anchors else resolve(self._root, reference)
 
     def inside(self, part: Mapping[str, Any]) -> Counter[tuple[str, int]]:
         """Return the schemas that are applied to one value inside, as (name of a property or "", id) → times."""
@@ -197,19 +194,16 @@ class _Applied:
         for level in range(most):
             if work[id(self._root)] > _MAX_WORK:
                 return level
-            none: Counter[tuple[str, int]] = Counter()
-            deeper = {key: self._work.get(key, 1) + self._inside_work(inside.get(key, none), work) for key in work}
+            deeper = {}
+            for key in work:
+                by_name = Counter({"": 0})
+                for (name, below), times in inside.get(key, {}).items():
+                    by_name[name] += times * work[below]
+                deeper[key] = self._work.get(key, 1) + by_name.pop("") + max(by_name.values(), default=0)
             if deeper == work:  # no schema refers to itself
                 return most
             work = deeper
         return most
-
-    @staticmethod
-    def _inside_work(found: Counter[tuple[str, int]], work: Mapping[int, int]) -> int:
-        by_name: dict[str, int] = {}
-        for (name, key), times in found.items():
-            by_name[name] = by_name.get(name, 0) + times * work[key]
-        return by_name.pop("", 0) + max(by_name.values(), default=0)
 
 
 def max_nesting(schema: Any, most: int) -> int:

@@ -17,6 +17,7 @@ import httpx2
 from toolfold.catalog.entries import Source
 from toolfold.models import SourceCredentials
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge
+from toolfold.sources.mcp.client import SessionLimits
 from toolfold.sources.mcp.faults import (
     MAX_BLOCKS,
     MAX_CONTAINERS,
@@ -99,7 +100,7 @@ def test_a_compressed_response_is_not_read(name: bytes) -> None:
         current_exchange.set(exchange)
         async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
             url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
-            transport = GuardedTransport(url, 5.0, 100_000, lambda *_: True)
+            transport = GuardedTransport(url, SessionLimits(5.0, 100_000, lambda *_: True))
             async with httpx2.AsyncClient(transport=transport, trust_env=False) as client:
                 return await client.get(url), exchange
 

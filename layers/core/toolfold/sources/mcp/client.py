@@ -139,11 +139,10 @@ async def open_client(
 
             from toolfold.sources.mcp.http_transport import GuardedTransport
 
-            guarded = GuardedTransport(connection.url, limits.connect_timeout_s, limits.max_bytes, limits.is_allowed)
+            guarded = GuardedTransport(connection.url, limits)
             sent = {"User-Agent": f"toolfold/{__version__}", **connection.headers}
-            http_client = await stack.enter_async_context(
-                httpx2.AsyncClient(transport=guarded, headers=sent, timeout=None, trust_env=False)
-            )
+            http_client = httpx2.AsyncClient(transport=guarded, headers=sent, timeout=None, trust_env=False)
+            await stack.enter_async_context(http_client)
             transport = streamable_http_client(
                 connection.url, http_client=http_client, max_sse_event_size=limits.max_bytes, terminate_on_close=False
             )

@@ -193,9 +193,8 @@ class FaultTexts:
         if isinstance(fault, CallRefused):
             said = self.said(fault.message, credentials)
             if fault.code == _INVALID_PARAMS:
-                return errors.InvalidArguments(
-                    f"{title} does not accept these arguments.", messages.READ_NOTICE, upstream_says=said
-                )
+                problem = f"{title} does not accept these arguments."
+                return errors.InvalidArguments(problem, messages.READ_NOTICE, upstream_says=said)
             return errors.UpstreamError(f"{title} refused the call.", messages.READ_NOTICE, upstream_says=said)
         assert isinstance(fault, ServerFault)  # noqa: S101 - there are no others
         error = self._server_error(fault, credentials)
@@ -227,9 +226,8 @@ class FaultTexts:
             return errors.AnswerTooLarge(f"The response {what}.", self._hint)
         if isinstance(fault.cause, TooManyNotifications):
             rate = f"{MAX_NOTIFICATIONS:,} notifications in {NOTIFICATIONS_S:g} s"
-            return errors.UpstreamError(
-                f"{title} sent more than {rate}, so the connection was closed.", messages.CHECK_SERVER
-            )
+            problem = f"{title} sent more than {rate}, so the connection was closed."
+            return errors.UpstreamError(problem, messages.CHECK_SERVER)
         if isinstance(fault.cause, InvalidResponse) or fault.kind == "malformed":
             failure = errors.UpstreamError if fault.was_sent else ConnectionNotPossible
             place = f": {fault.reason}" if fault.reason else ""

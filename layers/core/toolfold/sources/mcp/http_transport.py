@@ -20,6 +20,7 @@ from toolfold.network import errors
 from toolfold.network.proxies import proxy_for
 from toolfold.network.sockets import ca_bundle, certificate_error, create_tls_context
 from toolfold.sources.http_api.request import parse_retry_after
+from toolfold.sources.mcp.client import SessionLimits
 from toolfold.sources.mcp.faults import Exchange, PartLimit, TooManyParts, current_exchange
 
 _KEEP_ALIVE_S = 30.0
@@ -42,15 +43,11 @@ _FAULTS: Mapping[type[Exception], type[errors.TransportError]] = {
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Send the requests of one session.
 
-    Args:
-        is_allowed: whether a host may have an address (``network.ssrf``).
-        max_bytes: of one response. The stream of notifications, a GET, may last as long as the session.
+    ``limits.max_bytes`` is of one response; the stream of notifications, a GET, may last as long as the session.
     """
 
-    def __init__(
-        self, url: str, connect_timeout_s: float, max_bytes: int, is_allowed: Callable[[str, str], bool]
-    ) -> None:
-        self._connect_timeout_s, self._max_bytes = connect_timeout_s, max_bytes
+    def __init__(self, url: str, limits: SessionLimits) -> None:
+        self._connect_timeout_s, self._max_bytes = limits.connect_timeout_s, limits.max_bytes
         self._host = httpx2.URL(url).host
         proxy_url = proxy_for(url)
         proxy = httpx2.Proxy(proxy_url) if proxy_url else None
@@ -64,7 +61,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             max_connections=_MAX_CONNECTIONS,
             keepalive_expiry=_KEEP_ALIVE_S,
             # Through a proxy it is the proxy that resolves names: see network.ssrf.
-            network_backend=httpcore2.AnyIOBackend() if proxy else _CheckedBackend(is_allowed),
+            network_backend=httpcore2.AnyIOBackend() if proxy else _CheckedBackend(limits.is_allowed),
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -142,16 +139,12 @@ class _LimitedStream(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for part in self._response.stream:  # type: ignore[union-attr]  # of an asynchronous pool
-                fault: errors.TransportError | None = None
                 if self._left is not None:
                     self._left -= len(part)
-                    if self._left < 0:
-                        fault = errors.ResponseTooLarge(self._transport._host)
-                    elif self._parts.is_exceeded_by(part):
-                        fault = TooManyParts()
-                if fault is not None:
-                    self._exchange.fault = fault
-                    raise StreamEnded("the response is larger than allowed")
+                    if self._left < 0 or self._parts.is_exceeded_by(part):
+                        too_large = errors.ResponseTooLarge(self._transport._host)
+                        self._exchange.fault = too_large if self._left < 0 else TooManyParts()
+                        raise StreamEnded("the response is larger than allowed")
                 yield part
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
             self._exchange.fault = self._transport._to_fault(error)

@@ -15,14 +15,13 @@ import time
 from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.json_schema import NAMED
+
 if TYPE_CHECKING:
     from mcp_types import ListToolsResult
 
 _PROSE = frozenset({"title", "description", "examples", "$comment", "markdownDescription"})
 """Keywords of JSON Schema that change nothing about which values are valid."""
-
-_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-"""Keywords whose members are schemas under names that the server chose, such as ``description``."""
 
 _VALUES = frozenset({"const", "default", "dependentRequired"})
 """Keywords whose values are data, not schemas."""
@@ -61,7 +60,7 @@ def canonical(schema: Any, without: Container[str] = (), depth: int = 0) -> Any:
     for keyword, value in schema.items():
         if keyword in without:
             continue
-        if keyword in _BY_NAME and isinstance(value, Mapping):
+        if keyword in NAMED and isinstance(value, Mapping):
             kept[keyword] = {name: canonical(inner, without, depth + 1) for name, inner in value.items()}
         elif keyword in _SETS and isinstance(value, list):
             kept[keyword] = sorted(value, key=lambda item: json.dumps(item, sort_keys=True))

@@ -185,9 +185,8 @@ def _invalid_sql(failure: DatabaseFailure, statement: str, problem: str, suggest
         return errors.InvalidArguments(f"sql: {problem}.", suggestion)
     before = statement[: max(0, failure.offset)]
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-    return errors.InvalidArguments(
-        f"sql: {problem} (line {line}, column {column}).", suggestion, line=line, column=column
-    )
+    where = f"(line {line}, column {column})"
+    return errors.InvalidArguments(f"sql: {problem} {where}.", suggestion, line=line, column=column)
 
 
 def _no_table(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> errors.CallError:
@@ -233,11 +232,8 @@ def _shown(name: str) -> str:
 
 
 def _tables_in(statement: str, schema: DatabaseSchema) -> list[Table]:
-    return [
-        table
-        for table in schema.tables
-        if re.search(rf"(?<!\w){re.escape(table.name)}(?!\w)", statement, re.IGNORECASE)
-    ]
+    words = {table: rf"(?<!\w){re.escape(table.name)}(?!\w)" for table in schema.tables}
+    return [table for table, word in words.items() if re.search(word, statement, re.IGNORECASE)]
 
 
 def _no_privilege(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> errors.CallError:

@@ -114,9 +114,8 @@ class References:
             if candidates and name in self._functions:
                 continue
             if not candidates or any(name not in self._columns_of(source) for source in candidates):
-                raise DatabaseFailure(
-                    FailureKind.NO_COLUMN, f"{qualifier.name}.{column.name}", qualifier.meta.get("start")
-                )
+                written, offset = f"{qualifier.name}.{column.name}", qualifier.meta.get("start")
+                raise DatabaseFailure(FailureKind.NO_COLUMN, written, offset)
 
     def _reference(self, node: exp.Table) -> TableReference:
         if not isinstance(node.this, exp.Identifier):
@@ -247,9 +246,8 @@ class References:
                     if table is None or self._has_name(source, self._folded(table)):
                         names += self._columns_of(source)
                     if len(names) > _MAX_COLUMNS:
-                        raise DatabaseFailure(
-                            FailureKind.NOT_ALLOWED, f"a query has more than {_MAX_COLUMNS:,} columns"
-                        )
+                        problem = f"a query has more than {_MAX_COLUMNS:,} columns"
+                        raise DatabaseFailure(FailureKind.NOT_ALLOWED, problem)
             else:
                 name = _output_name(expression)
                 names.append(self._folded(name) if name is not None else "")

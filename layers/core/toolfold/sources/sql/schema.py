@@ -234,11 +234,8 @@ def unique_names(names: Iterable[str]) -> tuple[str, ...]:
 
 def row_line(names: Sequence[str], values: Iterable[Any]) -> str:
     """Return one row as a JSON object."""
-    return json.dumps(
-        {name: json_value(value) for name, value in zip(names, values, strict=True)},
-        ensure_ascii=False,
-        separators=(",", ":"),
-    )
+    row = {name: json_value(value) for name, value in zip(names, values, strict=True)}
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
 
 
 def json_value(value: Any) -> Any:

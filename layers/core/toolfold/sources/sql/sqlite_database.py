@@ -130,11 +130,7 @@ _MESSAGES: tuple[tuple[re.Pattern[str], FailureKind, str], ...] = tuple(
         (r'near "(?P<name>.*)": syntax error', FailureKind.SYNTAX, "the error is at or near {name!r}"),
         (r"incomplete input", FailureKind.SYNTAX, "it ends too early"),
         (r"unrecognized token: (?P<name>.*)", FailureKind.SYNTAX, "{name} is not closed, or is no token"),
-        (
-            r"(?:no such function: |not authorized to use function: )(?P<name>.*)",
-            FailureKind.NO_FUNCTION,
-            "{name}",
-        ),
+        (r"(?:no such|not authorized to use) function: (?P<name>.*)", FailureKind.NO_FUNCTION, "{name}"),
         (r"access to (?P<name>\S+?)(?:\.\S*)? is prohibited", FailureKind.NO_PRIVILEGE, "{name}"),
         (r"not authorized|.*may not be used.*|.*prohibited.*", FailureKind.NOT_ALLOWED, ""),
         (r"You can only execute one statement.*", FailureKind.NOT_ALLOWED, "only one statement can be run"),
@@ -280,10 +276,9 @@ def open_read_only(path: Path, max_bytes: int) -> sqlite3.Connection:
         raise DatabaseFailure(FailureKind.NO_DATABASE) from None
     except OSError:
         raise DatabaseFailure(FailureKind.NOT_READABLE) from None
+    uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
-        )
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as error:
         raise to_failure(error, "") from None
     try:
