@@ -17,7 +17,7 @@ from toolfold.errors import CallError
 
 if TYPE_CHECKING:
     from toolfold.meta_tools.result import Result
-    from toolfold.network.trace import RequestTrace
+    from toolfold.network.sockets import RequestTrace
 
 
 def print_json(value: Any, indent: int | None = None) -> None:

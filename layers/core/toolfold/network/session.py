@@ -28,9 +28,8 @@ from toolfold.network import errors
 from toolfold.network.connection import POOL_CLASSES
 from toolfold.network.proxies import describe_proxy, proxy_for
 from toolfold.network.resolver import Resolver
-from toolfold.network.sockets import RequestState, ca_bundle, create_tls_context, current_request
+from toolfold.network.sockets import RequestState, RequestTrace, ca_bundle, create_tls_context, current_request
 from toolfold.network.ssrf import is_allowed_address, is_loopback_name, literal_address
-from toolfold.network.trace import RequestTrace
 
 CHUNK_BYTES = 16384
 """Decompressed bytes at a time. Between them the caller checks its limits."""

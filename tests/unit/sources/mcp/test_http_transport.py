@@ -17,7 +17,7 @@ import httpx2
 from toolfold.catalog.entries import Source
 from toolfold.models import SourceCredentials
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge
-from toolfold.sources.mcp.client import SessionLimits
+from toolfold.sources.mcp.connection import SessionLimits
 from toolfold.sources.mcp.faults import (
     MAX_BLOCKS,
     MAX_CONTAINERS,

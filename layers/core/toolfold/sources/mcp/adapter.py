@@ -32,8 +32,7 @@ from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, Sourc
 from toolfold.sources.http_api.authentication import TokenProvider, secrets_of
 from toolfold.sources.http_api.request import exchange_for, upstream_timeout
 from toolfold.sources.mcp.answers import parse_result, result_text
-from toolfold.sources.mcp.client import SessionLimits
-from toolfold.sources.mcp.connection import NO_HTTP_SSE, read_connection, with_key
+from toolfold.sources.mcp.connection import NO_HTTP_SSE, SessionLimits, read_connection, with_key
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
 from toolfold.sources.mcp.session import Description, OpenSession, Session, Sessions, ToolRequest
 

@@ -13,7 +13,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.sources.mcp.child_process import child_environment, child_process
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from mcp.shared.exceptions import MCPError
     from pydantic import ValidationError
 
-    from toolfold.sources.mcp.connection import Connection
+    from toolfold.sources.mcp.connection import Connection, SessionLimits
 
 T = TypeVar("T")
 
@@ -50,15 +49,6 @@ _UNREADABLE = {-32700: "Failed to parse ", -32600: "Unexpected content type: "}
 _OK, _BAD_REQUEST = 200, 400
 _REFUSED_SESSION = (-32000, -32600, -32603)
 """Codes with which status 400 means an unknown session: those of servers, and what the SDK makes of other bodies."""
-
-
-@dataclass(frozen=True)
-class SessionLimits:
-    """Limits of one connection: ``max_bytes`` of one message; for ``is_allowed`` see ``network.ssrf``."""
-
-    connect_timeout_s: float
-    max_bytes: int
-    is_allowed: Callable[[str, str], bool]
 
 
 async def ask(send: Callable[[], Awaitable[T]], stream: StreamState, *, is_call: bool) -> T:

@@ -6,7 +6,7 @@ A catalog may be damaged or hostile, so everything is checked again where it is 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -74,6 +74,15 @@ class Connection:
     def endpoint(self) -> str:
         """Where calls go, as one text: answers of another endpoint are other cache entries."""
         return self.url or f"stdio:{' '.join(self.command)}"
+
+
+@dataclass(frozen=True)
+class SessionLimits:
+    """Limits of one connection: ``max_bytes`` of one message; for ``is_allowed`` see ``network.ssrf``."""
+
+    connect_timeout_s: float
+    max_bytes: int
+    is_allowed: Callable[[str, str], bool]
 
 
 def read_connection(source: Source) -> Connection:

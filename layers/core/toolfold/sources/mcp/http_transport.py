@@ -20,7 +20,7 @@ from toolfold.network import errors
 from toolfold.network.proxies import proxy_for
 from toolfold.network.sockets import ca_bundle, certificate_error, create_tls_context
 from toolfold.sources.http_api.request import parse_retry_after
-from toolfold.sources.mcp.client import SessionLimits
+from toolfold.sources.mcp.connection import SessionLimits
 from toolfold.sources.mcp.faults import Exchange, PartLimit, TooManyParts, current_exchange
 
 _KEEP_ALIVE_S = 30.0

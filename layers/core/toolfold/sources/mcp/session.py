@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolfold.network.errors import TransportError
-from toolfold.sources.mcp.client import REFUSED, SessionLimits, ask, first_error, is_closed, open_client
+from toolfold.sources.mcp.client import REFUSED, ask, first_error, is_closed, open_client
 from toolfold.sources.mcp.faults import (
     CallRefused,
     Exchange,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
     from mcp_types import ListToolsResult
 
-    from toolfold.sources.mcp.connection import Connection
+    from toolfold.sources.mcp.connection import Connection, SessionLimits
 
 START_TIMEOUT_S = 60.0
 """Seconds for a server to start. A call waits until its own deadline only; the next one finds the server started."""
