@@ -111,19 +111,23 @@ def test_a_source_that_refuses_the_example_is_said_to_answer(run: Run, monkeypat
     assert "strict answers, but refuses these arguments, which are the example of the tool." in " ".join(err.split())
 
 
+@pytest.mark.parametrize(
+    ("dialect", "form"), [("postgresql", "postgresql://role:password@host/database"), ("sqlite", "sqlite:///shop.db")]
+)
 def test_a_missing_connection_string_is_worded_for_a_person(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: str, form: str
 ) -> None:
     (tmp_path / "catalog/shop").mkdir(parents=True)
-    (tmp_path / "catalog/shop/source.yaml").write_text("kind: sql\ntitle: Shop\ndialect: postgresql\n")
+    (tmp_path / "catalog/shop/source.yaml").write_text(f"kind: sql\ntitle: Shop\ndialect: {dialect}\n")
     monkeypatch.delenv("TOOLFOLD_SOURCE_SHOP_KEY", raising=False)
     code, _, err = run("source", "refresh", "shop")
     said = " ".join(err.split())
     assert code == 1
     assert said.startswith("shop: Shop needs its connection string, which is not set. Set TOOLFOLD_SOURCE_SHOP_KEY")
-    assert "export TOOLFOLD_SOURCE_SHOP_KEY=postgresql://role:password@host/database" in said
+    assert f"export TOOLFOLD_SOURCE_SHOP_KEY={form}." in said
     assert "the user" not in said
     monkeypatch.setenv("TOOLFOLD_SOURCE_SHOP_KEY", '{"engine": "mysql", "host": "a", "username": "b", "password": "c"}')
     code, _, err = run("source", "refresh", "shop")
     assert (code, "Tell the operator" in err, '"password"' in err) == (1, False, False)
-    assert "connection string set for Shop is not valid" in " ".join(err.split())
+    problem = "The database of Shop does not exist" if dialect == "sqlite" else "set for Shop is not valid"
+    assert problem in " ".join(err.split())

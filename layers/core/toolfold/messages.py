@@ -13,9 +13,11 @@ SET_KEY = Text(
 )
 SET_DATABASE = Text(
     "Ask the user to set {variable} to the connection string of the database.",
-    "Set {variable} to its connection string, e.g. {export} {variable}=postgresql://role:password@host/database, "
-    "or {sqlite_url}.",
+    "Set {variable} to its connection string, e.g. {export} {variable}={form}.",
 )
+FORMS_OF_DATABASES = {"sqlite": Text("{sqlite_url}"), "postgresql": "postgresql://role:password@host/database"}
+"""Dialect → a connection string."""
+
 SEND_KEY = Text("Ask the user to send {key} in {header}.", "Send {key} in {header}.")
 SEND_OTHER_KEY = Text(
     "Ask the user to send a key as {header}, or tell the operator, whose log says how to allow it.",

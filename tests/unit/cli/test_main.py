@@ -225,6 +225,22 @@ def test_closed_stdout_is_not_an_error() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("catalog list >&-", "The output cannot be written: it is closed. It is not complete.\n"),
+        ("--version >&-", "The output cannot be written: it is closed. It is not complete.\n"),
+        ("catalog compile --check >&-", "The output cannot be written: it is closed. It is not complete.\n"),
+        ("catalog list >&- 2>&-", ""),
+    ],
+)
+def test_output_that_was_closed_from_the_start_is_an_error(command: str, problem: str) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m toolfold {command}", shell=True, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, problem)
+
+
 def test_other_machines_do_not_use_the_key_unless_that_is_confirmed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "key")
     code, _, err = run("serve", "--host", "0.0.0.0", "--port", "0")

@@ -24,7 +24,7 @@ from tests.support.upstream import Upstream
 from toolfold import cli
 from toolfold.build import writer
 from toolfold.catalog.store import bundled_path
-from toolfold.cli.entry_point import SafeStream, safe_streams
+from toolfold.cli.entry_point import OutputError, SafeStream, safe_streams
 
 OSC = "\x1b]52;c;cm0gLXJm\x07"
 ATTACK = f"{OSC}\x1b[2J\x1b[1A\r\b\b\x9b31m\x85\u202e\u2028\x7f\v"
@@ -179,8 +179,9 @@ def test_streams_are_restored_after_a_command(
     assert cli.main(["--version"]) == 0
     assert (sys.stdout, sys.stderr) == before
     monkeypatch.setattr(sys, "stdout", None)
-    with safe_streams():
-        assert sys.stdout is None
+    with safe_streams(), pytest.raises(OutputError):
+        print("lost")
+    assert sys.stdout is None
 
 
 def test_traceback_of_a_defect_has_no_control_sequence(
@@ -214,6 +215,6 @@ def test_a_full_disk_is_one_sentence(command: tuple[str, ...], unbuffered: str, 
     assert done.stderr == "The output cannot be written: No space left on device. It is not complete.\n"
 
 
-def test_without_stdout_a_command_ends_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_stdout_a_command_that_prints_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
-    assert cli.main(["catalog", "search", "oil"]) == 0
+    assert cli.main(["catalog", "search", "oil"]) == 1

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.cli import terminal
+from toolfold.cli.entry_point import output_errors
 from toolfold.cli.output import print_json, print_notice
 from toolfold.errors import ToolfoldError
 from toolfold.files import replace_file
@@ -146,8 +147,9 @@ def print_answer(
         _print_cut(shown, lines, "lines")
     elif raw and (binary := getattr(sys.stdout, "buffer", None)):  # the upstream's own text byte for byte
         sys.stdout.flush()
-        binary.write(raw.encode("utf-8", "surrogatepass"))
-        binary.flush()
+        with output_errors():
+            binary.write(raw.encode("utf-8", "surrogatepass") + (b"" if raw.endswith("\n") else b"\n"))
+            binary.flush()
     else:
         print(content, end="")
     if file is None and not is_terminal and form != "structured" and len(content) > max_tokens * _BYTES_PER_TOKEN:

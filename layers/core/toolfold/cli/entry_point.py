@@ -10,6 +10,7 @@ Text for a pipe is the same, as its reader may be a pager. In JSON these are esc
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import threading
@@ -25,11 +26,13 @@ class OutputError(ToolfoldError):
     """A stream cannot be written, for example because its disk is full. A reader that is gone is no such error."""
 
     def __init__(self, error: OSError) -> None:
-        super().__init__(f"The output cannot be written: {error.strerror or error}. It is not complete.")
+        reason = "it is closed" if isinstance(error, io.UnsupportedOperation) else error.strerror or error
+        super().__init__(f"The output cannot be written: {reason}. It is not complete.")
 
 
 @contextlib.contextmanager
-def _output_errors() -> Iterator[None]:
+def output_errors() -> Iterator[None]:
+    """Raise an :class:`OutputError` for each error of a stream, unless its reader is gone."""
     try:
         yield
     except BrokenPipeError:
@@ -63,7 +66,7 @@ class SafeStream:
         from toolfold.text_safety import escape_terminal, to_encoding
 
         shown = escape_terminal(text) if self._escapes else text
-        with _output_errors():
+        with output_errors():
             try:
                 # stderr does not fail at a character that its encoding lacks: it would write an escape.
                 if not shown.isascii() and not is_unicode(self._stream):
@@ -75,7 +78,7 @@ class SafeStream:
 
     def flush(self) -> None:
         """Write what is buffered."""
-        with _output_errors():
+        with output_errors():
             self._stream.flush()
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -87,9 +90,13 @@ class SafeStream:
 @contextlib.contextmanager
 def safe_streams() -> Iterator[None]:
     """Replace ``sys.stdout`` and ``sys.stderr`` for the time of a command."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if stream is None:  # closed by the parent: another file would get its number, the lowest that is free
+            os.open(os.devnull, os.O_RDWR)
     with contextlib.ExitStack() as stack:
-        if sys.stdout is not None:  # None: closed by the parent
-            stack.enter_context(contextlib.redirect_stdout(cast(TextIO, SafeStream(sys.stdout))))
+        # What is printed to a closed stream fails, as it does in a file that is only read.
+        stdout = stack.enter_context(open(os.devnull)) if sys.stdout is None else sys.stdout
+        stack.enter_context(contextlib.redirect_stdout(cast(TextIO, SafeStream(stdout))))
         if sys.stderr is not None:
             stack.enter_context(contextlib.redirect_stderr(cast(TextIO, SafeStream(sys.stderr))))
         yield
@@ -119,9 +126,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     """Run the command. Started by an agent that waits, ``stdio`` does not wait for click."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if stream is None:  # closed: another file would get its number, the lowest that is free
-            os.open(os.devnull, os.O_RDWR)
     if arguments == ["stdio"] or (arguments[:2] == ["stdio", "--profile"] and len(arguments) == 3):
         from toolfold.transports import stdio
 

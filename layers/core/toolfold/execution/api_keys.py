@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 from toolfold.aws.clients import AwsClients, error_code
 from toolfold.errors import KEY_UNREADABLE, AuthRequired
 from toolfold.execution.credentials import MAX_KEY_CHARACTERS, RequestCredentials, header_for, is_possible_key
-from toolfold.messages import ALLOW_KEY, CORRECT_KEY, READ_KEY, SEND_KEY, SEND_OTHER_KEY, SET_DATABASE, SET_KEY
+from toolfold.messages import (
+    ALLOW_KEY,
+    CORRECT_KEY,
+    FORMS_OF_DATABASES,
+    READ_KEY,
+    SEND_KEY,
+    SEND_OTHER_KEY,
+    SET_DATABASE,
+    SET_KEY,
+)
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source
@@ -143,7 +152,7 @@ def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool, no_key:
     if source.kind == "sql":
         return AuthRequired(
             f"{source.title} needs its connection string, which is not set.",
-            SET_DATABASE.filled(variable=auth.environment),
+            SET_DATABASE.filled(variable=auth.environment, form=FORMS_OF_DATABASES[source.connection["dialect"]]),
         )
     return AuthRequired(
         f"{source.title} needs an API key, and {(unused if auth.caller_key else '') or no_key}.",

@@ -59,6 +59,8 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("same", "daily", "most recent", "= 2026-01-13"),
     ("error", "daily", "columns=date,close; rows=3", _TOP3),
     ("error", "daily", "close; last -3", _TOP3),
+    ("error", "daily", "close; lst 3", _TOP3),
+    ("error", "daily", "newst 3; close", _TOP3),
     ("error", "quote", "Quote.price", '{"price": 303.02}'),
     ("same", "daily", "last row", "= 2026-01-13"),
     ("same", "daily", "last", "= 2026-01-13"),

@@ -109,9 +109,20 @@ def test_a_compressed_response_is_not_read(name: bytes) -> None:
     assert isinstance(exchange.fault, InvalidResponse)
 
 
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [("uvx", "uvx"), ("/home/me/bin/weather-server", "weather-server"), (r"C:\bin\mcp.exe", "mcp.exe")],
+)
+def test_a_program_that_cannot_be_started_is_named_without_its_path(program: str, name: str) -> None:
+    source = Source("board", "Board", "mcp", "", "", None, {}, (), "", ())
+    texts = FaultTexts(source, program=program, max_bytes=1_000, smaller_response_hint="")
+    error = texts.to_description_error(ServerFault("start", was_sent=False, reason="No such file"), SourceCredentials())
+    assert error.message == f"{name}, the program of Board, cannot be started: No such file."
+
+
 def test_the_error_of_a_redirect_names_the_address_and_what_to_change() -> None:
     source = Source("board", "Board", "mcp", "https://board.test/mcp", "", None, {}, (), "", ())
-    texts = FaultTexts(source, is_child=False, max_bytes=1_000, smaller_response_hint="")
+    texts = FaultTexts(source, program="", max_bytes=1_000, smaller_response_hint="")
     exchange = Exchange(status=307, location="https://board.test/abc12345/mcp/")
     fault = ServerFault("start", was_sent=False, exchange=exchange, server_text="Redirect response")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from toolfold.dates import moved, parse_date
-from toolfold.fuzzy import normalize
+from toolfold.fuzzy import closest_matches, normalize
 from toolfold.results.select.expressions import split_items, split_outside
 from toolfold.results.select.names import find_table, table_name, words_of, written_name
 from toolfold.results.tables import DATE_NAMES, Document, Table
@@ -129,6 +129,7 @@ _PATH = re.compile(
 _SIGNS = {"since": ">=", "after": ">", "before": "<", "until": "<=", "on": "="}
 _COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_COUNTS, 1)}
+_BEFORE_NUMBERS = ("last", "first", "newest", "oldest", "top", "bottom", "limit")
 _COUNTED = re.compile(rf"\b(last|first|top|bottom|newest|oldest) ({'|'.join(_NUMBERS)})\b", re.I)
 
 
@@ -253,12 +254,19 @@ class _Guess:
         """Return other steps for one; None: it stays."""
         if self._kind_of(step) not in ("items", "group", ""):
             return None
-        for change in (self._path, self._table, self._day, self._field, self._pair, self._names):
+        for change in (self._path, self._table, self._day, self._field, self._pair, self._names, self._misspelt):
             if (found := change(step)) is not None and found != step:
                 return found
         for pattern, template in _STEP_RULES:
             if match := pattern.fullmatch(step):
                 return match.expand(template).replace("()", f"({self._number()})")
+        return None
+
+    def _misspelt(self, step: str) -> str | None:
+        """Return a step with the word that its first one resembles, before a number: ``lst 2``."""
+        word, _, rest = step.partition(" ")
+        if rest[:1].isdigit() and self._has_names and not self.is_column(word):
+            return next((f"{meant} {rest}" for meant in closest_matches(word, _BEFORE_NUMBERS)), None)
         return None
 
     def _require_names(self) -> None:

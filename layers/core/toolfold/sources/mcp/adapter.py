@@ -82,8 +82,8 @@ class McpAdapter(SourceAdapter):
         settings = context.settings
         own_max_bytes = self._connection.max_response_bytes or settings.max_response_bytes
         self._max_bytes = min(own_max_bytes, settings.max_response_bytes)
-        is_child, hint = bool(self._connection.command), self.smaller_response_hint
-        self.texts = FaultTexts(source, is_child=is_child, max_bytes=self._max_bytes, smaller_response_hint=hint)
+        program, hint = "".join(self._connection.command[:1]), self.smaller_response_hint
+        self.texts = FaultTexts(source, program=program, max_bytes=self._max_bytes, smaller_response_hint=hint)
         self._tokens = TokenProvider.of(source, exchange_for(source, context, hint))
         self._runner = _Runner(source.id)
         weakref.finalize(self, self._runner.stop).atexit = False

@@ -169,10 +169,11 @@ class InputRequested(McpFault):
 
 
 class FaultTexts:
-    """Make the errors of the calls of one source."""
+    """Make the errors of the calls of one source; ``program`` is what starts its server, empty for one at a URL."""
 
-    def __init__(self, source: Source, *, is_child: bool, max_bytes: int, smaller_response_hint: str) -> None:
-        self._source, self._is_child, self._max_bytes = source, is_child, max_bytes
+    def __init__(self, source: Source, *, program: str, max_bytes: int, smaller_response_hint: str) -> None:
+        self._source, self._max_bytes = source, max_bytes
+        self._program = program.replace("\\", "/").rpartition("/")[2]  # no error has a path of this machine
         self._hint = smaller_response_hint
 
     def to_call_error(self, fault: McpFault, tool: Tool, credentials: SourceCredentials) -> errors.CallError:
@@ -235,14 +236,16 @@ class FaultTexts:
         if fault.kind == "timeout":
             return ConnectTimeout(f"{title} did not start in time.", messages.TRY_AGAIN, retryable=True)
         if fault.reason:
-            return ConnectionNotPossible(f"{title} cannot be started: {fault.reason}.", _AT_TERMINAL)
+            return ConnectionNotPossible(
+                f"{self._program}, the program of {title}, cannot be started: {fault.reason}.", _AT_TERMINAL
+            )
         if fault.server_text:
             said = self.said(fault.server_text, credentials)
             return ConnectionNotPossible(f"{title} refuses to connect.", messages.READ_NOTICE, upstream_says=said)
         if not fault.was_sent:
             message = f"{title} ended while it was starting." if fault.kind == "start" else f"{title} has ended."
-            return NotConnected(message, _AT_TERMINAL if self._is_child else messages.TRY_AGAIN, retryable=True)
-        what = "ended before it answered" if self._is_child else "closed the connection before it answered"
+            return NotConnected(message, _AT_TERMINAL if self._program else messages.TRY_AGAIN, retryable=True)
+        what = "ended before it answered" if self._program else "closed the connection before it answered"
         return ConnectionFailed(f"{title} {what}.", messages.TRY_AGAIN, retryable=True)
 
     def _status_error(self, exchange: Exchange, credentials: SourceCredentials) -> errors.CallError:
