@@ -102,15 +102,12 @@ SHAPES: Mapping[str, Callable[[int], Answer]] = {
 def measure(options: argparse.Namespace) -> harness.Measured:
     """Return the table, and what grows too fast."""
     sizes = SIZES[:3] if options.quick else SIZES
-    cases = [(shape, size, select) for shape, select in _cases() for size in sizes]
+    cases = [
+        (shape, size, select) for shape, select in (*((shape, "") for shape in SHAPES), *SELECTED) for size in sizes
+    ]
     measured = [_measure(*case) for case in harness.track(cases, lambda case: f"{case[0]}, {_size(case[1])} {case[2]}")]
     harness.keep(measured, "growth")
     return _table(measured, sizes), list(_problems(measured))
-
-
-def _cases() -> Iterator[tuple[str, str]]:
-    yield from ((shape, "") for shape in SHAPES)
-    yield from SELECTED
 
 
 def _measure(shape: str, size: int, select: str) -> Figures:
@@ -144,14 +141,11 @@ def shape_answer(shape: str, size: int, select: str) -> Figures:
     }
 
 
-def _name(figures: Figures) -> str:
-    return f"{figures['shape']}, `{figures['select']}`" if figures["select"] else str(figures["shape"])
-
-
 def _by_case(measured: Sequence[Figures]) -> dict[str, list[Figures]]:
     cases: dict[str, list[Figures]] = {}
     for figures in measured:
-        cases.setdefault(_name(figures), []).append(figures)
+        select = f", `{figures['select']}`" if figures["select"] else ""
+        cases.setdefault(f"{figures['shape']}{select}", []).append(figures)
     return cases
 
 

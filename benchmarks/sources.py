@@ -14,7 +14,6 @@ from benchmarks import harness
 from scripts.measured_tables import markdown_table
 from tests.support.five_sources import FiveSources, five_sources
 from tests.support.meta_tools import tokens
-from toolfold.app import App
 
 QUESTIONS: Mapping[str, Sequence[str]] = {
     "what time is it in Tokyo": ["clock__get_current_time"],
@@ -46,14 +45,11 @@ def _tokens(sources: FiveSources) -> str:
     rows = []
     for title, app in (("Alpha Vantage", sources.alone), ("all five", sources.app)):
         store = app.catalog_store()
-        figures = len(store.sources), len(store), _listed(app), store.definition_tokens
+        listed = json.dumps(app.server.tools.definitions(), ensure_ascii=False, separators=(",", ":"))
+        figures = len(store.sources), len(store), tokens(listed), store.definition_tokens
         rows.append([title, *(f"{figure:,}" for figure in figures)])
     head = ["catalog", "sources", "tools", "tokens of `tools/list`", "tokens with a definition for each tool"]
     return markdown_table(head, rows)
-
-
-def _listed(app: App) -> int:
-    return tokens(json.dumps(app.server.tools.definitions(), ensure_ascii=False, separators=(",", ":")))
 
 
 def _search(sources: FiveSources) -> str:

@@ -83,14 +83,12 @@ def _database(data: RawData, requests: tuple[str, ...]) -> sqlite3.Connection:
             columns = list(dict.fromkeys(column for row in rows for column in row))
             listed = ", ".join(f'"{column}"' for column in ("request", "nr", *columns))
             database.execute(f'CREATE TABLE IF NOT EXISTS "{name}" ({listed})')
-            cells = ([number, nr, *map(_cell, map(row.get, columns))] for nr, row in enumerate(rows, 1))
+            values = ([json.dumps(row[name]) if isinstance(row.get(name), list | dict) else row.get(name)
+                       for name in columns] for row in rows)  # fmt: skip
+            cells = ([number, nr, *row] for nr, row in enumerate(values, 1))
             marks = ", ".join("?" * (len(columns) + 2))
             database.executemany(f'INSERT INTO "{name}" ({listed}) VALUES ({marks})', cells)
     return database
-
-
-def _cell(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, list | dict) else value
 
 
 @functools.cache

@@ -15,7 +15,7 @@ import sys
 from typing import Any, NamedTuple
 
 from benchmarks import harness
-from benchmarks.cold import cost, measuring, servers, services, tables
+from benchmarks.cold import measuring, servers, tables
 from benchmarks.cold.events import request_sets
 from benchmarks.cold.servers import AS_DEPLOYED, measured_servers
 from toolfold import __version__
@@ -43,14 +43,14 @@ def run(options: argparse.Namespace) -> str:
         if target.ratio > target.limit:
             print(f"missed: {target.title}: {target.ratio:.3g}×", file=sys.stderr)
     harness.finish(options, COMMAND, tables.page(results), "docs/reference/measurements.md")
-    return cost.page(results, results["memory_mb"])
+    return tables.costs(results, results["memory_mb"])
 
 
 def measure(amount: Amount) -> dict[str, Any]:
     """Return all figures of a run."""
     everyone = measured_servers()
     built = servers.build(everyone)
-    with services.running() as running:
+    with measuring.services() as running:
         bench = measuring.Bench(everyone, built, running, request_sets(amount.tools))
         cold = bench.cold(amount.starts)
         warm = bench.warm(amount.invocations)

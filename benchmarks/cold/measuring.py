@@ -1,25 +1,77 @@
 """Measure cold starts, warm invocations, memory and the handler alone, and what is sent.
 
-Times in milliseconds, memory in MB. What is sent are the requests of a deployment to S3 and DynamoDB,
-and the bytes of its responses and log.
+Times in milliseconds, memory in MB. What is sent are the requests of a deployment to S3 and DynamoDB, and the bytes of
+its responses and log. The upstream and AWS run in processes of their own, so that they take no time from the measured.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+import tempfile
 import time
+import urllib.request
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from benchmarks import harness
-from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH, Event, RequestSet
-from benchmarks.cold.servers import MeasuredServer, Package
-from benchmarks.cold.services import Services
+from benchmarks import harness, servers
+from benchmarks.cold.events import CACHED, GET, LISTING, METHODS, SEARCH, SYMBOL, Event, RequestSet
+from benchmarks.cold.servers import BUCKET, TABLE, MeasuredServer, Package
 from benchmarks.timing import elapsed_ms, memory_mb
+from tests.conformance.helpers import start_server
+from tests.support import aws_services
+from tests.support.catalogs import publish
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.lambda_runtime import LambdaRuntime
+from toolfold.catalog.store import bundled_path
+
+CATALOG, REGION = f"s3://{BUCKET}/catalog", "eu-central-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The environment ``variables`` of the servers; ``clear_table`` deletes all cached responses."""
+
+    variables: Mapping[str, str]
+    clear_table: Callable[[], None]
+
+
+@contextmanager
+def services() -> Iterator[Services]:
+    """Run the mock API without latency, and moto with the catalog, the bucket and the table."""
+    with tempfile.TemporaryDirectory() as folder, servers.mock_api() as upstream:
+        moto = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+        home = {"PATH": os.environ["PATH"], "PYTHONUNBUFFERED": "1", "HOME": folder}
+        with start_server(moto, env=home, log=Path(folder) / "moto.log") as aws:
+            with urllib.request.urlopen(f"{upstream}?function=GLOBAL_QUOTE&symbol={SYMBOL}&apikey=any") as answer:
+                json.load(answer)  # the first response of the mock API takes longer
+            variables = {
+                "AWS_ENDPOINT_URL": aws,
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream,
+                "ALPHA_VANTAGE_API_KEY": "mock-key",
+                "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
+            }
+            yield Services(variables, _filled(aws))
+
+
+def _filled(endpoint: str) -> Callable[[], None]:
+    """Create the resources of a deployment; return the function that clears the table."""
+    s3, dynamodb = (aws_services.client(service, endpoint, REGION) for service in ("s3", "dynamodb"))
+    s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+    publish(bundled_path().read_bytes(), CATALOG, s3)
+
+    def clear_table() -> None:
+        dynamodb.delete_table(TableName=TABLE)
+        aws_services.create_table(dynamodb, TABLE)
+
+    aws_services.create_table(dynamodb, TABLE)
+    return clear_table
+
 
 BLOCK = 50
 """Invocations of one server before those of the next one, so that other load of the machine affects all servers."""

@@ -13,9 +13,8 @@ import sys
 from contextlib import closing
 
 from benchmarks import harness
-from benchmarks.retrieval.metrics import DEPTH
 from benchmarks.retrieval.rankers import FullText, Ranker, Toolfold, descriptions, direct_texts, fastmcp_bm25
-from benchmarks.retrieval.report import answers, fits, misses, tables
+from benchmarks.retrieval.report import DEPTH, answers, fits, misses, tables
 from benchmarks.retrieval.request_set import load
 from toolfold.catalog.store import FileStore, bundled_path
 

@@ -1,16 +1,90 @@
-"""The tables: rankers × slices of the requests."""
+"""What is counted about one ranking, means of that over many, and the tables: rankers × slices of the requests.
+
+Ranks count from 1. Every metric takes the ranked names, best first, and the right ones.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import statistics
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from benchmarks.retrieval.metrics import DEPTH, Score, score
 from benchmarks.retrieval.rankers import Ranker
 from benchmarks.retrieval.request_set import HELD_OUT, KINDS, TUNING, Request
 from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
+
+DEPTH = 10
+"""How far down a ranking is read."""
+
+
+def hit(ranked: Sequence[str], right: Collection[str], depth: int) -> float:
+    """1 if any right tool is among the first ``depth``, else 0."""
+    return float(any(name in right for name in ranked[:depth]))
+
+
+def ndcg(ranked: Sequence[str], right: Collection[str]) -> float:
+    """Normalised discounted cumulative gain of the first :data:`DEPTH`, each right tool gaining 1.
+
+    1 when all right tools come first, in any order. A name that comes twice gains once.
+    """
+    gained = sum(_discount(rank) for rank, name in enumerate(dict.fromkeys(ranked[:DEPTH]), 1) if name in right)
+    return gained / sum(_discount(rank) for rank in range(1, min(len(right), DEPTH) + 1))
+
+
+def found(ranked: Sequence[str], right: Collection[str], depth: int) -> float:
+    """The share of the right tools that is among the first ``depth``."""
+    return len(set(ranked[:depth]) & set(right)) / len(right)
+
+
+def _discount(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Means over ``count`` requests, each from 0 to 1; None where there is nothing to take the mean of.
+
+    ``needed``: of requests that need several tools, the share of those among the first five. ``silent``: how often
+    nothing was answered, which is right for an outside request and wrong for any other.
+    """
+
+    count: int
+    r1: float | None
+    r5: float | None
+    ndcg: float | None
+    needed: float | None
+    silent: float | None
+
+
+def score(answers: Iterable[tuple[Request, Sequence[str]]]) -> Score:
+    """The score of ``(request, ranked names)``. Outside requests count for ``count`` and ``silent`` alone."""
+    answers = list(answers)
+    served = [(ranked, request.tools) for request, ranked in answers if request.tools]
+    several = [(ranked, request.tools) for request, ranked in answers if request.kind == "several"]
+    return Score(
+        count=len(answers),
+        r1=_mean(hit(ranked, right, 1) for ranked, right in served),
+        r5=_mean(hit(ranked, right, 5) for ranked, right in served),
+        ndcg=_mean(ndcg(ranked, right) for ranked, right in served),
+        needed=_mean(found(ranked, right, 5) for ranked, right in several),
+        silent=_mean(float(not ranked) for _, ranked in answers),
+    )
+
+
+def with_error(values: Sequence[float]) -> str:
+    """Return the mean of ``values`` and its standard error, in hundredths."""
+    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return f"{100 * statistics.fmean(values):.1f} ± {100 * error:.1f}"
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    values = list(values)
+    return math.fsum(values) / len(values) if values else None
+
 
 HEAD = ("", "", "n", "R@1", "R@5", "nDCG@10", "needed@5", "silent")
 
@@ -26,17 +100,13 @@ def slices(requests: Iterable[Request]) -> dict[str, dict[str, list[Request]]]:
     """Heading → title → requests. Outside requests are left out: no tool is right for them."""
     served = [request for request in requests if request.tools]
     return {
-        "In all": {"all": served, HELD_OUT: _held_out(served)},
+        "In all": {"all": served, HELD_OUT: [one for one in served if one.half == HELD_OUT]},
         "By kind": {kind: [request for request in served if request.kind == kind] for kind in KINDS[:-1]},
         "By language": {
             "English": [request for request in served if request.language == "en"],
             "other": [request for request in served if request.language != "en"],
         },
     }
-
-
-def _held_out(requests: Sequence[Request]) -> list[Request]:
-    return [request for request in requests if request.half == HELD_OUT]
 
 
 def tables(answered: Mapping[str, Answers]) -> str:
@@ -51,14 +121,11 @@ def tables(answered: Mapping[str, Answers]) -> str:
             shown = list(answered.items())[: 1 if heading.startswith("By") else None]
             for at, (ranker, given) in enumerate(shown):
                 scored = score((request, ranked) for request, ranked in given if request in wanted)
-                rows.append(("" if at else f"**{title}**", ranker, *_cells(scored)))
+                means = (scored.r1, scored.r5, scored.ndcg, scored.needed, scored.silent)
+                cells = ("" if mean is None else f"{mean:.3f}" for mean in means)
+                rows.append(("" if at else f"**{title}**", ranker, str(scored.count), *cells))
         parts.append(f"### {heading}\n\n{table(HEAD, rows)}")
     return "\n".join(parts)
-
-
-def _cells(scored: Score) -> tuple[str, ...]:
-    means = (scored.r1, scored.r5, scored.ndcg, scored.needed, scored.silent)
-    return (str(scored.count), *("" if mean is None else f"{mean:.3f}" for mean in means))
 
 
 def fits(catalog: Catalog, requests: Iterable[Request]) -> str:

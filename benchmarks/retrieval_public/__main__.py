@@ -16,10 +16,16 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from benchmarks import harness
-from benchmarks.retrieval.metrics import DEPTH, found, hit, ndcg, with_error
 from benchmarks.retrieval.rankers import FullText, Ranker, Recorded, Toolfold
-from benchmarks.retrieval_public.catalogs import compile_tools, name_of
-from benchmarks.retrieval_public.public_sets import PublicRequest, PublicSet, PublicTool, load_all
+from benchmarks.retrieval.report import DEPTH, found, hit, ndcg, with_error
+from benchmarks.retrieval_public.public_sets import (
+    PublicRequest,
+    PublicSet,
+    PublicTool,
+    compile_tools,
+    load_all,
+    name_of,
+)
 from scripts.measured_tables import markdown_table
 from toolfold.build import semantic_index
 

@@ -1,6 +1,7 @@
-"""Read public sets of tools and requests, which are no part of the repository.
+"""Read public sets of tools and requests, which are no part of the repository, and compile their tools.
 
-A tool has the texts that its set has: name, description, parameters, category, and the name of what it belongs to.
+A tool has the texts that its set has, none written for the search: name, description, parameters, category, and the
+name of what it belongs to.
 """
 
 from __future__ import annotations
@@ -8,11 +9,17 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+from toolfold.build import search_index, semantic_index, writer
+from toolfold.catalog.model import Catalog
+from toolfold.catalog.store import parse_catalog
+from toolfold.catalog.tokenizer import in_words
 
 _SAMPLE = 1500
 """Requests of MetaTool that are reported, of some 20,000; the weights were chosen on others."""
@@ -150,3 +157,65 @@ def _json_lines(path: Path) -> Iterator[Any]:
     with path.open(encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+
+_SOURCE = {
+    "title": "Public",
+    "description": "Tools of a public set.",
+    "kind": "http_api",
+    "base_url": "https://tools.example.org/",
+    "function_key": "function",
+    "auth": None,
+    "no_data": "",
+    "freshness": {},
+    "faults": [],
+    "unknown_notice": [],
+}
+
+
+def texts_of(tool: PublicTool) -> dict[str, list[str]]:
+    """Return field → texts, as the compiler makes them of an imported tool."""
+    summary, *rest = _SENTENCE_END.split(" ".join((tool.description or "").split()), maxsplit=1)
+    texts = {
+        "name": [in_words(tool.name)],
+        "source": [in_words(tool.source)],
+        "summary": [summary],
+        "description": rest,
+        "parameter_names": [in_words(name) for name, _ in tool.parameters],
+        "parameter_descriptions": [description for _, description in tool.parameters],
+        "category": [tool.category],
+    }
+    return {field: kept for field, found in texts.items() if (kept := [text for text in found if text])}
+
+
+def name_of(position: int) -> str:
+    """Return the name of a tool in the compiled catalog: some names of the sets occur twice."""
+    return f"T{position}"
+
+
+def compile_tools(tools: Sequence[PublicTool], *, semantic: bool = False) -> Catalog:
+    """Return a catalog of ``tools``.
+
+    Args:
+        tools: The tools, in the order of the positions.
+        semantic: Whether it has semantic postings, which needs the extra ``semantic``.
+    """
+    texts = [texts_of(tool) for tool in tools]
+    index = search_index.build(texts)
+    near, share = semantic_index.build(dict(enumerate(texts))) if semantic else ({}, 0.0)
+    names, same = list(map(name_of, range(len(tools)))), {"source": "public", "category": "all", "access": "free"}
+    compiled = {
+        "sources": {"public": _SOURCE},
+        "categories": [],
+        "listing": "",
+        "definition_tokens": 0,
+        "tools": {name: {**same, "effect": "read", "title": name, "summary": name, "tags": []} for name in names},
+        "index": index,
+        "spellings": search_index.spellings(texts),
+        "synonyms": {},
+        "semantic": near,
+        "semantic_share": share,
+    }
+    return parse_catalog(writer.dumps(compiled).encode())

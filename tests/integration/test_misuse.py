@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.agent.cases import PROBES, QUESTIONS
 from benchmarks.agent.client import over_mock_api
-from benchmarks.agent.journey import Journey, answer
-from benchmarks.agent.misuse import Outcome, judge
-from benchmarks.agent.probes import PROBES
-from benchmarks.agent.question_set import QUESTIONS
+from benchmarks.agent.journey import Journey, Outcome, answer, judge
 
 pytestmark = pytest.mark.slow
 

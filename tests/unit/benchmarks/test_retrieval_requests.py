@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.retrieval.independence import catalog_texts, near_copies, normalised
-from benchmarks.retrieval.request_set import HELD_OUT, KINDS, TUNING, Request, load
+from benchmarks.retrieval.request_set import (
+    HELD_OUT,
+    KINDS,
+    TUNING,
+    Request,
+    catalog_texts,
+    load,
+    near_copies,
+    normalised,
+)
 from toolfold.catalog.model import Catalog
 
 LEAST = dict.fromkeys(KINDS, 60) | {"outside": 40}

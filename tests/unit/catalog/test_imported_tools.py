@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from benchmarks.retrieval_public.catalogs import compile_tools
-from benchmarks.retrieval_public.public_sets import PublicTool
+from benchmarks.retrieval_public.public_sets import PublicTool, compile_tools
 from toolfold.build import search_index
 from toolfold.catalog.query import action, split_query
 from toolfold.catalog.search import score, search

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.retrieval_public.catalogs import compile_tools
-from benchmarks.retrieval_public.public_sets import PublicTool
+from benchmarks.retrieval_public.public_sets import PublicTool, compile_tools
 from toolfold.build import semantic_index
 from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.agent.client import Answer
-from benchmarks.agent.next_call import proposed_call
+from benchmarks.agent.journey import proposed_call
 from benchmarks.agent.raw_data import RawData
 from tests.support.meta_tools import call
 from toolfold.meta_tools.dispatcher import MetaTools

@@ -1,6 +1,7 @@
-"""Calls as a model may write them before it has read anything: see :mod:`benchmarks.agent.misuse`.
+"""What is asked of a model: calls as it may write them before it has read anything, and everyday questions.
 
-``probes.yaml`` has the calls, and what an answer must hold, as SQL over the raw data.
+``probes.yaml`` has the calls, and what an answer must hold, as SQL over the raw data; ``questions.yaml`` the questions
+with the calls that a model writes for them at first, and the right answers.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Literal
 
 import yaml
 
+from benchmarks.agent.client import PREMIUM_KEY
 from benchmarks.agent.raw_data import RawData
 
 Area = Literal["TOOL_LIST", "TOOL_GET", "TOOL_CALL", "select"]
@@ -51,10 +53,6 @@ _GIVEN = yaml.safe_load(Path(__file__).with_name("probes.yaml").read_text(encodi
 _EXPECTED: Mapping[str, Expected] = {name: _values(*query) for name, query in _GIVEN["expected"].items()}
 
 
-def _of_daily(size: str, meaning: str, *given: Any) -> Expected:
-    return _values(f"TIME_SERIES_DAILY symbol=IBM outputsize={size}", _GIVEN["meanings"][meaning].format(*given))
-
-
 def _calls(group: Mapping[str, Any]) -> Iterator[Probe]:
     for given in group["calls"]:
         times = given.pop("repeat", 1)
@@ -70,11 +68,54 @@ def _guesses(group: Mapping[str, Any]) -> Iterator[Probe]:
     for guess in group["guesses"]:
         text, *meaning = guess if isinstance(guess, list) else [guess]
         call = {"tool_name": group["tool"], "arguments": group["arguments"], "select": text}
-        expected, of_all = (_of_daily(size, *meaning) if meaning else None for size in ("compact", "full"))
-        expected = expected or _EXPECTED.get(group.get("expected", ""))
+        expected, of_all = _EXPECTED.get(group.get("expected", "")), None
+        if meaning:
+            sql = _GIVEN["meanings"][meaning[0]].format(*meaning[1:])
+            sizes = (f"TIME_SERIES_DAILY symbol=IBM outputsize={size}" for size in ("compact", "full"))
+            expected, of_all = (_values(raw, sql) for raw in sizes)
         yield Probe("select", "TOOL_CALL", call, expected, of_all, text not in _GIVEN["not_natural"])
 
 
 PROBES = tuple(
     probe for group in _GIVEN["groups"] for probe in (_calls(group) if "calls" in group else _guesses(group))
+)
+
+
+Guess = tuple[Mapping[str, Any], str | None]
+"""Arguments of a tool, and the ``select`` of TOOL_CALL."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question.
+
+    Attributes:
+        text: what a person says; it is also the query of TOOL_LIST.
+        tools: the tools that can answer it; the first is used.
+        guesses: calls in the order in which a model tries them, each after the one before has failed.
+        raw: the requests whose rows ``expected`` and ``operands`` read.
+        expected: SQL for the values that the answer must hold; empty: none.
+        operands: SQL for values from which a model gets the expected ones with one operation; empty: none.
+        key: the API key of the caller; the mock API serves ``free`` what a free key gets.
+        outcome: ``values``; or ``nothing``: there is no such data, and the answer must state that.
+    """
+
+    text: str
+    tools: tuple[str, ...]
+    guesses: tuple[Guess, ...]
+    raw: tuple[str, ...] = ()
+    expected: str = ""
+    operands: str = ""
+    key: str = PREMIUM_KEY
+    outcome: Literal["values", "nothing"] = "values"
+
+
+def _question(given: dict[str, Any]) -> Question:
+    shared = given.pop("arguments", {})
+    guesses = tuple(tuple(one) if isinstance(one, list) else (shared, one) for one in given["guesses"])
+    return Question(**{**given, "guesses": guesses, "raw": tuple(given.get("raw", ()))})
+
+
+QUESTIONS = tuple(
+    map(_question, yaml.safe_load(Path(__file__).with_name("questions.yaml").read_text(encoding="utf-8")))
 )
