@@ -200,6 +200,7 @@ CHECK_WRITE = Text("It may have taken effect: check with a tool that reads befor
 SEARCH = Text(
     "Call {TOOL_LIST} with what you need as query.", "`toolfold catalog search WORD …` finds it by what you need."
 )
+SEARCH_SOURCE = Text("{TOOL_LIST} of {source} has its tools.", "`toolfold catalog list` has the tools of {source}.")
 OTHER_TOOL = Text(
     "Take another tool, which {TOOL_LIST} finds; the operator can switch it on.",
     "Take another tool, which {TOOL_LIST} finds, or switch it on.",

@@ -41,12 +41,30 @@ tools:
     parameters: {town: {type: string, description: Name of a town., example: Oslo}}
 """
 
+COASTS = """
+kind: http_api
+base_url: https://towns.test
+tools:
+  - name: gauge
+    summary: Show a gauge
+    path: /gauges/{gauge_id}
+    parameters: {gauge_id: {type: integer, description: Number of a gauge., example: 1}}
+  - name: stations
+    summary: List the stations of a coast
+    path: /stations
+  - name: remove
+    summary: Delete a coast
+    method: DELETE
+    path: /coast
+"""
+
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> MetaTools:
     folder: Path = tmp_path_factory.mktemp("towns")
-    (folder / "towns").mkdir()
-    (folder / "towns" / "source.yaml").write_text(SOURCE)
+    for name, source in (("towns", SOURCE), ("coasts", COASTS)):
+        (folder / name).mkdir()
+        (folder / name / "source.yaml").write_text(source)
     catalog = folder / "catalog.json"
     catalog.write_text(compile_folder(folder, adapters=["http_api"]))
     return app_of(catalog, TOOLFOLD_ALLOWED_HOSTS="towns.test").server.tools
@@ -105,6 +123,10 @@ def test_an_unknown_name_of_a_tool_that_writes_leads_to_the_executor_for_it(tool
         ("towns__measure", {"body": {"rain": 1.5}, "rain": 2}, None),
         ("towns__report", {"town": "Oslo", "colour": "red"}, None),
         ("towns__stations", {"town": "Oslo", "colour": "red"}, {"town": "Oslo"}),
+        ("coasts__gauge", {"id": 7}, {"gauge_id": 7}),
+        ("coasts__gauge", {"gauge": [7, 8]}, {"gauge_id": [7, 8]}),
+        ("coasts__gauge", {"place": "Oslo"}, None),
+        ("coasts__gauge", {"colour": 7}, None),
     ],
 )  # fmt: skip
 def test_corrected_call_that_changes_data_has_all_values(
@@ -117,8 +139,23 @@ def test_corrected_call_that_changes_data_has_all_values(
 
 @pytest.mark.parametrize(
     ("name", "closest"),
-    [("towns__list_stations", "towns__stations"), ("towns__station", "towns__stations"), ("towns__xqvq", None)],
+    [
+        ("towns__list_stations", "towns__stations"),
+        ("towns__station", "towns__stations"),
+        ("coasts__station", "coasts__stations"),
+        ("towns__gauges", None),
+        ("towns__xqvq", None),
+    ],
 )
 def test_name_of_the_source_is_no_likeness(tools: MetaTools, name: str, closest: str | None) -> None:
     found = failure(tools, "TOOL_CALL", {"tool_name": name, "arguments": {}})
     assert next(iter(found["closest"]), None) == closest
+    assert closest or found["next_call"] == {"TOOL_LIST": {"source": "towns"}}
+
+
+@pytest.mark.parametrize("name", ["stations", "remove"])
+def test_caller_chooses_among_tools_that_several_sources_call_the_same(tools: MetaTools, name: str) -> None:
+    found = failure(tools, "TOOL_CALL", {"tool_name": name, "arguments": {}})
+    both = [f"coasts__{name}", f"towns__{name}"]
+    assert found["closest"][:2] == both
+    assert found["next_call"] == {"TOOL_GET": {"tool_name": both}}

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,8 +33,9 @@ _TIE_RATIO, _MAX_TIES = 0.85, 5
 """Share of the best score from which a tool counts as tied with the best, and the maximum number of ties. On the tuning
 half, the right tool is among the ties for 93 of 100 queries; a query has 1.4 ties on average."""
 
-_MIN_SIMILARITY, _HIGH_SIMILARITY = 0.7, 0.8
-"""Similarity of names, 0 to 1: the minimum for a suggestion, and the minimum to suggest no names found by words."""
+_MIN_SIMILARITY, _MIN_SIMILARITY_AT_SOURCE, _HIGH_SIMILARITY = 0.7, 0.6, 0.8
+"""Similarity of names, 0 to 1: the minimum for a suggestion, the minimum among the few tools of a source that is named,
+and the minimum to suggest no names found by words."""
 
 _MIN_SUGGESTED_SCORE, _MIN_SUGGESTED_RATIO = 700, 0.4
 """Score, and share of the best score, from which a tool found by the words of an unknown name is suggested. A single
@@ -286,29 +288,37 @@ def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
     known = catalog if normalized and len(catalog) <= _MAX_COMPARED_NAMES else ()
     edits = {other: distance(normalized, name_key(other)) for other in known}
     source = normalized[: normalized.find("__") + 2] if "__" in normalized else ""
-    shared = {other: len(source) for other in known if name_key(other).startswith(source)}
+    own = [other for other in known if source and name_key(other).startswith(source)]
+    shared = dict.fromkeys(own, len(source))
     similarity = {
         other: 1 - edits[other] / (max(len(normalized), len(other)) - shared.get(other, 0)) for other in known
     }
-    similar = [other for other in known if similarity[other] >= _MIN_SIMILARITY]
+    least = dict.fromkeys(own, _MIN_SIMILARITY_AT_SOURCE)
+    similar = [other for other in known if similarity[other] >= least.get(other, _MIN_SIMILARITY)]
     similar.sort(key=lambda other: -similarity[other])
     if close := [other for other in similar if similarity[other] >= _HIGH_SIMILARITY or edits[other] == 1]:
         return close[:most]
-    words = in_words(normalized[len(source) if shared else 0 :]).lower()
-    found = dict.fromkeys(_names_by_words(catalog, words, most) + similar)
-    return sorted(found, key=lambda other: bool(shared) and other not in shared)[:most]
+    rest = normalized[len(source) if own else 0 :]
+    equal = [other for other in known if rest and rest in (name_key(other), name_key(other).partition("__")[2])]
+    found = dict.fromkeys([*equal, *_names_by_words(catalog, in_words(rest).lower(), most, own), *similar])
+    if own:  # another source is meant where its tool is called so, and by no likeness
+        found = dict.fromkeys([*(other for other in found if other in shared), *equal])
+    return list(found)[:most]
 
 
-def _names_by_words(catalog: Catalog, words: str, most: int) -> list[str]:
-    """Return the names of tools that match ``words`` well, or that have one of them in their names."""
-    hits = search(catalog, words).hits[:most]
+def _names_by_words(catalog: Catalog, words: str, most: int, among: Container[str]) -> list[str]:
+    """Return the names of tools that match ``words`` well, or that have one of them in their names.
+
+    ``among``: the names to choose from; empty: all.
+    """
+    named = ((hit, catalog.summary(hit.position).name) for hit in search(catalog, words).hits)
+    hits = list(islice(((hit, name) for hit, name in named if not among or name in among), most))
     own_words = {word for word in words.split() if len(word) >= _SHORTEST_NAME_WORD}
     names = []
-    for hit in hits:
-        other = catalog.summary(hit.position).name
+    for hit, other in hits:
         is_good = hit.score >= _MIN_SUGGESTED_SCORE or own_words.intersection(
             in_words(other.partition("__")[2] or other).lower().split()
         )
-        if is_good and hit.score >= _MIN_SUGGESTED_RATIO * hits[0].score:
+        if is_good and hit.score >= _MIN_SUGGESTED_RATIO * hits[0][0].score:
             names.append(other)
     return names

@@ -68,11 +68,13 @@ class ModeReader(Model):
         if self._mode == "grouped":
             return "TOOL_CALL", {"tool_name": tool, "arguments": arguments}
         if tool == "TOOL_LIST":
-            return {"kinds": ("request_tools", arguments), "research": ("search", arguments)}.get(self._mode)
+            words = {"query": arguments["source"]} if "source" in arguments else arguments
+            return {"kinds": ("request_tools", arguments), "research": ("search", words)}.get(self._mode)
         names = arguments.get("tool_name")
         if tool == "TOOL_GET":
-            listed = {"tool_names": [names] if isinstance(names, str) else names}
-            return {"kinds": ("request_tools", listed), "research": ("fetch", {"id": names})}.get(self._mode)
+            listed = [names] if isinstance(names, str) else names
+            first = ("fetch", {"id": listed[0]}) if listed else None
+            return {"kinds": ("request_tools", {"tool_names": listed}), "research": first}.get(self._mode)
         called = self._catalog.get(names) if isinstance(names, str) else None
         given = arguments.get("arguments", {})
         options = {name: value for name, value in arguments.items() if name not in ("tool_name", "arguments")}

@@ -175,7 +175,9 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     offered = {name: found[0] for name in lacking if (found := closest_matches(str(given[name]), _options(tool, name)))}
     corrected |= offered
     missing = [name for name in required if name not in {*corrected, *given}]
-    examples = [name for name in missing if name in tool.example and _is_form(tool, name)]
+    # A number may be the very thing that an argument which has no place is about, such as an id.
+    is_free = _options if moved.left_out else _is_form
+    examples = [name for name in missing if name in tool.example and is_free(tool, name)]
     corrected |= {name: tool.example[name] for name in examples}
     lost = [name for name in given if name not in corrected and not is_blank(given[name])]
     dropped = [name for name in lost if name not in required and _is_form(tool, name)]
@@ -270,9 +272,12 @@ def _place(
     if closest := closest_matches(name, free) or (with_option if len(with_option) == 1 else []):
         return closest[0]
     missing = [one for one in tool.parameters.get("required", ()) if one not in corrected]
-    is_value = isinstance(value, str) and 0 < len(value) <= _MAX_VALUE and "key" not in normalize(name)
-    is_only = unknown_count == len(missing) == 1 and isinstance(tool.example.get(missing[0]), str)
-    return missing[0] if is_value and is_only else ""
+    if not (unknown_count == len(missing) == 1) or "key" in normalize(name):
+        return ""
+    is_text = isinstance(value, str) and isinstance(tool.example.get(missing[0]), str)
+    # A number says less of what it is than a text does: its name is a part of the other, as id is of pet_id.
+    is_meant = 0 < len(value) <= _MAX_VALUE if is_text else len(name) > 1 and normalize(name) in normalize(missing[0])
+    return missing[0] if is_meant else ""
 
 
 def _inside(tool: Tool, unknown: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -101,11 +101,14 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     tool = catalog.get(closest[0]) if closest else None
     if tool is None:
         words = " ".join(tokenizer.in_words(name[:MAX_NAME_LENGTH]).lower().split())
+        source = next((one.id for one in catalog.sources if name.lower().startswith(f"{one.id}__")), "")
         return ToolNotFound(
             f"There is no tool named {quote(name)}.",
-            messages.SEARCH,
+            messages.SEARCH_SOURCE.filled(source=source) if source else messages.SEARCH,
             closest=closest,
-            **next_call("TOOL_LIST", {"query": words} if words.isprintable() and words else {}),
+            **next_call(
+                "TOOL_LIST", {"source": source} if source else {"query": words} if words.isprintable() and words else {}
+            ),
         )
 
     from toolfold.meta_tools.corrections import correct, divide
@@ -118,6 +121,9 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
         correction = correct(catalog, tool, own)
         following = correction.call(tool, options)
         note = correction.note(tool) if following else ""
+    called_so = [other for other in closest if normalize(other.partition("__")[2]) == normalize(name)]
+    if len(called_so) > 1:  # which source is meant, the caller has to say
+        following, note = next_call("TOOL_GET", {"tool_name": called_so}), ""
     following = following or next_call("TOOL_GET", {"tool_name": tool.name})
     required = tool.parameters.get("required", ())
     meant = SignatureText(tool.name, signature(tool), {name: name in required for name in properties(tool.parameters)})
@@ -194,7 +200,9 @@ def _tool(catalog: Catalog, kind: str, source: str | None, given: Any, rest: Map
         raise invalid(kind, "the name of the tool is missing", Text("{TOOL_LIST} has the names."), **following)
     found = (find_name(catalog, f"{source}__{given}") if source else None) or find_name(catalog, given)
     if found is None:
-        raise tool_not_found(catalog, given, rest and _flat(rest))
+        is_of_source = source and normalize(given).startswith(normalize(source))
+        named = f"{source}__{given}" if source and not is_of_source else given
+        raise tool_not_found(catalog, named, rest and _flat(rest))
     if source and (other := catalog.called_tool(found)) is not None and other.source != source:
         following = next_call("TOOL_CALL", {"arguments": {}, **(rest or {}), "tool_name": found})
         raise invalid(kind, f"{found} is a tool of {other.source}, not of {source}", "Name its source.", **following)
