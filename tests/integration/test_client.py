@@ -136,7 +136,14 @@ def test_dates_are_sent_as_text_and_other_objects_are_refused(client: Client) ->
 def test_a_single_thing_is_one_row(client: Client, count: int) -> None:
     rows = client.call("GLOBAL_QUOTE", symbol=[*SYMBOLS[:count]], select="symbol, price").rows
     assert [row["symbol"] for row in rows] == [*SYMBOLS[:count]]
-    assert client.call("INCOME_STATEMENT", symbol="IBM").rows == []
+
+
+def test_rows_of_several_tables_are_those_of_each(client: Client) -> None:
+    answer = client.call("INCOME_STATEMENT", symbol="IBM")
+    with pytest.raises(ValueError, match="annualReports, quarterlyReports"):
+        _ = answer.rows
+    assert [len(rows[0]) > 10 for rows in answer.tables.values()] == [True, True]
+    assert client.call("GLOBAL_QUOTE", symbol="IBM").tables == {}
 
 
 def test_a_call_that_is_no_object_fails_alone(client: Client) -> None:

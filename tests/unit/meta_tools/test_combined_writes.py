@@ -159,3 +159,12 @@ def test_caller_chooses_among_tools_that_several_sources_call_the_same(tools: Me
     both = [f"coasts__{name}", f"towns__{name}"]
     assert found["closest"][:2] == both
     assert found["next_call"] == {"TOOL_GET": {"tool_name": both}}
+
+
+@pytest.mark.parametrize(
+    ("source", "limit", "executor"),
+    [("towns", 2, "TOOL_CALL_WRITE"), ("coasts", 2, "TOOL_CALL"), ("coasts", 3, "TOOL_CALL or TOOL_CALL_WRITE")],
+)
+def test_step_after_a_list_names_what_calls_its_tools(tools: MetaTools, source: str, limit: int, executor: str) -> None:
+    listed = tools.call("TOOL_LIST", {"source": source, "limit": limit, "detail": "full"})
+    assert listed.structured["next"].startswith(f"Next: {executor} one of the first {limit}")

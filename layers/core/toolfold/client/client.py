@@ -19,6 +19,10 @@ _EXECUTOR = "TOOL_CALL_WRITE"
 """The meta-tool that calls tools. ``TOOL_CALL`` is for the allow-lists of clients with a model: it only reads."""
 
 
+def _objects(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+
 @dataclass(frozen=True)
 class Answer:
     """The answer of a meta-tool.
@@ -40,13 +44,26 @@ class Answer:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of a table as objects, of which a single thing is one; empty for an answer of several tables."""
+        """The rows of a table as objects, of which a single thing is one.
+
+        Raises:
+            ValueError: The answer has several tables: see ``tables``.
+        """
         result = self.result
-        if not isinstance(result, Mapping) or "tables" in result:
+        if not isinstance(result, Mapping):
             return []
+        if self.tables:
+            raise ValueError(f"the answer has several tables; choose one of tables: {', '.join(self.tables)}")
         if not ("columns" in result and "rows" in result):
             return [dict(result)]
-        return [dict(zip(result["columns"], row, strict=True)) for row in result["rows"]]
+        return _objects(result)
+
+    @property
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of each table of an answer that has several, by its name."""
+        result = self.result
+        named = result.get("tables") if isinstance(result, Mapping) else None
+        return {name: _objects(table) for name, table in named.items()} if isinstance(named, Mapping) else {}
 
     @property
     def tools(self) -> list[dict[str, Any]]:

@@ -26,6 +26,8 @@ _TERMS: Mapping[str, Mapping[str, str]] = {
 
 _STEPS: Mapping[str, str] = {
     "then TOOL_CALL": "then call it",
+    "TOOL_CALL or TOOL_CALL_WRITE": "call",
+    "TOOL_CALL_WRITE": "call",
     "TOOL_CALL": "call",
     "TOOL_GET(tool_name)": "request_tools",
     "TOOL_GET": "request_tools",

@@ -275,7 +275,7 @@ class _Listing:
         if not window:
             step = f"Nothing is left at offset {start:,}: start again with offset 0."
             return [], self._heading(step, 0, matched), step
-        longest_step = _next_step(len(window), only_full=False)
+        longest_step = _next_step(len(window), 1 if self._catalog.has_writes else 0, only_full=False)
         heading_cost = tokens.count(self._heading(longest_step, len(window), matched) + "\n")
         left = int((budget - heading_cost) * FILL_RATIO)
         rendered = pack(self._catalog, window, lambda rank: level(start + rank), left, remarks)
@@ -289,7 +289,8 @@ class _Listing:
                 needed=needed,
             )
         in_full = sum(detail_levels.name_of(tool.entry) == "full" for tool in rendered)
-        step = _next_step(in_full, only_full=in_full == len(rendered)) if fit is Fit.SURE else _COMPARE
+        writes = sum("effect" in tool.entry for tool in rendered[:in_full])
+        step = _next_step(in_full, writes, only_full=in_full == len(rendered)) if fit is Fit.SURE else _COMPARE
         return rendered, self._heading(step, len(rendered), matched), step
 
     def _heading(self, step: str, returned: int, matched: int) -> str:
@@ -376,12 +377,16 @@ def _every_line(catalog: Catalog) -> list[RenderedTool]:
     return rendered
 
 
-def _next_step(in_full: int, *, only_full: bool) -> str:
-    """Return the next step, when the first ``in_full`` tools are shown in full; ``only_full``: and no others."""
+def _next_step(in_full: int, writes: int, *, only_full: bool) -> str:
+    """Return the next step, when the first ``in_full`` tools are shown in full; ``only_full``: and no others.
+
+    ``writes``: how many of these TOOL_CALL refuses, because they change something.
+    """
     if not in_full:
         return DESCRIBE_STEP
+    executor = "TOOL_CALL" if not writes else "TOOL_CALL or TOOL_CALL_WRITE" if writes < in_full else "TOOL_CALL_WRITE"
     which = "the first" if in_full == 1 else f"one of the first {in_full}"
-    return f"Next: TOOL_CALL {which}" + ("." if only_full else "; TOOL_GET describes the others.")
+    return f"Next: {executor} {which}" + ("." if only_full else "; TOOL_GET describes the others.")
 
 
 @functools.lru_cache(maxsize=8)
