@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.build import yaml_loader
-from toolfold.build.importers.base import ImportedSource, ImportedTool
+from toolfold.build.importers.base import ImportedSource, Tool
 from toolfold.build.importers.openapi.importer import OpenApiImporter
 
 OK: dict[str, Any] = {"responses": {"200": {"description": "OK"}}}
@@ -21,13 +21,13 @@ class Read(NamedTuple):
     problems: list[str]
 
     @property
-    def tools(self) -> dict[str, ImportedTool]:
+    def tools(self) -> dict[str, Tool]:
         """Name → tool."""
         assert self.source is not None, self.problems
         return {tool.name: tool for tool in self.source.tools}
 
     @property
-    def tool(self) -> ImportedTool:
+    def tool(self) -> Tool:
         [tool] = self.tools.values()
         return tool
 

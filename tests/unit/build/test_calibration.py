@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from toolfold.build import search_index
-from toolfold.build.schema.field_types import Vocabulary
+from toolfold.build.schema import Vocabulary
 
 THINGS = ("invoice", "parcel", "ticket", "garden", "bridge", "violin", "lantern", "harbour", "pigeon", "anchor")
 VERBS = ("send", "count", "paint", "weigh", "rent", "clean", "photograph", "insure", "store", "repair")

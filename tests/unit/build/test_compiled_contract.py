@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from importlib.resources import files
 
-from toolfold.build.schema.compiled import contract_text
+from toolfold.build.compiled_contract import contract_text
 from toolfold.catalog.contract import check_head, check_tool
 from toolfold.catalog.entries import FORMAT
 from toolfold.catalog.reader import parse_head
@@ -14,7 +14,7 @@ from toolfold.catalog.store import bundled_path, parse_catalog
 
 def test_the_schema_in_the_package_is_current() -> None:
     written = files("toolfold.catalog").joinpath("contract.json").read_text(encoding="utf-8")
-    assert written == contract_text(), "python -m toolfold.build.schema.compiled > …/catalog/contract.json"
+    assert written == contract_text(), "python -m toolfold.build.compiled_contract > …/catalog/contract.json"
 
 
 CONTRACTS = {5: "ab53b3de61a997e0468edc0f81565d2df4ed141fe5852633418194118702edd7"}

@@ -12,7 +12,7 @@ import pytest
 
 from toolfold.build import importers, lint
 from toolfold.build.compiler import compile_sources
-from toolfold.build.importers.base import ImportedSource, ImportedTool, ImporterSettings
+from toolfold.build.importers.base import ImportedSource, ImporterSettings, Tool
 from toolfold.build.source_folders import load_source
 from toolfold.build.text_review import accept_texts
 from toolfold.build.yaml_loader import Document
@@ -39,7 +39,7 @@ class ToyImporter:
     def read(self, folder: Path, settings: ImporterSettings, document: Document, problems: list[str]) -> ImportedSource:
         path = folder / "snapshot.json"
         tools = [
-            ImportedTool(where=f"{path}:{number}", **{"parameters": SCHEMA, "effect": "read", **tool})
+            Tool(where=lambda *_, at=f"{path}:{number}": at, **{"parameters": SCHEMA, "effect": "read", **tool})
             for number, tool in enumerate(json.loads(path.read_text()), 1)
         ]
         return ImportedSource(tools, base_url="https://toy.test", connection={"page": 3}, version="1.2")

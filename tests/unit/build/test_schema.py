@@ -150,7 +150,7 @@ def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
         ({"summary": "x" * 121}, "summary: String should have at most 120 characters"),
         ({"summary": "Ends with a full stop."}, "summary: must not end with a full stop"),
         ({"name": "fore cast"}, "name: String should match pattern"),
-        ({"tags": []}, "tags: List should have at least 1 item"),
+        ({"tags": []}, "tags: Field required"),
         ({"effect": "deletes"}, "effect: must be 'read', 'write' or 'destructive'"),
         ({"access": "paid"}, "access: must be 'free', 'premium' or 'mixed'"),
         ({"freshness": "hourly"}, "freshness 'hourly' is not one of daily"),

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from toolfold.build.schema.field_types import VOCABULARY, Vocabulary
-from toolfold.build.schema.sources import Tool
+from toolfold.build.importers.base import Tool
+from toolfold.build.schema import VOCABULARY, Vocabulary
 from toolfold.catalog import json_schema
 from toolfold.catalog.contract import check_tool as check_tool_entry
 from toolfold.execution import validation
@@ -24,19 +24,18 @@ _MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 """A word in a description that looks like the name of a tool, or like an allowed value of a parameter."""
 
 
-def check_tool(
-    freshness: Collection[str], tool_model: Tool, entry: Mapping[str, Any], where: Callable[..., str]
-) -> Iterator[str]:
+def check_tool(freshness: Collection[str], tool: Tool, entry: Mapping[str, Any]) -> Iterator[str]:
     """Yield problems of a tool: its freshness class, its schemas, and the defaults and examples of its parameters."""
-    if tool_model.freshness not in freshness:
-        yield f"{where('freshness')}: freshness {tool_model.freshness!r} is not one of {', '.join(freshness)}"
+    where = tool.where
+    if tool.freshness not in freshness:
+        yield f"{where('freshness')}: freshness {tool.freshness!r} is not one of {', '.join(freshness)}"
     if problems := list(_schemas(entry["parameters"], where)):
         yield from problems
         return
     try:
-        check_tool_entry({"name": tool_model.name, "see_also": [], "hash": "0", **entry}, None)
+        check_tool_entry({"name": tool.name, "see_also": [], "hash": "0", **entry}, None)
     except ValueError as error:
-        yield f"{where()}: {tool_model.name}: {error}"
+        yield f"{where()}: {tool.name}: {error}"
         return
     rules = json_schema.properties(entry["parameters"])
     for name, rule in rules.items():

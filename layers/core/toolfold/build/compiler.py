@@ -16,15 +16,16 @@ import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.build import checks, emitter, search_index, semantic_index, writer
-from toolfold.build.loaded_source import LoadedSource, ToolDefinition
+from toolfold.build.importers.base import Tool
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
 from toolfold.build.relations import OriginalName, RelatedTool, assign_names, compile_relations, safe_name
-from toolfold.build.schema.field_types import Vocabulary
-from toolfold.build.source_folders import load_sources
+from toolfold.build.schema import Vocabulary
+from toolfold.build.source_folders import LoadedSource, load_sources
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import DESCRIBE_STEP, RESERVED_NAMES, name_key, summary_suffix
 from toolfold.catalog.index_fields import source_names
@@ -34,6 +35,14 @@ from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.base import adapter_names
+
+
+class ToolDefinition(NamedTuple):
+    """A tool under its name in the catalog, with its source, and the name of its category in the catalog."""
+
+    source: LoadedSource
+    label: str
+    tool: Tool
 
 
 def renamed_vocabulary(vocabulary: Vocabulary, names: Mapping[str, str]) -> Vocabulary:
@@ -62,11 +71,12 @@ def searchable_texts(
 
 
 def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str]) -> dict[str, list[str]]:
-    category, tool, names = entry.category, entry.tool, vocabulary.names.items()
+    tool, names = entry.tool, vocabulary.names.items()
+    category = entry.source.categories[tool.category]
     matching = [
         (kind, known)
         for kind, known in names
-        if category.category in known.categories or tool.name in (*known.tools, *known.preferred)
+        if category.name in known.categories or tool.name in (*known.tools, *known.preferred)
     ]
     # Written requests say better what a tool is for than its parameters, which similar tools share.
     rules = {} if tool.example_queries else json_schema.properties(tool.parameters)
@@ -83,8 +93,8 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
         "parameter_descriptions": list(parameters.values()),
         "tags": list(tool.tags),
         "category": [category.title, category.description],
-        "example_queries": tool.example_queries,
-        "aliases": tool.aliases,
+        "example_queries": list(tool.example_queries),
+        "aliases": list(tool.aliases),
         "redirected_queries": redirected,
         "kinds": [known.term(kind) for kind, known in matching if not known.outside],
         "actions": action(in_words(tool.name)) if tool.effect != "read" else [],
@@ -148,8 +158,8 @@ def compile_sources(
     problems += checks.check_references(tools, locations)
     problems += checks.check_vocabulary(vocabularies.values(), tools)
     related = [
-        RelatedTool(tool.name, tool.relations, _own_names(names, source), functools.partial(where, "relations"))
-        for source, _, _, tool, where in definitions
+        RelatedTool(tool.name, tool.relations, _own_names(names, source), functools.partial(tool.where, "relations"))
+        for source, _, tool in definitions
         if tool.relations
     ]
     for name, relations in compile_relations(related, list(tools), problems).items():
@@ -204,23 +214,18 @@ def compile_sources(
 def _definitions(
     loaded: Sequence[LoadedSource], names: Mapping[OriginalName, str], problems: list[str]
 ) -> Iterator[ToolDefinition]:
-    counts = Counter(name for source in loaded for name in {group.category.category for group in source.categories})
+    counts = Counter(name for source in loaded for name in source.categories)
     for source in loaded:
-        id_ = source.settings.id
         own = _own_names(names, source)
-        for category, where in source.categories:
-            label = f"{id_}/{category.category}" if counts[category.category] > 1 else category.category
-            for number, tool in enumerate(category.tools):
-                named = tool.model_copy(update={"name": own.get(tool.function, tool.name)})
-                # A name with a hash does not say which of two tools it is.
-                if own and not named.name.endswith(safe_name(tool.function)):
-                    called = (
-                        f"{named.description.rstrip('. ')}. Its source calls it {emitter.clean_text(tool.function)}."
-                    )
-                    named = named.model_copy(update={"description": called})
-                if name_key(named.name) in RESERVED_NAMES:
-                    problems.append(f"{where(number, 'name')}: tool {named.name} has the name of a meta-tool")
-                yield ToolDefinition(source, category, label, named, functools.partial(where, number))
+        for tool in source.tools:
+            label = f"{source.settings.id}/{tool.category}" if counts[tool.category] > 1 else tool.category
+            name, description = own.get(tool.function, tool.name), tool.description
+            # A name with a hash does not say which of two tools it is.
+            if own and not name.endswith(safe_name(tool.function)):
+                description = f"{description.rstrip('. ')}. Its source calls it {emitter.clean_text(tool.function)}."
+            if name_key(name) in RESERVED_NAMES:
+                problems.append(f"{tool.where('name')}: tool {name} has the name of a meta-tool")
+            yield ToolDefinition(source, label, replace(tool, name=name, description=description))
 
 
 def _names(loaded: Sequence[LoadedSource]) -> Mapping[OriginalName, str]:
@@ -228,9 +233,7 @@ def _names(loaded: Sequence[LoadedSource]) -> Mapping[OriginalName, str]:
     originals: dict[bool, list[OriginalName]] = {True: [], False: []}
     for source in loaded:
         originals[source.settings.prefix] += [
-            (source.settings.id, tool.function if source.settings.prefix else tool.name)
-            for category, _ in source.categories
-            for tool in category.tools
+            (source.settings.id, tool.function if source.settings.prefix else tool.name) for tool in source.tools
         ]
     return assign_names(originals[True], [name for _, name in originals[False]], RESERVED_NAMES)
 
@@ -250,16 +253,16 @@ def _tool_entries(
     entries: dict[str, dict[str, Any]] = {}
     locations: dict[str, str] = {}
     spellings: dict[str, str] = {}
-    for source, _, label, tool, where in definitions:
+    for source, label, tool in definitions:
         if (known := spellings.setdefault(name_key(tool.name), tool.name)) in locations:
             other = "" if known == tool.name else f" as {known}: names that differ by case, - and . alone are the same"
-            problems.append(f"{where('name')}: tool {tool.name} is already defined at {locations[known]}{other}")
+            problems.append(f"{tool.where('name')}: tool {tool.name} is already defined at {locations[known]}{other}")
         id_ = source.settings.id
         entry = emitter.tool_entry(id_, label, tool, source.settings.identifiers)
         for _, holder, key in checks.references(entry):
             holder[key] = names.get((id_, holder[key]), holder[key])
-        found = list(checks.check_tool(source.entry["freshness"], tool, entry, where))
-        if not found and (wrong := list(checks.check_example(entry, where))):
+        found = list(checks.check_tool(source.entry["freshness"], tool, entry))
+        if not found and (wrong := list(checks.check_example(entry, tool.where))):
             if tool.is_example_generated:  # for example of a pattern; no example is better than one that fails
                 entry["example"] = {}
             else:
@@ -268,23 +271,24 @@ def _tool_entries(
             left_out += found
             continue
         problems += found
-        locations[tool.name] = where("name")
+        locations[tool.name] = tool.where("name")
         entries[tool.name] = entry
     return entries, locations
 
 
 def _categories(definitions: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
     sizes = Counter(entry.label for entry in definitions)
-    first = {entry.label: entry for entry in reversed(definitions)}
+    first = {label: (source, source.categories[tool.category]) for source, label, tool in reversed(definitions)}
     return [
         {
             "name": label,
-            "source": first[label].source.settings.id,
-            "title": first[label].category.title,
-            "description": first[label].category.description,
-            "tools": size,
+            "source": source.settings.id,
+            "title": shown.title,
+            "description": shown.description,
+            "tools": sizes[label],
         }
-        for label, size in sizes.items()
+        for label in sizes
+        for source, shown in [first[label]]
     ]
 
 
@@ -301,7 +305,7 @@ def _common(definitions: Sequence[ToolDefinition], names: Sequence[str]) -> list
     """Return the positions and signatures of the tools that the instructions name."""
     found = []
     for tool in (entry.tool for entry in definitions if entry.tool.common and entry.tool.name in names):
-        parameters = tool.parameters.get("required") or list(tool.example)[:1]
+        parameters = tool.parameters.get("required") or list(tool.example or ())[:1]
         found.append((names.index(tool.name), f"{tool.name}({', '.join(parameters)})"))
     return found
 

@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, ImporterSettings
-from toolfold.build.schema.field_types import SUMMARY_LIMIT
-from toolfold.build.schema.sources import JsonShape, Tool
+from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, ImporterSettings, Tool
+from toolfold.build.schema import SUMMARY_LIMIT, JsonShape
 from toolfold.catalog import json_schema
 from toolfold.catalog.text_checks import MAX_TEXT, text_problem
 from toolfold.results import values
@@ -154,7 +153,7 @@ def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[
 
     :func:`finish` adds ``see_also`` and ``hash``, which depend on the other tools.
     """
-    shape, outline = tool.returns.json_, tool.returns.outline or _outline(tool)
+    shape, outline = tool.shape, tool.returns or _outline(tool)
     answered = set(re.findall(r"\w+", outline))
     about = [name for name in identifiers if name in answered]
     entry = {
@@ -163,28 +162,28 @@ def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[
         "title": tool.title,
         "summary": tool.summary,
         "description": tool.description,
-        "tags": tool.tags,
+        "tags": list(tool.tags),
         "access": tool.access,
         "effect": tool.effect,
         "freshness": tool.freshness,
-        "formats": tool.formats,
+        "formats": list(tool.formats),
         "parameters": tool.parameters,
         "returns": outline,
         "example": tool.example,
-        "use_instead": {other.phrase: other.tool for other in tool.use_instead},
+        "use_instead": dict(tool.use_instead),
         "call": {
             "function": tool.function,
             "blank_allowed": list(json_schema.properties(tool.parameters)),
-            **tool.binding,
+            **tool.call,
         },
         "answer": {
-            "csv": tool.returns.csv,
-            "rows": shape.rows.split("|") if shape is not None else tool.returns.rows,
-            "kind": shape.kind if shape is not None else "typed" if tool.returns.typed else None,
+            "csv": tool.csv,
+            "rows": shape.rows.split("|") if shape is not None else list(tool.rows),
+            "kind": shape.kind if shape is not None else "typed" if tool.is_typed else None,
             **({"identifiers": about} if about else {}),
             **({"keys": shape.keys, "columns": shape.columns} if shape is not None and shape.columns else {}),
         },
-        "hints": tool.hints,
+        "hints": dict(tool.hints),
     }
     return {**entry, "confirm": tool.confirm} if tool.confirm else entry
 
@@ -214,12 +213,9 @@ def _outline(tool: Tool) -> str:
     ``rows: columns`` for one table, ``name: columns`` for each of several, ``fields: …`` for a record without rows, and
     ``meta: …`` for what comes beside the rows.
     """
-    shape = tool.returns.json_
+    shape = tool.shape
     if "csv" in tool.formats:  # calls request CSV where there is a choice
-        if tool.returns.csv is not None:
-            columns = values.clean_names(tool.returns.csv.split(","))
-        else:
-            columns = _clean_columns(shape)
+        columns = _clean_columns(shape) if tool.csv is None else values.clean_names(tool.csv.split(","))
         return f"{'fields' if shape is not None and shape.kind == 'object' else 'rows'}: {','.join(columns)}"
     if shape is None:
         return ""

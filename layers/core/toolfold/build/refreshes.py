@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from toolfold.build import yaml_loader
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.skills import write_skills
-from toolfold.build.loaded_source import parse_settings
-from toolfold.build.source_folders import SourceFolder, list_sources
+from toolfold.build.source_folders import SourceFolder, list_sources, parse_settings
 from toolfold.errors import SourceError, ToolfoldError
 from toolfold.files import replace_file
 

@@ -20,7 +20,7 @@ from toolfold.catalog.search import MEASURED_TOOLS, score
 from toolfold.catalog.tokenizer import stems, words
 
 if TYPE_CHECKING:
-    from toolfold.build.schema.field_types import Vocabulary
+    from toolfold.build.schema import Vocabulary
     from toolfold.catalog.model import Catalog
 
 Fields = Mapping[str, Sequence[str]]

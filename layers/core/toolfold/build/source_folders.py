@@ -1,15 +1,30 @@
-"""Find the sources in a folder, each in a folder of its own with ``source.yaml``, and read each alone."""
+"""Find the sources in a folder, each in a folder of its own with ``source.yaml``, and read and check each alone.
+
+What an importer found becomes tools of the catalog with clean texts, summaries, examples and corrections.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import functools
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from toolfold.build import yaml_loader
-from toolfold.build.importers import find_importer
-from toolfold.build.loaded_source import LoadedSource, load_source_document
+from toolfold.build import emitter, yaml_loader
+from toolfold.build.emitter import clean_schema, clean_text, first_sentence
+from toolfold.build.example_arguments import example_arguments
+from toolfold.build.importers import base, find_importer
+from toolfold.build.importers.base import Category, Tool, ToolOverlay
+from toolfold.build.relations import safe_name
+from toolfold.build.schema import VOCABULARY, Vocabulary
+from toolfold.build.text_review import UnreadText, unread_texts
+from toolfold.build.yaml_loader import parse_model
+from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError, ToolfoldError
+from toolfold.execution.validation import SchemaError, compile_schema
 from toolfold.fuzzy import did_you_mean
 
 REMOVED = ".removed"
@@ -70,7 +85,7 @@ def load_source(folder: Path, problems: list[str], adapters: Collection[str] | N
             problem = f"no adapter for the kind {kind!r} is installed; known are {', '.join(adapters)}"
             problems.append(f"{document.where(('kind',))}: {problem}. {did_you_mean(str(kind), adapters)}".rstrip(". "))
             return None
-        return load_source_document(find_importer(str(kind)), folder, document, problems)
+        return _load(find_importer(str(kind)), folder, document, problems)
     except SourceError as error:
         problems += error.problems
         return None
@@ -142,5 +157,185 @@ def inspect_source(source: SourceFolder) -> Inspection:
     if (loaded := load_source(source.folder, problems)) is None:
         return Inspection(0, "", str(source.data.get("title", "")), problems)
     problems += loaded.left_out
-    tools = sum(len(category.category.tools) for category in loaded.categories)
-    return Inspection(tools, str(loaded.entry.get("fetched_at", "")), str(loaded.entry["title"]), problems)
+    return Inspection(len(loaded.tools), str(loaded.entry.get("fetched_at", "")), str(loaded.entry["title"]), problems)
+
+
+_MAX_TITLE, _MAX_DESCRIPTION = 150, 2000
+_MIN_SUMMARY = 10
+_MAX_TAGS, _MAX_NAME = 6, 64
+_NOT_IN_TAG = re.compile(r"[^a-z0-9]+")
+
+
+class LoadedSource(NamedTuple):
+    """A source that was read and checked alone, with its tools under the names that it has for them.
+
+    Attributes:
+        tools: In the order of the listing; those of a category follow each other.
+        categories: Name → category of ``tools``.
+        left_out: What the source describes and no tool can express, each as ``file:line: problem``.
+        notes: What tools lack without harm, each as ``file:line: sentence``.
+        is_imported: Whether the texts were written for other readers; fewer rules are checked then.
+        files: Content that calls return: its SHA-256 → text, or bytes.
+        unread: Texts that a person has to read first; ``left_out`` has a line about each.
+    """
+
+    settings: base.ImporterSettings
+    entry: Mapping[str, Any]
+    tools: Sequence[Tool]
+    categories: Mapping[str, Category]
+    vocabulary: Vocabulary
+    left_out: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    is_imported: bool = False
+    files: Mapping[str, str | bytes] = MappingProxyType({})
+    unread: Sequence[UnreadText] = ()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a source that has no tool in the catalog was to have some."""
+        return bool(self.left_out or self.tools)
+
+
+def parse_settings(
+    importer: base.Importer[Any], folder: Path, document: yaml_loader.Document, problems: list[str]
+) -> Any:
+    """Return the settings in ``document``, the ``source.yaml`` of ``folder``, or None where they are not valid."""
+    data = document.data
+    if isinstance(data, dict):  # the folder is named after the source
+        data = {"id": folder.name, **data}
+    return parse_model(importer.settings_model, document, data, problems)
+
+
+def _load(
+    importer: base.Importer[Any], folder: Path, document: yaml_loader.Document, problems: list[str]
+) -> LoadedSource | None:
+    settings = parse_settings(importer, folder, document, problems)
+    found = None if settings is None else importer.read(folder, settings, document, problems)
+    if found is None:
+        return None
+    overlay = base.read_overlay(folder, [tool.name for tool in found.tools], problems)
+    unread = list(unread_texts(settings, document, found, overlay))
+    refused = {one.tool for one in unread}
+    withheld: dict[str, Any] = {one.field: "" for one in unread if one.field}
+    found = replace(found, **withheld)
+    title = settings.title or in_words(settings.id).capitalize()
+    description = clean_text(settings.description or found.description, emitter.MAX_PARAGRAPH) or f"Tools of {title}."
+    left_out, notes = [*found.left_out, *map(str, unread)], list(found.notes)
+    tools = []
+    for one in (one for one in found.tools if one.name not in refused):
+        tool = replace(one, function=one.name, category=one.category or settings.id)
+        if importer.is_refreshed:
+            tool = _cleaned(tool, notes)
+        tools.append(_completed(settings, title, tool, overlay.tools.get(one.name, ToolOverlay()), folder))
+    # What was written for the catalog stays as its model has checked it.
+    clean = clean_text if importer.is_refreshed else lambda text, _: text
+    described = {category.name: category for category in found.categories}
+    categories = {}
+    for name in dict.fromkeys(tool.category for tool in tools):
+        category = described.get(name) or Category(name, title, description)
+        shown = clean(category.title, _MAX_TITLE) or name
+        categories[name] = Category(name, shown, clean(category.description, emitter.MAX_PARAGRAPH) or shown)
+    order = list(categories)
+    return LoadedSource(
+        settings,
+        emitter.source_entry(settings, found, title, description),
+        sorted(tools, key=lambda tool: order.index(tool.category)),
+        categories,
+        _vocabulary(folder, categories, problems),
+        left_out,
+        notes,
+        importer.is_refreshed,
+        found.files,
+        unread,
+    )
+
+
+def _vocabulary(folder: Path, categories: Collection[str], problems: list[str]) -> Vocabulary:
+    path = folder / VOCABULARY
+    if not path.exists():
+        return Vocabulary()
+    document = yaml_loader.load(path)
+    vocabulary = parse_model(Vocabulary, document, document.data, problems) or Vocabulary()
+    for kind, names in vocabulary.names.items():
+        where = document.where(("names", kind))
+        problems += (
+            f"{where}: category {category!r} is not one of the source"
+            for category in names.categories
+            if category not in categories
+        )
+    return vocabulary
+
+
+def _cleaned(tool: Tool, notes: list[str]) -> Tool:
+    """Return a tool that others described with clean texts, and values that its parameters take."""
+    parameters = clean_schema({key: value for key, value in tool.parameters.items() if key not in ("$schema", "$id")})
+    parameters, wrong = _with_valid_values({"type": "object", **parameters})
+    notes += (f"{tool.where()}: {tool.name}: {one}: what the parameter does not take is left out" for one in wrong)
+    return replace(
+        tool,
+        name=safe_name(tool.name)[:_MAX_NAME],
+        title=clean_text(tool.title, _MAX_TITLE),
+        summary=clean_text(tool.summary, _MAX_DESCRIPTION),
+        description=clean_text(tool.description or tool.summary, _MAX_DESCRIPTION),
+        returns=clean_text(tool.returns),
+        parameters=parameters,
+    )
+
+
+def _completed(
+    settings: base.ImporterSettings, source_title: str, tool: Tool, overlay: ToolOverlay, folder: Path
+) -> Tool:
+    """Return a tool with the corrections of its overlay and with what it lacks."""
+    title = overlay.title or tool.title or in_words(tool.function).capitalize()[:_MAX_TITLE]
+    description = overlay.description or tool.description or tool.summary
+    summary = overlay.summary or first_sentence(tool.summary or description)
+    if len(summary) < _MIN_SUMMARY:
+        summary = first_sentence(f"{summary or title} ({source_title})").ljust(_MIN_SUMMARY, "…")
+    tags = [*overlay.tags, *map(_tag, tool.tags), *settings.tags, *([_tag(settings.id)] if settings.prefix else [])]
+    example = overlay.example or tool.example
+    return replace(
+        tool,
+        title=title,
+        summary=summary,
+        description=description or summary,
+        tags=list(dict.fromkeys(filter(None, tags)))[:_MAX_TAGS],
+        example_queries=[*overlay.example_queries, *tool.example_queries],
+        aliases=[*overlay.aliases, *tool.aliases],
+        relations=[*tool.relations, *overlay.relations],
+        effect=overlay.effect or tool.effect,
+        confirm=overlay.confirm or tool.confirm,
+        expose=tool.expose if overlay.expose is None else overlay.expose,
+        example=example or example_arguments(tool.parameters),
+        is_example_generated=not example,
+        where=functools.partial(_where, tool, folder),
+    )
+
+
+def _where(tool: Tool, folder: Path, *at: str | int) -> str:
+    """Return ``file:line`` of a key of a tool, whose relations may be those of its overlay alone."""
+    if at[:1] == ("relations",) and not tool.relations:
+        return yaml_loader.load(folder / base.OVERLAY).where(("tools", tool.function, *at))
+    return tool.where(*at)
+
+
+def _with_valid_values(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the schema without defaults and examples that their parameters do not take, and what was left out."""
+    given, wrong = schema.get("properties"), list[str]()
+    properties = dict(given) if isinstance(given, dict) else {}
+    definitions: dict[str, Any] = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    for name, part in properties.items():
+        for key in sorted({"default", "examples"} & part.keys()) if isinstance(part, dict) else ():
+            values = part[key] if key == "examples" and isinstance(part[key], list) else [part[key]]
+            try:
+                fitting = list(filter(compile_schema({**definitions, **part}).is_valid, values))
+            except SchemaError:  # which the compiler reports
+                continue
+            if len(fitting) < len(values):
+                wrong.append(f"{key} of {name}")
+                others = {other: value for other, value in properties[name].items() if other != key}
+                properties[name] = {**others, key: fitting} if fitting else others
+    return {**schema, "properties": properties} if wrong else schema, wrong
+
+
+def _tag(word: str) -> str:
+    return _NOT_IN_TAG.sub("-", word.lower()).strip("-")

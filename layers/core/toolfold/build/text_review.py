@@ -60,7 +60,7 @@ def unread_texts(
         own = overlay.tools.get(tool.name, ToolOverlay())
         described = "" if own.description else tool.description
         listed = (described, tool.title, tool.summary, *_schema_texts(tool.parameters))
-        texts += ((tool.name, "", tool.where, text) for text in dict.fromkeys(listed))
+        texts += ((tool.name, "", tool.where(), text) for text in dict.fromkeys(listed))
     where = document.where(())
     texts.append(("", "description", where, "" if settings.description else found.description))
     texts.append(("", "instructions", where, found.instructions))

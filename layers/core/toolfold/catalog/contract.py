@@ -1,7 +1,7 @@
 """Check parts of a catalog that others wrote against the one JSON Schema of compiled catalogs, ``contract.json``.
 
 A catalog may come from a bucket or a file that others can write, with hashes that fit. The schema says what its values
-may be (``build.schema.compiled``); what a valid catalog may make this process do is decided by ``catalog.allow_list``.
+may be (``build.compiled_contract``); ``catalog.allow_list`` decides what a valid catalog may make this process do.
 The catalog in the package is not checked: who can write that file can write this one as well.
 """
 

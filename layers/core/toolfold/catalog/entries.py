@@ -40,7 +40,7 @@ CONFIRM = "confirm"
 
 
 class Auth(NamedTuple):
-    """The credentials of a source. Fields as in ``build.schema.sources.Auth``; ``oauth2`` as its OAuth2."""
+    """The credentials of a source. Fields as in ``build.schema.Auth``; ``oauth2`` as its OAuth2."""
 
     environment: str
     query_key: str | None = None

@@ -14,7 +14,7 @@ from typing import Any
 from toolfold.build import yaml_loader
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.skills import read_skills, write_skills
-from toolfold.build.loaded_source import parse_settings
+from toolfold.build.source_folders import parse_settings
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli import catalog_build, sources

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from toolfold.build.schema.sources import Auth as AuthModel
+from toolfold.build.schema import Auth as AuthModel
 from toolfold.catalog.contract import check_head
 from toolfold.catalog.entries import Auth
 from toolfold.redaction import Redactor

@@ -12,12 +12,23 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from toolfold.build import yaml_loader
 from toolfold.build.relations import Relation
-from toolfold.build.schema.field_types import Model, Phrase, Prose, Summary, Tag
-from toolfold.build.schema.sources import Auth, Confirmation, SourceSettings
+from toolfold.build.schema import (
+    Access,
+    Auth,
+    Confirmation,
+    Format,
+    Identifier,
+    JsonShape,
+    Model,
+    Phrase,
+    Prose,
+    Summary,
+    Tag,
+)
 from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog import entries
 from toolfold.catalog.entries import Effect
@@ -93,19 +104,43 @@ FRESHNESS_CLASS = "default"
 """The one freshness class of an imported source."""
 
 
-class ImporterSettings(SourceSettings):
-    """What the ``source.yaml`` of every imported source may have. Each kind adds what it needs."""
+MAX_PREFIX = 32
+"""Characters of the id of a source that is part of the names of its tools: half of a name."""
 
+
+class ImporterSettings(Model):
+    """What the ``source.yaml`` of every source may have. Each kind adds what it needs."""
+
+    id: Identifier
     title: str = ""
     """None given: the id in words."""
     description: str = ""
     """What a model reads about the source; none given: what the importer found."""
+    kind: Identifier = "http_api"
+    """Kind of the source: the name of its adapter in ``sources.base``."""
+    auth: Auth | None = None
+    """None for a source that does not need a key."""
     no_data: str = "Check the arguments, or try another tool of this source."
+    """Suggestion for the next step after a response without rows."""
     prefix: bool = True
+    """Whether tools are called ``<id>__<name>``. Two sources with tools of the same name need it."""
+    timeout_s: float | None = Field(default=None, gt=0, le=900)
+    """Seconds for one call, where the time-out of the settings is too long."""
+    max_response_bytes: int | None = Field(default=None, ge=1)
+    """Size of a response, where the limit of the settings is too large."""
+    identifiers: list[str] = Field(default=[])
+    """Columns that say what a row of an answer is about: ``select`` leaves them with their rows, and their digits are
+    text."""
     freshness_s: int = Field(default=300, ge=1)
     """Seconds for which the answer of a tool that reads is fresh."""
     tags: list[Tag] = Field(default=[], max_length=6)
     """Tags of each tool, beside those that the importer found."""
+
+    @model_validator(mode="after")
+    def _can_be_prefix(self) -> ImporterSettings:
+        if self.prefix and len(self.id) > MAX_PREFIX:
+            raise ValueError(f"id has {len(self.id)} characters, and {MAX_PREFIX} are the most in names of tools")
+        return self
 
     def as_source(self, base_url: str, connection: Mapping[str, Any]) -> entries.Source:
         """Return the source as a catalog would have it, as far as it matters for reaching it."""
@@ -117,7 +152,7 @@ class ImporterSettings(SourceSettings):
 
 
 @dataclass(frozen=True)
-class ImportedCategory:
+class Category:
     """A group of tools of one source. ``name`` is an identifier in lower case."""
 
     name: str
@@ -126,28 +161,34 @@ class ImportedCategory:
 
 
 @dataclass(frozen=True)
-class ImportedTool:
-    """One tool, as its source describes it. The compiler cleans the texts and fills in what is missing.
+class Tool:
+    """One tool: as its source describes it, and then as the catalog has it, with clean texts and nothing missing.
 
     Attributes:
-        name: The name that the source has for it, from which ``source__tool`` is made.
-        where: ``file:line`` of what describes it, for problems.
+        name: The name that the source has for it, from which the one in the catalog is made.
+        where: Returns ``file:line`` of a key, or of what describes the tool.
         parameters: The complete JSON Schema (2020-12) of its arguments: an object.
         effect: What a call changes at the source; unknown is ``destructive``.
         summary: One line; empty: the first sentence of ``description``.
         call: Input of the adapter. ``function``, the source's name, is added.
-        returns: The fields of an answer, as in ``catalog.model.Tool``; may be empty.
+        returns: The fields of an answer, as in ``catalog.model.Tool``; empty: made of ``csv`` and ``shape``.
         rows: Paths of the lists of rows in an answer in JSON; "" for an answer that is a list.
         is_typed: Whether the values of an answer in JSON have their types already; else they are inferred.
+        csv: The columns of an answer in CSV.
+        shape: The location of the rows in an answer in JSON, which says more than ``rows``.
         category: Name of its category; empty: the id of the source.
         example: Arguments of a valid call; None: made from ``parameters``.
-        confirm: What a person reads before each call, which then needs approval; true for a text without details.
-        locate: Returns ``file:line`` of a key, for a tool that is written by hand.
-        more: Further fields of the tool in the catalog, which only a person states.
+        is_example_generated: Whether it was; it is then left out where it does not fit.
+        confirm: What a person reads before each call, which then needs approval.
+        use_instead: Requests that another tool serves, and the name of that tool.
+        common: Whether the instructions for clients name the tool.
+        expose: Whether it may be called. One that may not is in no listing; TOOL_GET describes it.
+        hints: What answers lack, and what to call instead of a call that failed.
+        function: The name that the source has for it, where ``name`` is that of the catalog.
     """
 
     name: str
-    where: str
+    where: Callable[..., str]
     parameters: Mapping[str, Any]
     effect: Effect
     title: str = ""
@@ -157,15 +198,24 @@ class ImportedTool:
     returns: str = ""
     rows: Sequence[str] = ()
     is_typed: bool = False
+    csv: str | None = None
+    shape: JsonShape | None = None
     category: str = ""
     tags: Sequence[str] = ()
     example: Mapping[str, Any] | None = None
+    is_example_generated: bool = False
     example_queries: Sequence[str] = ()
     aliases: Sequence[str] = ()
-    confirm: str | bool | None = None
+    confirm: str | None = None
     relations: Sequence[Relation] = ()
-    locate: Callable[..., str] | None = None
-    more: Mapping[str, Any] = field(default_factory=dict)
+    use_instead: Mapping[str, str] = field(default_factory=dict)
+    access: Access = "free"
+    common: bool = False
+    expose: bool = True
+    freshness: str = FRESHNESS_CLASS
+    formats: Sequence[Format] = ("json",)
+    hints: Mapping[str, Any] = field(default_factory=dict)
+    function: str = ""
 
 
 @dataclass(frozen=True)
@@ -191,8 +241,8 @@ class ImportedSource:
         more: Further fields of the source in the catalog, which only a person states.
     """
 
-    tools: Sequence[ImportedTool]
-    categories: Sequence[ImportedCategory] = ()
+    tools: Sequence[Tool]
+    categories: Sequence[Category] = ()
     base_url: str = ""
     connection: Mapping[str, Any] = field(default_factory=dict)
     description: str = ""

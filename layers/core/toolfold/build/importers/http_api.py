@@ -10,10 +10,10 @@ from typing import Any
 from toolfold.build import yaml_loader
 from toolfold.build.importers.base import (
     OVERLAY,
-    ImportedCategory,
+    Category,
     ImportedSource,
-    ImportedTool,
     Importer,
+    Tool,
     effect_of_method,
 )
 from toolfold.build.importers.http_tools import (
@@ -24,7 +24,7 @@ from toolfold.build.importers.http_tools import (
     HttpParameter,
     HttpTool,
 )
-from toolfold.build.schema.field_types import VOCABULARY, Model
+from toolfold.build.schema import VOCABULARY, Model
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words
@@ -164,10 +164,11 @@ def _body(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, 
 _OTHER_FILES = frozenset({"source.yaml", OVERLAY, VOCABULARY})
 Where = Callable[..., str]
 
-_COPIED = ("effect", "title", "summary", "description", "tags", "example", "example_queries", "aliases", "relations")
+_COPIED = (
+    *("title", "summary", "description", "tags", "example", "example_queries", "aliases", "relations", "confirm"),
+    *("access", "freshness", "formats", "common"),
+)
 """Fields of a tool that stay as they are, where they are given."""
-
-_MORE = ("access", "freshness", "formats", "common", "expose")
 
 
 class HttpApiImporter(Importer[HttpApiSettings]):
@@ -186,13 +187,13 @@ class HttpApiImporter(Importer[HttpApiSettings]):
             except BindingError as error:
                 problems.append(f"{document.where(('headers', name))}: headers: {error}")
         problems += _missing(settings, settings, f"{document.where(())}")
-        tools: list[ImportedTool] = []
-        categories: list[ImportedCategory] = []
+        tools: list[Tool] = []
+        categories: list[Category] = []
         for number, tool in enumerate(settings.tools):
             tools.append(_tool(settings, tool, "", functools.partial(document.in_tool, number), problems))
         for name, file, category in _categories(folder, settings, document, problems):
             title = category.title or in_words(name).capitalize()
-            categories.append(ImportedCategory(name, title, category.description or ""))
+            categories.append(Category(name, title, category.description or ""))
             for number, tool in enumerate(category.tools):
                 tools.append(_tool(settings, tool, name, functools.partial(file.in_tool, number), problems))
         if not (tools or problems):
@@ -238,7 +239,7 @@ def _missing(settings: HttpApiSettings, described: Model, where: str) -> list[st
     return [f"{where}: {key}: Field required" for key in texts if key not in described.model_fields_set]
 
 
-def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> ImportedTool:
+def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> Tool:
     parameters = with_path_parameters(tool, _resolved(settings, tool, where, problems))
     call = tool_binding(tool, parameters)
     problems += _problems(tool, parameters, call, where)
@@ -250,24 +251,22 @@ def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where
         # A complete JSON Schema decides whether an empty string is a value.
         complete = json_schema.properties(tool.schema_ or {})
         call["blank_allowed"] = [name for name, one in parameters.items() if one.schema_ is not None] + [*complete]
-    return ImportedTool(
+    return Tool(
         name=tool.name,
-        where=where(),
+        where=where if tool.schema_ is None else functools.partial(_in_schema, where),
         parameters=parameters_schema(tool, parameters),
+        effect=tool.effect or effect_of_method(tool.method),
         category=category,
         call=call,
-        confirm=tool.confirm,
-        locate=where if tool.schema_ is None else functools.partial(_in_schema, where),
-        more={
-            **tool.model_dump(include={*_MORE}, exclude_none=True),
-            "use_instead": tool.use_instead,
-            "returns": tool.returns.model_copy(update={"typed": "json" in tool.formats and tool.returns.json_ is None}),
-            "hints": _hints(tool, parameters),
-        },
-        **{
-            "effect": effect_of_method(tool.method),
-            **{field: value for field in _COPIED if (value := getattr(tool, field)) is not None},
-        },
+        returns=tool.returns.outline or "",
+        rows=tool.returns.rows,
+        is_typed="json" in tool.formats and tool.returns.json_ is None,
+        csv=tool.returns.csv,
+        shape=tool.returns.json_,
+        expose=tool.expose is not False,
+        use_instead={other.phrase: other.tool for other in tool.use_instead},
+        hints=_hints(tool, parameters),
+        **{field: value for field in _COPIED if (value := getattr(tool, field)) is not None},
     )
 
 
@@ -347,7 +346,8 @@ def _contradictions(
     if unknown := sorted(set(tool.any_of) - parameters.keys()):
         yield f"{where('any_of')}: any_of names parameters that do not exist: {', '.join(unknown)}"
     if not settings.prefix:
-        yield from (f"{where()}: {key}: Field required" for key in _WRITTEN if key not in tool.model_fields_set)
+        lacking = [key for key in _WRITTEN if key not in tool.model_fields_set or getattr(tool, key) == []]
+        yield from (f"{where(key)}: {key}: Field required" for key in lacking)
         if "json" in tool.formats and tool.returns.json_ is None and tool.returns.outline is None:
             yield f"{where('returns')}: returns.json is missing, and formats has json"
     if "csv" not in tool.formats and tool.returns.csv is not None:

@@ -10,15 +10,20 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImporterSettings, ToolOverlay
-from toolfold.build.schema.field_types import TOOL_NAME, Identifier, JsonScalar, Model, Prose, Url
-from toolfold.build.schema.sources import (
+from toolfold.build.schema import (
+    TOOL_NAME,
     Access,
     ArgumentForms,
     Fault,
     Format,
     FoundBy,
     FreeInstead,
+    Identifier,
+    JsonScalar,
+    Model,
+    Prose,
     Returns,
+    Url,
     UseInstead,
 )
 from toolfold.sources.http_api.body import FORM, JSON, MULTIPART

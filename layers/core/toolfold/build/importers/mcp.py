@@ -17,11 +17,11 @@ from toolfold.build.importers.base import (
     SNAPSHOT,
     Fetched,
     ImportedSource,
-    ImportedTool,
     Importer,
     ImporterSettings,
     RefreshReport,
     Snapshot,
+    Tool,
     read_snapshot,
 )
 from toolfold.build.importers.openapi.document import json_lines
@@ -301,12 +301,12 @@ def effect_of(tool: Mapping[str, Any], *, trusted: bool) -> Effect:
     return "write" if annotations.get("destructiveHint") is False else "destructive"
 
 
-def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> ImportedTool:
+def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> Tool:
     annotations = tool.get("annotations")
     title = tool.get("title") or (annotations.get("title") if isinstance(annotations, dict) else "") or ""
-    return ImportedTool(
+    return Tool(
         name=str(tool["name"]),
-        where=where,
+        where=lambda *_: where,
         parameters=closed(to_2020_12(tool["inputSchema"])),
         effect=effect_of(tool, trusted=settings.trust_annotations),
         title=str(title),

@@ -25,10 +25,10 @@ from toolfold.build import yaml_loader
 from toolfold.build.importers.base import (
     Fetched,
     ImportedSource,
-    ImportedTool,
     Importer,
     ImporterSettings,
     RefreshReport,
+    Tool,
 )
 from toolfold.build.importers.skill_files import Limits, find_skills, list_files, read_file, refused
 from toolfold.build.yaml_loader import Document, parse_model
@@ -195,7 +195,7 @@ class SkillsImporter(Importer[SkillsSettings]):
     ) -> ImportedSource | None:
         """Return the skills in the folders of ``settings``, with all their files."""
         reading = _Reading(settings, problems)
-        tools: list[ImportedTool] = []
+        tools: list[Tool] = []
         seen: dict[str, str] = {}
         for number, name in enumerate(settings.folders):
             top = folder / name
@@ -210,8 +210,8 @@ class SkillsImporter(Importer[SkillsSettings]):
                 if tool is None:
                     continue
                 if path in seen:
-                    problems.append(f"{tool.where}: skill {path} is already at {seen[path]}")
-                seen[path] = tool.where
+                    problems.append(f"{tool.where()}: skill {path} is already at {seen[path]}")
+                seen[path] = tool.where()
                 tools.append(tool)
             if not found:
                 problems.append(f"{where}: {top} has no folder with a {SKILL_FILE}")
@@ -254,7 +254,7 @@ def _skills(top: Path, root: Path, problems: list[str]) -> Iterator[tuple[Path, 
         problems += error.problems
 
 
-def _tool(reading: _Reading, skill: Path, path: str, root: Path) -> ImportedTool | None:
+def _tool(reading: _Reading, skill: Path, path: str, root: Path) -> Tool | None:
     try:
         text = _text_of(read_file(skill / SKILL_FILE, root, LIMITS.max_file_bytes))
         if text is None:
@@ -271,9 +271,9 @@ def _tool(reading: _Reading, skill: Path, path: str, root: Path) -> ImportedTool
     named = [file[0] for file in files]
     rule: dict[str, Any] = {"type": "string", "description": f"A file of the skill; without it {SKILL_FILE}"}
     rule |= {"enum": named} if len(named) <= _MAX_NAMED_FILES else {"examples": named[:3]}
-    return ImportedTool(
+    return Tool(
         name=path,
-        where=f"{skill / SKILL_FILE}:1",
+        where=lambda *_: f"{skill / SKILL_FILE}:1",
         title=name,
         description=" ".join(parsed.data["description"].split()),
         parameters={"type": "object", "properties": {"file": rule}, "additionalProperties": False},

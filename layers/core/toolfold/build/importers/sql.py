@@ -17,15 +17,15 @@ from toolfold.build.importers.base import (
     SNAPSHOT,
     Fetched,
     ImportedSource,
-    ImportedTool,
     Importer,
     ImporterSettings,
     RefreshReport,
     Snapshot,
+    Tool,
     key_of_deployment,
     read_snapshot,
 )
-from toolfold.build.schema.field_types import Model
+from toolfold.build.schema import Model
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Source
@@ -249,15 +249,15 @@ def _main_tables(schema: DatabaseSchema) -> list[Table]:
     return sorted(schema.tables, key=rank)
 
 
-def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str], where: str) -> list[ImportedTool]:
+def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str], where: str) -> list[Tool]:
     title, dialect, mark = settings.title or settings.id, _DIALECTS[settings.dialect], _PARAMETERS[settings.dialect]
     first, listed = names[0], _listed(names, 400)
     example = f"SELECT * FROM {first} LIMIT 5"  # noqa: S608 - an example for a model
     tables = _main_tables(schema)
     words = (" ".join(_NOT_IN_ALIAS.sub(" ", table.name.lower()).split())[:90] for table in tables)
-    query = ImportedTool(
+    query = Tool(
         "query",
-        where,
+        lambda *_: where,
         {
             "properties": {
                 "sql": {
@@ -295,9 +295,9 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         aliases=list(dict.fromkeys(filter(None, words)))[:_MAX_ALIASES],
         example_queries=["query the database with sql", "count rows in a table", "join tables"],
     )
-    list_tables = ImportedTool(
+    list_tables = Tool(
         "list_tables",
-        where,
+        lambda *_: where,
         {
             "properties": {"contains": {"type": "string", "description": "Only tables with this word in their entry."}},
             "additionalProperties": False,
@@ -316,9 +316,9 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         example_queries=["list the tables of the database", "what data is in the database"],
     )
     table = {"type": "string", "description": "Name of a table as in list_tables.", "examples": [first]}
-    describe_table = ImportedTool(
+    describe_table = Tool(
         "describe_table",
-        where,
+        lambda *_: where,
         {"properties": {"table": table}, "required": ["table"], "additionalProperties": False},
         "read",
         title=f"Describe a table of {title}",

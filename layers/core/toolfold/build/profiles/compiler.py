@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from toolfold.build import yaml_loader
 from toolfold.build.profiles.definitions import REQUEST, definition_of, make_groups, make_kinds
-from toolfold.build.schema.field_types import Model, Prose
+from toolfold.build.schema import Model, Prose
 from toolfold.build.writer import runs
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.entries import EFFECTS, RESERVED_NAMES, name_key

@@ -20,12 +20,12 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationError, 
 from toolfold.build import yaml_loader
 from toolfold.build.emitter import first_sentence
 from toolfold.build.importers.base import (
+    Category,
     Fetched,
-    ImportedCategory,
     ImportedSource,
-    ImportedTool,
     Importer,
     ImporterSettings,
+    Tool,
     effect_of_method,
 )
 from toolfold.build.importers.openapi import access, fetch
@@ -47,8 +47,7 @@ from toolfold.build.importers.openapi.operations import (
 )
 from toolfold.build.importers.openapi.schema_parts import dicts_in, one_paragraph
 from toolfold.build.importers.openapi.schemas import SchemaConverter
-from toolfold.build.schema.field_types import Model, Url
-from toolfold.build.schema.sources import Auth
+from toolfold.build.schema import Auth, Model, Url
 from toolfold.build.yaml_loader import Document, Location
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
@@ -216,7 +215,7 @@ class _Reader:
             self._states_security |= bool(schemes)  # so that the key is sent where there is one, and not required
         chosen, auth, credentials = self._authentication(operations, schemes)
         lines = self._api.lines([one.at for one in operations])
-        found_tools: list[tuple[str, ImportedTool]] = []
+        found_tools: list[tuple[str, Tool]] = []
         for one in operations:
             try:
                 server = self._server(one, default_server)
@@ -329,7 +328,7 @@ class _Reader:
         except DocumentError as error:
             raise SourceError(self._located([error])) from None
 
-    def _tool(self, operation: Operation, binding: Binding, where: str, chosen: str | None) -> ImportedTool:
+    def _tool(self, operation: Operation, binding: Binding, where: str, chosen: str | None) -> Tool:
         """Return the tool of ``operation``, whose path does not have that of the server yet."""
         value, security = operation.value, self._security(operation)
         lacks = ", ".join(sorted(security.unmet(chosen)))[:100]
@@ -349,9 +348,9 @@ class _Reader:
         if lacks:
             description = f"{(description or summary or operation.title).rstrip('.')}. {_LACKS.format(lacks)}"
         need = security.need(others_state=self._states_security)
-        return ImportedTool(
+        return Tool(
             name=operation.name,
-            where=where,
+            where=lambda *_: where,
             parameters=binding.parameters,
             effect=effect_of_method(operation.method),
             title=title or in_words(operation.name).capitalize(),
@@ -365,15 +364,15 @@ class _Reader:
             tags=[one_paragraph(tag, 50) for tag in operation.tags[:4]],
         )
 
-    def _categories(self, operations: Iterable[Operation]) -> list[ImportedCategory]:
+    def _categories(self, operations: Iterable[Operation]) -> list[Category]:
         tags = [tag for tag in dicts_in(self._data.get("tags")) if isinstance(tag.get("name"), str)]
         described = {tag["name"]: tag.get("description") for tag in tags}
-        found: dict[str, ImportedCategory] = {}
+        found: dict[str, Category] = {}
         for tag in (one.tags[0] for one in operations if one.tags):
             if name := _identifier(tag):
                 text = self._requests.text(described.get(tag), ("tags",), MAX_SOURCE_DESCRIPTION)
                 text = text and f"{first_sentence(text, MAX_SOURCE_DESCRIPTION)}."
-                found.setdefault(name, ImportedCategory(name, one_paragraph(tag, 100), text))
+                found.setdefault(name, Category(name, one_paragraph(tag, 100), text))
         return list(found.values())
 
     def _description(self, info: Mapping[str, Any]) -> str:

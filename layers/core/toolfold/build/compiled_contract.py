@@ -2,7 +2,7 @@
 
 ``catalog.contract`` checks the catalogs of others against that schema. After a change of these models, write it again::
 
-    python -m toolfold.build.schema.compiled > layers/core/toolfold/catalog/contract.json
+    python -m toolfold.build.compiled_contract > layers/core/toolfold/catalog/contract.json
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import models_json_schema
 
-from toolfold.build.schema import sources
-from toolfold.build.schema.field_types import TOOL_NAME, HeaderName, Key, Keys, LongKey
-from toolfold.build.schema.sources import ArgumentForms, FaultCode, FoundBy
+from toolfold.build import schema
+from toolfold.build.schema import TOOL_NAME, ArgumentForms, FaultCode, FoundBy, HeaderName, Key, Keys, LongKey
 from toolfold.catalog.entries import Effect
 from toolfold.catalog.text_checks import MAX_SUMMARY, MAX_TEXT
 
@@ -49,7 +48,7 @@ class Closed(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Auth(sources.Auth):
+class Auth(schema.Auth):
     """The credentials of a source, whose variable is always named."""
 
     environment: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -317,8 +316,8 @@ class Profile(Part):
 def contract_text() -> str:
     """Return the JSON Schema of all parts, as the file that ``catalog.contract`` reads."""
     parts = (Head, Tool, SkillCall, DatabaseConnection, Definition, Exposed, Profile)
-    _, schema = models_json_schema([(part, "validation") for part in parts])
-    return json.dumps({"$defs": _checks_only(schema["$defs"])}, indent=1) + "\n"
+    _, made = models_json_schema([(part, "validation") for part in parts])
+    return json.dumps({"$defs": _checks_only(made["$defs"])}, indent=1) + "\n"
 
 
 def _checks_only(value: Any) -> Any:

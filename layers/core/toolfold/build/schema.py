@@ -1,31 +1,133 @@
-"""A source, its credentials and failures, and its tools, however they are described."""
+"""Models of what the YAML of a source says, however its tools are described, and the types of their fields.
+
+They refuse unknown keys, missing keys and contradictions. The request path does not import pydantic.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from toolfold.build.relations import Relation
-from toolfold.build.schema.field_types import (
-    TOOL_NAME,
-    BoundedPattern,
-    HeaderName,
-    Identifier,
-    Key,
-    Keys,
-    LongKey,
-    Model,
-    Page,
-    Phrase,
-    Phrases,
-    Prose,
-    Summary,
-    Tag,
-    Url,
-)
 from toolfold.catalog.allow_list import own_variable
-from toolfold.catalog.entries import Effect
+from toolfold.catalog.query import OUTSIDE
+from toolfold.catalog.text_checks import MAX_TEXT, host_of, text_problem
+from toolfold.sources.http_api.faults import pattern_steps
+
+TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
+"""Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""
+
+SUMMARY_LIMIT = 120
+"""Maximum characters of a summary, which is one line of a list that a model reads as a whole."""
+
+JsonScalar = str | bool | int | float
+
+
+def _one_sentence_line(text: str) -> str:
+    if "\n" in text or text != text.strip():
+        raise ValueError("must be one line without spaces around it")
+    if text.endswith("."):
+        raise ValueError("must not end with a full stop")
+    return text
+
+
+def _bounded_regex(pattern: str) -> str:
+    pattern_steps(pattern)
+    return pattern
+
+
+def check_url(url: str) -> str:
+    """Check an https URL, or an http URL of this machine."""
+    if not host_of(url):
+        raise ValueError("must be an https URL without user name and fragment; http is for this machine alone")
+    return url
+
+
+def check_page(url: str) -> str:
+    """Check the URL of a page that a person reads, which may have a fragment."""
+    check_url(url.partition("#")[0])
+    return _visible(url)
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("has a character that cannot be printed")
+    return text
+
+
+def _visible(text: str) -> str:
+    """Check a text that a model or a person reads."""
+    if problem := text_problem(text):
+        raise ValueError(problem)
+    return text
+
+
+# ``printable``, ``url`` and ``page`` are formats of ``catalog.contract``.
+Url = Annotated[str, AfterValidator(check_url), Field(max_length=2000, json_schema_extra={"format": "url"})]
+"""An https URL, or an http URL of this machine."""
+Page = Annotated[str, AfterValidator(check_page), Field(max_length=2000, json_schema_extra={"format": "page"})]
+"""The https URL of a page that a person reads."""
+Key = Annotated[str, AfterValidator(_printable), Field(max_length=200, json_schema_extra={"format": "printable"})]
+"""The name of something that is sent or received."""
+LongKey = Annotated[str, AfterValidator(_printable), Field(max_length=2000, json_schema_extra={"format": "printable"})]
+Keys = Annotated[list[Key], Field(max_length=200)]
+Prose = Annotated[
+    str, StringConstraints(min_length=1, max_length=MAX_TEXT, strip_whitespace=True), AfterValidator(_visible)
+]
+Summary = Annotated[
+    str,
+    StringConstraints(min_length=10, max_length=SUMMARY_LIMIT),
+    AfterValidator(_one_sentence_line),
+    AfterValidator(_visible),
+]
+Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]*$", max_length=90)]
+"""Words for the search index, which are not shown to a model."""
+Phrases = Annotated[list[Phrase], Field(max_length=200)]
+BoundedPattern = Annotated[str, AfterValidator(_bounded_regex)]
+HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
+"""The name of a header or a cookie: RFC 9110, section 5.6.2."""
+Tag = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+class Model(BaseModel):
+    """Base of all models: immutable, without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+VOCABULARY = "vocabulary.yaml"
+"""Optional file in the folder of a source, with a :class:`Vocabulary`."""
+
+
+class Names(Model):
+    """Proper names of one kind, and the categories and tools that they refer to."""
+
+    categories: list[Identifier] = []
+    tools: list[str] = []
+    preferred: list[str] = []
+    """Tools that are preferred for a query with nothing but such a name."""
+    unknown: bool = False
+    """Whether a capitalised word that nothing knows is most likely such a name."""
+    outside: bool = False
+    """Whether the tools do not serve what has such a name: data of one country has nothing on the others."""
+    words: str
+    """The names. One of several words is written with ``_`` between them: its words mean nothing of their own there."""
+
+    def term(self, kind: str) -> str:
+        """Return the term of the index for names of ``kind``, which is the kind of these."""
+        return f"{OUTSIDE if self.outside else '@'}{kind}"
+
+
+class Vocabulary(Model):
+    """Additional meanings of words in a query."""
+
+    names: dict[Identifier, Names] = {}
+    synonyms: dict[str, dict[str, str]] = {}
+    """Words of the catalog → language → synonyms, separated by commas."""
+    ignored: str = ""
+    """Words that a search ignores."""
+
 
 FaultCode = Literal["AUTH_REJECTED", "INVALID_ARGUMENTS", "NO_DATA", "PREMIUM_ONLY", "RATE_LIMITED", "UPSTREAM_ERROR"]
 """Codes that a text of an upstream may mean. The others say something about toolfold or about the request."""
@@ -113,62 +215,6 @@ class Returns(Model):
     outline: Prose | None = None
     rows: list[str] = []
     """Paths of the rows in JSON, for a tool without ``json``."""
-    typed: bool = False
-    """Whether values in JSON have their types already: a text remains a text, also when it spells a number."""
-
-
-class Tool(Model):
-    """One tool of any source."""
-
-    name: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
-    function: str
-    """The name that the source has for it."""
-    title: Prose
-    summary: Summary
-    description: Prose
-    tags: list[Tag] = Field(min_length=1, max_length=6)
-    example_queries: list[Phrase] = []
-    """Requests of users who need the tool, in their words."""
-    aliases: list[Phrase] = []
-    """Other names of the data that the tool returns."""
-    use_instead: list[UseInstead] = []
-    """Similar requests that another tool serves."""
-    access: Access = "free"
-    effect: Effect
-    """What a call changes at the source: nothing, data that can be restored, or data that cannot."""
-    confirm: Confirmation | None = None
-    common: bool = False
-    """Whether the instructions for clients name the tool, so that a model that knows it calls it at once."""
-    expose: bool = True
-    """Whether the tool may be called. One that may not is in no listing; TOOL_GET describes it."""
-    freshness: str
-    formats: list[Format] = Field(default=["json"], min_length=1)
-    parameters: dict[str, Any]
-    """The JSON Schema (2020-12) of the arguments."""
-    returns: Returns
-    relations: list[Relation] = Field(default=[], max_length=20)
-    """Tools that are called before this one, instead of it, or after it."""
-    hints: dict[str, Any] = {}
-    """What answers lack, and what to call instead of a call that failed."""
-    example: dict[str, Any]
-    """Arguments of a valid call. The tests send it to the mock API."""
-    is_example_generated: bool = False
-    """Whether ``example`` was made from the schema. It is then left out where it does not fit."""
-    binding: dict[str, Any]
-    """Input of the adapter."""
-
-
-class Category(Model):
-    """A group of tools."""
-
-    category: Identifier
-    title: Prose
-    description: Prose
-    tools: list[Tool] = Field(min_length=1)
-
-
-MAX_PREFIX = 32
-"""Characters of the id of a source that is part of the names of its tools: half of a name."""
 
 
 class OAuth2(Model):
@@ -258,32 +304,3 @@ class Fault(Model):
     message: Prose
     suggestion: Prose
     retry_after_s: int | None = Field(default=None, ge=1)
-
-
-class SourceSettings(Model):
-    """What the ``source.yaml`` of every kind of source has."""
-
-    id: Identifier
-    title: str
-    description: str
-    kind: Identifier = "http_api"
-    """Kind of the source: the name of its adapter in ``sources.base``."""
-    auth: Auth | None = None
-    """None for a source that does not need a key."""
-    no_data: Prose
-    """Suggestion for the next step after a response without rows."""
-    prefix: bool = False
-    """Whether tools are called ``<id>__<name>``. Two sources with tools of the same name need it."""
-    timeout_s: float | None = Field(default=None, gt=0, le=900)
-    """Seconds for one call, where the time-out of the settings is too long."""
-    max_response_bytes: int | None = Field(default=None, ge=1)
-    """Size of a response, where the limit of the settings is too large."""
-    identifiers: list[str] = []
-    """Columns that say what a row of an answer is about: ``select`` leaves them with their rows, and their digits are
-    text."""
-
-    @model_validator(mode="after")
-    def _can_be_prefix(self) -> SourceSettings:
-        if self.prefix and len(self.id) > MAX_PREFIX:
-            raise ValueError(f"id has {len(self.id)} characters, and {MAX_PREFIX} are the most in names of tools")
-        return self
