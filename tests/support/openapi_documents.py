@@ -63,6 +63,5 @@ def read(folder: Path, given: Mapping[str, Any] | str, name: str = "openapi.json
     (source / "source.yaml").write_text(json.dumps({"id": "pets", "kind": "openapi", "document": name, **settings}))
     yaml = yaml_loader.load(source / "source.yaml")
     problems: list[str] = []
-    importer = OpenApiImporter()
-    found = importer.read(source, importer.settings_model.model_validate(yaml.data), yaml, problems)
-    return Read(found, problems)
+    importer = OpenApiImporter(source, OpenApiImporter.settings_model.model_validate(yaml.data), yaml)
+    return Read(importer.read(problems), problems)

@@ -12,10 +12,9 @@ import pytest
 
 from toolfold.build import importers, lint
 from toolfold.build.compiler import compile_sources
-from toolfold.build.importers.base import ImportedSource, ImporterSettings, Tool
+from toolfold.build.importers.base import ImportedSource, Importer, ImporterSettings, Tool
 from toolfold.build.source_folders import load_source
 from toolfold.build.text_review import accept_texts
-from toolfold.build.yaml_loader import Document
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError
@@ -30,14 +29,13 @@ SCHEMA = {
 }
 
 
-class ToyImporter:
+class ToyImporter(Importer[ImporterSettings]):
     """Reads ``snapshot.json``: a list of tools with name, description, parameters and effect."""
 
     settings_model = ImporterSettings
-    is_refreshed = True
 
-    def read(self, folder: Path, settings: ImporterSettings, document: Document, problems: list[str]) -> ImportedSource:
-        path = folder / "snapshot.json"
+    def read(self, problems: list[str]) -> ImportedSource:
+        path = self.folder / "snapshot.json"
         tools = [
             Tool(where=lambda *_, at=f"{path}:{number}": at, **{"parameters": SCHEMA, "effect": "read", **tool})
             for number, tool in enumerate(json.loads(path.read_text()), 1)

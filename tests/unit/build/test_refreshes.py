@@ -29,8 +29,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         given = {"kind": "skills", "copied_from": ["y"]}
         (tmp_path / name / "source.yaml").write_text(yaml.safe_dump(given))
 
-    def fetch(_: SkillsImporter, source: Path, *__: Any) -> Fetched:
-        if source.name == "broken":
+    def fetch(importer: SkillsImporter, *_: Any) -> Fetched:
+        if importer.folder.name == "broken":
             raise SourceError(["its service is down"])
         text = f"{skill('x')}More.\n".encode()
         return Fetched(RefreshReport(changed=("x",)), folders={"x": {Path("SKILL.md"): text}})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from toolfold.build import yaml_loader
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.skills import write_skills
-from toolfold.build.source_folders import SourceFolder, list_sources, parse_settings
+from toolfold.build.source_folders import SourceFolder, list_sources
 from toolfold.errors import SourceError, ToolfoldError
 from toolfold.files import replace_file
 
@@ -58,18 +58,17 @@ def refresh_source(
         SourceError: It cannot be refreshed, or what was read does not compile. Its folder is as it was.
         ToolfoldError: The settings do not allow it.
     """
-    folder, importer = source.folder, find_importer(source.kind)
+    folder, kind = source.folder, find_importer(source.kind)
     if problem := why_not(source):
         raise SourceError([problem])
-    document = yaml_loader.load(folder / "source.yaml")
     problems: list[str] = []
-    settings = parse_settings(importer, folder, document, problems)
-    if settings is None:
+    importer = kind.open(folder, yaml_loader.load(folder / "source.yaml"), problems)
+    if importer is None:
         raise SourceError(problems)
-    name = importer.file_name(settings)
+    name = importer.file_name
     if name and (folder / name).is_symlink():
         raise SourceError([f"{folder / name}:1: is a symbolic link, which is not replaced"])
-    fetched = importer.fetch(folder, settings, process_settings, progress)
+    fetched = importer.fetch(process_settings, progress)
     if check:
         return fetched.report
     with tempfile.TemporaryDirectory(prefix="toolfold-refresh-") as scratch:
@@ -77,7 +76,7 @@ def refresh_source(
         shutil.copytree(folder, copy, symlinks=True)
         if fetched.report:
             _write(copy, name, fetched)
-        importer.read(copy, settings, document, problems)
+        kind(copy, importer.settings, importer.document).read(problems)
         if problems:
             raise SourceError([problem.replace(str(copy), str(folder)) for problem in problems])
     if fetched.report:

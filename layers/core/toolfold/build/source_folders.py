@@ -196,23 +196,14 @@ class LoadedSource(NamedTuple):
         return bool(self.left_out or self.tools)
 
 
-def parse_settings(
-    importer: base.Importer[Any], folder: Path, document: yaml_loader.Document, problems: list[str]
-) -> Any:
-    """Return the settings in ``document``, the ``source.yaml`` of ``folder``, or None where they are not valid."""
-    data = document.data
-    if isinstance(data, dict):  # the folder is named after the source
-        data = {"id": folder.name, **data}
-    return parse_model(importer.settings_model, document, data, problems)
-
-
 def _load(
-    importer: base.Importer[Any], folder: Path, document: yaml_loader.Document, problems: list[str]
+    kind: type[base.Importer[Any]], folder: Path, document: yaml_loader.Document, problems: list[str]
 ) -> LoadedSource | None:
-    settings = parse_settings(importer, folder, document, problems)
-    found = None if settings is None else importer.read(folder, settings, document, problems)
-    if found is None:
+    importer = kind.open(folder, document, problems)
+    found = None if importer is None else importer.read(problems)
+    if importer is None or found is None:
         return None
+    settings: base.ImporterSettings = importer.settings
     overlay = base.read_overlay(folder, [tool.name for tool in found.tools], problems)
     unread = list(unread_texts(settings, document, found, overlay))
     refused = {one.tool for one in unread}

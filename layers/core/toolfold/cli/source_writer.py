@@ -14,7 +14,6 @@ from typing import Any
 from toolfold.build import yaml_loader
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.skills import read_skills, write_skills
-from toolfold.build.source_folders import parse_settings
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli import catalog_build, sources
@@ -99,10 +98,9 @@ def _check(fresh: Path, draft: Draft, folder: Path) -> list[tuple[str, str]]:
     problems: list[str] = []
     needed: list[tuple[str, str]] = []
     document = yaml_loader.load(fresh / "source.yaml")
-    importer = find_importer(str(draft.settings.get("kind")))
-    settings = parse_settings(importer, fresh, document, problems)
-    if settings is not None and not draft.is_refreshed:
-        found = importer.read(fresh, settings, document, problems)
+    importer = find_importer(str(draft.settings.get("kind"))).open(fresh, document, problems)
+    if importer is not None and not draft.is_refreshed:
+        found = importer.read(problems)
         if found is not None and found.auth is not None:
             needed.append((str(found.auth.entry(draft.id)["environment"]), "YOUR_KEY"))
         needed += host_variables("" if found is None else found.base_url)

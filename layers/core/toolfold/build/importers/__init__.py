@@ -25,8 +25,8 @@ IMPORTERS: Mapping[str, str] = {
 """Kind of source → module and class. Tools of any other kind are written by hand, as those of ``http_api`` are."""
 
 
-def find_importer(kind: str) -> Importer[Any]:
+def find_importer(kind: str) -> type[Importer[Any]]:
     """Return the importer of a kind of source."""
     module, _, name = IMPORTERS.get(kind, _BY_HAND).partition(":")
-    importer: Importer[Any] = getattr(importlib.import_module(module), name)()
+    importer: type[Importer[Any]] = getattr(importlib.import_module(module), name)
     return importer

@@ -73,11 +73,6 @@ class Overlay(Model):
     """Texts that look like instructions to a model and that a person has read: hashes of ``toolfold source review``."""
 
 
-def overlay_line(folder: Path, *at: str | int) -> str:
-    """Return ``file:line`` of a key in the overlay of ``folder``."""
-    return yaml_loader.load(folder / OVERLAY).where(at)
-
-
 def read_overlay(folder: Path, names: list[str], problems: list[str]) -> Overlay:
     """Return the overlay in ``folder``; empty without that file."""
     path = folder / OVERLAY
@@ -300,7 +295,7 @@ SettingsT = TypeVar("SettingsT", bound=ImporterSettings)
 
 
 class Importer(Generic[SettingsT]):
-    """Read sources of one kind.
+    """Read one source of one kind.
 
     Attributes:
         settings_model: The model of ``source.yaml``.
@@ -308,32 +303,43 @@ class Importer(Generic[SettingsT]):
             this catalog: what is wrong with a tool is an error, and its texts are not altered.
         needed_key: The key of ``source.yaml`` without which a source has nothing to read again; empty: none.
         is_local: Whether it is read from files of the machine on which the source is written.
+        file_name: The name of the file that a refresh replaces; empty for a kind that replaces folders.
+        folder: The folder with ``source.yaml``.
+        settings: The checked content of ``source.yaml``.
+        document: The same with line numbers.
     """
 
     settings_model: type[SettingsT]
     is_refreshed = True
     needed_key = ""
     is_local = False
+    file_name = SNAPSHOT
 
-    def read(self, folder: Path, settings: SettingsT, document: Document, problems: list[str]) -> ImportedSource | None:
-        """Return the source in ``folder``, from its files alone; None where nothing can be read.
+    def __init__(self, folder: Path, settings: SettingsT, document: Document) -> None:
+        self.folder, self.settings, self.document = folder, settings, document
 
-        Args:
-            folder: The folder with ``source.yaml``.
-            settings: The checked content of ``source.yaml``.
-            document: The same with line numbers: ``document.where(("tools",))``.
-            problems: Receives what is wrong, each as ``file:line: problem``; the catalog does not compile then.
+    @classmethod
+    def open(cls, folder: Path, document: Document, problems: list[str]) -> Importer[SettingsT] | None:
+        """Return the importer of the source in ``folder``, or None where its ``source.yaml`` is not valid."""
+        data = document.data
+        if isinstance(data, dict):  # the folder is named after the source
+            data = {"id": folder.name, **data}
+        settings = parse_model(cls.settings_model, document, data, problems)
+        return None if settings is None else cls(folder, settings, document)
+
+    def where(self, *at: str | int) -> str:
+        """Return ``file:line`` of a key of ``source.yaml``."""
+        return self.document.where(at)
+
+    def read(self, problems: list[str]) -> ImportedSource | None:
+        """Return the source, from the files of its folder alone; None where nothing can be read.
+
+        ``problems`` receives what is wrong, each as ``file:line: problem``; the catalog does not compile then.
         """
         raise NotImplementedError
 
-    def file_name(self, settings: SettingsT) -> str:
-        """Return the name of the file that a refresh replaces; empty for a kind that replaces folders."""
-        return SNAPSHOT
-
-    def fetch(
-        self, folder: Path, settings: SettingsT, process_settings: Settings, progress: Callable[[str], None]
-    ) -> Fetched:
-        """Read the source from its service, and compare it with what is in ``folder``. Nothing is written.
+    def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> Fetched:
+        """Read the source from its service, and compare it with what is in the folder. Nothing is written.
 
         Raises:
             SourceError: It cannot be read, or what was read cannot be used.

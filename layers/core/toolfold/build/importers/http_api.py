@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from toolfold.build import yaml_loader
@@ -177,27 +176,26 @@ class HttpApiImporter(Importer[HttpApiSettings]):
     settings_model = HttpApiSettings
     is_refreshed = False
 
-    def read(
-        self, folder: Path, settings: HttpApiSettings, document: yaml_loader.Document, problems: list[str]
-    ) -> ImportedSource | None:
-        """Return the source in ``folder``."""
+    def read(self, problems: list[str]) -> ImportedSource | None:
+        """Return the tools of all files in the folder."""
+        settings, document = self.settings, self.document
         for name, value in settings.headers.items():
             try:
                 check_header(name, value)
             except BindingError as error:
-                problems.append(f"{document.where(('headers', name))}: headers: {error}")
-        problems += _missing(settings, settings, f"{document.where(())}")
+                problems.append(f"{self.where('headers', name)}: headers: {error}")
+        problems += _missing(settings, settings, self.where())
         tools: list[Tool] = []
         categories: list[Category] = []
         for number, tool in enumerate(settings.tools):
             tools.append(_tool(settings, tool, "", functools.partial(document.in_tool, number), problems))
-        for name, file, category in _categories(folder, settings, document, problems):
+        for name, file, category in self._categories(problems):
             title = category.title or in_words(name).capitalize()
             categories.append(Category(name, title, category.description or ""))
             for number, tool in enumerate(category.tools):
                 tools.append(_tool(settings, tool, name, functools.partial(file.in_tool, number), problems))
         if not (tools or problems):
-            problems.append(f"{document.where(())}: the source has no tools: add some as `tools:`")
+            problems.append(f"{self.where()}: the source has no tools: add some as `tools:`")
         more = settings.model_dump(include={"function_key", "format_parameter", "freshness"}, exclude_defaults=True)
         if settings.arguments is not None:
             more["arguments"] = settings.arguments.model_dump(exclude_defaults=True)
@@ -211,26 +209,23 @@ class HttpApiImporter(Importer[HttpApiSettings]):
             more=more,
         )
 
-
-def _categories(
-    folder: Path, settings: HttpApiSettings, document: yaml_loader.Document, problems: list[str]
-) -> Iterator[tuple[str, yaml_loader.Document, HttpCategory]]:
-    files = sorted(path.stem for path in folder.glob("*.yaml") if path.name not in _OTHER_FILES)
-    for name in settings.categories:
-        if name not in files:
-            problems.append(f"{document.where(('categories',))}: there is no file {name}.yaml")
-    named = [name for name in settings.categories if name in files]
-    for name in (*named, *(name for name in files if name not in named)):
-        file = yaml_loader.load(folder / f"{name}.yaml")
-        if not (name.isidentifier() and name == name.lower()):
-            problems.append(f"{file.path}:1: the name of the file must be lower case letters, digits and _")
-            continue
-        category = parse_model(HttpCategory, file, file.data, problems)
-        if settings.categories and name not in named and not settings.prefix:
-            problems.append(f"{file.path}:1: is not listed in the categories of source.yaml")
-        if category is not None:
-            problems += _missing(settings, category, f"{file.path}:1")
-            yield name, file, category
+    def _categories(self, problems: list[str]) -> Iterator[tuple[str, yaml_loader.Document, HttpCategory]]:
+        settings = self.settings
+        files = sorted(path.stem for path in self.folder.glob("*.yaml") if path.name not in _OTHER_FILES)
+        named = [name for name in settings.categories if name in files]
+        where = self.where("categories")
+        problems += (f"{where}: there is no file {name}.yaml" for name in settings.categories if name not in files)
+        for name in (*named, *(name for name in files if name not in named)):
+            file = yaml_loader.load(self.folder / f"{name}.yaml")
+            if not (name.isidentifier() and name == name.lower()):
+                problems.append(f"{file.path}:1: the name of the file must be lower case letters, digits and _")
+                continue
+            category = parse_model(HttpCategory, file, file.data, problems)
+            if settings.categories and name not in named and not settings.prefix:
+                problems.append(f"{file.path}:1: is not listed in the categories of source.yaml")
+            if category is not None:
+                problems += _missing(settings, category, f"{file.path}:1")
+                yield name, file, category
 
 
 def _missing(settings: HttpApiSettings, described: Model, where: str) -> list[str]:

@@ -8,24 +8,13 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
-from toolfold.build.importers.base import (
-    SNAPSHOT,
-    Fetched,
-    ImportedSource,
-    Importer,
-    ImporterSettings,
-    RefreshReport,
-    Snapshot,
-    Tool,
-    read_snapshot,
-)
+from toolfold.build.importers import base
 from toolfold.build.importers.openapi.document import json_lines
-from toolfold.build.yaml_loader import Document, Location
+from toolfold.build.yaml_loader import Location
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Effect
 from toolfold.network.ssrf import is_secure_url
@@ -40,7 +29,7 @@ _Argument = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]
 _Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
 
 
-class McpSettings(ImporterSettings):
+class McpSettings(base.ImporterSettings):
     """An MCP server: the content of ``source.yaml``."""
 
     kind: Literal["mcp"] = "mcp"
@@ -188,7 +177,7 @@ def _has_name_and_schema(tool: dict[str, Any]) -> dict[str, Any]:
     return tool
 
 
-class McpSnapshot(Snapshot):
+class McpSnapshot(base.Snapshot):
     """The description that a server gave of itself; ``tools`` are entries of ``tools/list``."""
 
     protocol_version: str
@@ -219,19 +208,17 @@ _ROWS = "result"
 remains a text."""
 
 
-class McpImporter(Importer[McpSettings]):
+class McpImporter(base.Importer[McpSettings]):
     """Read sources of the kind ``mcp``. Reading starts and calls no server."""
 
     settings_model = McpSettings
 
-    def read(
-        self, folder: Path, settings: McpSettings, document: Document, problems: list[str]
-    ) -> ImportedSource | None:
-        """Return what the snapshot in ``folder`` says."""
-        snapshot = read_snapshot(folder, settings.id, McpSnapshot, problems)
+    def read(self, problems: list[str]) -> base.ImportedSource | None:
+        """Return what the snapshot says."""
+        settings, path = self.settings, self.folder / base.SNAPSHOT
+        snapshot = base.read_snapshot(self.folder, settings.id, McpSnapshot, problems)
         if snapshot is None:
             return None
-        path = folder / SNAPSHOT
         places: dict[str, Location] = {}
         for position, tool in enumerate(snapshot.tools):
             places.setdefault(str(tool["name"]), ("tools", position, "name"))
@@ -242,13 +229,13 @@ class McpImporter(Importer[McpSettings]):
             for name, tool in zip(names, snapshot.tools, strict=True)
             if settings.includes(name)
         ]
-        where = document.where(("include",))
+        where = self.where("include")
         if not tools:
             problems.append(f"{where}: no tool of the snapshot is included")
         unused = [pattern for pattern in settings.include if not any(matches(name, [pattern]) for name in names)]
         problems += (f"{where}: the server has no tool {pattern!r}" for pattern in unused)
         title = snapshot.server.get("title") or snapshot.server.get("name", "")
-        return ImportedSource(
+        return base.ImportedSource(
             tools=tools,
             base_url=settings.url,
             connection=settings.connection(snapshot.protocol_version),
@@ -258,13 +245,12 @@ class McpImporter(Importer[McpSettings]):
             fetched_at=snapshot.fetched_at,
         )
 
-    def fetch(
-        self, folder: Path, settings: McpSettings, process_settings: Settings, progress: Callable[[str], None]
-    ) -> Fetched:
+    def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
         """Ask the server what it lists."""
         from toolfold.build.importers import mcp_fetch  # the client of MCP, which compiling does not need
 
-        old = read_snapshot(folder, settings.id, McpSnapshot, [])
+        settings = self.settings
+        old = base.read_snapshot(self.folder, settings.id, McpSnapshot, [])
         most = process_settings.max_response_bytes
         limit = {"max_response_bytes": min(settings.max_response_bytes or most, most)}
         source = settings.as_source(settings.url, {**settings.connection(""), **limit})
@@ -288,7 +274,7 @@ class McpImporter(Importer[McpSettings]):
             raise mcp_fetch.failure(settings.id, f"{problem}; name the tools that are needed under include.")
         before = {} if old is None else old.by_name()
         after = {name: value for name, value in new.by_name().items() if old is not None or name[0] != "("}
-        return Fetched(RefreshReport.between(before, after), content)
+        return base.Fetched(base.RefreshReport.between(before, after), content)
 
 
 def effect_of(tool: Mapping[str, Any], *, trusted: bool) -> Effect:
@@ -301,10 +287,10 @@ def effect_of(tool: Mapping[str, Any], *, trusted: bool) -> Effect:
     return "write" if annotations.get("destructiveHint") is False else "destructive"
 
 
-def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> Tool:
+def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> base.Tool:
     annotations = tool.get("annotations")
     title = tool.get("title") or (annotations.get("title") if isinstance(annotations, dict) else "") or ""
-    return Tool(
+    return base.Tool(
         name=str(tool["name"]),
         where=lambda *_: where,
         parameters=closed(to_2020_12(tool["inputSchema"])),

@@ -15,21 +15,13 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from toolfold.build import yaml_loader
-from toolfold.build.importers.base import (
-    Fetched,
-    ImportedSource,
-    Importer,
-    ImporterSettings,
-    RefreshReport,
-    Tool,
-)
+from toolfold.build.importers import base
 from toolfold.build.importers.skill_files import Limits, find_skills, list_files, read_file, refused
 from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog.skills import SKILL_FILE, root_uri
@@ -154,7 +146,7 @@ def _inside(path: str) -> str:
     return path
 
 
-class SkillsSettings(ImporterSettings):
+class SkillsSettings(base.ImporterSettings):
     """A source of skills: folders with a SKILL.md."""
 
     kind: Literal["skills"] = "skills"
@@ -169,66 +161,54 @@ class SkillsSettings(ImporterSettings):
     from the folder of the source. Compiling does not read it."""
 
 
-@dataclass
-class _Reading:
-    """What was read so far: the files by digest, the bytes of all, and what is wrong."""
-
-    settings: SkillsSettings
-    problems: list[str]
-    files: dict[str, str | bytes] = field(default_factory=dict)
-    size: int = 0
-
-
-class SkillsImporter(Importer[SkillsSettings]):
-    """Read skills."""
+class SkillsImporter(base.Importer[SkillsSettings]):
+    """Read skills, with all their files."""
 
     settings_model = SkillsSettings
     needed_key = "copied_from"
     is_local = True
+    file_name = ""
 
-    def file_name(self, settings: SkillsSettings) -> str:
-        """Return no name: a refresh replaces folders."""
-        return ""
+    def __init__(self, folder: Path, settings: SkillsSettings, document: Document) -> None:
+        super().__init__(folder, settings, document)
+        self._files: dict[str, str | bytes] = {}
+        self._size = 0
 
-    def read(
-        self, folder: Path, settings: SkillsSettings, document: Document, problems: list[str]
-    ) -> ImportedSource | None:
-        """Return the skills in the folders of ``settings``, with all their files."""
-        reading = _Reading(settings, problems)
-        tools: list[Tool] = []
+    def read(self, problems: list[str]) -> base.ImportedSource | None:
+        """Return the skills in the folders of the settings."""
+        tools: list[base.Tool] = []
         seen: dict[str, str] = {}
-        for number, name in enumerate(settings.folders):
-            top = folder / name
-            where = document.where(("folders", number))
+        for number, name in enumerate(self.settings.folders):
+            top, where = self.folder / name, self.where("folders", number)
             if not top.is_dir():
                 problems.append(f"{where}: {top} is not a folder")
                 continue
             found = 0
-            for skill, path in _skills(top, folder, problems):
+            for skill, path in _skills(top, self.folder, problems):
                 found += 1
-                tool = _tool(reading, skill, path, folder)
-                if tool is None:
+                try:
+                    tools.append(self._tool(skill, path))
+                except SourceError as error:
+                    problems += error.problems
                     continue
                 if path in seen:
-                    problems.append(f"{tool.where()}: skill {path} is already at {seen[path]}")
-                seen[path] = tool.where()
-                tools.append(tool)
+                    problems.append(f"{tools[-1].where()}: skill {path} is already at {seen[path]}")
+                seen[path] = tools[-1].where()
             if not found:
                 problems.append(f"{where}: {top} has no folder with a {SKILL_FILE}")
-        if reading.size > LIMITS.max_source_bytes:
+        if self._size > LIMITS.max_source_bytes:
             problems.append(
-                f"{document.where(('folders',))}: the skills have {reading.size:,} bytes together; "
+                f"{self.where('folders')}: the skills have {self._size:,} bytes together; "
                 f"{LIMITS.max_source_bytes:,} are allowed for a source"
             )
         if not tools:
             return None
         described = f"Skills, instructions and files for work of a kind: {', '.join(sorted(seen))[:300]}"
-        return ImportedSource(tools=tools, description=described, files=reading.files)
+        return base.ImportedSource(tools=tools, description=described, files=self._files)
 
-    def fetch(
-        self, folder: Path, settings: SkillsSettings, process_settings: Settings, progress: Callable[[str], None]
-    ) -> Fetched:
+    def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
         """Read the folders that the skills are copied from."""
+        folder, settings = self.folder, self.settings
         if len(settings.copied_from) != len(settings.folders):
             raise SourceError(
                 [f"{folder / 'source.yaml'}:1: copied_from must have a folder for each of folders, to be copied again"]
@@ -241,7 +221,55 @@ class SkillsImporter(Importer[SkillsSettings]):
             folders[name] = read_skills(folder / Path(origin).expanduser())
             before |= _digests(read_skills(folder / name) if (folder / name).is_dir() else {})
             after |= _digests(folders[name])
-        return Fetched(RefreshReport.between(before, after), folders=folders)
+        return base.Fetched(base.RefreshReport.between(before, after), folders=folders)
+
+    def _tool(self, skill: Path, path: str) -> base.Tool:
+        file = skill / SKILL_FILE
+        text = _text_of(read_file(file, self.folder, LIMITS.max_file_bytes))
+        if text is None:
+            raise refused(file, "is not plain text in UTF-8")
+        parsed = parse_skill(file, text)
+        name = parsed.data["name"]
+        if name != (folder_name := path.rpartition("/")[2]):
+            problem = f"name: is {name}, and the folder of the skill is called {folder_name}; they must be the same"
+            raise SourceError([f"{parsed.where(('name',))}: {problem}"])
+        files = list(self._read_files(skill))
+        named = [path for path, *_ in files]
+        rule: dict[str, Any] = {"type": "string", "description": f"A file of the skill; without it {SKILL_FILE}"}
+        rule |= {"enum": named} if len(named) <= _MAX_NAMED_FILES else {"examples": named[:3]}
+        return base.Tool(
+            name=path,
+            where=lambda *_: f"{file}:1",
+            title=name,
+            description=" ".join(parsed.data["description"].split()),
+            parameters={"type": "object", "properties": {"file": rule}, "additionalProperties": False},
+            effect="read",
+            call={"root": root_uri(self.settings.id, path), "front_matter": parsed.data, "files": files},
+            returns="text",
+            tags=["skill"],
+            example={},
+        )
+
+    def _read_files(self, skill: Path) -> Iterator[list[Any]]:
+        """Yield ``[path, digest, size, media type, is text]`` of each file of a skill, and keep its content."""
+        size = number = 0
+        for file in list_files(skill, self.folder):
+            path = file.relative_to(skill).as_posix()
+            whole = file.relative_to(self.folder).as_posix()
+            if path != SKILL_FILE and any(fnmatch.fnmatchcase(whole, pattern) for pattern in self.settings.exclude):
+                continue
+            content = read_file(file, self.folder, LIMITS.max_file_bytes)
+            number, size = number + 1, size + len(content)
+            if number > LIMITS.max_files or size > LIMITS.max_skill_bytes:
+                most = f"{LIMITS.max_files} files and {LIMITS.max_skill_bytes:,} bytes are allowed for a skill"
+                raise refused(skill / SKILL_FILE, f"is of a skill with too many files; {most}")
+            text = _text_of(content)
+            if text is None and not self.settings.binary_files:
+                raise refused(file, "is not plain text in UTF-8; leave it out with exclude, or set binary_files: true")
+            digest = hashlib.sha256(content).hexdigest()
+            self._files[digest] = content if text is None else text
+            self._size += len(content)
+            yield [path, digest, len(content), media_type(file.name, is_text=text is not None), text is not None]
 
 
 def _skills(top: Path, root: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
@@ -252,59 +280,6 @@ def _skills(top: Path, root: Path, problems: list[str]) -> Iterator[tuple[Path, 
             yield skill, skill.resolve().name if inner == "." else inner
     except SourceError as error:
         problems += error.problems
-
-
-def _tool(reading: _Reading, skill: Path, path: str, root: Path) -> Tool | None:
-    try:
-        text = _text_of(read_file(skill / SKILL_FILE, root, LIMITS.max_file_bytes))
-        if text is None:
-            raise refused(skill / SKILL_FILE, "is not plain text in UTF-8")
-        parsed = parse_skill(skill / SKILL_FILE, text)
-        name = parsed.data["name"]
-        if name != (folder_name := path.rpartition("/")[2]):
-            problem = f"name: is {name}, and the folder of the skill is called {folder_name}; they must be the same"
-            raise SourceError([f"{parsed.where(('name',))}: {problem}"])
-        files = list(_files(reading, skill, root))
-    except SourceError as error:
-        reading.problems += error.problems
-        return None
-    named = [file[0] for file in files]
-    rule: dict[str, Any] = {"type": "string", "description": f"A file of the skill; without it {SKILL_FILE}"}
-    rule |= {"enum": named} if len(named) <= _MAX_NAMED_FILES else {"examples": named[:3]}
-    return Tool(
-        name=path,
-        where=lambda *_: f"{skill / SKILL_FILE}:1",
-        title=name,
-        description=" ".join(parsed.data["description"].split()),
-        parameters={"type": "object", "properties": {"file": rule}, "additionalProperties": False},
-        effect="read",
-        call={"root": root_uri(reading.settings.id, path), "front_matter": parsed.data, "files": files},
-        returns="text",
-        tags=["skill"],
-        example={},
-    )
-
-
-def _files(reading: _Reading, skill: Path, root: Path) -> Iterator[list[Any]]:
-    """Yield ``[path, digest, size, media type, is text]`` of each file of a skill, and keep its content."""
-    size = number = 0
-    for file in list_files(skill, root):
-        path = file.relative_to(skill).as_posix()
-        whole = file.relative_to(root).as_posix()
-        if path != SKILL_FILE and any(fnmatch.fnmatchcase(whole, pattern) for pattern in reading.settings.exclude):
-            continue
-        content = read_file(file, root, LIMITS.max_file_bytes)
-        number, size = number + 1, size + len(content)
-        if number > LIMITS.max_files or size > LIMITS.max_skill_bytes:
-            most = f"{LIMITS.max_files} files and {LIMITS.max_skill_bytes:,} bytes are allowed for a skill"
-            raise refused(skill / SKILL_FILE, f"is of a skill with too many files; {most}")
-        text = _text_of(content)
-        if text is None and not reading.settings.binary_files:
-            raise refused(file, "is not plain text in UTF-8; leave it out with exclude, or set binary_files: true")
-        digest = hashlib.sha256(content).hexdigest()
-        reading.files[digest] = content if text is None else text
-        reading.size += len(content)
-        yield [path, digest, len(content), media_type(file.name, is_text=text is not None), text is not None]
 
 
 def _text_of(content: bytes) -> str | None:

@@ -13,20 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from toolfold.build.importers.base import (
-    SNAPSHOT,
-    Fetched,
-    ImportedSource,
-    Importer,
-    ImporterSettings,
-    RefreshReport,
-    Snapshot,
-    Tool,
-    key_of_deployment,
-    read_snapshot,
-)
+from toolfold.build.importers import base
 from toolfold.build.schema import Model
-from toolfold.build.yaml_loader import Document
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
@@ -50,7 +38,7 @@ _COLUMN = re.compile(r"^    \{\n(?:     [^\n]*\n)+    \}", re.MULTILINE)
 """A column with its indentation. A line break in a value is an escape in JSON."""
 
 
-class SqlSnapshot(Snapshot):
+class SqlSnapshot(base.Snapshot):
     """The tables of a database when it was read, in ISO 8601 ``fetched_at``; ``dialect`` as in ``source.yaml``."""
 
     dialect: str
@@ -79,7 +67,7 @@ class TablePatterns(Model):
     exclude: list[Pattern] = Field(default=[], max_length=30)
 
 
-class SqlSourceSettings(ImporterSettings):
+class SqlSourceSettings(base.ImporterSettings):
     """The content of ``source.yaml``.
 
     The connection string is not here: a catalog may be written by others, and does not decide what this process opens.
@@ -139,41 +127,38 @@ _REFERENCE = re.compile(r"references (.+?)(?:\(|,|$)")
 _NOT_IN_ALIAS = re.compile(r"[^a-z0-9]+")
 
 
-class SqlImporter(Importer[SqlSourceSettings]):
+class SqlImporter(base.Importer[SqlSourceSettings]):
     """Read sources of kind ``sql``."""
 
     settings_model = SqlSourceSettings
 
-    def read(
-        self, folder: Path, settings: SqlSourceSettings, document: Document, problems: list[str]
-    ) -> ImportedSource | None:
-        """Return the tools of the database whose snapshot is in ``folder``."""
-        snapshot = read_snapshot(folder, settings.id, SqlSnapshot, problems)
+    def read(self, problems: list[str]) -> base.ImportedSource | None:
+        """Return the tools of the database, by its snapshot."""
+        settings = self.settings
+        snapshot = base.read_snapshot(self.folder, settings.id, SqlSnapshot, problems)
         if snapshot is None:
             return None
         if snapshot.dialect != settings.dialect:
-            where = document.where(("dialect",))
-            problems.append(f"{where}: the snapshot is of {snapshot.dialect}; refresh the source again")
+            problems.append(f"{self.where('dialect')}: the snapshot is of {snapshot.dialect}; refresh the source again")
             return None
         schema = snapshot.tables_and_path()
         if not schema.tables:
-            problems.append(f"{document.where(('tables',))}: no table of the database is included")
+            problems.append(f"{self.where('tables')}: no table of the database is included")
             return None
         names = [schema.display_name(table) for table in _main_tables(schema)]
-        return ImportedSource(
-            _tools(settings, schema, names, f"{folder / SNAPSHOT}:1"),
+        return base.ImportedSource(
+            _tools(settings, schema, names, f"{self.folder / base.SNAPSHOT}:1"),
             connection=settings.connection(),
             description=f"{_DIALECTS[settings.dialect]} database with the tables {_listed(names, 300)}",
             fetched_at=snapshot.fetched_at,
         )
 
-    def fetch(
-        self, folder: Path, settings: SqlSourceSettings, process_settings: Settings, progress: Callable[[str], None]
-    ) -> Fetched:
+    def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
         """Read the tables of the database."""
+        folder, settings = self.folder, self.settings
         source = settings.as_source("", settings.connection())
         try:
-            connection_string = key_of_deployment(source, process_settings)
+            connection_string = base.key_of_deployment(source, process_settings)
         except CallError as error:
             raise _error(folder, f"{error.message} {error.suggestion}") from error
         progress(f"Reading the tables of {source.title} …")
@@ -184,13 +169,15 @@ class SqlImporter(Importer[SqlSourceSettings]):
             raise _error(folder, ". ".join([problem, *notes]))
         columns = sum(len(table.columns) for table in schema.tables)
         progress(f"{len(schema.tables):,} tables and views, {columns:,} columns")
-        old = read_snapshot(folder, settings.id, SqlSnapshot, [])
+        old = base.read_snapshot(folder, settings.id, SqlSnapshot, [])
         before = {} if old is None or old.dialect != settings.dialect else _by_name(old.tables)
         fetched_at = datetime.now(UTC).replace(microsecond=0).isoformat()
         snapshot = SqlSnapshot(
             fetched_at=fetched_at, dialect=settings.dialect, schemas=schema.search_path, tables=schema.tables
         )
-        return Fetched(RefreshReport.between(before, _by_name(schema.tables), notes), snapshot.to_json().encode())
+        return base.Fetched(
+            base.RefreshReport.between(before, _by_name(schema.tables), notes), snapshot.to_json().encode()
+        )
 
 
 def _read_schema(folder: Path, source: Source, max_bytes: int, connection_string: str) -> DatabaseSchema:
@@ -249,13 +236,13 @@ def _main_tables(schema: DatabaseSchema) -> list[Table]:
     return sorted(schema.tables, key=rank)
 
 
-def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str], where: str) -> list[Tool]:
+def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str], where: str) -> list[base.Tool]:
     title, dialect, mark = settings.title or settings.id, _DIALECTS[settings.dialect], _PARAMETERS[settings.dialect]
     first, listed = names[0], _listed(names, 400)
     example = f"SELECT * FROM {first} LIMIT 5"  # noqa: S608 - an example for a model
     tables = _main_tables(schema)
     words = (" ".join(_NOT_IN_ALIAS.sub(" ", table.name.lower()).split())[:90] for table in tables)
-    query = Tool(
+    query = base.Tool(
         "query",
         lambda *_: where,
         {
@@ -295,7 +282,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         aliases=list(dict.fromkeys(filter(None, words)))[:_MAX_ALIASES],
         example_queries=["query the database with sql", "count rows in a table", "join tables"],
     )
-    list_tables = Tool(
+    list_tables = base.Tool(
         "list_tables",
         lambda *_: where,
         {
@@ -316,7 +303,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         example_queries=["list the tables of the database", "what data is in the database"],
     )
     table = {"type": "string", "description": "Name of a table as in list_tables.", "examples": [first]}
-    describe_table = Tool(
+    describe_table = base.Tool(
         "describe_table",
         lambda *_: where,
         {"properties": {"table": table}, "required": ["table"], "additionalProperties": False},

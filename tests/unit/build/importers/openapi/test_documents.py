@@ -183,7 +183,7 @@ def test_a_document_that_is_a_symbolic_link_is_refused(tmp_path: Path) -> None:
     yaml = yaml_loader.load(tmp_path / "pets" / "source.yaml")
     problems: list[str] = []
     settings = OpenApiSettings.model_validate(yaml.data)
-    assert OpenApiImporter().read(tmp_path / "pets", settings, yaml, problems) is None
+    assert OpenApiImporter(tmp_path / "pets", settings, yaml).read(problems) is None
     assert "source.yaml:1: openapi.json is not a file in the folder of the source" in problems[0]
 
 

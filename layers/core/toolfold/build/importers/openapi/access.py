@@ -179,9 +179,6 @@ def choose_server(listed: Any, at: Location, document_url: str) -> str:
         listed: The value of ``servers``.
         at: Where it is in the document.
         document_url: Where the document was fetched from, to which a relative URL relates; may be empty.
-
-    Raises:
-        DocumentError: None of them is an https URL, or an http URL of this machine.
     """
     refusals: list[str] = []
     for server in listed[:_MAX_SERVERS] if isinstance(listed, list) else []:

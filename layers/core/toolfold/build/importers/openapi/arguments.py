@@ -75,11 +75,7 @@ def add_parameters(
     converter: SchemaConverter,
     credentials: Credentials,
 ) -> Arguments:
-    """Return the arguments for the parameters of an operation.
-
-    Raises:
-        DocumentError: A parameter cannot be sent.
-    """
+    """Return the arguments for the parameters of an operation."""
     found: dict[tuple[str, str], tuple[Location, Mapping[str, Any]]] = {}
     for at, value in listed:
         at_definition, parameter = converter.references.follow(value, at)
@@ -225,9 +221,6 @@ def add_body(
     The properties of an object become arguments where that is unambiguous: where it has a fixed set of them, where none
     has the name of a parameter, and where the body is required or has no required property. Otherwise the body is one
     argument.
-
-    Raises:
-        DocumentError: The body has no content type that can be sent.
     """
     at, body = converter.references.follow(value, at)
     if not isinstance(body, dict) or not isinstance(body.get("content"), dict):

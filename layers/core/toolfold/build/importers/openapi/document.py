@@ -2,6 +2,10 @@
 
 A document of ten megabytes has a million values. The lines of JSON are therefore not recorded: the text is scanned
 again for the few locations that problems and tools refer to.
+
+:func:`fetch_document` reads the one that a service publishes. Its URL is in ``source.yaml``, and what a catalog may
+reach is the operator's to say: ``TOOLFOLD_ALLOWED_HOSTS`` must allow the host, also that of each redirect, and its
+address must be public or, for this machine, loopback.
 """
 
 from __future__ import annotations
@@ -9,17 +13,24 @@ from __future__ import annotations
 import functools
 import json
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urljoin
 
 from toolfold.build import yaml_loader
 from toolfold.build.yaml_loader import Document, Location
+from toolfold.catalog.text_checks import host_of
 from toolfold.errors import SourceError
+from toolfold.network.errors import TransportError
+from toolfold.network.ssrf import address_check
 from toolfold.sources.http_api.body import FORM, MULTIPART
+
+if TYPE_CHECKING:
+    from toolfold.settings import Settings
 
 MAX_BYTES = 64 * 2**20
 """Largest document. The largest public ones, of cloud providers, have 10 to 20 MB."""
@@ -65,11 +76,7 @@ class References:
         self._own_names = {"", file_name, f"./{file_name}"}
 
     def locate(self, reference: Any, at: Location) -> tuple[Location, Any]:
-        """Return the location and the value that ``reference``, which is at ``at``, points to.
-
-        Raises:
-            DocumentError: It is not a reference within the document, or points to nothing.
-        """
+        """Return the location and the value that ``reference``, which is at ``at``, points to."""
         if not isinstance(reference, str):
             raise DocumentError(at, "$ref is not text")
         shown = repr(reference[:120])
@@ -83,11 +90,7 @@ class References:
         return found
 
     def follow(self, value: Any, at: Location) -> tuple[Location, Any]:
-        """Return the location and the value behind ``value``, which may be a reference object.
-
-        Raises:
-            DocumentError: A reference is broken, or refers to itself.
-        """
+        """Return the location and the value behind ``value``, which may be a reference object."""
         start = at
         for _ in range(_MAX_CHAIN):
             if not isinstance(value, dict) or not isinstance(value.get("$ref"), str):
@@ -244,6 +247,75 @@ def _scan(text: str, index: int, tree: Mapping[str | int, Any], at: Location, fo
     return index + 1
 
 
+MAX_REDIRECTS = 3
+TIMEOUT_S = 60.0
+"""Seconds for all requests. The largest documents have 20 MB, and some servers make theirs on request."""
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.5"
+
+
+def fetch_document(url: str, source_id: str, process_settings: Settings, where: str) -> bytes:
+    """Return the body of the response to a GET of ``url``, after redirects to hosts that are allowed.
+
+    Raises:
+        SourceError: The document cannot be fetched.
+    """
+    from toolfold.network.session import HttpClient
+
+    client = HttpClient()
+    deadline = time.monotonic() + TIMEOUT_S
+    try:
+        for _ in range(MAX_REDIRECTS + 1):
+            _check_host(url, source_id, process_settings, where)
+            try:
+                response = client.request(
+                    "GET",
+                    url,
+                    headers={"Accept": _ACCEPT, "User-Agent": "toolfold"},
+                    deadline=deadline,
+                    connect_timeout_s=process_settings.connect_timeout_s,
+                    max_bytes=MAX_BYTES,
+                    is_allowed=address_check(process_settings.private_hosts, source_id, url),
+                )
+            except TransportError as error:
+                raise SourceError([f"{where}: the document cannot be fetched: {error}"]) from None
+            location = response.headers.get("location", "")
+            if response.status not in _REDIRECTS or not location:
+                break
+            url = urljoin(url, location)
+        else:
+            raise SourceError([f"{where}: the document cannot be fetched: more than {MAX_REDIRECTS} redirects"])
+    finally:
+        client.close()
+    if response.status != 200:
+        problem = f"{host_of(url)} answers with the status {response.status}"
+        raise SourceError([f"{where}: the document cannot be fetched: {problem}"])
+    return response.body
+
+
+def _check_host(url: str, source_id: str, process_settings: Settings, where: str) -> None:
+    host = host_of(url.partition("#")[0])
+    if not host:
+        raise SourceError([f"{where}: the document leads to {ascii(url)[:120]}, which is not an https URL"])
+    allowed = {*process_settings.allowed_hosts, host_of(process_settings.source_urls.get(source_id, ""))}
+    if host not in allowed and f"{source_id}={host}" not in allowed:
+        raise SourceError(
+            [f"{where}: the host of the document is not allowed here: {host}. Set TOOLFOLD_ALLOWED_HOSTS={host}"]
+        )
+
+
+def formatted(content: bytes, name: str) -> bytes:
+    """Return JSON with one value a line, so that errors name useful lines, and changes can be read in a review."""
+    if not name.endswith(".json"):
+        return content
+    try:
+        data: Any = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return content  # parse_document says what is wrong
+    return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+
+
 # Swagger 2.0, which Kubernetes and many older services still publish. References stay: each definition keeps its place.
 
 Located = tuple[Location, Any]
@@ -260,11 +332,7 @@ _COLLECTIONS: Mapping[str, Mapping[str, Any]] = {
 
 
 def swagger_parameters(listed: list[Located], references: References) -> list[Located]:
-    """Return the parameters of an operation of Swagger 2.0 without its body.
-
-    Raises:
-        DocumentError: A reference is broken, or a list is separated by tabs.
-    """
+    """Return the parameters of an operation of Swagger 2.0 without its body."""
     followed = [references.follow(value, at) for at, value in listed]
     return [
         (at, _parameter(parameter, at))
@@ -284,11 +352,7 @@ def _parameter(parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
 
 
 def swagger_body(listed: list[Located], consumes: Any, references: References) -> Located | None:
-    """Return the request body of an operation of Swagger 2.0, or None.
-
-    Raises:
-        DocumentError: A reference is broken.
-    """
+    """Return the request body of an operation of Swagger 2.0, or None."""
     fields: dict[str, dict[str, Any]] = {}
     form_at: Location = ()
     types = _texts(consumes)

@@ -17,23 +17,16 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, field_validator, model_validator
 
-from toolfold.build import yaml_loader
 from toolfold.build.emitter import first_sentence
-from toolfold.build.importers.base import (
-    Category,
-    Fetched,
-    ImportedSource,
-    Importer,
-    ImporterSettings,
-    Tool,
-    effect_of_method,
-)
-from toolfold.build.importers.openapi import access, fetch
+from toolfold.build.importers import base
+from toolfold.build.importers.openapi import access
 from toolfold.build.importers.openapi.document import (
     DocumentError,
     Findings,
     References,
     check_version,
+    fetch_document,
+    formatted,
     parse_document,
     read_document,
     with_servers_and_security,
@@ -102,7 +95,7 @@ def _file_name(name: str) -> str:
     return name
 
 
-class OpenApiSettings(ImporterSettings):
+class OpenApiSettings(base.ImporterSettings):
     """An OpenAPI service: the content of ``source.yaml``."""
 
     document: Annotated[
@@ -144,62 +137,68 @@ _LACKS = "Calls are refused here: the service wants other credentials for it ({}
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 
 
-class OpenApiImporter(Importer[OpenApiSettings]):
+class OpenApiImporter(base.Importer[OpenApiSettings]):
     """Compile an OpenAPI document."""
 
     settings_model = OpenApiSettings
     needed_key = "url"
 
-    def file_name(self, settings: OpenApiSettings) -> str:
-        """Return the name of the document."""
-        return settings.document
+    def __init__(self, folder: Path, settings: OpenApiSettings, document: Document) -> None:
+        super().__init__(folder, settings, document)
+        self.file_name = settings.document
 
-    def read(
-        self, folder: Path, settings: OpenApiSettings, document: yaml_loader.Document, problems: list[str]
-    ) -> ImportedSource | None:
-        """Return the tools of the document in ``folder``, without those that cannot be expressed."""
-        path = folder / settings.document
+    def read(self, problems: list[str]) -> base.ImportedSource | None:
+        """Return the tools of the document, without those that cannot be expressed."""
+        path = self.folder / self.settings.document
         if path.is_symlink() or not path.is_file():
-            fetch = "; fetch it with: toolfold source refresh " + settings.id if settings.url else ""
-            where = document.where(("document",))
-            problems.append(f"{where}: {settings.document} is not a file in the folder of the source{fetch}")
+            fetch = "; fetch it with: toolfold source refresh " + self.settings.id if self.settings.url else ""
+            where = self.where("document")
+            problems.append(f"{where}: {self.settings.document} is not a file in the folder of the source{fetch}")
             return None
         try:
-            api = read_document(path)
-            return _Reader(settings, document, api).read(problems)
+            return _Reader(self, read_document(path)).read(problems)
         except SourceError as error:
             problems += error.problems
             return None
 
-    def fetch(
-        self, folder: Path, settings: OpenApiSettings, process_settings: Settings, progress: Callable[[str], None]
-    ) -> Fetched:
+    def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
         """Fetch the document that the service publishes."""
-        where = f"{folder / 'source.yaml'}:1"
+        settings, where = self.settings, f"{self.folder / 'source.yaml'}:1"
         if settings.url is None:
             raise SourceError([f"{where}: has no url; the document is a file that you replace yourself"])
         progress(f"Fetching {settings.url}")
-        content = fetch.fetch_document(settings.url, settings.id, process_settings, where)
-        content = fetch.formatted(content, settings.document)
+        content = formatted(fetch_document(settings.url, settings.id, process_settings, where), settings.document)
         fetched = parse_document(content, settings.url)
         check_version(fetched)
-        path = folder / settings.document
-        return Fetched(fetch.compare(read_document(path) if path.is_file() else None, fetched), content)
+        path = self.folder / settings.document
+        return base.Fetched(compare(read_document(path) if path.is_file() else None, fetched), content)
+
+
+def compare(old: Document | None, new: Document) -> base.RefreshReport:
+    """Return which operations differ; ``components`` where only definitions that they refer to do."""
+    before, after = (
+        {one.name: (one.title, one.value) for one in find_operations(References(api.data), Findings())} if api else {}
+        for api in (old, new)
+    )
+    report = base.RefreshReport.between(before, after)
+    if not report and old is not None and old.data != new.data:
+        return base.RefreshReport(changed=("components",))
+    return report
 
 
 class _Reader:
     """Read one document with the settings of its source."""
 
-    def __init__(self, settings: OpenApiSettings, source_yaml: yaml_loader.Document, api: Document) -> None:
-        self._settings, self._yaml, self._api = settings, source_yaml, api
+    def __init__(self, importer: OpenApiImporter, api: Document) -> None:
+        self._settings, self._where, self._api = importer.settings, importer.where, api
         self._data = with_servers_and_security(api.data) if "swagger" in api.data else api.data
-        self._references = References(self._data, settings.document)
+        self._references = References(self._data, self._settings.document)
         self._findings = Findings()
         self._states_security = False  # whether any operation states requirements of its own
         self._requests = SchemaConverter(self._references, "request", self._findings.note)
         self._responses = SchemaConverter(self._references, "response", self._findings.note)
 
-    def read(self, problems: list[str]) -> ImportedSource | None:
+    def read(self, problems: list[str]) -> base.ImportedSource | None:
         """Return the source, or None, with the reasons in ``problems``."""
         check_version(self._api)
         default_server = self._default_server()
@@ -215,7 +214,7 @@ class _Reader:
             self._states_security |= bool(schemes)  # so that the key is sent where there is one, and not required
         chosen, auth, credentials = self._authentication(operations, schemes)
         lines = self._api.lines([one.at for one in operations])
-        found_tools: list[tuple[str, Tool]] = []
+        found_tools: list[tuple[str, base.Tool]] = []
         for one in operations:
             try:
                 server = self._server(one, default_server)
@@ -230,7 +229,7 @@ class _Reader:
             return None
         base_url = access.common_base([server for server, _ in found_tools])
         info = self._data["info"] if isinstance(self._data.get("info"), dict) else {}
-        return ImportedSource(
+        return base.ImportedSource(
             tools=[
                 replace(tool, call={**tool.call, "path": server.removeprefix(base_url) + tool.call["path"]})
                 for server, tool in found_tools
@@ -250,14 +249,14 @@ class _Reader:
         include, exclude = self._settings.include, self._settings.exclude
         for key, selection in (("include", include), ("exclude", exclude)):
             for at, sentence in selection.unused_entries(candidates):
-                problems.append(f"{self._yaml.where((key, *at))}: {key}: {sentence}")
+                problems.append(f"{self._where(key, *at)}: {key}: {sentence}")
         selected = [
             operation
             for operation, candidate in zip(operations, candidates, strict=True)
             if (not include or include.matches(candidate)) and not exclude.matches(candidate)
         ]
         if len(selected) > MAX_OPERATIONS:
-            where = self._yaml.where(("document",))
+            where = self._where("document")
             raise SourceError([f"{where}: has {len(selected):,} operations; {MAX_OPERATIONS:,} are read: use include"])
         return selected
 
@@ -328,7 +327,7 @@ class _Reader:
         except DocumentError as error:
             raise SourceError(self._located([error])) from None
 
-    def _tool(self, operation: Operation, binding: Binding, where: str, chosen: str | None) -> Tool:
+    def _tool(self, operation: Operation, binding: Binding, where: str, chosen: str | None) -> base.Tool:
         """Return the tool of ``operation``, whose path does not have that of the server yet."""
         value, security = operation.value, self._security(operation)
         lacks = ", ".join(sorted(security.unmet(chosen)))[:100]
@@ -348,11 +347,11 @@ class _Reader:
         if lacks:
             description = f"{(description or summary or operation.title).rstrip('.')}. {_LACKS.format(lacks)}"
         need = security.need(others_state=self._states_security)
-        return Tool(
+        return base.Tool(
             name=operation.name,
             where=lambda *_: where,
             parameters=binding.parameters,
-            effect=effect_of_method(operation.method),
+            effect=base.effect_of_method(operation.method),
             title=title or in_words(operation.name).capitalize(),
             summary=summary,
             description=description or summary or operation.title,
@@ -364,15 +363,15 @@ class _Reader:
             tags=[one_paragraph(tag, 50) for tag in operation.tags[:4]],
         )
 
-    def _categories(self, operations: Iterable[Operation]) -> list[Category]:
+    def _categories(self, operations: Iterable[Operation]) -> list[base.Category]:
         tags = [tag for tag in dicts_in(self._data.get("tags")) if isinstance(tag.get("name"), str)]
         described = {tag["name"]: tag.get("description") for tag in tags}
-        found: dict[str, Category] = {}
+        found: dict[str, base.Category] = {}
         for tag in (one.tags[0] for one in operations if one.tags):
             if name := _identifier(tag):
                 text = self._requests.text(described.get(tag), ("tags",), MAX_SOURCE_DESCRIPTION)
                 text = text and f"{first_sentence(text, MAX_SOURCE_DESCRIPTION)}."
-                found.setdefault(name, Category(name, one_paragraph(tag, 100), text))
+                found.setdefault(name, base.Category(name, one_paragraph(tag, 100), text))
         return list(found.values())
 
     def _description(self, info: Mapping[str, Any]) -> str:

@@ -244,11 +244,7 @@ def _name_key(name: str) -> str:
 def bind_operation(
     operation: Operation, requests: SchemaConverter, responses: SchemaConverter, credentials: Credentials
 ) -> Binding:
-    """Return what a call of ``operation`` takes, sends and returns.
-
-    Raises:
-        DocumentError: The operation cannot be expressed.
-    """
+    """Return what a call of ``operation`` takes, sends and returns."""
     value, references = operation.value, requests.references
     listed = [*_listed(operation.item, operation.item_at), *_listed(value, operation.at)]
     body = ((*operation.at, "requestBody"), value["requestBody"]) if "requestBody" in value else None

@@ -64,11 +64,7 @@ _STEPS = (
 
 
 def complete_schema(root: Schema, converter: SchemaConverter) -> tuple[Schema, bool]:
-    """Return ``root`` with the ``$defs`` that it needs, and whether parts were left out.
-
-    Raises:
-        DocumentError: A definition has a reference that cannot be resolved.
-    """
+    """Return ``root`` with the ``$defs`` that it needs, and whether parts were left out."""
     definitions = converter.definitions(root, _MAX_COLLECTED)
     if sum(map(compact_size, definitions.values())) <= MAX_SCHEMA_CHARS:
         made = _inlined(root, definitions)

@@ -87,11 +87,7 @@ class SchemaConverter:
         return text
 
     def definition(self, name: str) -> Schema:
-        """Return the converted schema of a name in a reference of :meth:`convert`.
-
-        Raises:
-            DocumentError: It has a reference that cannot be resolved.
-        """
+        """Return the converted schema of a name in a reference of :meth:`convert`."""
         if name not in self._definitions:
             at, schema = self._sources[name]
             converted = self.convert(schema, at)
@@ -99,11 +95,7 @@ class SchemaConverter:
         return self._definitions[name]
 
     def definitions(self, schema: Any, max_chars: int) -> dict[str, Schema]:
-        """Return the definitions that ``schema`` needs, in the order of the first reference to each.
-
-        Raises:
-            DocumentError: One of them has a reference that cannot be resolved.
-        """
+        """Return the definitions that ``schema`` needs, in the order of the first reference to each."""
         found: dict[str, Schema] = {}
         open_ = deque(references_of(schema))
         size = 0
@@ -169,11 +161,7 @@ class SchemaConverter:
         return name
 
     def convert(self, schema: Any, at: Location, depth: int = 0) -> Any:
-        """Return ``schema`` as JSON Schema 2020-12, whose references are to ``#/$defs/<name>``.
-
-        Raises:
-            DocumentError: It has a reference that cannot be resolved, or is not a schema.
-        """
+        """Return ``schema`` as JSON Schema 2020-12, whose references are to ``#/$defs/<name>``."""
         if isinstance(schema, bool):
             return {} if schema else False
         if not isinstance(schema, dict):
