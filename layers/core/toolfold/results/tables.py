@@ -97,6 +97,17 @@ class Table:
                 alike = index if alike is None else alike
         return alike
 
+    @cached_property
+    def dates(self) -> list[str]:
+        """The values of the column of dates, as they are compared, in the order of the rows that have one."""
+        values_of = () if self.date_index is None else self.type_of(self.date_index).values
+        return [value for value in values_of if value is not None]
+
+    @property
+    def is_newest_first(self) -> bool:
+        """Whether the newest rows are listed first."""
+        return bool(self.dates) and self.dates[0] > self.dates[-1]
+
     def column(self, name: str) -> list[Any]:
         """Return all cells of one column."""
         index = self.columns.index(name)

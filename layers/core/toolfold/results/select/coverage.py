@@ -121,8 +121,7 @@ def _dates(table: Table) -> list[str]:
         is_shown = values.is_date(first[index]) and values.is_date(last[index])
         if is_shown and not any(sign in first[index][10:] for sign in "+-"):  # of an offset
             return [row[index] for row in table.rows if isinstance(row[index], str)]
-    compared = () if table.date_index is None else table.type_of(table.date_index).values
-    return [text for text in compared if text is not None]
+    return table.dates
 
 
 def step_days(dates: Sequence[str]) -> float:

@@ -396,7 +396,8 @@ class Query(View):
             self._add(tail=f"WHERE {dialect.sql_of(self._adapted(periods.comparison(clause, dated)))}")
             return
         count = (clause.numbers[0] if clause.numbers else 0) or 0
-        dates = self.rows.dates() if clause.unit == "day" and 0 < count <= periods.MAX_DATED_ROWS else []
+        is_counted = clause.unit == "day" and 0 < count <= periods.MAX_DATED_ROWS
+        dates = sorted(set(self.rows.table.dates)) if is_counted else []
         if len(dates) > 1 and step_days(dates) <= DAILY_DAYS and dates[-1] <= f"{self.today}~":
             rank = self._add(f"dense_rank() OVER ({self._partition_by}ORDER BY substr({dated.sql}, 1, 10) DESC)")
             condition = f"{dated.sql} IS NOT NULL AND {rank} <= {count}"

@@ -86,10 +86,9 @@ class _Reader:
 
     def _look_at(self, table: Table | None) -> None:
         index = None if table is None else table.date_index
-        cells = () if table is None or index is None else table.type_of(index).values
-        self.dates = [cell for cell in cells if cell is not None]
+        self.dates = [] if table is None else table.dates
         self.date_name = "" if table is None or index is None else normalize(table.columns[index])
-        self.ascends = not self.dates or self.dates[0] <= self.dates[-1]
+        self.ascends = table is None or not table.is_newest_first
 
     def _note(self, **changes: Any) -> None:
         self.requested = replace(self.requested, **changes)

@@ -39,24 +39,9 @@ class Rows:
         return self.table.date_index
 
     @cached_property
-    def is_newest_first(self) -> bool:
-        """Whether the newest rows are listed first."""
-        dates = self._given_dates
-        return bool(dates) and dates[0] > dates[-1]
-
-    def dates(self) -> list[str]:
-        """Return the days that rows have, each once, the oldest first."""
-        return sorted(set(self._given_dates))
-
-    @cached_property
     def has_distinct_dates(self) -> bool:
         """Whether no two rows have the same date."""
-        return len(set(self._given_dates)) == len(self._given_dates)
-
-    @cached_property
-    def _given_dates(self) -> list[str]:
-        cells = () if self.date_index is None else self.table.type_of(self.date_index).values
-        return [cell for cell in cells if cell is not None]
+        return len(set(self.table.dates)) == len(self.table.dates)
 
     def varies(self, index: int) -> bool:
         """Return whether a column has different cells."""

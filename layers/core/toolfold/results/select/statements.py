@@ -282,7 +282,7 @@ def _complete(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
         dated = source.names.date and source.rows.typed(source.names.date)
         day = exp.Literal.number(1) if dated is None else _column(dated.sql, alias)
         place: exp.Expr = _column(row_id(column.sql for column in source.names.columns), alias)
-        if source.rows.is_newest_first:
+        if source.rows.table.is_newest_first:
             place = exp.Neg(this=place)
         node.set("expressions", [node.expressions[0], day, place])
 

@@ -352,17 +352,12 @@ class _Guess:
                 return f"{match[1]}..{match[2]}"
         if match := re.fullmatch(rf"(?:oldest|first|earliest) (\d+) ({_UNITS})", step, re.I):
             unit = match[2].lower().rstrip("s")
-            return f"first {match[1]}" if unit == "day" else self._first_period(int(match[1]), unit)
-        return None
-
-    def _first_period(self, count: int, unit: str) -> str | None:
-        """Return the period of so many units from the oldest date on."""
-        self._require_names()
-        for table in self._tables[:1]:
-            if table.date_index is not None:
-                oldest = min(filter(None, table.type_of(table.date_index).values))
-                with suppress(ValueError, OverflowError):
-                    return f"before {moved(datetime.date.fromisoformat(oldest[:10]), count, unit)}"
+            if unit == "day":
+                return f"first {match[1]}"
+            self._require_names()
+            with suppress(ValueError, OverflowError):  # from the oldest date on, if there is one
+                oldest = min(self._tables[0].dates if self._tables else ())
+                return f"before {moved(datetime.date.fromisoformat(oldest[:10]), int(match[1]), unit)}"
         return None
 
     def _field(self, step: str) -> str | None:

@@ -221,7 +221,7 @@ class View:
                 if dated is None and not self.is_ordered:
                     self._note(_BY_PLACE)
                 day = exp.Literal.number(1) if dated is None else node_of(self._loaded(dated))
-                place = f"-{self.place}" if self.rows.is_newest_first and dated is not None else self.place
+                place = f"-{self.place}" if self.rows.table.is_newest_first and dated is not None else self.place
                 one.set("expressions", [one.expressions[0], day, exp.Var(this=place)])
 
     @property
@@ -240,7 +240,7 @@ class View:
 
     def _tie(self, *, is_reversed: bool) -> str:
         """Return the order of rows of one date: as in time, where the newest are listed first from the last one on."""
-        return f"{self.place} {'DESC' if self.rows.is_newest_first != is_reversed else 'ASC'}"
+        return f"{self.place} {'DESC' if self.rows.table.is_newest_first != is_reversed else 'ASC'}"
 
     @property
     def _partition_by(self) -> str:
