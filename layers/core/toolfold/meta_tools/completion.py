@@ -81,7 +81,7 @@ class Gap:
             "step": covered.step_name,
             "wanted": f"{self.requested.row_count:,}",
             "count": f"{count:,}",
-            "rows": coverage.describe_rows(count),
+            "rows": "1 row" if count == 1 else f"{count:,} rows",
             # How far the rows reach, on the side where there may be more.
             "reach": f"until {covered.last}" if self.is_of_future else f"since {covered.first}",
         }
@@ -120,7 +120,9 @@ def find_gap(
         return None
     kind = _kind(requested, covered, today, selected_rows)
     complete = _missing_arguments(tool, arguments, "finest" if kind is GapKind.RESOLUTION else "complete", covered)
-    month, parameter = coverage.single_month(requested), tool.hints.get("month", "")
+    month, parameter = requested.low[: len("2024-01")], tool.hints.get("month", "")
+    if len(month) < len("2024-01") or not requested.high.startswith(month):
+        month = ""
     if kind is GapKind.END or kind is None:
         complete = {}
     elif kind is GapKind.OLDEST:  # a number of rows is not the whole series

@@ -66,7 +66,8 @@ def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], bu
     What all answers have in common beside their tables stays there; the rest is a table with a row for each call.
     """
     names = list(dict.fromkeys(table.name for part in parts for table in part.document.tables))
-    fields = [_fields(part.document.metadata) for part in parts]
+    metadata = [{} if part.document.metadata is None else part.document.metadata for part in parts]
+    fields = [one if isinstance(one, Mapping) else {_VALUE: one} for one in metadata]
     shared = fields[0].items() if names else ()
     common = {key: value for key, value in shared if all(key in one and one[key] == value for one in fields)}
     own = [{key: value for key, value in one.items() if key not in common} for one in fields]
@@ -78,12 +79,12 @@ def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], bu
         tables.append(_stacked(_FIELDS if "" in names else "", varied, found, budget))
     for name in names:
         tables.append(_stacked(name, varied, _tables_called(name, parts), budget))
-    metadata = {
+    left = {
         key: value
         for key, value in common.items()
         if key not in varied or not all(_same(value, part.labels[varied.index(key)]) for part in parts)
     }
-    return Document(tuple(tables), metadata)
+    return Document(tuple(tables), left)
 
 
 def side_by_side(parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:
@@ -146,12 +147,6 @@ def join(
 
 def _tables_called(name: str, parts: Sequence[LabelledDocument]) -> list[tuple[tuple[Any, ...], Table]]:
     return [(part.labels, table) for part in parts for table in part.document.tables if table.name == name]
-
-
-def _fields(metadata: Any) -> Mapping[str, Any]:
-    if isinstance(metadata, Mapping):
-        return metadata
-    return {} if metadata is None else {_VALUE: metadata}
 
 
 def _stacked(

@@ -194,20 +194,9 @@ def has_rows(requested: Requested, covered: Coverage) -> bool:
     return any(requested.low <= text <= high for text in covered.dates)
 
 
-def single_month(requested: Requested) -> str:
-    """Return the month of a period within one, as ``2024-01``; empty for any other period."""
-    low, high = requested.low[:7], requested.high[:7]
-    return low if len(low) == 7 and low == high else ""
-
-
 def is_late(covered: Coverage, today: date) -> bool:
     """Return whether the newest row is older than rows at this distance usually are."""
     return (today - bounds(covered.last)[0]).days > _LATE_STEPS * max(covered.step_days, 1) + 7
-
-
-def describe_rows(count: int) -> str:
-    """Return a number of rows in words."""
-    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def first_date_field(metadata: Any) -> tuple[str, str] | None:

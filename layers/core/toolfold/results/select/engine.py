@@ -60,8 +60,6 @@ _PAGES = frozenset(("pages", "totalpages", "pagecount", "numpages", "nbpages", "
 _MAX_DEPTH = 8
 """Names of the path to a field beside the tables."""
 
-_NO_ROWS = "There are no rows to select from."
-
 
 def evaluate(
     selection: Selection, document: Document, budget: WorkBudget, today: date, partition: Sequence[str] = ()
@@ -88,10 +86,10 @@ def evaluate(
     except RecursionError:
         raise invalid("it is nested too deeply", "Write it with fewer parentheses and operators.") from None
     except InvalidSelect as error:
-        if document.tables and not any(table.columns for table in document.tables):  # the columns are unknown
-            return replace(document, notes=(*document.notes, _NO_ROWS))
-        if "needs_rows" in error.facts and any(value == [] for _, value in _fields(document.metadata)):
-            return replace(document, notes=(*document.notes, _NO_ROWS))
+        has_columns = not document.tables or any(table.columns for table in document.tables)
+        is_empty = "needs_rows" in error.facts and any(value == [] for _, value in _fields(document.metadata))
+        if not has_columns or is_empty:
+            return replace(document, notes=(*document.notes, "There are no rows to select from."))
         guesses = suggested(selection.text, kind_of_step, document, today) or []
         guesses = [*_paths_to(str(error.facts.get("unknown", "")), document.metadata), *guesses]
         raise evaluation.with_form(error, _forms(error, selection, evaluation.at, guesses)) from None
@@ -378,21 +376,18 @@ def page_note(metadata: Any, row_count: int, name: str = "") -> str:
     """
     if not row_count:
         return ""
-    fields = [(path, value) for path, value in _fields(metadata) if value not in (None, "", False, [])]
-    for path, value in fields:
+    given = [(path, value) for path, value in _fields(metadata) if value not in (None, "", False, [])]
+    fields = [(normalize(path[-1].rpartition(".")[2]), path, value) for path, value in given]  # @odata.count
+    for word, path, value in fields:
         is_beside = len(path) < 3 or name.startswith(".".join(path[:-1]))
-        if is_beside and _word(path) in _TOTALS and type(value) is int and value > row_count:
+        if is_beside and word in _TOTALS and type(value) is int and value > row_count:
             return f"These are {row_count:,} of {value:,} rows ({quoted_name(path[-1])}): the answer is one page."
-    for path, value in fields:
-        if _word(path) in _PAGES and len(path) < 3 and type(value) is int and value > 1:
+    for word, path, value in fields:
+        if word in _PAGES and len(path) < 3 and type(value) is int and value > 1:
             return f"These are {row_count:,} rows of one page of {value:,} ({quoted_name(path[-1])})."
-        if _word(path) in _NEXT and (len(path) < 3 or name.startswith(".".join(path[:-2]))):
+        if word in _NEXT and (len(path) < 3 or name.startswith(".".join(path[:-2]))):
             return f"These are {row_count:,} rows of one page: there are more, as {quoted_name(path[-1])} states."
     return ""
-
-
-def _word(path: Sequence[str]) -> str:
-    return normalize(path[-1].rpartition(".")[2])  # @odata.count
 
 
 def _paths_to(name: str, metadata: Any) -> Iterator[str]:

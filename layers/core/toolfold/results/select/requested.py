@@ -6,6 +6,7 @@ Names that cannot be found are left to ``engine``: nothing here fails.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -33,7 +34,8 @@ def requested_of(selection: Selection, document: Document, today: date) -> Reque
     for step in selection.steps:
         if step.table:
             reader.take(step.table)
-        reader.read(step.clause)
+        with suppress(InvalidArguments):
+            reader.read(step.clause)
         if reader.is_done:
             break
     return reader.requested
@@ -124,10 +126,7 @@ class _Reader:
         self._note(low=max(low, self.requested.low), high=min(highs, default=""))
 
     def _read_items(self, clause: Clause) -> None:
-        try:
-            trees = [to_sqlite(tree) for tree in parse_items(clause.text)]
-        except InvalidArguments:
-            return
+        trees = [to_sqlite(tree) for tree in parse_items(clause.text)]
         if clause.kind == "items" and len(trees) == 1 and is_condition(trees[0]):
             self._read_condition(trees[0])
             self._note(is_summary=self.requested.is_summary or any(map(is_aggregate, trees[0].walk())))
@@ -178,10 +177,7 @@ class _Reader:
         return isinstance(node, exp.Column) and (self._is_date(node.name) or node.name.lower() == "year")
 
     def _read_sql(self, text: str) -> None:
-        try:
-            tree = to_sqlite(parse_sql(text))
-        except InvalidArguments:
-            return
+        tree = to_sqlite(parse_sql(text))
         self.is_done = True
         for table in tree.find_all(exp.Table):
             if self.table is None and len(self.tables) > 1:

@@ -142,19 +142,19 @@ class View:
     def _column(self, name: str) -> Column:
         column = self.names.find(name)
         if column is None:
-            forms = []
+            forms: list[list[str]] = []
             if step := self.names.step_without(name):
-                at, written = self.before.index(step), self.step.clause.text or self.step.clause.by
-                if any(is_aggregate(one) for tree in self._parsed(written) for one in tree.walk()):
-                    forms = ["; ".join([*self.before[:at], f"{self.step.text} by {step}", *self.before[at + 1 :]])]
-                later, adds = self.before[at + 1 :], kind_of_step(step) == "items"
-                if adds and self.step.clause.kind == "items":
-                    forms += ["; ".join([*self.before[:at], f"{step}, {self.step.text}", *later])]
-                forms += ["; ".join([*self.before[:at], self.step.text, *self.before[at:]])]
+                at, text, clause = self.before.index(step), self.step.text, self.step.clause
+                earlier, later, adds = self.before[:at], self.before[at + 1 :], kind_of_step(step) == "items"
+                if any(is_aggregate(one) for tree in self._parsed(clause.text or clause.by) for one in tree.walk()):
+                    forms.append([*earlier, f"{text} by {step}", *later])
+                if adds and clause.kind == "items":
+                    forms.append([*earlier, f"{step}, {text}", *later])
+                forms.append([*earlier, text, step, *later])
                 if adds:
-                    forms += ["; ".join([*self.before[:at], f"{step}, {written_name(name)}", *later, self.step.text])]
+                    forms.append([*earlier, f"{step}, {written_name(name)}", *later, text])
             known = known_names(self.rows.table, [one.name for one in self.names.columns])
-            raise self.names.unknown(name, known, offset=self.step.offset, forms=forms)
+            raise self.names.unknown(name, known, offset=self.step.offset, forms=map("; ".join, forms))
         return column
 
     def _loaded(self, column: Column) -> Column:
