@@ -96,7 +96,7 @@ def test_positions_by_tag_category_and_access_are_those_of_the_entries(large: Ca
             ]
             assert len(positions) == large.counts(field)[value] == len(expected)
             assert list(positions) == expected
-    assert "no such tag" not in large.tags()
+    assert "no such tag" not in large.positions_of("tags")
 
 
 def test_opening_reads_only_the_head(path: Path) -> None:
@@ -104,7 +104,7 @@ def test_opening_reads_only_the_head(path: Path) -> None:
     catalog, _ = counted.catalog()
     assert (len(catalog), catalog.listing) == (len(TOOLS), "")
     assert "Platform" in catalog.source("platform").title
-    assert sum(len(positions) for positions in catalog.tags().values()) > len(TOOLS)
+    assert sum(len(positions) for positions in catalog.positions_of("tags").values()) > len(TOOLS)
     assert counted.calls == 0
 
 

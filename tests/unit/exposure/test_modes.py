@@ -41,7 +41,7 @@ def test_path_without_a_profile_is_what_it_was(bundled: App) -> None:
 
 
 def test_each_mode_shows_what_it_is_for(bundled: App) -> None:
-    every = [line for line, _, _ in bundled.catalog_store().summaries()]
+    every = list(bundled.catalog_store())
     assert names(bundled, "/mcp/lazy") == [*META, *combining()]
     assert names(bundled, "/mcp/direct") == every
     assert names(bundled, "/mcp/kinds") == ["connector", "request_tools"]

@@ -106,7 +106,7 @@ def test_the_listing_and_the_definitions_are_never_undercounted(tools: MetaTools
 
 def test_single_lines_are_counted_without_bias(catalog: Catalog) -> None:
     errors = []
-    for name, summary, _ in catalog.summaries():
+    for name, summary, *_ in map(catalog.summary, range(len(catalog))):
         for text in (f"{name}: {summary}", dumps_compact({"name": name, "description": summary})):
             errors.append(tokens.count(text) - real(text))
             assert abs(errors[-1]) <= MAX_LINE_ERROR, (text, errors[-1])

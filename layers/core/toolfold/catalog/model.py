@@ -24,7 +24,7 @@ from toolfold.catalog.entries import (
     parse_source,
     parse_tool,
 )
-from toolfold.catalog.reader import Members, damaged, hash_of, is_integer_pairs, line_key, sections_of, unavailable
+from toolfold.catalog.reader import Positions, damaged, hash_of, is_integer_pairs, line_key, sections_of, unavailable
 from toolfold.errors import CatalogUnavailable
 
 if TYPE_CHECKING:
@@ -160,10 +160,6 @@ class Catalog:
         """Return the tool called ``name``, or None: the same object for each call of it."""
         return self.memoize(("tool", name_key(name)), lambda: self.get(name))
 
-    def summaries(self) -> Iterator[tuple[str, str, str]]:
-        """Yield ``(name, summary, category)`` of every tool, in the order of the listing."""
-        return ((line.name, line.summary, line.category) for line in self._lines())
-
     def summary(self, position: int) -> ToolSummary:
         """Return the summary of the tool at ``position``, counted from 0 in the order of the listing."""
         line = self._sections["lines"].get(line_key(position), is_summary)
@@ -178,10 +174,6 @@ class Catalog:
         )
         return found
 
-    def tags(self) -> Mapping[str, Sequence[int]]:
-        """Return tag → positions of the tools that have it. The positions are read when they are iterated over."""
-        return self.positions_of("tags")
-
     def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
         """Return value of ``field`` → positions of the tools that have it.
 
@@ -190,7 +182,8 @@ class Catalog:
         Args:
             field: ``category``, ``access``, ``effect``, ``source`` or ``tags``.
         """
-        return Members(field, self._counts[field], self._sections["members"], len(self))
+        counts, members = self._counts[field], self._sections["members"]
+        return {value: Positions(n, members, (field, value), len(self)) for value, n in counts.items()}
 
     def counts(self, field: str) -> Mapping[str, int]:
         """Return value → number of tools, for one of the fields of :meth:`positions_of`."""

@@ -227,33 +227,17 @@ def sections_of(table: Mapping[str, Any], read: BlockReader, size: int | None = 
     return {name: Section(name, blocks, read, size) for name, blocks in table.items()}
 
 
-class Members(Mapping[str, Sequence[int]]):
-    """Values of one field → positions of the tools that have them."""
+class Positions(Sequence[int]):
+    """Positions of tools that are read on first use; their number is known from the head."""
 
-    def __init__(self, field: str, counts: Mapping[str, int], section: Section, tools: int) -> None:
-        self._field, self._counts, self._section, self._tools = field, counts, section, tools
-
-    def __getitem__(self, value: str) -> Sequence[int]:
-        return _Positions(self._counts[value], self._section, member_key(self._field, value), self._tools)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._counts)
-
-    def __len__(self) -> int:
-        return len(self._counts)
-
-
-class _Positions(Sequence[int]):
-    """Positions that are read on first use; their number is known from the head."""
-
-    def __init__(self, count: int, section: Section, key: str, tools: int) -> None:
-        self._count, self._section, self._key, self._tools = count, section, key, tools
+    def __init__(self, count: int, members: Section, key: tuple[str, str], tools: int) -> None:
+        self._count, self._members, self._key, self._tools = count, members, key, tools
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[int]:
-        runs = self._section.get(self._key, self._are_runs) or ()
+        runs = self._members.get(member_key(*self._key), self._are_runs) or ()
         return chain.from_iterable(map(range, runs[::2], runs[1::2]))
 
     def __getitem__(self, at: Any) -> Any:
