@@ -24,7 +24,7 @@ from toolfold.catalog.entries import (
     parse_source,
     parse_tool,
 )
-from toolfold.catalog.reader import Positions, damaged, hash_of, is_integer_pairs, line_key, sections_of, unavailable
+from toolfold.catalog.reader import Positions, Section, damaged, hash_of, is_integer_pairs, line_key, unavailable
 from toolfold.errors import CatalogUnavailable
 
 if TYPE_CHECKING:
@@ -88,7 +88,10 @@ class Catalog:
 
             check_head(head)
         self._head, self._read, self._is_packaged = head, read, is_packaged
-        self._sections = sections_of(head["sections"], read, head.get("bytes"))
+        if not all(isinstance(blocks, list) for blocks in head["sections"].values()):
+            raise ValueError("its table of sections is damaged")
+        size = head.get("bytes")
+        self._sections = {name: Section(name, blocks, read, size) for name, blocks in head["sections"].items()}
         self._sources = {id_: parse_source(id_, entry) for id_, entry in head["sources"].items()}
         self.categories = tuple(
             Category(**{field: entry[field] for field in Category._fields}) for entry in head["categories"]

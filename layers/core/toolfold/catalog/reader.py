@@ -25,7 +25,7 @@ import json
 import logging
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import le
 from threading import Lock
@@ -209,22 +209,6 @@ class Section:
             return json.loads(line.decode())
         except (ValueError, RecursionError):
             raise damaged(f"a line of {self._name}") from None
-
-
-def sections_of(table: Mapping[str, Any], read: BlockReader, size: int | None = None) -> dict[str, Section]:
-    """Return the sections in ``table``, the value of ``sections`` in a head.
-
-    Args:
-        table: Name → blocks.
-        read: Reads blocks.
-        size: Bytes after the first line, where all blocks must be; None: unknown.
-
-    Raises:
-        ValueError: It is not a table of sections.
-    """
-    if not all(isinstance(blocks, list) for blocks in table.values()):
-        raise ValueError("its table of sections is damaged")
-    return {name: Section(name, blocks, read, size) for name, blocks in table.items()}
 
 
 class Positions(Sequence[int]):
