@@ -79,7 +79,7 @@ ROADS: Mapping[str, str] = {
     "meta_tools/tool_call.py fetch_response": "TOOL_CALL",
     "meta_tools/answer_reader.py fetch_response": "TOOL_CALL",
     "meta_tools/plan.py fetch_response": "TOOL_BATCH",
-    "meta_tools/answer_reader.py plan.executor.call": "TOOL_CALL",
+    "meta_tools/answer_reader.py session.executor.call": "TOOL_CALL",
     "scripts/interpreter.py self._host.call": "TOOL_SCRIPT",
     # Behind the approval: only the executor may enter here.
     "execution/pipeline.py self._around": "executor",

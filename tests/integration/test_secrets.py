@@ -18,7 +18,7 @@ from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AuthRequired
 from toolfold.execution import api_keys
-from toolfold.execution.api_keys import SecretProvider, known_operator_key, resolve_api_key
+from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.settings import Settings
 
@@ -221,7 +221,7 @@ class TestKeysOfSources:
 
     def test_a_source_gets_the_key_of_its_id(self, find_in: Find, provider: SecretProvider, catalog: Catalog) -> None:
         assert find_in(json.dumps({"alpha_vantage": KEY, "other": "x"})) == KEY
-        assert known_operator_key(catalog.source("alpha_vantage"), provider) == KEY
+        assert provider.known_key(catalog.source("alpha_vantage")) == KEY
 
     def test_the_variable_of_the_source_comes_first(self, find_in: Find) -> None:
         assert find_in(json.dumps({"alpha_vantage": "stored"}), KEY) == KEY
@@ -232,21 +232,21 @@ class TestKeysOfSources:
         assert [record for record in caplog.records if record.name == "toolfold"] == []
 
     def test_a_key_that_was_removed_is_not_used_again(
-        self, find_in: Find, provider: SecretProvider, clock: SimpleNamespace
+        self, find_in: Find, provider: SecretProvider, catalog: Catalog, clock: SimpleNamespace
     ) -> None:
         assert find_in(json.dumps({"alpha_vantage": KEY})) == KEY
         boto3.client("secretsmanager").put_secret_value(SecretId=provider.source_keys, SecretString="{}")
         assert provider.source_key("alpha_vantage") == KEY
         clock.now += TTL_S + 1
         assert provider.source_key("alpha_vantage") == ""
-        assert provider.last_read(f"{provider.source_keys}#alpha_vantage") == ""
+        assert provider.known_key(catalog.source("alpha_vantage")) == ""
 
     def test_a_key_that_is_not_for_all_callers_is_not_read(
         self, find_in: Find, provider: SecretProvider, catalog: Catalog
     ) -> None:
         with pytest.raises(AuthRequired, match="is not for all callers"):
             find_in(json.dumps({"alpha_vantage": KEY}), uses_own=False)
-        assert provider.last_read(f"{provider.source_keys}#alpha_vantage") == ""
+        assert provider.known_key(catalog.source("alpha_vantage")) == ""
 
     @pytest.mark.parametrize(
         ("stored", "reason"),

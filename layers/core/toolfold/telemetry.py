@@ -37,6 +37,8 @@ from toolfold.errors import (
     CatalogUnavailable,
     InternalError,
     IssuerUnavailable,
+    UpstreamError,
+    UpstreamTimeout,
 )
 
 if TYPE_CHECKING:
@@ -68,6 +70,13 @@ DEGRADATIONS: Mapping[str, str] = {
     LIMITS_UNAVAILABLE: "degraded",
 }
 """The same for failures that are counted where they happen, and by themselves fail no request."""
+
+CACHE_HITS = ("memory", "shared", "joined")
+"""``CallLog.cache`` of calls that were answered without a request of their own, and not because their source failed."""
+
+SERVICE_ERRORS = (UpstreamError.code, UpstreamTimeout.code, InternalError.code)
+"""Codes of calls that failed through the source or through toolfold. Others depend on the caller: its arguments, its
+API key, the plan of the key."""
 
 USAGE_METRICS: Mapping[str, str] = {
     "schemas_full": "SchemasFull",
@@ -142,28 +151,18 @@ class _Line:
         self.message, self.fields = message, fields
         self.by_code, self.by_service = by_code or {}, by_service or {}
 
-    def add(self, other: _Line) -> None:
-        """Add what another line has."""
-        self.fields |= other.fields
-        self.by_code |= other.by_code
-        self.by_service |= other.by_service
-
     def members(self, namespace: str) -> dict[str, Any]:
         """Return the fields and the metrics, described as EMF."""
         of_code = [["service", name] for name in ("code", "kind") if name in self.fields]
-        directives = [
-            {"Namespace": namespace, "Dimensions": dimensions, "Metrics": [_described(name) for name in metrics]}
-            for dimensions, metrics in ((of_code, self.by_code), ([["service"]], self.by_service))
-            if metrics
-        ]
+        directives: list[dict[str, Any]] = []
+        for dimensions, metrics in ((of_code, self.by_code), ([["service"]], self.by_service)):
+            listed = [{"Name": name, **({"Unit": _UNITS[name]} if name in _UNITS else {})} for name in metrics]
+            if listed:
+                directives.append({"Namespace": namespace, "Dimensions": dimensions, "Metrics": listed})
         if not directives:
             return self.fields
         described = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": directives}
         return {**self.fields, **self.by_code, **self.by_service, "_aws": described}
-
-
-def _described(metric: str) -> dict[str, str]:
-    return {"Name": metric, "Unit": _UNITS[metric]} if metric in _UNITS else {"Name": metric}
 
 
 class Telemetry:
@@ -202,9 +201,9 @@ class Telemetry:
         line = _Line("call", {**call.fields(), **call.audit})
         if call.is_counted:
             line.by_code["Calls"] = 1
-            line.by_service["CallErrors"] = int(call.is_service_error)
-            if call.is_cacheable:
-                line.by_service["CacheHits"] = int(call.is_hit)
+            line.by_service["CallErrors"] = int(call.code in SERVICE_ERRORS)
+            if call.cache != "bypass":
+                line.by_service["CacheHits"] = int(call.cache in CACHE_HITS)
             if call.requests:
                 line.by_service["UpstreamLatency"] = round(call.upstream_s * 1000, 1)
             if call.quota_used_percent is not None and call.is_operator_key:
@@ -240,10 +239,12 @@ class Telemetry:
             if catalog_age_s is not None:
                 line.by_service["CatalogAge"] = round(catalog_age_s)
         with self._lock:
-            if self._kept is not None and self._is_only_call and not is_probe:
-                line.add(self._kept)
-                self._kept = None
-        self.flush()
+            kept, self._kept = self._kept, None
+        if kept is not None and self._is_only_call and not is_probe:
+            line.fields |= kept.fields
+            line.by_code, line.by_service = kept.by_code, line.by_service | kept.by_service
+        elif kept is not None:
+            self._write(kept)
         if is_probe:
             self.logger.debug(line.message, extra=line.fields)
         else:

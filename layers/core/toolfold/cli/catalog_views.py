@@ -42,7 +42,7 @@ def search_tools(options: Options) -> int:
     catalog = tools.catalog()
     request = list_request.parse_list_request(catalog, arguments)
     limit = request.limit or DEFAULT_LIMIT
-    explained = explain(catalog, request.query, limit, request.filters.positions(catalog))
+    explained = explain(catalog, "; ".join(request.queries), limit, request.filters.positions(catalog))
     found, hits = explained.result, explained.hits
     summaries = [catalog.summary(hit.position) for hit in hits]
     reasons = [_reasons(hit) if options.explain else [] for hit in hits]

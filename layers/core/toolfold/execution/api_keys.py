@@ -122,33 +122,15 @@ def _callers_key(source: Source, credentials: RequestCredentials, is_only_one: b
     return key
 
 
-def known_operator_key(source: Source, secrets: SecretProvider) -> str:
-    """Return the deployment's key for ``source``, to keep it out of answers; AWS is not called for it.
-
-    It is empty where it is not set, or was never sent: not read from AWS yet, or not a possible key.
-    """
-    if source.auth is None:
-        return ""
-    own = secrets.variable(source.auth)
-    if not own or own.startswith(_REFERENCE_PREFIXES):
-        own = secrets.last_read(own or f"{secrets.source_keys}#{source.id}")
-    return own if is_possible_key(own) else ""
-
-
 def _header_of_keys(source: Source, unused: str, is_only_one: bool) -> str:
     is_named = unused or not is_only_one
     return header_for(source.id) if is_named else "Authorization: Bearer or X-API-Key"
 
 
-def _form(auth: Auth) -> str:
-    """Return how a key is written in its variable."""
-    return "USER:PASSWORD" if auth.basic else "YOUR_KEY" if auth.oauth2 is None else "CLIENT_ID:CLIENT_SECRET"
-
-
 def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool, no_key: str) -> AuthRequired:
     header = f", or to send it as {_header_of_keys(source, unused, is_only_one)}" if auth.caller_key else ""
     signup = f"; a key is at {auth.signup_url}" if auth.signup_url else ""
-
+    form = "USER:PASSWORD" if auth.basic else "YOUR_KEY" if auth.oauth2 is None else "CLIENT_ID:CLIENT_SECRET"
     if source.kind == "sql":
         return AuthRequired(
             f"{source.title} needs its connection string, which is not set.",
@@ -156,7 +138,7 @@ def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool, no_key:
         )
     return AuthRequired(
         f"{source.title} needs an API key, and {(unused if auth.caller_key else '') or no_key}.",
-        SET_KEY.filled(variable=auth.environment, header=header, signup=signup, form=_form(auth)),
+        SET_KEY.filled(variable=auth.environment, header=header, signup=signup, form=form),
     )
 
 
@@ -247,9 +229,17 @@ class SecretProvider:
         key = self._last_good.get(reference)
         return None if key is None else self._checked(key, subject, is_database) or None
 
-    def last_read(self, reference: str) -> str:
-        """Return the key that was read last for ``reference``, without calling AWS; empty when there was none."""
-        return self._last_good.get(reference, "")
+    def known_key(self, source: Source) -> str:
+        """Return the deployment's key for ``source``, to keep it out of answers; AWS is not called for it.
+
+        It is empty where it is not set, or was never sent: not read from AWS yet, or not a possible key.
+        """
+        if source.auth is None:
+            return ""
+        own = self.variable(source.auth)
+        if not own or own.startswith(_REFERENCE_PREFIXES):
+            own = self._last_good.get(own or f"{self.source_keys}#{source.id}", "")
+        return own if is_possible_key(own) else ""
 
     def reset(self) -> None:
         """Drop all keys, so that the next call reads its key again."""

@@ -110,6 +110,10 @@ class ArgumentReader(ArgumentValidator):
             arguments, self.properties, self._forms, self._takes, _today().isoformat(), periods
         )
 
+    def reads(self, name: str, value: Any) -> bool:
+        """Return whether there is a parameter ``name`` that takes ``value``, in any spelling of it."""
+        return name in self.properties and self.accepts(name, self.read_value(name, value))
+
     def read_value(self, name: str, value: Any) -> Any:
         """Return ``value`` as the parameter ``name`` takes it, or ``value`` where it cannot be read."""
         try:

@@ -206,12 +206,17 @@ class AuditLog:
         """
         # The salt of the deployment, the secret of this user, or one of this process.
         self._key = self._key or self._settings.key_salt.encode(errors="surrogatepass") or self._own_key()
+        try:
+            text = canonical_arguments(call.tool, call.arguments).encode(errors="surrogatepass")
+            hash_ = hmac.new(self._key, b"arguments " + text, hashlib.sha256).hexdigest()[:_HASH_DIGITS]
+        except (TypeError, ValueError, RecursionError):  # refused: not JSON, or nested too deeply
+            hash_ = ""
         fields: dict[str, Any] = {
             "principal": principal_id(call.credentials, self._key),
             "profile": call.credentials.profile,
             "tool": call.tool.name,
             "effect": call.tool.effect,
-            "arguments": self._hash(call),
+            "arguments": hash_,
             "code": call.log.code,
             "approval": call.approval_id,
         }
@@ -249,10 +254,3 @@ class AuditLog:
                     type(error).__name__,
                 )
         return os.urandom(32)
-
-    def _hash(self, call: CallContext) -> str:
-        try:
-            text = canonical_arguments(call.tool, call.arguments).encode(errors="surrogatepass")
-        except (TypeError, ValueError, RecursionError):  # refused: not JSON, or nested too deeply
-            return ""
-        return hmac.new(self._key, b"arguments " + text, hashlib.sha256).hexdigest()[:_HASH_DIGITS]

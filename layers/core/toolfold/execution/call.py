@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import logging
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolfold.cache.response_cache import sent_values
-from toolfold.errors import InternalError, UpstreamError, UpstreamTimeout
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.models import ResultKind, SourceCredentials
 from toolfold.redaction import NO_REDACTION, Redactor
@@ -72,13 +71,6 @@ class CallResult:
 LOGGER_NAME = "toolfold.calls"
 """The logger of lines that are written at every TOOLFOLD_LOG_LEVEL: those that audit a call."""
 
-CACHE_HITS = ("memory", "shared", "joined")
-"""Values of :attr:`CallLog.cache` of calls that were answered without a request of their own."""
-
-SERVICE_ERRORS = (UpstreamError.code, UpstreamTimeout.code, InternalError.code)
-"""Codes of calls that failed through the source or through toolfold. Others depend on the caller: its arguments, its
-API key, the plan of the key."""
-
 
 @dataclass
 class CallLog:
@@ -116,21 +108,6 @@ class CallLog:
     is_counted: bool = True
     audit: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def is_cacheable(self) -> bool:
-        """Whether the call may be answered from the cache: it reads."""
-        return self.cache != "bypass"
-
-    @property
-    def is_hit(self) -> bool:
-        """Whether the call was answered without a request of its own, and not because its source failed."""
-        return self.cache in CACHE_HITS
-
-    @property
-    def is_service_error(self) -> bool:
-        """Whether the call failed, and neither its arguments nor its API key are the reason."""
-        return self.code in SERVICE_ERRORS
-
     def fields(self) -> dict[str, Any]:
         """Return the fields of the log line, without those that say nothing: zero, empty, or a closed breaker."""
         found = {
@@ -161,7 +138,7 @@ class CallContext:
     """One call, from what was requested to what its source is sent. Belongs to one thread.
 
     Attributes:
-        catalog: the catalog that ``tool`` comes from.
+        catalog: the catalog that ``tool`` and its ``source`` come from.
         tool: the tool to call.
         arguments: as the caller sent them; the validated ones once they are.
         credentials: of the request.
@@ -191,6 +168,7 @@ class CallContext:
     only_cached: bool = False
     deadline: float | None = None
     added: Mapping[str, Any] = field(default_factory=dict)
+    source: Source = field(init=False)
     log: CallLog = field(init=False)
     notes: tuple[str, ...] = ()
     admit: Callable[..., None] | None = None
@@ -204,19 +182,15 @@ class CallContext:
     keys: CacheKeys = field(init=False)
 
     def __post_init__(self) -> None:
+        self.source = self.catalog.source(self.tool.source)
         self.log = CallLog(self.tool.name, self.tool.source, is_counted=False)
-
-    @functools.cached_property
-    def source(self) -> Source:
-        """The source of the tool."""
-        return self.catalog.source(self.tool.source)
 
     @property
     def known_keys(self) -> tuple[str, ...]:
         """The API keys and other secrets that a response of the upstream may repeat."""
         return self.source_credentials.api_key, self.operator_key, *self.source_credentials.secrets
 
-    @functools.cached_property
+    @cached_property
     def redactor(self) -> Redactor:
         """Replaces the keys of the call. For use once they are known."""
         return Redactor(self.known_keys)

@@ -281,7 +281,7 @@ class SingleFlight(Generic[T]):
                 if running is None:
                     own = self._flights[key] = Future[T](), end
             if running is None:
-                return self._lead(key, own[0], function)
+                break
             future, its_end = running
             try:
                 return future.result(max(0.0, end - time.monotonic()))
@@ -291,19 +291,17 @@ class SingleFlight(Generic[T]):
                 now = time.monotonic()
                 if now < its_end - _NEAR_END_S or now >= end - _NEAR_END_S:
                     raise
-
-    def _lead(self, key: Hashable, future: Future[T], function: Callable[[], T]) -> T:
         try:
             result = function()
-            future.set_result(result)
+            own[0].set_result(result)
             return result
         except Exception as error:
-            future.set_exception(error)
+            own[0].set_exception(error)
             raise
         finally:
             with self._lock:
                 del self._flights[key]
-            future.cancel()  # without effect on one that has ended: this thread was stopped
+            own[0].cancel()  # without effect on one that has ended: this thread was stopped
 
 
 KEPT_S = 300.0

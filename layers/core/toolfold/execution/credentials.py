@@ -148,7 +148,11 @@ def read_credentials(
     values: dict[str, list[str]] = {QUERY: [query]} if query else {}
     for name, value in headers:
         if name in (AUTHORIZATION, X_API_KEY) or name.startswith(NAMED_PREFIXES):
-            values.setdefault(_canonical_header(name), []).append(value.strip())
+            # Two spellings of one header are a repeated header.
+            spelled = name.replace("_", "-")
+            if spelled.startswith(NAMED_PREFIXES[1]):
+                spelled = NAMED_PREFIX + spelled.removeprefix(NAMED_PREFIXES[1])
+            values.setdefault(spelled, []).append(value.strip())
     found: dict[str, str] = {}
     named: dict[str, str] = {}
     unused = conflict = ""
@@ -180,15 +184,6 @@ def read_credentials(
         caller=caller,
         address=address,
     )
-
-
-def _canonical_header(name: str) -> str:
-    """Return the one spelling of a header with a key, so that two spellings of one header are a repeated header."""
-    name = name.replace("_", "-")
-    for prefix in NAMED_PREFIXES:
-        if name.startswith(prefix):
-            return NAMED_PREFIX + name.removeprefix(prefix)
-    return name
 
 
 def _bearer(value: str) -> tuple[str, str]:

@@ -6,12 +6,12 @@ and what calls share, is imported by the first call, so that listing and describ
 
 from __future__ import annotations
 
-import functools
 import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolfold.aws.clients import AwsClients
@@ -58,17 +58,15 @@ class ToolExecutor:
     @property
     def pipeline(self) -> Pipeline:
         """What performs calls; made by the first call."""
-        if self._pipeline is None:
-            from toolfold.execution.call_resources import CallResources
-            from toolfold.execution.pipeline import Pipeline
+        with self._lock:
+            if self._pipeline is None:
+                from toolfold.execution.call_resources import CallResources
+                from toolfold.execution.pipeline import Pipeline
 
-            with self._lock:
-                if self._pipeline is None:
-                    resources = CallResources(
-                        self.settings, self.aws, uses_own_keys=self._uses_own_keys, clock=self._clock, **self._shared
-                    )
-                    self._pipeline = Pipeline(resources, self._middleware)
-        return self._pipeline
+                own, clock = self._uses_own_keys, self._clock
+                resources = CallResources(self.settings, self.aws, uses_own_keys=own, clock=clock, **self._shared)
+                self._pipeline = Pipeline(resources, self._middleware)
+            return self._pipeline
 
     @property
     def resources(self) -> CallResources:
@@ -89,12 +87,9 @@ class ToolExecutor:
         now = time.time() if self._clock is None else self._clock.now()
         return datetime.fromtimestamp(now, UTC).date()
 
-    def is_imitated(self, source: Source) -> bool:
-        """Return whether calls of a source go to this machine: to an imitation, whose data end on a day of its own."""
-        return source.id in self._imitated
-
-    @functools.cached_property
-    def _imitated(self) -> frozenset[str]:
+    @cached_property
+    def imitated(self) -> frozenset[str]:
+        """The sources whose calls go to this machine: to imitations, whose data end on a day of their own."""
         from urllib.parse import urlsplit  # takes 2 ms of a cold start
 
         from toolfold.network.ssrf import LOOPBACK  # the first call imports it in any case

@@ -1,8 +1,8 @@
-"""The way of a call to its answer: a list of steps, and what is logged, audited and measured around them.
+"""The way of a call to its answer: steps, and what is logged, audited and measured around them.
 
-The steps are those of ``docs/explanation/architecture.md``, in its order. Each is a function of a
-:class:`~toolfold.execution.call.CallContext`, which it reads and completes; one that refuses the call raises a
-``CallError``. After the last one the call is answered: from the cache, together with an equal call, or by a request.
+The steps are those of ``docs/explanation/architecture.md``, in its order. Each reads and completes the
+:class:`~toolfold.execution.call.CallContext`; one that refuses the call raises a ``CallError``. After the last one the
+call is answered: from the cache, together with an equal call, or by a request.
 
 Only tools that read are cached, joined, retried or answered with stale data. A write is sent once, even when it fails.
 
@@ -16,7 +16,7 @@ What the plan of an API key does not include is kept for a while, so that trying
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,7 @@ from toolfold.errors import (
 )
 from toolfold.execution import api_keys
 from toolfold.execution.argument_reader import reader_of
-from toolfold.execution.call import CallLog, CallResult, UpstreamUse, log_call
+from toolfold.execution.call import CallResult, UpstreamUse, log_call
 from toolfold.execution.limits import caller_id
 from toolfold.execution.validation import invalid_arguments
 from toolfold.messages import CALL_WRITE, READS_ONLY, SIGN_IN_AGAIN, SLOW
@@ -64,15 +64,6 @@ class Pipeline:
     def __init__(self, resources: CallResources, middleware: Sequence[Middleware] = ()) -> None:
         self.resources, self._settings, self._middleware = resources, resources.settings, middleware
         self._clock = resources.clock
-        self._steps: tuple[Callable[[CallContext], None], ...] = (
-            self._authorize,
-            self._validate,
-            self._allow,
-            *((self._limit,) if self._settings.calls_per_minute or self._settings.calls_per_day else ()),
-            self._approve,
-            self._find_key,
-            self._redeem,
-        )
 
     def run(self, call: CallContext, observer: Observer | None = None) -> CallResult:
         """Perform ``call``, and log it: its line, its audit, its metrics, and the health of its source.
@@ -101,20 +92,14 @@ class Pipeline:
             log.code = InternalError.code
             raise
         finally:
-            if is_made:
-                self._record(call, observer)
+            if is_made and observer is not None and log.is_counted:
+                observer.record_call(log)
+            if is_made and self.resources.is_audited:
+                self.resources.audit_log.write(call)
+            if is_made and (log.is_counted or log.audit):
+                (self.resources.on_call or log_call)(log)
             if end is not None:
                 end(log.code if is_made else "")
-
-    def _record(self, call: CallContext, observer: Observer | None) -> None:
-        """Write the audit line of a finished call, and pass its log line on."""
-        log = call.log
-        if observer is not None and log.is_counted:
-            observer.record_call(log)
-        if self.resources.is_audited:
-            self.resources.audit_log.write(call)
-        if log.is_counted or log.audit:
-            (self.resources.on_call or log_call)(log)
 
     def _around(self, call: CallContext) -> CallResult:
         if call.only_cached:  # a try that costs nothing: the middleware sees the call that is made then
@@ -136,8 +121,16 @@ class Pipeline:
             raise error from error.__cause__
 
     def _performed(self, call: CallContext) -> CallResult:
-        for step in self._steps:
-            step(call)
+        self._authorize(call)
+        self._validate(call)
+        self.resources.upstream(call.source)  # may it be reached? Before a key is read, or an approval requested
+        if self._settings.calls_per_minute or self._settings.calls_per_day:
+            self._limit(call)
+        if call.tool.needs_approval:
+            self._approve(call)
+        self._find_key(call)
+        if call.approval is not None:  # used up last: a call that cannot be sent for another reason keeps it
+            self.resources.approval_gate.redeem(call, call.approval)
         try:
             return self.answer_prepared(call)
         except AuthRejected as error:
@@ -173,10 +166,6 @@ class Pipeline:
         if call.only_cached and (call.bypass_cache or not call.tool.only_reads):
             raise NotCached
 
-    def _allow(self, call: CallContext) -> None:
-        """Check that the source may be reached, before a key is read or an approval requested for it."""
-        self.resources.upstream(call.source)
-
     def _limit(self, call: CallContext) -> None:
         """Count the call of a caller, or leave it to the cache to count one that reads.
 
@@ -190,16 +179,14 @@ class Pipeline:
         try:
             admit(is_cached=False)
         except ClientLimit:
-            _count_refused(call.log)
+            call.log.is_counted, call.log.cache = True, "bypass"
             raise
 
     def _approve(self, call: CallContext) -> None:
-        if not call.tool.needs_approval:
-            return
         try:
             self.resources.approval_gate.check(call)
         except CallError:
-            _count_refused(call.log)
+            call.log.is_counted, call.log.cache = True, "bypass"  # counted, although the source does not see it
             raise
 
     def _find_key(self, call: CallContext) -> None:
@@ -221,8 +208,7 @@ class Pipeline:
                 raise
             api_key, call.has_entered_key = self.resources.user_tokens.get_key(call), True
         call.source_credentials = SourceCredentials(api_key)
-        call.operator_key = api_keys.known_operator_key(call.source, secrets)
-
+        call.operator_key = secrets.known_key(call.source)
         if call.source.signs_in and api_key:
             call.source_credentials = self.resources.user_tokens.get_credentials(call, api_key)
 
@@ -233,11 +219,6 @@ class Pipeline:
             raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
         call.admit = None  # it is counted once
         self._find_key(call)
-
-    def _redeem(self, call: CallContext) -> None:
-        """Use the approval up. Last: a call that cannot be sent for another reason keeps it."""
-        if call.approval is not None:
-            self.resources.approval_gate.redeem(call, call.approval)
 
     def answer_prepared(self, call: CallContext) -> CallResult:
         """Return the result of a call whose arguments are validated and whose keys are known.
@@ -405,8 +386,3 @@ class Pipeline:
         if ttl_s:
             now = self._clock.now()
             self.resources.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
-
-
-def _count_refused(log: CallLog) -> None:
-    """Count a call that the source does not see, because of a limit or an approval."""
-    log.is_counted, log.cache = True, "bypass"

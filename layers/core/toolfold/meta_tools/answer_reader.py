@@ -33,9 +33,8 @@ from toolfold.wording import joined
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.call import CallResult
-    from toolfold.meta_tools.call import Call
+    from toolfold.meta_tools.call import Call, CallSession
     from toolfold.meta_tools.completion import Gap
-    from toolfold.meta_tools.plan import Plan
     from toolfold.results.output import ParsedAnswer
 
 T = TypeVar("T")
@@ -204,21 +203,21 @@ class _Reading(NamedTuple):
     gap: Gap | None
 
 
-def complete_answer(plan: Plan, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
+def complete_answer(session: CallSession, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
     """Select what a call requests of its response, and fetch what the response lacks of that.
 
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
-    answer, gap = read_answer(plan, call, response)
+    answer, gap = read_answer(session, call, response)
     if gap is None:
         return with_notes(answer)
     if not gap.is_fetched or not call.tool.only_reads:
         return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
-    plan.release_turn()  # the first answer is small: it lacks something
+    session.release_turn()  # the first answer is small: it lacks something
     try:
-        fuller_response = fetch_response(plan, call, arguments, gap.complete)
-        fuller, rest = read_answer(plan, call, fuller_response)
+        fuller_response = fetch_response(session, call, arguments, gap.complete)
+        fuller, rest = read_answer(session, call, fuller_response)
     except CallError as error:
         return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
     notes = [completion.used_note(gap)]
@@ -229,7 +228,7 @@ def complete_answer(plan: Plan, call: Call, arguments: Mapping[str, Any], respon
 
 
 def fetch_response(
-    plan: Plan,
+    session: CallSession,
     call: Call,
     arguments: Mapping[str, Any],
     added: Mapping[str, Any] | None = None,
@@ -242,27 +241,27 @@ def fetch_response(
         CallError: the call failed.
         NotCached: it may be answered from memory alone, and cannot.
     """
-    credentials = plan.request.credentials
+    credentials = session.request.credentials
     if call.approval_token is not None:
         credentials = credentials._replace(approval_token=call.approval_token)
     try:
-        return plan.executor.call(
+        return session.executor.call(
             CallContext(
-                plan.catalog,
+                session.catalog,
                 call.tool,
                 arguments,
                 credentials,
                 bypass_cache=call.fresh,
                 only_cached=only_cached,
-                deadline=plan.end,
+                deadline=session.end,
                 added=added or {},
             )
         )
     except CallError as error:
-        raise with_next_step(error, plan.catalog, call.tool, arguments) from None
+        raise with_next_step(error, session.catalog, call.tool, arguments) from None
 
 
-def read_answer(plan: Plan, call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
+def read_answer(session: CallSession, call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
     """Return the selected part of a response, with notes, and what the response lacks of what is selected.
 
     An expression in JMESPath that finds nothing in a part of the data may find something in all of it: then its error
@@ -271,12 +270,12 @@ def read_answer(plan: Plan, call: Call, response: CallResult) -> tuple[Answer | 
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
-    plan.begin_shaping(call.tool, response)
-    selected, notes, gap = _reading(plan, call, response)
+    session.begin_shaping(call.tool, response)
+    selected, notes, gap = _reading(session, call, response)
     if isinstance(selected, InvalidArguments):
         return selected, gap
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    blocks, block_notes = _blocks(plan, call, response) if response.blocks else ((), ())
+    blocks, block_notes = _blocks(session, call, response) if response.blocks else ((), ())
     select = None if call.is_part else call.options.select
     answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use, select)
     return with_notes(answer, *response.notes, *notes, *block_notes), gap
@@ -296,23 +295,23 @@ def with_notes(answer: Answer | InvalidArguments, *notes: str) -> Answer:
     return replace(answer, document=replace(answer.document, notes=added))
 
 
-def _reading(plan: Plan, call: Call, response: CallResult) -> _Reading:
+def _reading(session: CallSession, call: Call, response: CallResult) -> _Reading:
     """Return what a call requests of a response, from memory where an equal call requested it of the same entry."""
-    selection, today = call.options.select, plan.executor.today()
-    is_live = not plan.executor.is_imitated(plan.catalog.source(call.tool.source))
+    selection, today = call.options.select, session.executor.today()
+    is_live = call.tool.source not in session.executor.imitated
     arguments = simple_text(response.arguments)
     # A statement of SQL may call functions that return something else each time.
     if arguments is None or (selection is not None and (selection.has_sql or selection.jmespath)):
-        return _read(plan, call, response, today, is_live)
+        return _read(session, call, response, today, is_live)
     key = arguments, repr(selection), today, is_live, call.is_part
-    return _memoized(plan, call, response, "reading", key, lambda: _read(plan, call, response, today, is_live))
+    return _memoized(session, call, response, "reading", key, lambda: _read(session, call, response, today, is_live))
 
 
-def _memoized(plan: Plan, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:
+def _memoized(session: CallSession, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:
     """Return what ``make`` returned for the same cache entry before, or returns now. Its memory counts either way."""
     if response.entry is None:
         return make()
-    memo, owners, budget = plan.resources.memo, (response.entry, call.tool), plan.budget
+    memo, owners, budget = session.resources.memo, (response.entry, call.tool), session.budget
     found: tuple[T, int] | None = memo.get(kind, owners, key)
     if found is not None:
         budget.reserve(found[1])
@@ -324,8 +323,8 @@ def _memoized(plan: Plan, call: Call, response: CallResult, kind: str, key: Any,
     return made
 
 
-def _read(plan: Plan, call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
-    tool, selection, budget = call.tool, call.options.select, plan.budget
+def _read(session: CallSession, call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
+    tool, selection, budget = call.tool, call.options.select, session.budget
 
     def parse() -> ParsedAnswer:
         return output.parse_answer(response.body, response.kind, tool.answer, selection, budget, response.redactor)
@@ -333,8 +332,8 @@ def _read(plan: Plan, call: Call, response: CallResult, today: date, is_live: bo
     if selection is None:  # the document is the answer, which is stored as such
         parsed = parse()
     else:
-        parsed = _memoized(plan, call, response, "document", bool(selection.jmespath), parse)
-    unusual = note_on_missing_data(tool, plan.catalog.source(tool.source), response.body, parsed.document)
+        parsed = _memoized(session, call, response, "document", bool(selection.jmespath), parse)
+    unusual = note_on_missing_data(tool, session.catalog.source(tool.source), response.body, parsed.document)
     selected: Document | InvalidArguments
     try:
         selected = output.select_from(parsed, None if call.is_part else selection, today, budget)
@@ -358,12 +357,14 @@ def _read(plan: Plan, call: Call, response: CallResult, today: date, is_live: bo
     return _Reading(selected, (unusual, *notes) if unusual else notes, gap)
 
 
-def _blocks(plan: Plan, call: Call, response: CallResult) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
+def _blocks(
+    session: CallSession, call: Call, response: CallResult
+) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
     """Return the further content blocks of a response, without the keys of the call, and notes on what they lack."""
     from toolfold.results.preview import MAX_BLOCK_CHARS, fit_blocks, split_notes
 
     if len(response.blocks) > MAX_BLOCK_CHARS:
-        raise plan.budget.too_large(
+        raise session.budget.too_large(
             f"The images and other content of the answer have {len(response.blocks) / 1e6:.1f} MB; "
             f"{MAX_BLOCK_CHARS / 1e6:g} are allowed."
         )

@@ -1,4 +1,4 @@
-"""One call of a tool, the calls that lists among its arguments stand for, and their answer.
+"""One call of a tool, its answer, and what the calls of one request share.
 
 ``{"symbol": ["AAPL", "MSFT"], "time_period": [50, 200]}``, lists for parameters that take one value, are four calls of
 the tool, answered as one table. Each passes through the same validation, cache, single flight and rate limits as a call
@@ -12,10 +12,12 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolfold.budget import WorkBudget
 from toolfold.catalog.json_schema import allowed_types
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_reader import next_call, reader_of
@@ -39,10 +41,22 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
     from toolfold.execution.argument_reader import ArgumentReader
-    from toolfold.meta_tools.plan import Plan
-    from toolfold.meta_tools.result import MetaRequest
+    from toolfold.execution.call import CallResult
+    from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.results.select.grammar import Selection
     from toolfold.results.tables import Document
+
+
+LARGE_CHARS = 2_000_000
+"""Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
+
+MAX_RESERVE_S = 1.0
+_RESERVED_SHARE = 8
+"""Time for what follows the responses: at most that many seconds, and that fraction of what the request has. Without
+it a small answer that arrives in the last moment, or an expired one that replaces it, could not be rendered."""
+
+_MIN_SHAPING_S = 0.25
+"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
 
 
 class Call(NamedTuple):
@@ -65,6 +79,56 @@ class Call(NamedTuple):
     fresh: bool = False
     approval_token: str | None = None
     is_part: bool = False
+
+
+class CallSession:
+    """What the calls of one request share: a deadline, the memory of one call, and the turn for large answers.
+
+    Few large answers are shaped at a time: each may take hundreds of megabytes. Used by one thread.
+
+    Attributes:
+        budget: what shaping the answers may cost.
+        end: ``time.monotonic()`` at which responses must have arrived.
+    """
+
+    def __init__(self, request: MetaRequest) -> None:
+        self.request, self.catalog, self.executor = request, request.catalog, request.tools.executor
+        self.resources = self.executor.pipeline.resources
+        now, timeout_s = time.monotonic(), self.executor.settings.timeout_s
+        deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
+        self.budget = WorkBudget(deadline)
+        self.end = deadline - min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
+        if request.deadline is None:
+            self.end = now + timeout_s
+        self._chars, self._has_turn = 0, False
+
+    def __exit__(self, *_: object) -> None:
+        self.release_turn()
+
+    def begin_shaping(self, tool: Tool, response: CallResult) -> None:
+        """Begin to make the answer of a response, when its turn has come.
+
+        Raises:
+            AnswerTooLarge: no turn was free before the deadline.
+        """
+        self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
+        upstream = self.resources.upstream(self.catalog.source(tool.source))
+        self.budget.suggestion = upstream.adapter.smaller_response_hint
+        self._chars += len(response.body)
+        if self._chars > LARGE_CHARS and not self._has_turn:
+            remaining_s = self.budget.remaining_s
+            if not self.resources.large_answer_turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
+                raise self.budget.too_large(
+                    "The answer is large, and others were being processed until the end of this call."
+                )
+            self._has_turn = True
+
+    def release_turn(self) -> None:
+        """Give the turn back: nothing of the answers so far is shaped any more."""
+        self._chars = 0
+        if self._has_turn:
+            self._has_turn = False
+            self.resources.large_answer_turns.release()
 
 
 def read_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -283,7 +347,9 @@ def _listed(reader: ArgumentReader, name: str, value: list[Any]) -> tuple[str, l
     return target, list(unique.values())
 
 
-def merge_answers(plan: Plan, call: Call, lists: ValueLists, outcomes: Sequence[Answer | CallError]) -> Answer:
+def merge_answers(
+    session: CallSession, call: Call, lists: ValueLists, outcomes: Sequence[Answer | CallError]
+) -> Answer:
     """Return the answers of the parts of a call as one, with a note on each that failed, and what is selected of it.
 
     Raises:
@@ -309,7 +375,7 @@ def merge_answers(plan: Plan, call: Call, lists: ValueLists, outcomes: Sequence[
     steps = {(error.code, error.message): error.suggestion for _, error in reversed(failed)}  # of the first of a kind
     lines += [f"{_labels(parts)} failed: {kind[0]}. {kind[1]} {steps[kind]}" for kind, parts in failures.items()]
     documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
-    combined = _combined(plan, call, lists, documents)
+    combined = _combined(session, call, lists, documents)
     document = replace(combined, notes=tuple(dict.fromkeys((*lists.notes, *lines, *combined.notes))))
     answer = answer_of(document, [answer for _, answer in answered])
     # Columns side by side have names that the steps before them do not know.
@@ -317,13 +383,13 @@ def merge_answers(plan: Plan, call: Call, lists: ValueLists, outcomes: Sequence[
     return replace(answer, select=call.options.select if is_stacked else None)
 
 
-def _combined(plan: Plan, call: Call, lists: ValueLists, parts: Sequence[LabelledDocument]) -> Document:
+def _combined(session: CallSession, call: Call, lists: ValueLists, parts: Sequence[LabelledDocument]) -> Document:
     """Return one document of all answers, or what is selected of it.
 
     The rows are under each other, and each answer is a partition of them. A name that only the table side by side has
     (``10year``, ``AAPL_close``) means that table.
     """
-    budget, today, varied = plan.budget, plan.executor.today(), lists.varied
+    budget, today, varied = session.budget, session.executor.today(), lists.varied
     selection = call.options.select if call.is_part else None
     if selection is None:
         return combine(varied, parts, budget)

@@ -23,8 +23,8 @@ from toolfold.meta_tools.result import dumps_compact
 
 if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
+    from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.meta_tools.plan import Item
-    from toolfold.meta_tools.result import MetaRequest
 
 _VERSION = 1
 _MAX_CHARS = 16_000

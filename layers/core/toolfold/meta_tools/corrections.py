@@ -215,7 +215,7 @@ def _move(
     targets = list(placed.values())
     placed = {name: target if targets.count(target) == 1 else "" for name, target in placed.items()}
     periods = {name: unknown[name] for name in placed if reader.period_hint({name: unknown[name]})}
-    rows = {name: value for name, value in periods.items() if not _takes(reader, placed[name], value)}
+    rows = {name: value for name, value in periods.items() if not reader.reads(placed[name], value)}
     if hint := reader.period_hint(rows):
         placed = {name: target for name, target in placed.items() if name not in rows}
     found = {
@@ -227,29 +227,20 @@ def _move(
     return _Moved(found, select, [name for name, target in placed.items() if not target])
 
 
-def _takes(reader: ArgumentReader, name: str, value: Any) -> bool:
-    return name in reader.properties and reader.accepts(name, reader.read_value(name, value))
-
-
 def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) -> Any:
     """Return the value that a refused one means: the closest option or day, or a list; None: none is known."""
     listed = value if isinstance(value, list) else listed_values(value)
-    takes = _takes(reader, name, listed) if reader.separator(name) else all(_takes(reader, name, one) for one in listed)
+    takes = reader.reads(name, listed) if reader.separator(name) else all(reader.reads(name, one) for one in listed)
     if listed and takes and (tool.only_reads or len(listed) == 1):
         return listed[0] if len(listed) == 1 else listed
     if items := tool.call.get("lists", {}).get(name, {}).get("items"):
-        return _closest_items(reader, name, value, items)
+        separator = reader.separator(name)
+        given = value if isinstance(value, list) else str(value).split(separator)
+        read = [_closest_option(str(item).strip(), items) for item in given]
+        return separator.join(filter(None, read)) if read and all(read) else None
     if isinstance(value, str) and not value.isdecimal() and (wrong := impossible_date(value)) and wrong.nearest:
         return wrong.nearest
     return _closest_option(str(value), _options(tool, name)) if isinstance(value, str | int | float) else None
-
-
-def _closest_items(validator: ArgumentReader, name: str, value: Any, known: Sequence[str]) -> str | None:
-    """Return a list in one text with the closest known item for each; None where one resembles none."""
-    separator = validator.separator(name)
-    given = value if isinstance(value, list) else str(value).split(separator)
-    read = [_closest_option(str(item).strip(), known) for item in given]
-    return separator.join(item for item in read if item) if read and all(read) else None
 
 
 def _closest_option(text: str, options: Sequence[str]) -> str | None:

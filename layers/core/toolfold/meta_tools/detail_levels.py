@@ -10,7 +10,7 @@ The data holds JSON Schema, for programs; the text says the same in words, in ha
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -216,11 +216,6 @@ def _related(catalog: Catalog, position: int) -> tuple[tuple[int, str], ...]:
     return tuple(related)
 
 
-def with_related(positions: Sequence[int], full: int, related: Mapping[int, str]) -> list[int]:
-    """Return ``positions`` with the related tools after the first ``full``, each tool once."""
-    return [*positions[:full], *related, *(position for position in positions[full:] if position not in related)]
-
-
 FILL_RATIO = 0.8
 """Share of a budget that is filled. A twentieth is what counting line by line leaves out; the rest is for parameters
 whose names are words run together (fastkperiod), and for abbreviations: a page full of them has up to a sixth more
@@ -232,19 +227,18 @@ RESERVED_LINES = 3
 
 @dataclass(frozen=True)
 class RenderedTool:
-    """A tool at one detail level; ``cost`` is the tokens, and ``pieces`` the pieces, of its text with a line feed."""
+    """A tool at one detail level; ``cost`` is the tokens of its text with a line feed."""
 
     entry: dict[str, Any]
     text: str
     cost: int
-    pieces: int
 
 
 def pack(
     catalog: Catalog,
     positions: Sequence[int],
-    best_level: Callable[[int], int],
     budget: int,
+    ends: tuple[int, int],
     remarks: Mapping[int, str] = MappingProxyType({}),
 ) -> list[RenderedTool]:
     """Render the first of ``positions``, the best first, that fit into ``budget`` tokens; none where no line fits.
@@ -252,9 +246,9 @@ def pack(
     Args:
         catalog: holds the tools.
         positions: tools.
-        best_level: rank among ``positions`` → the most detailed level allowed. No tool is shown in less detail than a
-            tool below it.
         budget: tokens.
+        ends: ranks at which the full and the medium level end at the latest. No tool is shown in less detail than a
+            tool below it.
         remarks: position → how the tool is related to one of the best, at the end of its line.
     """
 
@@ -262,16 +256,17 @@ def pack(
         rendered, remark = render_tool(catalog, position, level), remarks.get(position)
         if remark is None:
             return rendered
-        return _rendered({**rendered.entry, "relation": remark}, safe_line(f"{rendered.text} [{remark}]"))
+        text = safe_line(f"{rendered.text} [{remark}]")
+        return RenderedTool({**rendered.entry, "relation": remark}, text, tokens.count(text + "\n"))
 
     catalog.prefetch_summaries(positions)
-    lines = [render(position, MINIMAL) for position in positions[: RESERVED_LINES + 1]]
+    lines = [render(position, MINIMAL) for position in positions]
     packed: list[RenderedTool] = []
     level = FULL
     for rank, position in enumerate(positions):
-        reserved = sum(line.cost for line in lines[1 : RESERVED_LINES + 1])
-        level = max(level, best_level(rank))
-        rendered = lines[0]
+        rendered = lines[rank]
+        reserved = sum(line.cost for line in lines[rank + 1 : rank + 1 + RESERVED_LINES])
+        level = max(level, FULL if rank < ends[0] else MEDIUM if rank < ends[1] else MINIMAL)
         while level < MINIMAL:
             fuller = render(position, level)
             if fuller.cost + reserved <= budget:
@@ -282,8 +277,6 @@ def pack(
             break
         packed.append(rendered)
         budget -= rendered.cost
-        following = rank + 1 + RESERVED_LINES
-        lines = lines[1:] + [render(next_position, MINIMAL) for next_position in positions[following : following + 1]]
     return packed
 
 
@@ -301,9 +294,4 @@ def _render(catalog: Catalog, position: int, level: int) -> RenderedTool:
         if tool is None:
             raise damaged(f"no entry for the tool at {position}")
         entry, text = (full if level == FULL else medium)(tool)
-    return _rendered(entry, text)
-
-
-def _rendered(entry: dict[str, Any], text: str) -> RenderedTool:
-    pieces = tokens.pieces(text + "\n")
-    return RenderedTool(entry, text, tokens.with_margin(pieces), pieces)
+    return RenderedTool(entry, text, tokens.count(text + "\n"))

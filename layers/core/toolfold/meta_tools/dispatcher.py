@@ -18,7 +18,7 @@ from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOL
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments, ToolNotExposed
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import TOOLS, definitions, instructions
-from toolfold.meta_tools.result import MetaCall, MetaRequest, Result, dumps_compact, error_result, to_text
+from toolfold.meta_tools.result import MetaCall, Result, dumps_compact, error_result, to_text
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -41,6 +41,25 @@ class ToolPage(NamedTuple):
 
     tools: bytes
     next_cursor: str | None = None
+
+
+class MetaRequest(NamedTuple):
+    """What the function of a meta-tool gets.
+
+    Attributes:
+        tools: those of the path that the request came to.
+        catalog: that of ``tools`` when the request came; it may change afterwards.
+        arguments: of the meta-tool.
+        deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
+        whole: whether the answer is for a person or a file, and complete.
+    """
+
+    tools: MetaTools
+    catalog: Catalog
+    arguments: Mapping[str, Any]
+    credentials: RequestCredentials
+    deadline: float | None = None
+    whole: bool = False
 
 
 class UnknownCursor(ValueError):
@@ -268,7 +287,7 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
     known = TOOLS[name].arguments
     if len(arguments) > MAX_ARGUMENTS:
         raise InvalidArguments(f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(known)}.")
-    if name in ("TOOL_LIST", "TOOL_GET") and all(key in known for key in arguments):
+    if name in ("TOOL_LIST", "TOOL_GET") and arguments.keys() <= known.keys():
         return MetaCall(name, arguments)
     tool_name = arguments.get("tool_name") if name == "TOOL_CALL" else None
     if isinstance(tool_name, str) and tool_name not in RESERVED_NAMES and catalog.called_tool(tool_name) is not None:

@@ -5,6 +5,7 @@ The counts of these are part of every answer.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -152,16 +153,6 @@ class ListRequest(NamedTuple):
     notice: str = ""
 
     @property
-    def query(self) -> str:
-        """The requests on one line."""
-        return "; ".join(self.queries)
-
-    @property
-    def is_unfiltered(self) -> bool:
-        """Whether no argument narrows or shapes the list."""
-        return not self.queries and not any(self.filters[:4]) and not self.is_paged and self.detail is None
-
-    @property
     def is_paged(self) -> bool:
         """Whether the caller set how much to return, or from where."""
         return not (self.limit is None and self.offset is None and self.token_budget is None)
@@ -232,14 +223,13 @@ def is_large(catalog: Catalog) -> bool:
 
 def category_counts(catalog: Catalog) -> dict[str, int]:
     """Return category → number of tools, in the catalog's order; of a large catalog the largest categories first."""
-    counts = {category.name: category.tools for category in catalog.categories}
-    return _most_frequent(counts, MAX_NAMES) if is_large(catalog) and len(counts) > MAX_NAMES else counts
+    counts = Counter({category.name: category.tools for category in catalog.categories})
+    return dict(counts.most_common(MAX_NAMES)) if is_large(catalog) and len(counts) > MAX_NAMES else counts
 
 
 def tag_counts(catalog: Catalog) -> dict[str, int]:
     """Return tag → number of tools, the most frequent first; of a large catalog only these."""
-    counts = dict(catalog.counts("tags"))
-    return _most_frequent(counts, MAX_NAMES if is_large(catalog) else len(counts))
+    return dict(Counter(catalog.counts("tags")).most_common(MAX_NAMES if is_large(catalog) else None))
 
 
 def summary_lines(catalog: Catalog) -> list[str]:
@@ -251,7 +241,3 @@ def summary_lines(catalog: Catalog) -> list[str]:
         for title, counts in titled
         if counts
     ]
-
-
-def _most_frequent(counts: dict[str, int], limit: int) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda item: -item[1])[:limit])

@@ -8,7 +8,6 @@ limits, approval, cache.
 from __future__ import annotations
 
 import contextvars
-import math
 import queue
 import threading
 import time
@@ -25,6 +24,7 @@ from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, w
 from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.call import (
     Call,
+    CallSession,
     ValueLists,
     document_size,
     merge_answers,
@@ -40,21 +40,10 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.execution.call import CallResult
     from toolfold.meta_tools.call import Answer
-    from toolfold.meta_tools.result import MetaRequest
+    from toolfold.meta_tools.dispatcher import MetaRequest
 
 USUAL_PARALLEL = 10
 """Calls at the same time by default."""
-
-LARGE_CHARS = 2_000_000
-"""Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
-
-MAX_RESERVE_S = 1.0
-_RESERVED_SHARE = 8
-"""Time for what follows the responses: at most that many seconds, and that fraction of what the request has. Without
-it a small answer that arrives in the last moment, or an expired one that replaces it, could not be rendered."""
-
-_MIN_SHAPING_S = 0.25
-"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
 
 _READ_BYTES = 4_000
 """What a call that was read takes beside its texts: four objects and the selection."""
@@ -114,19 +103,14 @@ class _Part:
     outcome: Answer | CallError | None = None
 
 
-class Plan:
+class Plan(CallSession):
     """The calls of one request: a context manager, used by one thread.
-
-    They share a deadline, the memory of one call, and the turn for large answers, of which few are shaped at a time:
-    each may take hundreds of megabytes.
 
     Args:
         change_tool: returns a tool as it is called here; None: as the catalog has it.
         can_continue: whether calls for which the time was over are made by a later request.
 
     Attributes:
-        budget: what shaping the answers may cost.
-        end: ``time.monotonic()`` at which responses must have arrived.
         is_full: whether a call was refused because there were :data:`MAX_CALLS`.
     """
 
@@ -137,48 +121,13 @@ class Plan:
         *,
         can_continue: bool = True,
     ) -> None:
-        self.request, self.catalog, self.executor = request, request.catalog, request.tools.executor
-        self.resources = self.executor.resources
-        now, timeout_s = time.monotonic(), self.executor.settings.timeout_s
-        deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
-        self.budget = WorkBudget(deadline)
-        self.end = deadline - min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
-        if request.deadline is None:
-            self.end = now + timeout_s
+        super().__init__(request)
         self._change_tool, self._can_continue = change_tool, can_continue
-        self._chars = self._retained = self._count = self._answered = 0
-        self._may_repeat, self._has_turn, self.is_full = True, False, False
+        self._retained = self._count = self._answered = 0
+        self._may_repeat, self.is_full = True, False
 
     def __enter__(self) -> Self:
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release_turn()
-
-    def begin_shaping(self, tool: Tool, response: CallResult) -> None:
-        """Begin to make the answer of a response, when its turn has come.
-
-        Raises:
-            AnswerTooLarge: no turn was free before the deadline.
-        """
-        self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
-        upstream = self.resources.upstream(self.catalog.source(tool.source))
-        self.budget.suggestion = upstream.adapter.smaller_response_hint
-        self._chars += len(response.body)
-        if self._chars > LARGE_CHARS and not self._has_turn:
-            remaining_s = self.budget.remaining_s
-            if not self.resources.large_answer_turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
-                raise self.budget.too_large(
-                    "The answer is large, and others were being processed until the end of this call."
-                )
-            self._has_turn = True
-
-    def release_turn(self) -> None:
-        """Give the turn back: nothing of the answers so far is shaped any more."""
-        self._chars = 0
-        if self._has_turn:
-            self._has_turn = False
-            self.resources.large_answer_turns.release()
 
     @property
     def is_over(self) -> bool:

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.errors import CallError
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
-    from toolfold.execution.credentials import RequestCredentials
-    from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.wording import Reader
 
 # One encoder for all calls: json.dumps makes one at each call that names options.
@@ -78,22 +75,3 @@ class MetaCall(NamedTuple):
 
     name: str
     arguments: Mapping[str, Any]
-
-
-class MetaRequest(NamedTuple):
-    """What the function of a meta-tool gets.
-
-    Attributes:
-        tools: those of the path that the request came to.
-        catalog: that of ``tools`` when the request came; it may change afterwards.
-        arguments: of the meta-tool.
-        deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
-        whole: whether the answer is for a person or a file, and complete.
-    """
-
-    tools: "MetaTools"
-    catalog: "Catalog"
-    arguments: Mapping[str, Any]
-    credentials: "RequestCredentials"
-    deadline: float | None = None
-    whole: bool = False

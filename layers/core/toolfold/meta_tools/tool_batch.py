@@ -22,7 +22,7 @@ from toolfold.meta_tools.call import answer_of, metadata, output_options, parse_
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.plan import USUAL_PARALLEL, Item, Plan
 from toolfold.meta_tools.references import refers
-from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, error_text, safe_line
+from toolfold.meta_tools.result import Result, dumps_compact, error_text, safe_line
 from toolfold.results import output, render, tokens
 from toolfold.results.combine import HOW, LabelledDocument, combine, join, stack_documents
 from toolfold.results.output import RenderedResult
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from toolfold.meta_tools.call import Answer
+    from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.results.output import OutputOptions
     from toolfold.results.select.grammar import Selection
     from toolfold.wording import Reader

@@ -16,13 +16,14 @@ from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.call import metadata
 from toolfold.meta_tools.plan import Item, Plan
 from toolfold.meta_tools.references import view_of
-from toolfold.meta_tools.result import MetaRequest, Result, to_text
+from toolfold.meta_tools.result import Result, to_text
 from toolfold.results import output, values
 from toolfold.results.tables import Document, Table
 
 if TYPE_CHECKING:
     from toolfold.execution.call import UpstreamUse
     from toolfold.meta_tools.call import Answer, Call
+    from toolfold.meta_tools.dispatcher import MetaRequest
 
 
 def tool_call(request: MetaRequest) -> Result:

@@ -27,11 +27,12 @@ from toolfold.meta_tools.arguments import (
 )
 from toolfold.meta_tools.definitions import definitions
 from toolfold.meta_tools.detail_levels import properties
-from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, to_text
+from toolfold.meta_tools.result import Result, dumps_compact, to_text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
+    from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.wording import Reader
 
 MAX_EXAMPLES = 2

@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
@@ -19,9 +20,9 @@ from toolfold.catalog.reader import damaged
 from toolfold.meta_tools import detail_levels, list_request
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.definitions import MAX_TOOLS
-from toolfold.meta_tools.detail_levels import FILL_RATIO, find_related, pack, render_tool, with_related
+from toolfold.meta_tools.detail_levels import FILL_RATIO, find_related, pack, render_tool
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
-from toolfold.meta_tools.result import MetaRequest, Result, safe_line
+from toolfold.meta_tools.result import Result, safe_line
 from toolfold.results import tokens
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.execution.call_resources import Trouble
     from toolfold.meta_tools.detail_levels import RenderedTool
+    from toolfold.meta_tools.dispatcher import MetaRequest
 
 MAX_SOURCES = 50
 """Sources that an answer describes: those with the most tools. The others are named."""
@@ -55,6 +57,9 @@ the share of its best score below which a tool is left out."""
 
 _MAX_OTHERS, _MAX_QUERY_SHOWN = 3, 80
 """Tools of other requests that a line names, and characters of a request that it repeats."""
+
+_ENDS = {"full": (MAX_TOOLS, MAX_TOOLS), "medium": (0, MAX_TOOLS), "minimal": (0, 0)}
+"""Detail level for all tools → the ranks at which the full and the medium level end."""
 
 _COMPARE = "Next: no tool fits closely; compare with TOOL_GET."
 _DESCRIBE = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
@@ -86,7 +91,7 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         InvalidArguments: see :func:`.parse_list_request`; or the budget is too small for a single tool.
     """
     listing = _Listing(catalog, request := parse_list_request(catalog, arguments))
-    if request.is_unfiltered:
+    if listing.is_whole:
         return listing.whole_catalog()
     candidates = request.filters.positions(catalog)
     if len(request.queries) > 1:
@@ -132,6 +137,8 @@ def _source_lines(catalog: Catalog, ids: Collection[str] = ()) -> list[str]:
 class _Listing:
     def __init__(self, catalog: Catalog, request: ListRequest) -> None:
         self._catalog, self._request, self._start = catalog, request, request.offset or 0
+        self.is_whole = not (request.queries or any(request.filters[:4]) or request.is_paged or request.detail)
+        """Whether no argument narrows or shapes the list."""
 
     def whole_catalog(self) -> Result:
         """Return every tool in one line, or, for a large catalog, its categories and how to search it."""
@@ -146,52 +153,30 @@ class _Listing:
     def search(self, candidates: frozenset[int] | None) -> Result:
         """Return the tools that match the query, best first."""
         catalog, request = self._catalog, self._request
-        found = search.search(catalog, request.query, candidates, is_whole=request.is_paged)
+        found = search.search(catalog, request.queries[0], candidates, is_whole=request.is_paged)
         if not found.hits:
             return self._no_match(candidates)
-        hits, ties = found.hits, found.top_ties
+        hits, ties, remarks = found.hits, found.top_ties, dict[int, str]()
         # A score says less than a measure: the tools of sources without thresholds are described all the same.
         is_brief = found.fit is Fit.WEAK and any(source.fit for source in catalog.sources)
         if not request.is_paged:
             min_score = MIN_RELATIVE_SCORE * hits[0].score
             hits = tuple(hit for rank, hit in enumerate(hits[:SEARCH_TOOLS]) if hit.score >= min_score or rank < ties)
-
-        def best_level(rank: int) -> int:
-            if is_brief:
-                return detail_levels.MINIMAL
-            if rank < ties:
-                return detail_levels.FULL
-            return detail_levels.MEDIUM if rank < ties + MEDIUM_TOOLS else detail_levels.MINIMAL
-
-        positions, matched, remarks = [hit.position for hit in hits], len(found.hits), dict[int, str]()
+        positions, matched = [hit.position for hit in hits], len(found.hits)
         if catalog.has_relations and not is_brief:
             remarks = find_related(catalog, positions[:ties], candidates, MEDIUM_TOOLS)
-            positions = with_related(positions, ties, remarks)
+            others = [position for position in positions[ties:] if position not in remarks]
+            positions = [*positions[:ties], *remarks, *others][: None if request.is_paged else SEARCH_TOOLS]
             matched += len(remarks.keys() - {hit.position for hit in found.hits})
-            positions = positions if request.is_paged else positions[:SEARCH_TOOLS]
-        budget = request.token_budget or SEARCH_TOKENS
-        rendered, heading, step = self._page(positions, matched, best_level, budget, found.fit, remarks)
-        if not rendered:
-            return self._result(heading, [], step, matched)
-        # Added up from the tools, which are counted already; the last has no line feed here.
-        *others, last = rendered
-        pieces = tokens.pieces(heading + "\n") + sum(tool.pieces for tool in others) + tokens.pieces(last.text)
-        text = "\n".join([heading, *(tool.text for tool in rendered)])
-        return self._result(text, rendered, step, matched, tokens.with_margin(pieces), found.fit)
+        ends = (0, 0) if is_brief else (ties, ties + MEDIUM_TOOLS)
+        return self._page(positions, matched, request.token_budget or SEARCH_TOKENS, ends, found.fit, remarks)
 
     def filtered(self, candidates: frozenset[int] | None) -> Result:
         """Return the tools that pass the filters, in the catalog's order."""
         positions = range(len(self._catalog)) if candidates is None else sorted(candidates)
         if not positions:
             return self._no_match(candidates)
-        budget = self._request.token_budget or LISTED_TOKENS
-        rendered, heading, step = self._page(
-            positions, len(positions), lambda _rank: detail_levels.MINIMAL, budget, Fit.SURE, {}
-        )
-        if not rendered:
-            return self._result(heading, [], step, len(positions))
-        text = "\n".join([heading, *(tool.text for tool in rendered)])
-        return self._result(self._with_stats(text, budget), rendered, step, len(positions))
+        return self._page(positions, len(positions), self._request.token_budget or LISTED_TOKENS)
 
     def groups(self, candidates: frozenset[int] | None) -> Result:
         """Return the tools for each of several requests, under a line of its own.
@@ -231,10 +216,9 @@ class _Listing:
                 lines += [shown[name] for name in names[number] if name in shown and is_home[name]]
             return "\n".join(lines)
 
-        def best_level(rank: int) -> int:
-            return detail_levels.FULL if window[rank] in best else detail_levels.MINIMAL
-
-        rendered = pack(catalog, window, self._level(best_level), int((budget - tokens.count(text(()))) * FILL_RATIO))
+        in_full = self._start + len(list(itertools.takewhile(best.__contains__, window)))
+        left = int((budget - tokens.count(text(()))) * FILL_RATIO)
+        rendered = pack(catalog, window, left, self._ends(in_full, in_full))
         while rendered and tokens.count(text(rendered)) > budget:
             rendered.pop()
         if window and not rendered:
@@ -252,33 +236,29 @@ class _Listing:
         page = self._page_fields(rendered, step, len(home), tokens.count(whole))
         return Result({"tools": page.pop("tools"), "queries": groups, **page}, whole)
 
-    def _level(self, best_level: Callable[[int], int]) -> Callable[[int], int]:
-        """Return ``best_level``, or the level that the request gives for all tools."""
+    def _ends(self, full: int, medium: int) -> tuple[int, int]:
+        """Return the ranks of the page at which two levels end, or those for the level that the request gives."""
         detail = self._request.detail
-        return best_level if detail is None else lambda _rank: detail_levels.LEVELS[detail]
+        return (full - self._start, medium - self._start) if detail is None else _ENDS[detail]
 
     def _page(
         self,
         positions: Sequence[int],
         matched: int,
-        best_level: Callable[[int], int],
         budget: int,
-        fit: Fit,
-        remarks: Mapping[int, str],
-    ) -> tuple[list[RenderedTool], str, str]:
-        """Return the requested page of ``positions``, within ``budget`` tokens, the lines above it, and the next step.
-
-        ``best_level`` returns the most detailed level allowed for a rank among all that match.
-        """
-        start, level = self._start, self._level(best_level)
-        window = positions[start : start + (self._request.limit or MAX_TOOLS)]
+        ends: tuple[int, int] = (0, 0),
+        fit: Fit = Fit.SURE,
+        remarks: Mapping[int, str] = MappingProxyType({}),
+    ) -> Result:
+        """Return the requested page of ``positions``, within ``budget`` tokens; see :func:`.detail_levels.pack`."""
+        start, request = self._start, self._request
+        window = positions[start : start + (request.limit or MAX_TOOLS)]
         if not window:
             step = f"Nothing is left at offset {start:,}: start again with offset 0."
-            return [], self._heading(step, 0, matched), step
+            return self._result(self._heading(step, 0, matched), [], step, matched)
         longest_step = _next_step(len(window), 1 if self._catalog.has_writes else 0, only_full=False)
         heading_cost = tokens.count(self._heading(longest_step, len(window), matched) + "\n")
-        left = int((budget - heading_cost) * FILL_RATIO)
-        rendered = pack(self._catalog, window, lambda rank: level(start + rank), left, remarks)
+        rendered = pack(self._catalog, window, int((budget - heading_cost) * FILL_RATIO), self._ends(*ends), remarks)
         if not rendered:
             line_cost = tokens.count(detail_levels.minimal(self._catalog.summary(window[0]))[1] + "\n")
             needed = heading_cost + math.ceil(line_cost / FILL_RATIO)
@@ -291,7 +271,9 @@ class _Listing:
         in_full = sum(detail_levels.name_of(tool.entry) == "full" for tool in rendered)
         writes = sum("effect" in tool.entry for tool in rendered[:in_full])
         step = _next_step(in_full, writes, only_full=in_full == len(rendered)) if fit is Fit.SURE else _COMPARE
-        return rendered, self._heading(step, len(rendered), matched), step
+        text = "\n".join([self._heading(step, len(rendered), matched), *(tool.text for tool in rendered)])
+        text = text if request.queries else self._with_stats(text, budget)
+        return self._result(text, rendered, step, matched, fit)
 
     def _heading(self, step: str, returned: int, matched: int) -> str:
         """Return the notice and the line above the tools: the next step, and which part of the matches this page is."""
@@ -309,7 +291,7 @@ class _Listing:
         catalog, request = self._catalog, self._request
         if not request.queries:
             reason, step = "No tool passes all of the filters.", "Next: leave out one."
-        elif candidates is not None and (elsewhere := len(search.search(catalog, request.query).hits)):
+        elif candidates is not None and (elsewhere := len(search.search(catalog, request.queries[0]).hits)):
             reason = "Nothing that passes the filters fits the query."
             step = f"Next: leave out the filters; without them there are {elsewhere:,} matches."
         else:
@@ -318,7 +300,7 @@ class _Listing:
         return self._result(text, [], step, 0)
 
     def _text(self, *lines: str) -> str:
-        return "\n".join(line for line in (self._request.notice, *lines) if line)
+        return "\n".join(filter(None, (self._request.notice, *lines)))
 
     def _with_stats(self, text: str, budget: int) -> str:
         """Append the catalog's categories as far as the budget allows, and its tags when the request named one."""
@@ -348,18 +330,17 @@ class _Listing:
         rendered: Sequence[RenderedTool],
         step: str,
         matched: int,
-        cost: int | None = None,
         fit: Fit = Fit.NOTHING,
     ) -> Result:
         request, catalog = self._request, self._catalog
-        structured = self._page_fields(rendered, step, matched, _count_tokens(text) if cost is None else cost)
+        structured = self._page_fields(rendered, step, matched, _count_tokens(text))
         if request.notice:
             structured["notice"] = request.notice
         if request.queries:
             return Result({**structured, "confidence": fit.name.lower()}, text)
         # A client may show all data to its model: a search has none of what the catalog can be divided by.
         structured["categories"] = list_request.category_counts(catalog)
-        if request.is_unfiltered or request.filters.tag:
+        if request.filters.tag or self.is_whole:
             structured["tags"] = list_request.tag_counts(catalog)
         return Result({**structured, "sources": source_entries(catalog, request.filters.source)}, text)
 

@@ -35,7 +35,7 @@ from toolfold.meta_tools.references import (
     value_at,
     view_of,
 )
-from toolfold.meta_tools.result import MetaRequest, Result, dumps_compact, error_text, repeated_by, to_text
+from toolfold.meta_tools.result import Result, dumps_compact, error_text, repeated_by, to_text
 from toolfold.meta_tools.tool_batch import (
     Combination,
     JoinRequest,
@@ -49,6 +49,7 @@ from toolfold.results.output import AnswerStatus
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
+    from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.results.select.grammar import Selection
 
 TOOL = "TOOL_PIPE"

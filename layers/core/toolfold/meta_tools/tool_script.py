@@ -18,7 +18,7 @@ from toolfold.meta_tools.call import answer_of, output_options
 from toolfold.meta_tools.definitions import MAX_CALLS, MAX_PARALLEL
 from toolfold.meta_tools.plan import Item, Plan
 from toolfold.meta_tools.references import keys_of, view_of
-from toolfold.meta_tools.result import MetaRequest, Result, error_text, repeated_by, safe_line
+from toolfold.meta_tools.result import Result, error_text, repeated_by, safe_line
 from toolfold.meta_tools.tool_names import find_name
 from toolfold.results import output, tables
 from toolfold.scripts.interpreter import LATER, MAX_SCRIPT_BYTES, Output, ScriptCall, limit_error
@@ -27,6 +27,7 @@ from toolfold.scripts.values import CallPlaces, TooLarge, to_json
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
+    from toolfold.meta_tools.dispatcher import MetaRequest
 
 
 TOOL = "TOOL_SCRIPT"
