@@ -221,6 +221,7 @@ SERIES = {**MSFT, "outputsize": "full"}
         ("TIME_SERIES_DAILY", SERIES, "since 2024", 520),
         ("TIME_SERIES_DAILY", SERIES, "SELECT timestamp, close / open AS ratio FROM data WHERE close > open", 6000),
         ("TIME_SERIES_DAILY", {**SERIES, "symbol": ["MSFT", "IBM"]}, "close > 300", 6000),
+        ("TREASURY_YIELD", {"maturity": ["10year", "2year"], "interval": "daily"}, "since 2020; last 900", 900),
     ],
 )
 def test_what_a_preview_proposes_continues_the_select(

@@ -233,6 +233,15 @@ def test_column_may_be_named_with_its_call(tools: MetaTools, select: str, column
     assert tools.call("TOOL_PIPE", {"steps": steps}).structured["result"] == result
 
 
+def test_join_of_dates_that_differ_shows_one_by_month(tools: MetaTools) -> None:
+    calls = [{**daily("AAPL"), "tool_name": "TIME_SERIES_MONTHLY", "id": "my AAPL"}, {"id": "2", "tool_name": "CPI"}]
+    note, *more = batch(tools, calls, join="date", select="last 2").structured["notes"]
+    assert (note.startswith("No row has a partner in every result: "), more) == (True, [])
+    sql = f"SELECT * {note.partition('By month, in SQL: ')[2]}; last 2"
+    result = batch(tools, calls, select=sql).structured["result"]
+    assert [row[0] for row in result["rows"]] == ["2025-12-31", "2025-11-28"]
+
+
 def test_error_of_a_select_names_the_calls_that_failed(tools: MetaTools) -> None:
     calls = [{**quote("NOSUCH1"), "id": "a"}, {**quote("AAPL"), "id": "b"}]
     found = error(batch(tools, calls, select="SELECT a.price, b.price FROM a, b"))

@@ -198,6 +198,12 @@ def test_tokens_of_the_step_limit_its_answer(tools: MetaTools) -> None:
     assert tokens(pipe(tools, series).text) <= 500
 
 
+@pytest.mark.parametrize(("count", "proposed"), [(1, ""), (2, ' To join them, send {"join":[0,1],"select":"price"}.')])
+def test_select_alone_is_no_step(tools: MetaTools, count: int, proposed: str) -> None:
+    refused = failed(pipe(tools, *[quote("IBM")] * count, {"select": "price"}))
+    assert refused["suggestion"] == f"To select of one answer, put select into its step.{proposed}"
+
+
 @pytest.mark.parametrize(("option", "value"), [("join", "date"), ("select", "last 1"), ("fresh", True), ("when", 1)])
 def test_option_that_a_pipe_does_not_have_is_not_left_out(tools: MetaTools, option: str, value: Any) -> None:
     refused = error(tools.call("TOOL_PIPE", {"steps": [SEARCH], option: value}))
@@ -246,7 +252,7 @@ def test_rest_of_a_pipe_is_performed_with_its_token(make_tools: Callable[..., Me
         second = tools.call("TOOL_PIPE", {"continue": first.structured["continue"]})
         assert second.structured["result"]["columns"] == ["third_symbol", "latestDay"]
         assert second.structured["result"]["rows"] == [["ONE", "2026-01-13"]]
-        assert [step["as"] for step in second.structured["steps"]] == ["0", "third", "2"]
+        assert [step["as"] for step in second.structured["steps"]] == ["1", "third", "3"]
 
 
 @pytest.mark.parametrize("first", [SEARCH, quote("AAPL", **{"as": "found"})])

@@ -347,6 +347,10 @@ def _listed(reader: ArgumentReader, name: str, value: list[Any]) -> tuple[str, l
     return target, list(unique.values())
 
 
+_NAMELESS = ("period", "last", "first")
+"""Kinds of steps that name no column."""
+
+
 def merge_answers(
     session: CallSession, call: Call, lists: ValueLists, outcomes: Sequence[Answer | CallError]
 ) -> Answer:
@@ -379,8 +383,10 @@ def merge_answers(
     document = replace(combined, notes=tuple(dict.fromkeys((*lists.notes, *lines, *combined.notes))))
     answer = answer_of(document, [answer for _, answer in answered])
     # Columns side by side have names that the steps before them do not know.
+    select = call.options.select
+    has_names = select is not None and any(step.clause.kind not in _NAMELESS for step in select.steps)
     is_stacked = any(set(lists.varied).issubset(table.columns) for table in document.tables)
-    return replace(answer, select=call.options.select if is_stacked else None)
+    return replace(answer, select=select if is_stacked or not has_names else None)
 
 
 def _combined(session: CallSession, call: Call, lists: ValueLists, parts: Sequence[LabelledDocument]) -> Document:

@@ -107,10 +107,14 @@ class _Pipe:
 
     Attributes:
         items: the steps that were performed, the last possibly failed.
+
+    Steps are counted from 0, those that were finished before the token of this request included.
     """
 
     def __init__(self, plan: Plan, arguments: Mapping[str, Any]) -> None:
         self._plan, self._arguments = plan, arguments
+        done = arguments.get("done")  # of a token
+        self._done = done if type(done) is int else 0
         self._names: dict[str, int] = {}
         self._steps: list[_Step] = []
         self.items: list[Item] = []
@@ -144,7 +148,7 @@ class _Pipe:
     def perform(self) -> CallError | None:
         """Perform the steps; return the error of the one that failed, or None."""
         for position, step in enumerate(self._steps):
-            item = Item(step.name or str(position), step.given)
+            item = Item(step.name or str(self._done + position), step.given)
             try:
                 if step.joined:
                     self._join(step, item)
@@ -156,7 +160,7 @@ class _Pipe:
                 item.error = error
             self.items.append(item)
             if item.is_skipped:
-                return UpstreamTimeout(*_LATE).changed(step=position)
+                return UpstreamTimeout(*_LATE).changed(step=self._done + position)
             if item.error is not None:
                 if isinstance(item.error, InsufficientScope) and not position:
                     raise item.error
@@ -197,7 +201,7 @@ class _Pipe:
             error = repeated_by(error, "call TOOL_PIPE with continue and approval_token")
         structured = {
             "error": error.as_dict(self._plan.request.tools.reader),
-            "failed_step": len(finished),
+            "failed_step": self._done + len(finished),
             "steps": _entries(finished, rendering.structured["results"]),
             "continue": token,
         }
@@ -214,8 +218,9 @@ class _Pipe:
         name = next((name for name, index in self._names.items() if index == position), None)
         problem = None
         if "step" not in error.details:
-            problem = STEP.filled(step=position, name=f" ({name})" if name else "", problem=error.problem)
-        return error.changed(problem=problem, step=position, **({"as": name} if name else {}))
+            shown = f" ({name})" if name else ""
+            problem = STEP.filled(step=self._done + position, name=shown, problem=error.problem)
+        return error.changed(problem=problem, step=self._done + position, **({"as": name} if name else {}))
 
     def _take_name(self, position: int, item: dict[str, Any]) -> None:
         name = own_option(item, ("as", "id", "key", "label"))
@@ -261,8 +266,11 @@ class _Pipe:
             )
         if "join" not in item:
             earlier = [next((one for one, index in self._names.items() if index == at), at) for at in range(position)]
-            example = dumps_compact({"join": earlier, **item})
-            raise InvalidArguments("A step has a tool_name, or joins earlier steps.", f"To join them, send {example}.")
+            example = f"To join them, send {dumps_compact({'join': earlier, **item})}." if position > 1 else ""
+            raise InvalidArguments(
+                "A step has a tool_name, or joins earlier steps.",
+                f"To select of one answer, put select into its step. {example}".strip(),
+            )
         listed = item["join"] if isinstance(item["join"], list) else [item["join"]]
         indexes = tuple(parse_reference(str(one), self._names, position).step for one in listed)
         selection = parse_select(item.get("select"))
@@ -361,7 +369,8 @@ class _Pipe:
         if self._names.get(str(returned), position) < position:
             returned = "last"
         calls = [self._plan.open(str(number), item) for number, item in enumerate(rest) if "join" not in item]
-        given = {"steps": rest, "return": returned, "max_tokens": self._arguments.get("max_tokens")}
+        done = self._done + position
+        given = {"steps": rest, "return": returned, "max_tokens": self._arguments.get("max_tokens"), "done": done}
         sent = {name: value for name, value in given.items() if value}
         return continuation.issue(self._plan.request, TOOL, sent, calls)
 

@@ -24,8 +24,8 @@ _VALUE = "value"
 """Name of a column that says nothing: beside others it is called like its call."""
 
 _MAX_LISTED = 20
-_DAY = 10
-"""Characters of an ISO 8601 day."""
+_DAY, _MONTH = 10, 7
+"""Characters of an ISO 8601 day, and of its month."""
 
 
 @dataclass(frozen=True)
@@ -297,4 +297,10 @@ def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Se
         for table, rows_of in zip(tables, indexed, strict=True)
         if rows_of
     ]
-    return [f"No row has a partner in every result: {', '.join(ranges)}."]
+    months = [{key[:_MONTH] for key in rows_of if values.is_date(key)} for rows_of in indexed]
+    other = ""
+    if len(tables) == 2 and months[0] & months[1]:
+        first, second = ('"' + table.name.replace('"', '""') + '"' for table in tables)
+        keys = " = ".join(f"substr({name}.date, 1, {_MONTH})" for name in (first, second))
+        other = f" By month, in SQL: FROM {first} JOIN {second} ON {keys}"
+    return [f"No row has a partner in every result: {', '.join(ranges)}.{other}"]

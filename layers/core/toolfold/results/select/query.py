@@ -374,7 +374,7 @@ class Query(View):
             order = f"{self.place} {direction}"
             if not self.is_ordered and (problem := self._misfit_of_dates()):
                 raise self._invalid(f"{clause.kind} goes by date, and {problem}", f"Write limit {count} for a place.")
-            if not self.is_ordered:
+            if not self.is_ordered and self.rows.table.rows:
                 end = "end" if is_last else "beginning"
                 years, ranked = self._years(), "top" if is_last else "bottom"
                 other = f" By year: {ranked} {count} by {years}." if years else ""
