@@ -1,4 +1,4 @@
-"""What a model has to do: calls as it may write them before it has read anything, and everyday questions.
+"""What a model is tried with: calls as it may write them before it has read anything, and everyday questions.
 
 ``probes.yaml`` has the calls, and what an answer must hold, as SQL over the raw data; ``questions.yaml`` the questions
 with the calls that a model writes for them at first, and the right answers.

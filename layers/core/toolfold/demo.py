@@ -40,20 +40,20 @@ def run(width: int = 100) -> int:
         # A log line for each request would get in the way.
         demo_settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_LOG_LEVEL": "WARNING"}
         settings = Settings.from_environment({**os.environ, **demo_settings})
-        screen = _Screen(width)
+        screen = _Screen(LambdaHandler(build_app(settings), configure(settings)), width)
         screen.print(f"MCP server: the Lambda handler. Upstream: {mock_api.url} (the mock API, made-up data).")
-        return _run_steps(_Client(LambdaHandler(build_app(settings), configure(settings)), screen), screen)
+        return _run_steps(screen)
 
 
-def _run_steps(client: _Client, screen: _Screen) -> int:
-    tools = client.request("tools/list", {})["tools"]
+def _run_steps(screen: _Screen) -> int:
+    tools = screen.request("tools/list", {})["tools"]
     names = ", ".join(tool["name"] for tool in tools)
     screen.print(f"\nA model is connected. It sees {len(tools)} tools: {names}.")
     screen.print('The user says: "give me aapl price"\n')
 
-    listed = client.step("TOOL_LIST", {"query": "give me aapl price"})
+    listed = screen.step("TOOL_LIST", {"query": "give me aapl price"})
     screen.print("   The best tool comes with its parameters, so it can be called at once.\n", "   ")
-    called = client.step("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}})
+    called = screen.step("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}})
     if listed["isError"] or called["isError"]:
         return 1
     quote = called["structuredContent"]["result"]
@@ -61,46 +61,47 @@ def _run_steps(client: _Client, screen: _Screen) -> int:
 
     screen.print("\nA question about a time series returns the answer, not the series:\n")
     series = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "AAPL"}}
-    client.step("TOOL_CALL", {**series, "select": "last 30; last(close) / first(close) - 1, max(close)"})
+    screen.step("TOOL_CALL", {**series, "select": "last 30; last(close) / first(close) - 1, max(close)"})
     screen.print("The next call sends no request: the series is cached.\n")
-    client.step("TOOL_CALL", {**series, "select": "timestamp, close; last 3"})
+    screen.step("TOOL_CALL", {**series, "select": "timestamp, close; last 3"})
 
     screen.print("Two stocks are compared in one call:\n")
     both = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": ["AAPL", "MSFT"]}}
-    compared = client.step("TOOL_CALL", {**both, "select": "last 30; last(close) / first(close) - 1, max(close)"})
+    compared = screen.step("TOOL_CALL", {**both, "select": "last 30; last(close) / first(close) - 1, max(close)"})
 
     screen.print("TOOL_GET describes a tool in full:\n")
-    client.step("TOOL_GET", {"tool_name": "SMA"})
+    screen.step("TOOL_GET", {"tool_name": "SMA"})
     screen.print("An error says what to change, so that the model can correct it at once:\n")
-    client.step("TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
+    screen.step("TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
     screen.print("A request that no tool can answer has no matches:\n")
-    client.step("TOOL_LIST", {"query": "book me a flight"})
-    has_failed = bool(compared["isError"]) or not _compare_ten(client, screen)
+    screen.step("TOOL_LIST", {"query": "book me a flight"})
+    has_failed = bool(compared["isError"]) or not _compare_ten(screen)
     missing = "" if importlib.util.find_spec("uvicorn") else ", after pip install 'toolfold[serve]'"
     page = f"toolfold ui opens http://127.0.0.1:{LOCAL_PORT}/{missing}"
     screen.print(f"\nThe same catalog as a page in a browser: {page}.")
     return int(has_failed)
 
 
-def _compare_ten(client: _Client, screen: _Screen) -> bool:
+def _compare_ten(screen: _Screen) -> bool:
     """Compare ten symbols in one call: with a script where scripts can be run, else with a batch."""
     if importlib.util.find_spec("pydantic_monty") is None:
         screen.print("Ten symbols are compared in one batch; a script would need pip install 'toolfold[scripts]':\n")
         calls = [{"id": symbol, "tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}} for symbol in _SYMBOLS]
-        return not client.step("TOOL_CALL", {"tool_name": "TOOL_BATCH", "arguments": {"calls": calls}})["isError"]
+        return not screen.step("TOOL_CALL", {"tool_name": "TOOL_BATCH", "arguments": {"calls": calls}})["isError"]
     screen.print("A script compares ten symbols in one call, and returns the answer alone:\n")
     arguments = {"script": _SCRIPT, "inputs": {"symbols": _SYMBOLS}}
-    result = client.step("TOOL_CALL", {"tool_name": "TOOL_SCRIPT", "arguments": arguments})
+    result = screen.step("TOOL_CALL", {"tool_name": "TOOL_SCRIPT", "arguments": arguments})
     if not result["isError"]:
         print(f"   {len(result['structuredContent']['calls'])} calls of tools in this call.")
     return not result["isError"]
 
 
 class _Screen:
-    """Print lines of at most ``width`` columns, which end between words where there are spaces."""
+    """A minimal MCP client, whose requests are events of API Gateway; it prints lines of at most ``width`` columns."""
 
-    def __init__(self, width: int) -> None:
-        self.width = width
+    def __init__(self, handler: LambdaHandler, width: int) -> None:
+        self._handler, self.width = handler, width
+        self._id = self._steps = 0
 
     def print(self, text: str, indent: str = "") -> None:
         """Print paragraphs; ``indent`` begins the lines after the first of each."""
@@ -114,14 +115,6 @@ class _Screen:
         print(*(f"{_MARGIN}{line}" for line in lines[:_MAX_LINES]), sep="\n")
         if len(lines) > _MAX_LINES:
             print(f"{_MARGIN}… {len(lines) - _MAX_LINES} more lines")
-
-
-class _Client:
-    """A minimal MCP client: one event of API Gateway per request."""
-
-    def __init__(self, handler: LambdaHandler, screen: _Screen) -> None:
-        self._handler, self._screen = handler, screen
-        self._id = self._steps = 0
 
     def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Send a request and return its result."""
@@ -139,11 +132,11 @@ class _Client:
         """Call a meta-tool and print the call, the beginning of its answer, and the time it took."""
         self._steps += 1
         number = f"{self._steps}. "
-        self._screen.print(f"{number}{tool}({json.dumps(arguments)})", " " * len(number))
+        self.print(f"{number}{tool}({json.dumps(arguments)})", " " * len(number))
         started = time.perf_counter()
         result = self.request("tools/call", {"name": tool, "arguments": arguments})
         duration_ms = (time.perf_counter() - started) * 1000
         text = result["content"][0]["text"]
-        self._screen.print_answer(text)
+        self.print_answer(text)
         print(f"   {len(text):,} characters in {duration_ms:.0f} ms\n")
         return result

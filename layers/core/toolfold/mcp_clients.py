@@ -188,20 +188,15 @@ def deployment_entry(
     """
     reference = (client.variable or "${%s}") % key
     if access == "iam":
-        options = [
-            "--service",
-            "execute-api",
-            "--region",
-            region,
-            *(["--header", f"X-API-Key={reference}"] * bool(key)),
-        ]
+        sent = ["--header", f"X-API-Key={reference}"] * bool(key)
+        options = ["--service", "execute-api", "--region", region, *sent]
         # Without the variable the proxy (1.7.0) ends where no region is configured, although it signs for --region.
         return client.entry([*_SIGNING_PROXY, url, *options], {"AWS_REGION": region, **environment})
     if client.variable:
         return client.endpoint_entry(url, {"X-API-Key": reference} if key else None)
     # The bridge itself replaces the variable. No blank: Claude Desktop on Windows would split the argument there.
     sent = ["--header", f"X-API-Key:{reference}"] * bool(key)
-    return client.entry([*_BRIDGE, url, *_bridge_options(url), *sent], environment)
+    return client.entry([*_bridge(url), *sent], environment)
 
 
 def endpoint_snippets(url: str, program: Sequence[str] = (), name: str = "toolfold") -> Iterator[Snippet]:
@@ -212,38 +207,31 @@ def endpoint_snippets(url: str, program: Sequence[str] = (), name: str = "toolfo
         program: The command of a server on this machine, for clients that only start programs; may be empty.
         name: The name of the server in the client.
     """
-    command = program or (*_BRIDGE, url, *_bridge_options(url))
+    command = program or _bridge(url)
     yield _json("claude-desktop", "claude_desktop_config.json", name, CLIENTS["claude-desktop"].entry(command, {}))
-    yield _command("claude-code", ("claude", "mcp", "add", "--transport", "http", name, url))
+    added = shlex.join(("claude", "mcp", "add", "--transport", "http", name, url))
+    yield Snippet("claude-code", CLIENTS["claude-code"].title, "command", added)
     cursor, vscode = CLIENTS["cursor"], CLIENTS["vscode"]
     # Both forms are read by the clients' own handlers of links, which do not take a plus sign for a blank.
     config = base64.b64encode(json.dumps(cursor.endpoint_entry(url)).encode()).decode()
     query = urlencode({"name": name, "config": config}, quote_via=quote)
-    yield _link("cursor", f"cursor://anysphere.cursor-deeplink/mcp/install?{query}")
+    yield Snippet("cursor", cursor.title, "link", f"cursor://anysphere.cursor-deeplink/mcp/install?{query}")
     yield _json("cursor", "~/.cursor/mcp.json", name, cursor.endpoint_entry(url))
     described = json.dumps({"name": name, **vscode.endpoint_entry(url)}, separators=(",", ":"))
-    yield _link("vscode", f"vscode:mcp/install?{quote(described, safe='')}")
+    yield Snippet("vscode", vscode.title, "link", f"vscode:mcp/install?{quote(described, safe='')}")
     yield _json("vscode", ".vscode/mcp.json", name, vscode.endpoint_entry(url))
     yield _json("windsurf", "~/.codeium/windsurf/mcp_config.json", name, CLIENTS["windsurf"].endpoint_entry(url))
     yield _json("gemini-cli", "~/.gemini/settings.json", name, CLIENTS["gemini-cli"].endpoint_entry(url))
-    yield _command("codex", ("codex", "mcp", "add", name, "--url", url))
+    yield Snippet("codex", CLIENTS["codex"].title, "command", shlex.join(("codex", "mcp", "add", name, "--url", url)))
     yield _json("zed", "settings.json", name, CLIENTS["zed"].entry(command, {}))
     yield _json("lm-studio", "mcp.json", name, CLIENTS["lm-studio"].entry(command, {}))
 
 
-def _bridge_options(url: str) -> tuple[str, ...]:
-    """Return the option without which the bridge refuses an unencrypted URL."""
-    return () if url.startswith("https:") else ("--allow-http",)
+def _bridge(url: str) -> tuple[str, ...]:
+    """Return the command of the bridge to ``url``: it refuses an unencrypted one unless that is allowed."""
+    return (*_BRIDGE, url, *(() if url.startswith("https:") else ("--allow-http",)))
 
 
 def _json(id_: str, file: str, name: str, entry: Mapping[str, Any]) -> Snippet:
     client = CLIENTS[id_]
     return Snippet(id_, client.title, "json", to_text({client.section: {name: entry}}), file)
-
-
-def _command(id_: str, words: Sequence[str]) -> Snippet:
-    return Snippet(id_, CLIENTS[id_].title, "command", shlex.join(words))
-
-
-def _link(id_: str, url: str) -> Snippet:
-    return Snippet(id_, CLIENTS[id_].title, "link", url)

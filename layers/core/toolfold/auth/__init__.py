@@ -2,6 +2,6 @@
 
 ``resource_server`` is made from the settings, answers requests without a valid token and serves the protected-resource
 metadata (RFC 9728), ``token_verifier`` checks a JSON Web Token (RFC 7519, RFC 9068), ``issuer_keys`` reads the issuer's
-metadata (RFC 8414) and caches its keys (RFC 7517), ``CognitoShim`` adds what the metadata of Amazon Cognito lacks, and
-``person_check`` finds out who is at a browser. Imported only where an issuer is set.
+metadata (RFC 8414) and caches its keys (RFC 7517), and ``CognitoShim`` adds what the metadata of Amazon Cognito lacks.
+Imported only where an issuer is set.
 """

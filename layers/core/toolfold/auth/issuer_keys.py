@@ -232,8 +232,11 @@ class IssuerKeys:
         Raises:
             IssuerUnreachable: None are cached, and they cannot be read.
         """
-        found = _select(self._keys.get(renew=renew), key_type, key_id)
-        return found or _select(self._keys.get(renew=True), key_type, key_id)
+        for is_new in dict.fromkeys((renew, True)):
+            keys = self._keys.get(renew=is_new)
+            if found := [key for key in keys if key.key_type == key_type and key_id in (None, key.kid)]:
+                return found
+        return []
 
     def _read(self, metadata: Mapping[str, Any], deadline: float) -> list[Key]:
         keys = usable_keys(self._documents.json(metadata.get("jwks_uri"), deadline))
@@ -266,7 +269,3 @@ def _import_key(given: Any) -> Key | None:
     except (JoseError, ValueError, TypeError, KeyError, OverflowError):
         return None
     return key if size >= MIN_RSA_BITS else None
-
-
-def _select(keys: list[Key], key_type: str, key_id: str | None) -> list[Key]:
-    return [key for key in keys if key.key_type == key_type and key_id in (None, key.kid)]

@@ -98,7 +98,8 @@ class TokenVerifier:
 
         try:
             signed = extract_compact(token.encode(), registry=self._registry)
-            header = _parse_object(_decode_part(token.partition(".")[0]))
+            part = token.partition(".")[0].replace("-", "+").replace("_", "/")
+            header = _parse_object(binascii.a2b_base64(part + "=" * (-len(part) % 4), strict_mode=True))
         except (JoseError, ValueError, TypeError, RecursionError):
             raise InvalidToken(_MALFORMED) from None
         key_type, key_id = ALGORITHMS.get(str(header.get("alg"))), header.get("kid")
@@ -195,10 +196,6 @@ class TokenVerifier:
 
 def _wrong(claim: str) -> InvalidToken:
     return InvalidToken(f"The token's claim {claim!r} is missing or not accepted.")
-
-
-def _decode_part(part: str) -> bytes:
-    return binascii.a2b_base64(part.replace("-", "+").replace("_", "/") + "=" * (-len(part) % 4), strict_mode=True)
 
 
 def _parse_object(content: bytes | None) -> dict[str, Any]:

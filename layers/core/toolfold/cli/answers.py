@@ -100,9 +100,8 @@ class OutputFile:
         return ToolfoldError(f"{self.path} cannot be written: {reason}. Name another file.")
 
 
-def format_of(path: Path) -> str:
-    """Return the format that the name of a file stands for; empty: none."""
-    return {".csv": "csv", ".json": "json", ".txt": "table"}.get(path.suffix.lower(), "")
+FORMATS = {".csv": "csv", ".json": "json", ".txt": "table"}
+"""Suffix of a file → the format that it stands for."""
 
 
 def print_answer(

@@ -136,11 +136,6 @@ class Entry:
     more: str = ""
     hint: str = ""
 
-    @property
-    def takes_endpoint(self) -> bool:
-        """Whether the options of an endpoint are used."""
-        return "endpoint" in self.options
-
 
 _OF_EVERY_COMMAND = ("endpoint", "token_env", "key_env", "sign", "env_file", "settings_file")
 """Options that may come before the name of a command, or after it."""
@@ -241,7 +236,7 @@ class Command(_Help):
                 raise click.UsageError(f"{shown} exclude each other. Give one of them.", ctx)
         if options.endpoint is not None and not options.endpoint.strip():
             raise click.UsageError("--endpoint is empty: give the address of an endpoint, or leave it out.", ctx)
-        if options.endpoint and not self.entry.takes_endpoint:
+        if options.endpoint and "endpoint" not in self.entry.options:
             raise click.UsageError(
                 f"--endpoint works with {_ENDPOINT_COMMANDS}. Leave it out, or use one of these.", ctx
             )

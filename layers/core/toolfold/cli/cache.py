@@ -41,7 +41,8 @@ class Place(NamedTuple):
 
 def info(options: Options) -> int:
     """Print where answers are kept, how many, how large and how old."""
-    places = _places(_local_settings())
+    settings = _local_settings()
+    places = [_cache_place(settings), _answers_place(settings)]
     if options.json:
         print_json([place._asdict() for place in places], indent=2)
     else:
@@ -52,7 +53,7 @@ def info(options: Options) -> int:
 def clear(options: Options) -> int:
     """Delete what toolfold keeps on this machine."""
     settings = _local_settings()
-    places = _places(settings)
+    places = [_cache_place(settings), _answers_place(settings)]
     print(*map(_line, places), sep="\n")
     local = [place for place in places if place.is_local]
     if not local:
@@ -80,10 +81,6 @@ def _local_settings() -> Settings:
     settings = Settings.from_environment()
     check_cache_file(settings)
     return with_local_defaults(settings)
-
-
-def _places(settings: Settings) -> list[Place]:
-    return [_cache_place(settings), _answers_place(settings)]
 
 
 def _cache_place(settings: Settings) -> Place:

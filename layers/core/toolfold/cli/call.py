@@ -66,7 +66,11 @@ def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]
 def _print(options: Options, result: Result, file: answers.OutputFile | None, max_tokens: int) -> int:
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return output.print_result(result, options.json, options.tool_name)
-    form = options.format or ("csv" if options.csv else "") or (answers.format_of(file.path) if file else "")
+    form = (
+        options.format
+        or ("csv" if options.csv else "")
+        or (answers.FORMATS.get(file.path.suffix.lower(), "") if file else "")
+    )
     answers.print_answer(
         result,
         "structured" if options.json else form,

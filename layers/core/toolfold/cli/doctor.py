@@ -152,45 +152,32 @@ def _catalog(settings: Settings) -> Catalog | Finding:
 
 
 def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
-    secrets = SecretProvider(settings, AwsClients(), environment=environment)
+    misspelt, step, auth = "", "", source.auth
+    if auth is not None:
+        # A variable that resembles the one with the key may be meant.
+        others = {
+            _owner(name): name for name, value in environment.items() if value.strip() and name != auth.environment
+        }
+        if similar := closest_matches(_owner(auth.environment), filter(None, others)):
+            misspelt = f"{others[similar[0]]} is set, but {auth.environment} is what is read."
+        step = misspelt or f"Set {auth.environment}.{f' A key: {auth.signup_url}' if auth.signup_url else ''}"
     try:
-        key = resolve_api_key(source, NO_CREDENTIALS, secrets)
+        key = resolve_api_key(source, NO_CREDENTIALS, SecretProvider(settings, AwsClients(), environment=environment))
     except CallError as error:
-        yield Finding("problem", "key", error.message, _key_step(source, environment))
+        yield Finding("problem", "key", error.message, step)
         return
     if PLACEHOLDER.fullmatch(key):
-        text = f"{source.title} has {key} in the place of a key."
-        yield Finding("problem", "key", text, _key_step(source, environment))
+        yield Finding("problem", "key", f"{source.title} has {key} in the place of a key.", step)
         return
     yield Finding("ok", "key", f"{source.title} {'has a key; it was not sent' if key else 'needs no key'}.")
-    if misspelt := _misspelt_key(source, environment):
+    if misspelt:
         yield Finding("note", "key", misspelt)
-
-
-def _misspelt_key(source: Source, environment: Mapping[str, str]) -> str:
-    """Return what is wrong with a variable that resembles the one with the key, or an empty string."""
-    if source.auth is None:
-        return ""
-    wanted = source.auth.environment
-    others = {_owner(name): name for name, value in environment.items() if name != wanted and value.strip()}
-    similar = closest_matches(_owner(wanted), filter(None, others))
-    return f"{others[similar[0]]} is set, but {wanted} is what is read." if similar else ""
 
 
 def _owner(variable: str) -> str:
     """Return whose key a variable has by its name, or an empty string: the rest is the same for all keys."""
     found = _KEY_VARIABLE.fullmatch(variable)
     return found["owner"] if found else ""
-
-
-def _key_step(source: Source, environment: Mapping[str, str]) -> str:
-    auth = source.auth
-    if auth is None:
-        return ""
-    if misspelt := _misspelt_key(source, environment):
-        return misspelt
-    signup = f" A key: {auth.signup_url}" if auth.signup_url else ""
-    return f"Set {auth.environment}.{signup}"
 
 
 def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> Finding:
@@ -373,9 +360,6 @@ def _directory() -> Iterator[Finding]:
         yield Finding("problem", "directory", text, _DIRECTORY_STEP)
 
 
-_MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
-
-
 def run(options: Options) -> int:
     """Print the findings; return 1 if one is a problem."""
     findings = []
@@ -394,7 +378,7 @@ def run(options: Options) -> int:
 
 
 def _print(finding: Finding) -> None:
-    beginning = f"{_MARKS[finding.status]} {finding.subject:13} "
+    beginning = f"{'PROBLEM' if finding.status == 'problem' else finding.status:7} {finding.subject:13} "
     columns = terminal.width() - len(beginning) if terminal.is_terminal(sys.stdout) else sys.maxsize
     texts = [line for text in (finding.text, finding.next_step) if text for line in wrap(text, columns)]
     for number, text in enumerate(texts):

@@ -12,7 +12,7 @@ from typing import Any
 from toolfold.errors import CallError
 from toolfold.network.proxies import describe_proxy
 from toolfold.network.sockets import ca_bundle
-from toolfold.wording import worded
+from toolfold.wording import Model, worded
 
 _TERMS = {
     "TOOL_LIST": "`toolfold catalog search`",
@@ -28,7 +28,7 @@ _LONG_S = 120
 """Seconds to wait from which on they are mentioned where the text does not."""
 
 
-class Person:
+class Person(Model):
     """The person at this terminal, who reads one error.
 
     Args:
@@ -71,10 +71,6 @@ class Person:
     def call_text(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Return a call as a command."""
         return f"`{_next_command({tool: arguments})}`"
-
-    def proposed(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-        """Return the call as it is."""
-        return tool, arguments
 
     def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
         """Return how a tool is called, as a command, or the command that describes it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 from toolfold.catalog.model import Catalog
@@ -57,10 +56,11 @@ def show(options: Options) -> int:
     exposed = select(tools, options.name)
     values = _values(tools.catalog(), exposed)
     if options.json:
-        output.print_json({**_row(exposed), **{key: dict(value) for key, value in values.items()}})
+        sourced = {key: {"value": value, "from": origin} for key, (value, origin) in values.items()}
+        output.print_json({**_row(exposed), **sourced})
         return 0
     if options.explain:
-        rows = [[key, _text(value["value"]), value["from"]] for key, value in values.items()]
+        rows = [[key, value if isinstance(value, list) else str(value), of] for key, (value, of) in values.items()]
         terminal.print_table(["setting", "value", "from"], rows)
         return 0
     row = _row(exposed)
@@ -72,43 +72,35 @@ def show(options: Options) -> int:
             "path": "/mcp" if row["profile"] == "default" else f"/mcp/{row['profile']}",
             **({"description": text} if (text := exposed.resolution.profile.description) else {}),
             "tools/list": shown,
-            **{key: _text(value["value"]) for key, value in values.items() if key in ("pinned", "context", "withheld")},
+            **{key: value for key, (value, _) in values.items() if key in ("pinned", "context", "withheld")},
         }
     )
     return 0
 
 
-def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, Mapping[str, Any]]:
-    resolution = exposed.resolution
+def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, tuple[Any, str]]:
+    """Return what is in force, and where it comes from."""
+    resolution, tools = exposed.resolution, len(exposed.catalog())
     profile = resolution.profile
-    found: dict[str, Mapping[str, Any]] = {
-        "mode": {"value": resolution.mode.value, "from": resolution.mode.origin},
-        **{f"kind {kind}": {"value": made.value, "from": made.origin} for kind, made in resolution.kinds.items()},
-        **{name: {"value": made.value, "from": made.origin} for name, made in resolution.combining.items()},
+    found: dict[str, tuple[Any, str]] = {
+        "mode": (resolution.mode.value, resolution.mode.origin),
+        **{f"kind {kind}": (made.value, made.origin) for kind, made in resolution.kinds.items()},
+        **{name: (made.value, made.origin) for name, made in resolution.combining.items()},
     }
     if exposed.exposed.mode != resolution.mode.value:
-        tools = len(exposed.catalog())
-        found["shown as"] = {"value": exposed.exposed.mode, "from": f"{tools} tools; up to 12 are shown directly"}
+        found["shown as"] = exposed.exposed.mode, f"{tools} tools; up to 12 are shown directly"
     for key in ("pinned", "most_used"):
         if positions := getattr(profile, key):
             names = [catalog.summary(at).name for at in positions]
-            found[key] = {"value": names, "from": profile.where.get(key, "most_used of profiles.yaml")}
-    found["tools"] = {
-        "value": f"{len(exposed.catalog())} of {len(catalog)}",
-        "from": profile.where.get("include") or profile.where.get("exclude") or "default",
-    }
+            found[key] = names, profile.where.get(key, "most_used of profiles.yaml")
+    where = profile.where.get("include") or profile.where.get("exclude") or "default"
+    found["tools"] = f"{tools} of {len(catalog)}", where
     if profile.context:
-        found["context"] = {"value": profile.context, "from": profile.where.get("context", "")}
+        found["context"] = profile.context, profile.where.get("context", "")
     if restrictions := describe_restrictions(profile):
-        found["withheld"] = {
-            "value": [f"{count} tools by {what}" for what, count in restrictions.items()],
-            "from": "described, and not called",
-        }
+        withheld = [f"{count} tools by {what}" for what, count in restrictions.items()]
+        found["withheld"] = withheld, "described, and not called"
     return found
-
-
-def _text(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def print_most_used(options: Options) -> int:

@@ -114,7 +114,7 @@ def run_ui(options: Options) -> int:
         print("Other machines can read its traffic, and with it the token: prefer a tunnel (SSH).", file=sys.stderr)
     print(f"MCP clients connect to {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
     if not options.no_open and has_browser():
-        url = page.url_for_browser(server.url)
+        url = page.url(server.url, page.access.make_code())
         threading.Thread(target=open_browser, args=(url,), name="browser", daemon=True).start()
     server.serve_forever()
     return 0

@@ -120,7 +120,7 @@ def _print_figures(figures: Figures, source: str) -> None:
         ("progressive loading", "", "of"),
         [
             ("tokens of a search", _number(seven["tokens_per_query"]), f"{figures.searches:,} searches"),
-            ("less than all definitions", _percent(seven["token_reduction_percent"]), ""),
+            ("less than all definitions", _number(seven["token_reduction_percent"], " %"), ""),
             ("tools in full, a search", _number(seven["full_per_query"]), ""),
             ("tools at the medium level, a search", _number(seven["medium_per_query"]), ""),
             ("tools in one line, a search", _number(seven["minimal_per_query"]), ""),
@@ -129,7 +129,7 @@ def _print_figures(figures: Figures, source: str) -> None:
                 _number(seven["loaded_on_demand"]),
                 f"{figures.requests['TOOL_GET']:,} TOOL_GET",
             ),
-            ("answered from the cache", _percent(seven["cache_hit_percent"]), f"{figures.cacheable:,} calls"),
+            ("answered from the cache", _number(seven["cache_hit_percent"], " %"), f"{figures.cacheable:,} calls"),
         ],
     )
     print()
@@ -152,9 +152,5 @@ def _print_figures(figures: Figures, source: str) -> None:
     sys.stdout.flush()
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:,g}"
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:g} %"
+def _number(value: float | None, unit: str = "") -> str:
+    return "–" if value is None else f"{value:,g}{unit}"

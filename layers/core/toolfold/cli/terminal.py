@@ -117,11 +117,8 @@ def wrap(text: str, columns: int, indent: str = "") -> list[str]:
 
 def print_fields(fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
     """Print names and values, one pair a line or more; long values continue below their beginning, at words."""
-    pairs = (
-        [(cell_text(name), cell_text(value)) for name, value in dict(fields).items()]
-        if isinstance(fields, Mapping)
-        else [(cell_text(name), cell_text(value)) for name, value in fields]
-    )
+    given = fields.items() if isinstance(fields, Mapping) else fields
+    pairs = [(cell_text(name), cell_text(value)) for name, value in given]
     name_width = min(max((len(name) for name, _ in pairs), default=0), width() // 2)
     if not can_draw(sys.stdout):
         for name, value in pairs:
@@ -151,10 +148,7 @@ class Grid:
         self.rows = [[cell_text(cell) for cell in row] for row in rows]
         cells = [[row[index] for row in rows if index < len(row) and row[index] is not None]
                  for index in range(len(columns))]  # fmt: skip
-        self.is_number = [
-            bool(found) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in found)
-            for found in cells
-        ]
+        self.is_number = [bool(found) and all(type(cell) in (int, float) for cell in found) for found in cells]
         self.least = [self._least_width(index) for index in range(len(columns))]
 
     def _least_width(self, index: int) -> int:

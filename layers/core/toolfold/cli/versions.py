@@ -28,9 +28,6 @@ from toolfold.cli.application import Options, fail
 from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings
 
-HASH_DIGITS = 12
-"""Digits of a hash that are printed where a person reads them."""
-
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
@@ -86,14 +83,8 @@ def check_allowed_here(catalog: Catalog) -> None:
 
 
 def short(sha256: str) -> str:
-    """Return the beginning of a hash."""
-    return sha256[:HASH_DIGITS]
-
-
-def describe_version(version: Version) -> str:
-    """Return when and by whom a version was published, as far as that is known."""
-    parts = [version.published_at and f"published {version.published_at}", version.published_by]
-    return " by ".join(part for part in parts if part)
+    """Return the beginning of a hash, as a person reads it."""
+    return sha256[:12]
 
 
 def tell(step: str) -> None:
@@ -221,6 +212,7 @@ def roll_back_catalog(options: Options) -> int:
         left = done.pointer.history[0]
         tools = output.counted(current.tools, "tool")
         print(f"{location} has catalog {current.sha256} ({tools}) again, instead of {short(left.sha256)}.")
-        if about := describe_version(left):
+        parts = (left.published_at and f"published {left.published_at}", left.published_by)
+        if about := " by ".join(filter(None, parts)):
             tell(f"{short(left.sha256)} was {about}.")
     return 0

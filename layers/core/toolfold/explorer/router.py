@@ -129,10 +129,6 @@ class LocalPage:
         """Return the URL of the page from that of the MCP endpoint, with its token or what works in place of it."""
         return f"{endpoint.rpartition('/')[0]}/?{TOKEN_PARAMETER}={token or self.access.token}"
 
-    def url_for_browser(self, endpoint: str) -> str:
-        """Return a URL of the page that works once."""
-        return self.url(endpoint, self.access.make_code())
-
 
 def _add_slash(request: PageRequest) -> Response | None:
     """Return a redirect from ``/prod`` to ``/prod/``, the root of a stage: addresses in the page are relative to it."""

@@ -102,7 +102,8 @@ class Figures:
     def upstream_ms(self) -> tuple[float, float] | None:
         """Median and 99th percentile of the time in requests, over the calls that sent some; None: none did."""
         times = sorted(self.times_ms)
-        return (_percentile(times, 0.5), _percentile(times, 0.99)) if times else None
+        median, p99 = (times[max(0, math.ceil(share * len(times)) - 1) :][:1] for share in (0.5, 0.99))
+        return (median[0], p99[0]) if times else None
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a line; others than those of requests and calls change nothing."""
@@ -153,12 +154,12 @@ def seven_figures(figures: Figures) -> dict[str, float | None]:
     baseline = figures.search_saved + figures.search_tokens
     return {
         "tokens_per_query": _ratio(figures.search_tokens, searches),
-        "token_reduction_percent": _percent(figures.search_saved, baseline if figures.search_saved else 0),
+        "token_reduction_percent": _ratio(100 * figures.search_saved, baseline if figures.search_saved else 0, 1),
         "full_per_query": _ratio(schemas["full"], searches),
         "medium_per_query": _ratio(schemas["medium"], searches),
         "minimal_per_query": _ratio(schemas["minimal"], searches),
         "loaded_on_demand": figures.loaded,
-        "cache_hit_percent": _percent(figures.hits, figures.cacheable),
+        "cache_hit_percent": _ratio(100 * figures.hits, figures.cacheable, 1),
     }
 
 
@@ -188,16 +189,8 @@ def number(line: Mapping[str, Any], name: str) -> float:
     return 0
 
 
-def _percentile(ordered: list[float], share: float) -> float:
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
-
-
-def _ratio(amount: float, number: float) -> float | None:
-    return round(amount / number, 2) if number else None
-
-
-def _percent(amount: float, number: float) -> float | None:
-    return round(100 * amount / number, 1) if number else None
+def _ratio(amount: float, number: float, digits: int = 2) -> float | None:
+    return round(amount / number, digits) if number else None
 
 
 def read_log(paths: Iterable[str], since: datetime | None) -> Iterator[dict[str, Any]]:

@@ -128,16 +128,6 @@ class Endpoint:
         return self.function.replace("_", " ").title()
 
     @property
-    def refusal(self) -> str:
-        """The name of the error body for values that it refuses."""
-        return "invalid_inputs_news" if self.function == "NEWS_SENTIMENT" else "invalid_call"
-
-    @property
-    def has_csv(self) -> bool:
-        """Whether rows can be requested as CSV."""
-        return "csv" in self.tool.formats
-
-    @property
     def has_json(self) -> bool:
         """Whether JSON can be requested."""
         return "json" in self.tool.formats
@@ -194,11 +184,6 @@ class Endpoint:
         """The header of the CSV."""
         known = self.tool.answer["csv"]
         return tuple(known.split(",")) if known else tuple(strip_number(key) for key in self.columns)
-
-    @cached_property
-    def line_end(self) -> str:
-        """The end of a line of CSV: functions without JSON have those of Windows."""
-        return "\n" if self.has_json else "\r\n"
 
     @cached_property
     def _outline(self) -> Mapping[str, list[str]]:

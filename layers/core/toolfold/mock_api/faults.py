@@ -22,7 +22,7 @@ from toolfold.mock_api.responses import HTML, JSON, TEXT, Response, csv_response
 KEY_PREFIX, SYMBOL_PREFIX = "fault-", "FAULT."
 LONGEST_WAIT_S = 600.0
 HUGE_BYTES, GIANT_BYTES, BOMB_BYTES, _MEGABYTE = 20_000_000, 1_000_000_000, 100_000_000, 1_000_000
-_DAYS = ("2026-01-13", "2026-01-12", "2026-01-09")
+_DAYS, _LINE = ("2026-01-13", "2026-01-12", "2026-01-09"), "2026-01-13,100.0000\n"
 ERROR_BODIES: Mapping[str, Mapping[str, str]] = json.loads(
     Path(__file__).with_name("error_bodies.json").read_text(encoding="utf-8")
 )
@@ -53,7 +53,7 @@ class Fault:
     @property
     def columns(self) -> list[str]:
         """The columns of the endpoint, for rows of 100."""
-        header = self.endpoint.csv_header if self.endpoint and self.endpoint.has_csv else ()
+        header = self.endpoint.csv_header if self.endpoint and "csv" in self.endpoint.tool.formats else ()
         return list(header) if len(header) > 1 else ["timestamp", "value"]
 
 
@@ -121,17 +121,10 @@ def _page(status: int, text: str, *headers: tuple[str, str]) -> Response:
 def _huge(fault: Fault) -> Response:
     """Return about 20 MB of rows, in the requested format."""
     if fault.wants_csv:
-        row = "2026-01-13,100.0000\n"
-        return csv_response("timestamp,value\n" + row * (HUGE_BYTES // len(row)))
+        return csv_response("timestamp,value\n" + _LINE * (HUGE_BYTES // len(_LINE)))
     line = '    {"date": "2026-01-13", "value": "100.0000"}'
     lines = ",\n".join([line] * (HUGE_BYTES // (len(line) + 2)))
     return Response(200, JSON, f'{{"name": "Huge", "data": [\n{lines}\n]}}\n'.encode())
-
-
-def _giant(_: Fault) -> Response:
-    """Return a billion bytes that begin like data, to be sent in pieces to save memory here."""
-    line = b"2026-01-13,100.0000\n"
-    return replace(csv_response(""), body=line * (_MEGABYTE // len(line)), times=GIANT_BYTES // _MEGABYTE)
 
 
 @cache
@@ -144,11 +137,8 @@ def _gzip_bomb() -> bytes:
 
 def _invalid_utf8(fault: Fault) -> Response:
     """Return a company whose name is encoded in Latin-1."""
-    text = (
-        "symbol,name\nXMPL,Soci\u00e9t\u00e9\n"
-        if fault.wants_csv
-        else '{"symbol": "XMPL", "name": "Soci\u00e9t\u00e9"}'
-    )
+    row = {"symbol": "XMPL", "name": "Soci\u00e9t\u00e9"}
+    text = f"symbol,name\n{','.join(row.values())}\n" if fault.wants_csv else json.dumps(row, ensure_ascii=False)
     return replace(csv_response("") if fault.wants_csv else json_response({}), body=text.encode("latin-1"))
 
 
@@ -187,7 +177,8 @@ FAULTS: dict[str, Callable[[Fault], Response]] = {
     "slow": lambda fault: replace(json_response({"data": []}), delay_s=fault.seconds),
     "drip": lambda fault: replace(_sample_rows(), delay_s=fault.seconds, connection="drip"),
     "huge": _huge,
-    "giant": _giant,
+    # A billion bytes that begin like data, sent in pieces to save memory here.
+    "giant": lambda _: replace(csv_response(_LINE * (_MEGABYTE // len(_LINE))), times=GIANT_BYTES // _MEGABYTE),
     "gzip_bomb": lambda _: Response(200, JSON, _gzip_bomb(), headers=(("Content-Encoding", "gzip"),)),
     "invalid_utf8": _invalid_utf8,
     "json_for_csv": lambda _: _sample_rows(),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, time
 from typing import Any, Literal
 
-from toolfold.mock_api.endpoint import Request, parse_column, strip_number
+from toolfold.mock_api.endpoint import Endpoint, Request, parse_column, strip_number
 from toolfold.mock_api.fields import Cell, is_listed, value_of
 from toolfold.mock_api.instruments import Seeded
 
@@ -89,11 +89,11 @@ def empty_response(request: Request) -> Response:
 def render(request: Request, data: Data) -> Response:
     """Return the data in the requested format."""
     endpoint = request.endpoint
-    wants_csv = endpoint.has_csv and (request.text("datatype") == "csv" or not endpoint.has_json)
+    wants_csv = "csv" in endpoint.tool.formats and (request.text("datatype") == "csv" or not endpoint.has_json)
     tables = data.rows if isinstance(data.rows, Mapping) else {next(iter(endpoint.rows), ""): data.rows}
     if endpoint.kind == "names":
         names = [("symbol", "name"), *data.beside.items()]
-        return _csv(names, endpoint.line_end) if wants_csv else json_response(data.beside)
+        return _csv(names, endpoint) if wants_csv else json_response(data.beside)
     columns = data.columns or endpoint.columns
     completed = {path: _completed(request, columns, rows, path) for path, rows in tables.items()}
     if not wants_csv:
@@ -104,11 +104,11 @@ def render(request: Request, data: Data) -> Response:
     # A column has the key of the same name, else the one in the same place.
     order = [by_name.get(name.replace(" ", "_"), key) for name, key in zip(header, keys, strict=True)]
     (rows,) = completed.values()
-    return _csv([header, *([row[key] for key in order] for row in rows)], endpoint.line_end)
+    return _csv([header, *([row[key] for key in order] for row in rows)], endpoint)
 
 
-def _csv(rows: Sequence[Sequence[Any]], line_end: str) -> Response:
-    text = io.StringIO()
+def _csv(rows: Sequence[Sequence[Any]], endpoint: Endpoint) -> Response:
+    text, line_end = io.StringIO(), "\n" if endpoint.has_json else "\r\n"  # without JSON those of Windows
     csv.writer(text, lineterminator=line_end).writerows(rows)
     return csv_response(text.getvalue())
 

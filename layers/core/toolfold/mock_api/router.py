@@ -133,17 +133,18 @@ class Api:
         if endpoint is None:
             return error_response("unknown_function", query)
         request = endpoint.parse(query, now.date() if now else NEWEST_DAY)
+        refusal = "invalid_inputs_news" if endpoint.function == "NEWS_SENTIMENT" else "invalid_call"
         if request is None:
-            return error_response(endpoint.refusal, query)
+            return error_response(refusal, query)
         if key == FREE_KEY and (refused := _refused_to_free_key(request, query)):
             return refused
         try:
             return render(request, _build(request))
         except UnknownSymbol:
             is_refused = endpoint.kind == "map" or endpoint.function in _REFUSING
-            return error_response(endpoint.refusal, query) if is_refused else empty_response(request)
-        except RefusedRequest as refusal:
-            return error_response(str(refusal.args[0]), query)
+            return error_response(refusal, query) if is_refused else empty_response(request)
+        except RefusedRequest as error:
+            return error_response(str(error.args[0]), query)
 
 
 def _build(request: Request) -> Data:

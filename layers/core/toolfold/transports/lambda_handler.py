@@ -21,6 +21,7 @@ from __future__ import annotations
 import binascii
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolfold.execution.credentials import AUTHORIZATION, QUERY, X_API_KEY
@@ -203,9 +204,7 @@ class RequestHandler:
     ) -> None:
         self.app, self.server = app, app.server
         self._logger, self._on_request = telemetry.logger, on_request
-        self._health: Health | None = None
         self._page, self._has_page = page, page is not None or app.settings.explorer != "off"
-        self._sign_ins: SignInPages | None = None
 
     def respond(self, request: Request, remaining_s: float | None = None) -> Response:
         """Return the response to a request, which must be ready in ``remaining_s`` seconds; None: no limit."""
@@ -250,12 +249,16 @@ class RequestHandler:
                 "Requests must be signed with AWS credentials (SigV4, service execute-api). MCP clients connect "
                 "through mcp-proxy-for-aws.",
             )
-        if _is_for_sign_in(request) and settings.oauth_sign_in_client:
-            return self._sign_in_response(request)
+        is_for_sign_in = SIGN_IN_PATH in request.path and f"/{ENDPOINT}/" not in request.path
+        if is_for_sign_in and settings.oauth_sign_in_client:
+            if self._sign_ins is None:
+                problem = "Callers of this server do not sign in at sources: TOOLFOLD_TOKEN_SECRET."
+                return error_response(404, problem)
+            return self._sign_ins.respond(request)
         if self._has_page and is_for_page(request):
             return self._page_response(request)
         if _is_for_health(request):
-            return self._health_response(request.method)
+            return self._health.respond(request.method)
         return self.server.handle_http(request)
 
     def _page_response(self, request: Request) -> Response:
@@ -265,22 +268,18 @@ class RequestHandler:
             self._page = deployed_router(self.app)
         return self._page.respond(request)
 
-    def _sign_in_response(self, request: Request) -> Response:
+    @cached_property
+    def _sign_ins(self) -> SignInPages | None:
+        from toolfold.explorer.sign_in_pages import SignInPages  # no client needs it
+
         hosted = self.app.executor.resources.user_tokens.hosted
-        if hosted is None:
-            return error_response(404, "Callers of this server do not sign in at sources: TOOLFOLD_TOKEN_SECRET.")
-        if self._sign_ins is None:
-            from toolfold.explorer.sign_in_pages import SignInPages  # no client needs it
+        return None if hosted is None else SignInPages(self.app, hosted)
 
-            self._sign_ins = SignInPages(self.app, hosted)
-        return self._sign_ins.respond(request)
+    @cached_property
+    def _health(self) -> Health:
+        from toolfold.transports.health import Health  # no first response of a client needs it
 
-    def _health_response(self, method: str) -> Response:
-        if self._health is None:
-            from toolfold.transports.health import Health  # no first response of a client needs it
-
-            self._health = Health(self.app)
-        return self._health.respond(method)
+        return Health(self.app)
 
 
 class LambdaHandler(RequestHandler):
@@ -322,10 +321,6 @@ def _sent_by_firewall(request: Request, hashes: tuple[str, ...]) -> Request | No
         return None
     forwarded = [item.strip() for item in (request.header("x-forwarded-for") or "").split(",")]
     return request._replace(source_address=forwarded[-2]) if len(forwarded) > 1 else request
-
-
-def _is_for_sign_in(request: Request) -> bool:
-    return SIGN_IN_PATH in request.path and f"/{ENDPOINT}/" not in request.path
 
 
 def _is_for_health(request: Request) -> bool:

@@ -125,7 +125,9 @@ class StdioSession:
         try:
             for answer in iter(self._answers.get, None):
                 _write(outgoing, answer + b"\n")
-                self._note_sent(len(answer))
+                with self._changed:
+                    self._unsent_bytes -= len(answer)
+                    self._changed.notify_all()
         except ValueError:
             return  # closed by this process, which waited long enough
         except OSError as error:
@@ -139,11 +141,6 @@ class StdioSession:
         with self._changed:
             self._unsent_bytes += len(answer)
             self._answers.put(answer)
-
-    def _note_sent(self, size: int) -> None:
-        with self._changed:
-            self._unsent_bytes -= size
-            self._changed.notify_all()
 
     def _is_full(self) -> bool:
         return self._unsent_bytes > MAX_UNSENT_BYTES
