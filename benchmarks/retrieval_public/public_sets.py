@@ -82,10 +82,7 @@ def _metatool(folder: Path) -> PublicSet:
     return PublicSet(
         "MetaTool",
         tuple(PublicTool(name, description) for name, description in descriptions.items()),
-        {
-            "one tool": _requests((rows[at] for at in reported), position),
-            "two tools": _requests(pairs, position),
-        },
+        {"one tool": _requests((rows[at] for at in reported), position), "two tools": _requests(pairs, position)},
     )
 
 

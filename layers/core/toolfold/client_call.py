@@ -11,11 +11,13 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -134,11 +136,8 @@ def traced(traceparent: Any, tracestate: Any) -> Iterator[str]:
     context = {"traceparent": traceparent} if is_known else {}
     if context and isinstance(tracestate, str) and _TRACESTATE.fullmatch(tracestate):
         context["tracestate"] = tracestate
-    token = _trace.set(context)
-    try:
+    with _bound(_trace, context):
         yield traceparent.split("-")[1] if is_known else ""
-    finally:
-        _trace.reset(token)
 
 
 _deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
@@ -149,21 +148,20 @@ def deadline() -> float:
     return _deadline.get()
 
 
-@contextmanager
-def due(deadline: float | None) -> Iterator[None]:
+def due(deadline: float | None) -> AbstractContextManager[None]:
     """Make ``deadline`` that of the requests inside the ``with`` statement; None: they have none."""
-    token = _deadline.set(math.inf if deadline is None else deadline)
-    try:
-        yield
-    finally:
-        _deadline.reset(token)
+    return _bound(_deadline, math.inf if deadline is None else deadline)
+
+
+def running(context: ClientCall) -> AbstractContextManager[None]:
+    """Make ``context`` the one of what runs inside the ``with`` statement."""
+    return _bound(_current, context)
 
 
 @contextmanager
-def running(context: ClientCall) -> Iterator[None]:
-    """Make ``context`` the one of what runs inside the ``with`` statement."""
-    token = _current.set(context)
+def _bound(variable: ContextVar[T], value: T) -> Iterator[None]:
+    token = variable.set(value)
     try:
         yield
     finally:
-        _current.reset(token)
+        variable.reset(token)

@@ -199,15 +199,14 @@ def deployment_entry(
     return client.entry([*_bridge(url), *sent], environment)
 
 
-def endpoint_snippets(url: str, program: Sequence[str] = (), name: str = "toolfold") -> Iterator[Snippet]:
+def endpoint_snippets(url: str, program: Sequence[str] = ()) -> Iterator[Snippet]:
     """Yield what adds a server at ``url``, over HTTP. No snippet has a key.
 
     Args:
         url: The endpoint, without credentials.
         program: The command of a server on this machine, for clients that only start programs; may be empty.
-        name: The name of the server in the client.
     """
-    command = program or _bridge(url)
+    name, command = "toolfold", program or _bridge(url)
     yield _json("claude-desktop", "claude_desktop_config.json", name, CLIENTS["claude-desktop"].entry(command, {}))
     added = shlex.join(("claude", "mcp", "add", "--transport", "http", name, url))
     yield Snippet("claude-code", CLIENTS["claude-code"].title, "command", added)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -158,7 +158,7 @@ class _Help(click.Command):
         """Return ``--help``, which prints to the stdout of this command, where control characters are escapes."""
         shown = super().get_help_option(ctx)
         if shown is not None:
-            shown.callback = _show_help
+            shown.callback = printing(click.Context.get_help)
         return shown
 
     def get_short_help_str(self, limit: int = 45) -> str:
@@ -189,10 +189,15 @@ class _Help(click.Command):
                 formatter.write_dl(rows, col_max=formatter.width // 2) if rows else None
 
 
-def _show_help(ctx: click.Context, _: click.Parameter, is_given: bool) -> None:
-    if is_given and not ctx.resilient_parsing:
-        print(ctx.get_help())
-        ctx.exit()
+def printing(text: Callable[[click.Context], str]) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """Return the callback of a flag that prints a text and ends the command."""
+
+    def show(ctx: click.Context, _: click.Parameter, is_given: bool) -> None:
+        if is_given and not ctx.resilient_parsing:
+            print(text(ctx))
+            ctx.exit()
+
+    return show
 
 
 class Command(_Help):

@@ -37,7 +37,7 @@ def search_tools(options: Options) -> int:
     if options.endpoint:
         if options.explain:
             raise fail("--explain reads the catalog of this machine. Leave out --explain or --endpoint.")
-        return _print_remote(options, "TOOL_LIST", arguments)
+        return _print_remote(options, arguments)
     tools = meta_tools()
     catalog = tools.catalog()
     request = list_request.parse_list_request(catalog, arguments)
@@ -82,9 +82,9 @@ def _given_filters(options: Options) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value not in (None, [])}
 
 
-def _print_remote(options: Options, name: str, arguments: dict[str, Any]) -> int:
+def _print_remote(options: Options, arguments: dict[str, Any]) -> int:
     with RemoteTools(options) as tools:
-        return output.print_result(tools.call(name, arguments), options.json)
+        return output.print_result(tools.call("TOOL_LIST", arguments), options.json)
 
 
 def _reasons(hit: ExplainedHit) -> list[str]:
@@ -111,7 +111,7 @@ def list_tools(options: Options) -> int:
     """Print the tools that meet the filters: by category on a terminal, else one a line with tabs between columns."""
     arguments = _given_filters(options)
     if options.endpoint:
-        return _print_remote(options, "TOOL_LIST", arguments)
+        return _print_remote(options, arguments)
     tools = meta_tools()
     if options.json:
         return output.print_result(tools.call("TOOL_LIST", arguments), as_json=True)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, get_completion_class
 
-from toolfold.cli.application import Command, Entry, Group, Options, parameter
+from toolfold.cli.application import Command, Entry, Group, Options, parameter, printing
 from toolfold.errors import ToolfoldError
 from toolfold.version import __version__
 
@@ -44,18 +44,12 @@ def _read_commands() -> Group:
     return root
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, is_given: bool) -> None:
-    if is_given and not ctx.resilient_parsing:
-        print(f"toolfold {__version__}")
-        ctx.exit()
-
-
 _VERSION = click.Option(
     ["-V", "--version"],
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_print_version,
+    callback=printing(lambda _: f"toolfold {__version__}"),
     help="print the version",
 )
 

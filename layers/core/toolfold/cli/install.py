@@ -18,14 +18,7 @@ from urllib.parse import urlsplit
 
 from toolfold.catalog.store import open_store
 from toolfold.cli.application import Options, fail
-from toolfold.cli.config_files import (
-    Document,
-    JsonDocument,
-    TomlDocument,
-    is_secret_name,
-    to_toml,
-    without_secrets,
-)
+from toolfold.cli.config_files import Document, JsonDocument, TomlDocument, is_secret_name, to_toml, without_secrets
 from toolfold.cli.environment import PLACEHOLDER, secret_of
 from toolfold.cli.settings import settings_path
 from toolfold.cli.terminal import confirm

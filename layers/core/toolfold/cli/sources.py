@@ -17,14 +17,7 @@ from toolfold.build import lint
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport
 from toolfold.build.refreshes import refresh_source, why_not
-from toolfold.build.source_folders import (
-    REMOVED,
-    SourceFolder,
-    find_source,
-    inspect_source,
-    list_sources,
-    load_source,
-)
+from toolfold.build.source_folders import REMOVED, SourceFolder, find_source, inspect_source, list_sources, load_source
 from toolfold.build.text_review import UnreadText, accept_texts
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Tool

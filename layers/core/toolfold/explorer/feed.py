@@ -52,13 +52,11 @@ class CallFeed:
 
     Args:
         log_file: A call log whose lines are added; empty: that of the settings of the App, where they name one.
-        now: The time, in seconds since 1970.
     """
 
-    def __init__(self, log_file: str = "", now: Callable[[], float] = time.time) -> None:
+    def __init__(self, log_file: str = "") -> None:
         self._log = LogFollower(log_file) if log_file else None
         self._app: App | None = None
-        self._now = now
         self._own_lines: Counter[str] = Counter()
         self._lock, self._log_lock = threading.Lock(), threading.Lock()
         self._numbers = itertools.count(1)
@@ -252,7 +250,7 @@ class CallFeed:
                 self._limits[source] = round(float(used_percent), 1)
 
     def _time(self) -> str:
-        return datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds")
+        return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _call_entry(**known: Any) -> _Entry:

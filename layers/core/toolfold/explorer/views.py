@@ -220,6 +220,8 @@ def respond_tool(explorer: Explorer, request: PageRequest) -> Response:
         step = f"Did you mean {' or '.join(closest)}?" if closest else "The page Catalog lists all tools."
         raise ApiProblem(404, "TOOL_NOT_FOUND", f"No tool is called {name[:80]!a}.", step)
     texts = {level: tool_get(catalog, {"tool_name": tool.name, "detail": level}).text for level in LEVELS}
+    outline = _OUTLINE.fullmatch(tool.returns.split("; ")[0])
+    columns = [] if outline is None else outline[1].split(",")  # by the names that select takes
     return json_answer(
         {
             **_fields(tool, "name", "title", "source", "category", "effect", "summary", "description", "tags"),
@@ -227,18 +229,11 @@ def respond_tool(explorer: Explorer, request: PageRequest) -> Response:
             "tier": tool.access if tool.source in _paid_sources(catalog) else "",
             "refused": refusal_of(catalog, tool) or None,
             "schema": tool.parameters,
-            "columns": _columns(tool),
+            "columns": columns if all(map(_COLUMN.fullmatch, columns)) else [],
             "relations": _relations(tool),
             "texts": {level: {"text": text, "tokens": tokens.count(text)} for level, text in texts.items()},
         }
     )
-
-
-def _columns(tool: Tool) -> list[str]:
-    """Return the columns of the answer by the names that ``select`` takes; none where the catalog does not say."""
-    found = _OUTLINE.fullmatch(tool.returns.split("; ")[0])
-    names = [] if found is None else found[1].split(",")
-    return names if all(map(_COLUMN.fullmatch, names)) else []
 
 
 def _relations(tool: Tool) -> list[dict[str, Any]]:

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET, close
@@ -72,7 +71,7 @@ ParsedQuery = list[tuple[str, str]]
 
 
 class MockApi:
-    """The imitated API on ``http://host:port/query``.
+    """The imitated API on ``http://127.0.0.1:port/query``.
 
     As a context manager it serves from a background thread::
 
@@ -80,9 +79,7 @@ class MockApi:
             urlopen(f"{mock_api.url}?function=MARKET_STATUS&apikey=any")
 
     Args:
-        host: Address to listen on.
         port: Port to listen on; 0 takes a free one.
-        now: Moves the newest day of the data (see :meth:`Api.answer`).
         catalog: The compiled catalog whose tools are answered; None for the one in the package.
         log: Gets one line per request with function and status, never a key.
         plan: ``free``: every key has its rights and quotas. None counts nothing.
@@ -95,23 +92,21 @@ class MockApi:
 
     def __init__(
         self,
-        host: str = "127.0.0.1",
         port: int = 0,
         *,
-        now: datetime | None = None,
         catalog: str | Path | None = None,
         log: TextIO | None = None,
         plan: Literal["free"] | None = None,
         latency_s: float = 0.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._now, self._api = now, open_api(catalog)
+        self._api = open_api(catalog)
         self._quota = QuotaCounter(clock) if plan else None
         self._latency_s, self._log = latency_s, log
         self._requests: list[ParsedQuery] = []
         self._closing = threading.Event()
         self._serving = False
-        self._server = _Server((host, port), type("Handler", (_Handler,), {"api": self}))
+        self._server = _Server(("127.0.0.1", port), type("Handler", (_Handler,), {"api": self}))
 
     @property
     def port(self) -> int:
@@ -171,12 +166,12 @@ class MockApi:
         self._requests.append(query)
         key = get_first(query, "apikey")
         if self._quota is None or key in ("", DEMO_KEY) or key.startswith(KEY_PREFIX):
-            return self._api.answer(query, self._now)
+            return self._api.answer(query)
         error_name = self._quota.count_request(key)
         if error_name is not None:
             return error_response(error_name, query)
         others = [pair for pair in query if pair[0] != "apikey"]
-        return self._api.answer([*others, ("apikey", FREE_KEY)], self._now)
+        return self._api.answer([*others, ("apikey", FREE_KEY)])
 
 
 class _Server(ThreadingHTTPServer):
@@ -208,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if parts.path != PATH:
             sent = PathRequest(self.command, parts.path, query, dict(self.headers), body)
-            response, function = self.api._api.answer_path(sent, self.api._now)
+            response, function = self.api._api.answer_path(sent)
         elif self.command != "GET":
             response, function = Response(405, TEXT, b"Functions are called with GET\n"), ""
         else:

@@ -138,10 +138,7 @@ def create_task(
 
 
 def answer_task(
-    store: TaskStore,
-    request: Request,
-    message: Message,
-    perform: Callable[[str, Mapping[str, Any]], Result],
+    store: TaskStore, request: Request, message: Message, perform: Callable[[str, Mapping[str, Any]], Result]
 ) -> tuple[dict[str, Any], Result | None]:
     """Return the result of ``tasks/get``, ``tasks/update`` or ``tasks/cancel``, and that of the call if it is complete.
 

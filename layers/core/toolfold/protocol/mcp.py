@@ -367,11 +367,7 @@ _SHARED: Mapping[str, _Method] = {
 }
 _METHODS: Mapping[bool, Mapping[str, _Method]] = {
     False: {"initialize": Server._initialize, "ping": lambda server, exchange: {}, **_SHARED},
-    True: {
-        "server/discover": Server._discover,
-        **_SHARED,
-        **dict.fromkeys(versions.TASK_METHODS, Server._task),
-    },
+    True: {"server/discover": Server._discover, **_SHARED, **dict.fromkeys(versions.TASK_METHODS, Server._task)},
 }
 """Whether the version is stateless → method → its implementation."""
 

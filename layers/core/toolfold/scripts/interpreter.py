@@ -67,8 +67,7 @@ def start_processes() -> pydantic_monty.Monty:
     except Exception as error:  # noqa: BLE001 - of the operating system: no memory, no right to start a process
         logger.error("the process of scripts does not start: %s", ascii(str(error)[:_MAX_LOGGED]))
         raise ScriptsUnavailable(
-            "Scripts cannot be run here: their process does not start.",
-            joined(SEE_LOG.filled(what="why"), _WITHOUT),
+            "Scripts cannot be run here: their process does not start.", joined(SEE_LOG.filled(what="why"), _WITHOUT)
         ) from None
 
 

@@ -196,11 +196,7 @@ class RequestHandler:
     """
 
     def __init__(
-        self,
-        app: App,
-        telemetry: Telemetry,
-        on_request: Callable[..., None] | None = None,
-        page: Router | None = None,
+        self, app: App, telemetry: Telemetry, on_request: Callable[..., None] | None = None, page: Router | None = None
     ) -> None:
         self.app, self.server = app, app.server
         self._logger, self._on_request = telemetry.logger, on_request
