@@ -181,7 +181,6 @@ def _same(cell: Any, label: Any) -> bool:
 
 
 def _is_series(table: Table) -> bool:
-    """Return whether a table has one number for each date."""
     are_numbers = not any(isinstance(row[1], str | list | dict) for row in table.rows)
     return table.date_index == 0 and are_numbers and len({row[0] for row in table.rows}) == len(table.rows)
 
@@ -205,7 +204,10 @@ def _named_columns(labels: Sequence[Any], table: Table) -> Table:
 def _joined(
     name: str, tables: Sequence[Table], keys: Sequence[int], how: str, budget: WorkBudget, *, by_day: bool = True
 ) -> tuple[Table, list[str]]:
-    length = _date_length(tables, keys) if by_day else None
+    cells = (row[key] for table, key in zip(tables, keys, strict=True) for row in table.rows)
+    lengths = {len(cell) for cell in cells if values.is_date(cell)} if by_day else set()
+    # Of days and times the day is compared.
+    length = _DAY if len(lengths) > 1 and min(lengths) == _DAY else None
     indexed = [_by_key(table, key, length, budget) for table, key in zip(tables, keys, strict=True)]
     order = _order(indexed, how, budget)
     others = [(*table.columns[:key], *table.columns[key + 1 :]) for table, key in zip(tables, keys, strict=True)]
@@ -222,7 +224,6 @@ def _joined(
 
 
 def _key_index(table: Table, on: str) -> int:
-    """Return the index of the column by which a table is joined, or raise InvalidArguments."""
     wanted, is_date = normalize(on), normalize(on) in DATE_NAMES
     for index, column in enumerate(table.columns):
         if normalize(column) == wanted:
@@ -252,14 +253,6 @@ def _distinct(tables: Sequence[Table], keys: Sequence[int], named: Container[str
     ]
 
 
-def _date_length(tables: Sequence[Table], keys: Sequence[int]) -> int | None:
-    """Return how many characters of dates are compared: of days and times the day; None: all."""
-    lengths = {
-        len(row[key]) for table, key in zip(tables, keys, strict=True) for row in table.rows if values.is_date(row[key])
-    }
-    return _DAY if len(lengths) > 1 and min(lengths, default=0) == _DAY else None
-
-
 def _by_key(table: Table, key: int, length: int | None, budget: WorkBudget) -> dict[Any, list[tuple[Any, ...]]]:
     budget.reserve(parsing.rows_size(len(table.rows), len(table.columns)))
     found: dict[Any, list[tuple[Any, ...]]] = {}
@@ -286,7 +279,6 @@ def _order(indexed: Sequence[dict[Any, Any]], how: str, budget: WorkBudget) -> l
 
 
 def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Sequence[Any], how: str) -> list[str]:
-    """Return what was left out, and why nothing was found."""
     if order or how != "inner":
         known = set(order)
         counts = [len(rows_of.keys() - known) for rows_of in indexed]

@@ -213,7 +213,8 @@ def render_document(
         if options.whole:
             notes = {"notes": list(document.notes)} if document.notes else {}
             return RenderedResult({"result": form.to_structured(form.document), **status.as_dict(), **notes}, "")
-        _reserve_text(budget, size)
+        budget.reserve(2 * size)  # what the text takes, which is written in one step
+        budget.check_time(3 * size)
         return _render(form, options, status, budget, document.notes)
 
 
@@ -267,7 +268,8 @@ def render_raw(
                 from toolfold.results.select import jmespath
 
                 data = jmespath.search(selection.jmespath, data, budget)
-            _reserve_text(budget, size)
+            budget.reserve(2 * size)
+            budget.check_time(3 * size)
             if options.whole:
                 text = body if is_as_sent else render.dumps_compact(data)
                 return RenderedResult({"result": data, **status.as_dict()}, text)
@@ -281,12 +283,6 @@ def _nesting_checked() -> Iterator[None]:
         yield
     except RecursionError:
         raise UpstreamError("The service sent an answer that is nested too deeply.", UNREADABLE) from None
-
-
-def _reserve_text(budget: WorkBudget, size: int) -> None:
-    """Reserve what the text takes; it is written in one step."""
-    budget.reserve(2 * size)
-    budget.check_time(3 * size)
 
 
 @dataclass(frozen=True)
@@ -319,7 +315,8 @@ class _Form:
 
     def to_structured(self, part: Document) -> Any:
         if self.csv is not None:
-            return self.csv if part is self.document else render.to_csv(part)
+            rows = (row for table in part.tables for row in (table.columns, *table.rows))
+            return self.csv if part is self.document else render.write_csv(rows)
         return render.to_structured(part, [len(table.rows) for table in self.document.tables])
 
 

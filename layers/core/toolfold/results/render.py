@@ -114,11 +114,6 @@ def table_to_text(table: Table) -> str:
     return write_csv(map(_safe_record, (table.columns, *rows)))
 
 
-def to_csv(document: Document) -> str:
-    """Return the first table of a document as CSV; empty where it has none."""
-    return write_csv([row for table in document.tables[:1] for row in (table.columns, *table.rows)])
-
-
 def is_plain_csv(body: str) -> bool:
     """Return whether each line of a CSV text is a record, and none could be taken for a notice or an object."""
     return '"' not in body and not body.startswith("{") and _is_safe(body)

@@ -177,7 +177,12 @@ class _Evaluation:
         table = self._current or self._only_table(step)
         query = self._query(table)
         if step.clause.kind == "sql":
-            found = statements.run(step, self._sql_tables(table, query, step.text), self._budget, self._today)
+            readable = {table_name(one): one for one in self._tables}
+            if self._current is not None or len(self._tables) == 1:  # "data" is the table so far
+                is_whole = not query.ctes and not query.before
+                so_far = table if is_whole else with_paths(query.result(), step.text, self._budget)
+                readable |= dict.fromkeys((table_name(table), "data", "rows"), so_far)
+            found = statements.run(step, readable, self._budget, self._today)
             following = Query.of(self._rows(replace(found, name=table.name)), self._today)
             following.follow(query, step)
             self._queries[table_name(table)] = following
@@ -276,14 +281,6 @@ class _Evaluation:
             self._queries[name] = Query.of(self._rows(table), self._today, self._partition, is_object=self._is_object)
         return self._queries[name]
 
-    def _sql_tables(self, table: Table, query: Query, text: str) -> dict[str, Table]:
-        """Return the tables that SQL can read: ``data`` is the one so far."""
-        found = {table_name(one): one for one in self._tables}
-        so_far = with_paths(query.result(), text, self._budget) if query.ctes or query.before else table
-        if self._current is None and len(self._tables) > 1:
-            return found
-        return {**found, table_name(table): so_far, "data": so_far, "rows": so_far}
-
     def _result(self) -> Document:
         tables: list[Table] = []
         notes = [*self._document.notes]
@@ -306,7 +303,6 @@ class _Evaluation:
 
 
 def _beginning(table: Table) -> Table:
-    """Return a table with the first rows, on which forms are tried."""
     return replace(table, rows=table.rows[:_TRIED_ROWS], types={})
 
 
@@ -353,7 +349,6 @@ def why_empty(query: Query) -> str:
 
 
 def _described(query: Query, column: Column, ctes: list[str], source: str) -> str:
-    """Return what a column has, in words."""
     name = quoted_name(column.name)
     if column.kind in (Kind.TEXT, Kind.MIXED, Kind.BOOLEAN, Kind.ANY):
         statement = f"SELECT DISTINCT {column.sql} FROM {source} WHERE {column.sql} IS NOT NULL LIMIT {_MAX_VALUES + 1}"

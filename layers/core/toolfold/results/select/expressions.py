@@ -287,7 +287,6 @@ class _Lexer:
         return self._words(token, place)
 
     def _words(self, token: _Token, place: int) -> int:
-        """Write a name of one or more words."""
         name = token.text
         while (following := self._next(place)) is not None and following.kind == "word":
             lowered = following.text.lower()

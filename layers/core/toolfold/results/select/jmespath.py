@@ -197,7 +197,6 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
             self._check()
 
     def _check(self) -> None:
-        """Compare what was spent with the limits."""
         self._next_check = self._steps + _CHECK_STEPS
         if self._steps > MAX_STEPS:
             problem = f"The select takes more than {MAX_STEPS:,} steps on this answer."

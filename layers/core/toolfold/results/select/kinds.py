@@ -319,8 +319,9 @@ class Adapter:
             _require_order(arguments[0])
         for argument in arguments if name in _OF_NUMBERS else ():
             _require_number(argument)
-        if name in _OF_DATES:
-            _require_date(arguments[-1])
+        is_column = name in _OF_DATES and column_of(arguments[-1]) is not None
+        if is_column and kind_of(arguments[-1]) not in (Kind.DATE, Kind.DATETIME, Kind.EMPTY, Kind.ANY):
+            raise invalid(f"{shown(arguments[-1])} is no column of dates", unfit=shown(arguments[-1]))
         return node
 
     def _ordered(self, node: exp.Expr) -> exp.Expr:
@@ -373,12 +374,6 @@ def _require_number(node: exp.Expr) -> None:
     kind = kind_of(node)
     if kind in (Kind.TEXT, Kind.DATE, Kind.DATETIME):
         raise invalid(f"{shown(node)} is {'text' if kind is Kind.TEXT else 'a date'}, not a number", unfit=shown(node))
-
-
-def _require_date(node: exp.Expr) -> None:
-    column = column_of(node)
-    if column is not None and kind_of(node) not in (Kind.DATE, Kind.DATETIME, Kind.EMPTY, Kind.ANY):
-        raise invalid(f"{shown(node)} is no column of dates", unfit=shown(node))
 
 
 def _mixed(node: exp.Expr) -> Exception:

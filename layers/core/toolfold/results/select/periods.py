@@ -43,7 +43,10 @@ def relative(
             spans.add(f"{low} to {high[:10] if 'T23:59:59' in high else high}")
             same = "".join(f"{part} IS {_literal(value)} AND " for part, value in zip(parts, key, strict=True))
             conditions.append(f"({same}{dated} >= {_literal(low)} AND {dated} <= {_literal(high)})")
-    note = f"{_words(clause)}: {next(iter(spans))}." if len(spans) == 1 else ""
+    count = (clause.numbers[0] if clause.numbers else 0) or 0
+    units = f"{abs(count)} {clause.unit}{'s' if abs(count) != 1 else ''}"
+    words = f"{clause.by} {clause.unit}" if clause.by else f"{'last' if count > 0 else 'next'} {units}"
+    note = f"{words}: {next(iter(spans))}." if len(spans) == 1 else ""
     return " OR ".join(conditions) or "0", note
 
 
@@ -77,11 +80,3 @@ def _moved(day: date, count: int, unit: str) -> date:
         return moved(day, count, unit)
     except (ValueError, OverflowError):
         return date.max if count > 0 else date(1, 1, 1)
-
-
-def _words(clause: Clause) -> str:
-    if clause.by:
-        return f"{clause.by} {clause.unit}"
-    count = clause.numbers[0] or 0
-    which = "last" if count > 0 else "next"
-    return f"{which} {abs(count)} {clause.unit}{'s' if abs(count) != 1 else ''}"

@@ -206,7 +206,6 @@ class Query(View):
         return replace(column, is_key=True, index=None), ""
 
     def _summarize(self, trees: Sequence[exp.Expr], by: Sequence[str]) -> None:
-        """Compute functions of all rows, or of groups."""
         found = [self._group_key(text) for text in by]
         keys = [*(column for column in self.partition if column.sql not in {key.sql for key, _ in found}),
                 *(key for key, _ in found)]  # fmt: skip

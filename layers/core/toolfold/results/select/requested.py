@@ -247,7 +247,6 @@ def _condition(node: Mapping[str, Any]) -> exp.Expr:
 
 
 def _number_in(limit: exp.Expr | None) -> int:
-    """Return the number of a LIMIT, FETCH or OFFSET; 0 where it has none."""
     text = "" if limit is None else (limit.args.get("count") or limit.expression or exp.null()).name
     return int(text) if text.isdecimal() else 0
 

@@ -248,7 +248,6 @@ def _storable_cell(cell: Any) -> Any:
 
 
 def _size(cells: Sequence[Any], column: tuple[str, Sequence[Any], Kind]) -> int:
-    """Return about how many bytes a column takes in SQLite."""
     kind = column[2]
     if kind.is_number or kind.is_date:
         return (_DATE_BYTES if kind.is_date else _CELL_BYTES) * len(cells)

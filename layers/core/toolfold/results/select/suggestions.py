@@ -153,9 +153,13 @@ def suggested(
     is_path = re.search(r"\[\?|\[\*\]|^\s*\$|\[\]|\|", select) and not re.search(r";|\s\|\s", select)
     if is_path and document is None:
         return None
+    text = _REPLACED_SIGNS.sub(lambda match: _REPLACED[match[0].lower()], select)
+    for pattern, template in _WORD_RULES:
+        text = pattern.sub(template, text)
+    text = _COUNTED.sub(lambda match: f"{match[1]} {_NUMBERS[match[2].lower()]}", text)
     guess = _Guess(kind_of, document, today)
     try:
-        steps = [step for text, _ in split_outside(_words(select), ";") for step in guess.steps(text.strip())]
+        steps = [step for part, _ in split_outside(" ".join(text.split()), ";") for step in guess.steps(part.strip())]
         steps = _merged(steps, guess)
     except _NeedsAnswerError:
         return None
@@ -165,14 +169,6 @@ def suggested(
     forms += [f"jmespath: {re.sub(r'^[$][.]?', '', select.strip())}"] if is_path else []
     written = " ".join(select.split())
     return [form for form in dict.fromkeys(forms) if form and form != written]
-
-
-def _words(text: str) -> str:
-    text = _REPLACED_SIGNS.sub(lambda match: _REPLACED[match[0].lower()], text)
-    for pattern, template in _WORD_RULES:
-        text = pattern.sub(template, text)
-    text = _COUNTED.sub(lambda match: f"{match[1]} {_NUMBERS[match[2].lower()]}", text)
-    return " ".join(text.split())
 
 
 def _merged(steps: Sequence[str], guess: _Guess) -> list[str]:
@@ -282,7 +278,6 @@ class _Guess:
         return found if found is not None and found.name else None
 
     def _kinds(self, name: str) -> Iterator[Kind]:
-        """Yield the kinds of the columns of that name."""
         return (table.type_of(table.columns.index(name)).kind for table in self._tables if name in table.columns)
 
     def _number(self) -> str:

@@ -109,7 +109,6 @@ class View:
         return self._adapted(node)
 
     def _resolved(self, tree: exp.Expr) -> exp.Expr:
-        """Return a tree whose columns are those of SQL."""
         tree = normal(self._with_known(tree))
         for one in list(tree.find_all(exp.Column)):
             if "column" not in one.meta:
