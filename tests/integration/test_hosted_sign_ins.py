@@ -30,7 +30,7 @@ from toolfold.app import build_app
 from toolfold.errors import AuthorizationRequired
 from toolfold.execution.call import CallContext
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
-from toolfold.execution.hosted_sign_ins import HostedSignIns
+from toolfold.execution.token_store import HostedSignIns
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
 from toolfold.transports.lambda_handler import LambdaHandler

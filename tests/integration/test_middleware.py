@@ -15,9 +15,8 @@ from toolfold import CallContext, Middleware
 from toolfold.app import build_app
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError, InvalidArguments, NoData, SettingsError
-from toolfold.execution.call import CallResult
+from toolfold.execution.call import CallResult, load_middleware
 from toolfold.execution.executor import ToolExecutor
-from toolfold.execution.middleware import load_middleware
 from toolfold.settings import Settings
 
 HERE = __name__

@@ -14,8 +14,7 @@ from toolfold.version import __version__
 
 if TYPE_CHECKING:
     from toolfold.client import AsyncClient, Client
-    from toolfold.execution.call import CallContext
-    from toolfold.execution.middleware import Middleware
+    from toolfold.execution.call import CallContext, Middleware
 
 __all__ = ["AsyncClient", "CallContext", "Client", "Middleware", "__version__"]
 
@@ -23,7 +22,7 @@ _MODULES = {
     "AsyncClient": "toolfold.client",
     "CallContext": "toolfold.execution.call",
     "Client": "toolfold.client",
-    "Middleware": "toolfold.execution.middleware",
+    "Middleware": "toolfold.execution.call",
 }
 
 

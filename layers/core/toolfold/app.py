@@ -23,8 +23,7 @@ from toolfold.settings.model import open_keys
 if TYPE_CHECKING:
     from toolfold.catalog.store import FileStore
     from toolfold.execution.audit import CallLogFile
-    from toolfold.execution.call import CallLog
-    from toolfold.execution.middleware import Middleware
+    from toolfold.execution.call import CallLog, Middleware
     from toolfold.settings import Settings
 
 logger = logging.getLogger("toolfold")
@@ -135,7 +134,7 @@ def build_app(
         logger.error("%s is not used: anyone could call with it. %s", " and ".join(closed), _HOW_TO_OPEN)
     middleware: Sequence[Middleware] = ()
     if settings.middleware:
-        from toolfold.execution.middleware import load_middleware
+        from toolfold.execution.call import load_middleware
 
         middleware = load_middleware(settings.middleware)
     if any(os.environ.get(name) for name in _SPANS) and os.environ.get("OTEL_TRACES_EXPORTER", "otlp") == "otlp":

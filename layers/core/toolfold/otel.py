@@ -22,7 +22,7 @@ from opentelemetry.trace import Span, SpanKind, StatusCode, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from toolfold.client_call import trace_context, traced
-from toolfold.execution.middleware import Middleware
+from toolfold.execution.call import Middleware
 from toolfold.version import __version__
 
 if TYPE_CHECKING:

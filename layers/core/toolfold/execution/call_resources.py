@@ -237,7 +237,7 @@ class CallResources:
 
         hosted = None
         if self.settings.token_secret:
-            from toolfold.execution.hosted_sign_ins import HostedSignIns  # few deployments have them
+            from toolfold.execution.token_store import HostedSignIns  # few deployments have them
 
             if HostedSignIns.is_set_up(self.settings):
                 hosted = HostedSignIns(self.settings, self.aws, self.secret_provider.get_secret, self.clock.now)

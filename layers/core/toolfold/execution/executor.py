@@ -19,9 +19,8 @@ from toolfold.aws.clients import AwsClients
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.client_call import Clock
-    from toolfold.execution.call import CallContext, CallResult
+    from toolfold.execution.call import CallContext, CallResult, Middleware, Observer
     from toolfold.execution.call_resources import CallResources, Trouble
-    from toolfold.execution.middleware import Middleware, Observer
     from toolfold.execution.pipeline import Pipeline
     from toolfold.settings import Settings
 

@@ -48,9 +48,8 @@ from toolfold.models import SourceCredentials
 from toolfold.redaction import NO_REDACTION
 
 if TYPE_CHECKING:
-    from toolfold.execution.call import CallContext
+    from toolfold.execution.call import CallContext, Middleware, Observer
     from toolfold.execution.call_resources import CallResources
-    from toolfold.execution.middleware import Middleware, Observer
     from toolfold.models import ParsedResponse
 
 

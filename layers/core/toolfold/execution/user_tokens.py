@@ -2,7 +2,7 @@
 
 OAuth 2.1: authorization code with PKCE (RFC 7636, S256), a new state and ticket for each sign-in, refresh tokens that
 the server may rotate. The tokens are those of the user of this machine; or those of a caller with an access token, for
-whom ``hosted_sign_ins`` has links that check who opens them. No other caller of a server that others can reach has one.
+whom ``token_store`` has links that check who opens them. No other caller of a server that others can reach has one.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ from toolfold.sources.http_api.request import HttpRequest, exchange_for, join_ur
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.execution.call import CallContext
-    from toolfold.execution.hosted_sign_ins import HostedSignIns
     from toolfold.execution.sign_in_page import Attempt, SignInPage
-    from toolfold.execution.token_store import Tokens, TokenStore
+    from toolfold.execution.token_store import HostedSignIns, Tokens, TokenStore
     from toolfold.network.session import HttpClient, Response
     from toolfold.settings import Settings
     from toolfold.wording import Text

@@ -7,14 +7,11 @@ came and what was expected. Values of unknown arguments are never repeated: one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from toolfold.catalog import json_schema
 from toolfold.fuzzy import did_you_mean
 from toolfold.wording import Text
-
-if TYPE_CHECKING:
-    from jsonschema_rs import ValidationError
 
 
 class Problem(TypedDict):
@@ -152,9 +149,9 @@ class Translator:
         self._arguments = arguments
         self._properties = json_schema.properties(root)
 
-    def problems(self, error: ValidationError) -> Iterator[Problem]:
-        """Yield the problems that ``error`` stands for."""
-        path, kind = list(error.instance_path), _kind(error)
+    def problems(self, error: Any) -> Iterator[Problem]:
+        """Yield the problems that a ``jsonschema_rs.ValidationError`` stands for."""
+        path, kind = list(error.instance_path), error.kind
         if not path and (unknown := self._unknown(error)):
             takes = "takes " + (", ".join(self._properties) or "no arguments")
             for name in unknown[:MAX_UNKNOWN]:
@@ -175,8 +172,8 @@ class Translator:
         expected = describe_expected(self._rule(path), self._root)
         return {"parameter": _label(path), "problem": text, "expected": expected}
 
-    def _text(self, error: ValidationError) -> str:
-        path, kind = list(error.instance_path), _kind(error)
+    def _text(self, error: Any) -> str:
+        path, kind = list(error.instance_path), error.kind
         value = self._value(path)
         if kind.name in ("additionalProperties", "unevaluatedProperties"):
             named = ", ".join(quote(name) for name in kind.unexpected[:MAX_UNKNOWN])
@@ -197,8 +194,8 @@ class Translator:
             return f"an array of {_plural(items)}" if items else "an array"
         return " or ".join(_PHRASES.get(name, name) for name in types)
 
-    def _unknown(self, error: ValidationError) -> list[str]:
-        kind, no_others = _kind(error), ("additionalProperties", "unevaluatedProperties")
+    def _unknown(self, error: Any) -> list[str]:
+        kind, no_others = error.kind, ("additionalProperties", "unevaluatedProperties")
         names_all = kind.name == "falseSchema" and error.schema_path[-1:] in [[keyword] for keyword in no_others]
         if kind.name == "additionalProperties":  # of very many the library names the first
             names_all = json_schema.keyword(self._root, self._root, "patternProperties") is None
@@ -206,20 +203,20 @@ class Translator:
             return [name for name in self._arguments if name not in self._properties]
         return list(kind.unexpected) if kind.name in no_others else []
 
-    def _alternatives(self, error: ValidationError) -> Iterator[Problem]:
+    def _alternatives(self, error: Any) -> Iterator[Problem]:
         """Yield what is wrong with a value that fits no alternative, or more than one."""
         path = list(error.instance_path)
-        context: list[list[ValidationError]] = getattr(error.kind, "context", [])
+        context: list[list[Any]] = getattr(error.kind, "context", [])
         failed = [branch for branch in context if branch]
         if not failed or len(failed) < len(context):
             yield self._problem(path, "fits more than one of the alternatives, and may fit one only")
-        elif all(_kind(one).name == "required" and one.instance_path == path for branch in failed for one in branch):
-            choices = dict.fromkeys(" and ".join(_kind(one).property for one in branch) for branch in failed)
-            first = _kind(failed[0][0]).property
+        elif all(one.kind.name == "required" and one.instance_path == path for branch in failed for one in branch):
+            choices = dict.fromkeys(" and ".join(one.kind.property for one in branch) for branch in failed)
+            first = failed[0][0].kind.property
             others = " or ".join(choice for choice in choices if choice != first)
             yield self._problem([*path, first], f"{MISSING}, or {others} instead" if others else MISSING)
         elif all(branch[0].kind.name == "type" and branch[0].instance_path == path for branch in failed):
-            given = [name for branch in failed for name in _kind(branch[0]).types]
+            given = [name for branch in failed for name in branch[0].kind.types]
             yield self._problem(path, type_problem(self._phrase(path, list(dict.fromkeys(given))), self._value(path)))
         else:
             # The alternative that goes deepest, and breaks the fewest rules there, is most likely the one meant.
@@ -250,11 +247,6 @@ class Translator:
         return rule
 
 
-def _kind(error: ValidationError) -> Any:
-    """Return what ``error`` is about: its keyword as ``name``, and what belongs to that keyword."""
-    return error.kind
-
-
 def _label(path: Sequence[str | int]) -> str:
     """Return ``path`` as one writes it: ``filter.items[0].price``."""
     text = "".join(f"[{key}]" if isinstance(key, int) else f".{key[:QUOTED_CHARACTERS]}" for key in path)
@@ -272,8 +264,7 @@ def quote(value: Any) -> str:
     """Return ``value`` in quotes, cut to what is enough to recognise it."""
     if isinstance(value, dict | list):
         return _NAMES[type(value)]
-    text = str(value)
-    return repr(text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…")
+    return repr(_shortened(value))
 
 
 def _shortened(value: Any) -> str:

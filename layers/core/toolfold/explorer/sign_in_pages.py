@@ -34,8 +34,8 @@ from toolfold.catalog.text_checks import host_of
 from toolfold.errors import CallError
 from toolfold.execution.api_keys import resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS, is_possible_key
-from toolfold.execution.hosted_sign_ins import LIFETIME_S, HostedSignIns, Kind, Step
 from toolfold.execution.sign_in_page import DONE, FAILED, FOREIGN, REFUSED, USED, cookie_in
+from toolfold.execution.token_store import LIFETIME_S, HostedSignIns, Kind, Step
 from toolfold.execution.user_tokens import authorization_url
 from toolfold.explorer.page import SECURITY_HEADERS, ApiProblem, page_answer, parse_query
 from toolfold.protocol.http import SIGN_IN_PATH, Response, error_response

@@ -113,30 +113,34 @@ def check_path(reference: Reference) -> None:
         ) from None
 
 
-def references_in(value: Any, depth: int = 0) -> Iterator[Any]:
+def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
+    """Yield each text in an argument that is not in a ``$literal``, and each object with a ``$ref`` or ``$literal``."""
+    if isinstance(value, str) or (isinstance(value, dict) and (REFERENCE in value or LITERAL in value)):
+        yield value
+    elif isinstance(value, dict | list):
+        if depth == _MAX_DEPTH:
+            raise InvalidArguments("The arguments are nested too deeply.", "Send flatter arguments; nothing was sent.")
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item, depth + 1)
+
+
+def references_in(value: Any) -> Iterator[Any]:
     """Yield the value of each ``$ref`` in an argument.
 
     Raises:
         InvalidArguments: an object has more than its ``$ref`` or ``$literal``, or the argument is nested too deeply.
     """
-    if depth > _MAX_DEPTH:
-        raise InvalidArguments("The arguments are nested too deeply.", "Send flatter arguments; nothing was sent.")
-    if isinstance(value, dict):
-        for key in (REFERENCE, LITERAL):
-            if key in value and len(value) > 1:
-                others = ", ".join(escape(str(name)) for name in value if name != key)
+    for leaf in _leaves(value):
+        if isinstance(leaf, dict):
+            key = REFERENCE if REFERENCE in leaf else LITERAL
+            if len(leaf) > 1:
+                others = ", ".join(escape(str(name)) for name in leaf if name != key)
                 raise InvalidArguments(
                     f"An object with {key} has other members: {others}.",
                     f'Send {{"{key}": …}} alone; to send such an object itself, put it into {{"{LITERAL}": …}}.',
                 )
-        if REFERENCE in value:
-            yield value[REFERENCE]
-        elif LITERAL not in value:
-            for item in value.values():
-                yield from references_in(item, depth + 1)
-    elif isinstance(value, list):
-        for item in value:
-            yield from references_in(item, depth + 1)
+            if key == REFERENCE:
+                yield leaf[REFERENCE]
 
 
 def replace_references(value: Any, resolve: Any) -> Any:
@@ -150,19 +154,15 @@ def replace_references(value: Any, resolve: Any) -> Any:
     return [replace_references(item, resolve) for item in value] if isinstance(value, list) else value
 
 
-def check_templates(value: Any, names: Sequence[str], has_rows: Callable[[str], bool], depth: int = 0) -> None:
+def check_templates(value: Any, names: Sequence[str], has_rows: Callable[[str], bool]) -> None:
     """Raise an error for a text such as ``$found.symbol`` or ``{{symbol}}``, which would be sent as it is.
 
     Raises:
         InvalidArguments: an argument is such a text; says which reference works, and how to send the text itself.
     """
-    if isinstance(value, str):
-        _check_text(value, names, has_rows)
-    elif isinstance(value, dict | list) and depth < _MAX_DEPTH:
-        if isinstance(value, dict) and (LITERAL in value or REFERENCE in value):
-            return
-        for item in value.values() if isinstance(value, dict) else value:
-            check_templates(item, names, has_rows, depth + 1)
+    for leaf in _leaves(value):
+        if isinstance(leaf, str):
+            _check_text(leaf, names, has_rows)
 
 
 def _is_variable(text: str, names: Sequence[str]) -> bool:
