@@ -20,6 +20,7 @@ from tests.support import aws_services
 from tests.support.approvals import ARGUMENTS, TOOL, World, by_meta_tool, compile_docks, reply
 from tests.support.threads import run_concurrently
 from tests.support.upstream import Upstream
+from toolfold.cli import terminal
 from toolfold.cli.entry_point import main
 
 SECRET = "s" * 40
@@ -165,6 +166,18 @@ def test_person_approves_or_denies_once(
     assert run(world, monkeypatch, "approve", other, "--deny") == 0
     assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": other})[0] == "APPROVAL_DENIED"
     assert world.sent == 1
+
+
+def test_pipe_at_a_terminal_goes_on_where_an_approval_was_missing(
+    make_world: Callable[..., World], cache: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = make_world(CACHE=cache)
+    monkeypatch.setattr(terminal, "is_interactive", lambda: True)
+    monkeypatch.setattr(terminal, "confirm", lambda *_: True)
+    steps = [{"tool_name": TOOL, "arguments": {**ARGUMENTS, "harbour": name}} for name in ("Bergen", "Oslo", "Bodo")]
+    assert run(world, monkeypatch, "call", "TOOL_PIPE", json.dumps({"steps": steps})) == 0
+    assert world.sent == 3
+    assert capsys.readouterr().err.count("Allow ") == 3
 
 
 def test_approval_written_without_the_secret_is_none(make_world: Callable[..., World], cache: str) -> None:

@@ -55,6 +55,14 @@ def records(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
+@pytest.mark.parametrize("select", ["price", "top 1 by price"])
+def test_batch_has_its_answers_and_its_failures(run: Run, select: str) -> None:
+    calls = [{"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": one}} for one in ("IBM", "NOSUCH1", "MSFT")]
+    code, out, err = run("call", "TOOL_BATCH", json.dumps({"calls": calls, "select": select}))
+    assert (code, "478.88" in out) == (0, True)
+    assert "NO_DATA" in (out if select == "price" else err)
+
+
 def test_a_pipe_gets_the_whole_answer(run: Run) -> None:  # N2
     code, out, err = run(*DAILY, "outputsize=full")
     rows = records(out)

@@ -39,8 +39,16 @@ def run(options: Options) -> int:
     if options.verbose:
         app.executor.resources.http_client.on_request = output.print_trace
     result = _call(options, tools, arguments)
-    if result.is_error and (token := _approve_here(app, result.structured["error"])):
+    while result.is_error:
+        rest = result.structured.get("continue")  # of a pipe, whose first steps must not be performed again
+        is_lost = rest is None and result.structured.get("failed_step")
+        token = "" if is_lost else _approve_here(app, result.structured["error"])
+        if not token:
+            break
+        arguments = {**arguments, **({} if rest is None else {"arguments": {"continue": rest}})}
         result = _call(options, tools, {**arguments, "approval_token": token})
+        if rest is None:
+            break
     return _print(options, result, file, app.settings.max_tokens)
 
 
@@ -80,6 +88,9 @@ def _print(options: Options, result: Result, file: answers.OutputFile | None, ma
         max_tokens=max_tokens,
         is_remote=bool(options.endpoint),
     )
+    for part in result.structured.get("results", ()):  # of a batch whose one answer is printed
+        if error := part.get("error"):
+            output.print_notice(f"{part['id']} failed: {error['code']}. {error['message']} {error['suggestion']}")
     return 0
 
 

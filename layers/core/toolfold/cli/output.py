@@ -37,6 +37,8 @@ def print_result(result: Result, as_json: bool, tool_name: str = "") -> int:
         print_json(result.structured)
     elif result.is_error:
         print_error(result.errors[0], tool_name)
+        if rest := result.structured.get("continue"):
+            print_notice(f"For the rest: toolfold call {tool_name} continue={rest}")
     elif result.text.strip():
         print(result.text)
     else:  # several answers, which are whole

@@ -114,7 +114,8 @@ def tool_batch(request: MetaRequest) -> Result:
     }
     blocks = [block for item in items if item.answer is not None for block in item.answer.blocks]
     answered = plan.progress(lacks_time=bool(rest) and not stop)
-    return Result(structured, "\n".join(lines), blocks=blocks, answered=answered)
+    text = "" if request.whole else "\n".join(lines)  # whole answers are in the data alone
+    return Result(structured, text, blocks=blocks, answered=answered)
 
 
 def _with_ids(items: Sequence[Any]) -> dict[str, Any]:
