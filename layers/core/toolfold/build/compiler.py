@@ -12,7 +12,6 @@ Replace the names of tools where tools and vocabularies refer to them.
 from __future__ import annotations
 
 import base64
-import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from typing import Any, NamedTuple
 from toolfold.build import checks, emitter, search_index, semantic_index, writer
 from toolfold.build.importers.base import Tool
 from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
-from toolfold.build.relations import OriginalName, RelatedTool, assign_names, compile_relations, safe_name
+from toolfold.build.relations import assign_names, compile_relations, safe_name
 from toolfold.build.schema import Vocabulary
 from toolfold.build.source_folders import LoadedSource, load_sources
 from toolfold.catalog import json_schema
@@ -35,6 +34,9 @@ from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.base import adapter_names
+
+Names = Mapping[str, Mapping[str, str]]
+"""Id of a source → the name that it has for a tool → its name in the catalog, where that is another."""
 
 
 class ToolDefinition(NamedTuple):
@@ -151,17 +153,13 @@ def compile_sources(
     if not loaded:
         raise SourceError([*problems, *left_out])
     vocabularies = {
-        source.settings.id: renamed_vocabulary(source.vocabulary, _own_names(names, source)) for source in loaded
+        source.settings.id: renamed_vocabulary(source.vocabulary, names[source.settings.id]) for source in loaded
     }
     own_names = {entry.tool.name: tools[entry.tool.name] for entry in definitions if not entry.source.settings.prefix}
     problems += checks.check_mentions(own_names, tools, locations)
     problems += checks.check_references(tools, locations)
     problems += checks.check_vocabulary(vocabularies.values(), tools)
-    related = [
-        RelatedTool(tool.name, tool.relations, _own_names(names, source), functools.partial(tool.where, "relations"))
-        for source, _, tool in definitions
-        if tool.relations
-    ]
+    related = [(tool, names[source.settings.id]) for source, _, tool in definitions if tool.relations]
     for name, relations in compile_relations(related, list(tools), problems).items():
         tools[name]["relations"] = relations
     if problems:
@@ -211,12 +209,10 @@ def compile_sources(
     return CompiledFolder(writer.dumps(compiled), left_out, notes, imported)
 
 
-def _definitions(
-    loaded: Sequence[LoadedSource], names: Mapping[OriginalName, str], problems: list[str]
-) -> Iterator[ToolDefinition]:
+def _definitions(loaded: Sequence[LoadedSource], names: Names, problems: list[str]) -> Iterator[ToolDefinition]:
     counts = Counter(name for source in loaded for name in source.categories)
     for source in loaded:
-        own = _own_names(names, source)
+        own = names[source.settings.id]
         for tool in source.tools:
             label = f"{source.settings.id}/{tool.category}" if counts[tool.category] > 1 else tool.category
             name, description = own.get(tool.function, tool.name), tool.description
@@ -228,24 +224,21 @@ def _definitions(
             yield ToolDefinition(source, label, replace(tool, name=name, description=description))
 
 
-def _names(loaded: Sequence[LoadedSource]) -> Mapping[OriginalName, str]:
+def _names(loaded: Sequence[LoadedSource]) -> Names:
     """Return the names of the tools that are named after their source."""
-    originals: dict[bool, list[OriginalName]] = {True: [], False: []}
-    for source in loaded:
-        originals[source.settings.prefix] += [
-            (source.settings.id, tool.function if source.settings.prefix else tool.name) for tool in source.tools
-        ]
-    return assign_names(originals[True], [name for _, name in originals[False]], RESERVED_NAMES)
-
-
-def _own_names(names: Mapping[OriginalName, str], source: LoadedSource) -> dict[str, str]:
-    """Return the name that ``source`` has for a tool → its name in the catalog, where that is another."""
-    return {name: final for (id_, name), final in names.items() if id_ == source.settings.id}
+    prefixed = [
+        (source.settings.id, tool.function) for source in loaded if source.settings.prefix for tool in source.tools
+    ]
+    kept = [tool.name for source in loaded if not source.settings.prefix for tool in source.tools]
+    names: dict[str, dict[str, str]] = {source.settings.id: {} for source in loaded}
+    for (id_, own), name in assign_names(prefixed, kept, RESERVED_NAMES).items():
+        names[id_][own] = name
+    return names
 
 
 def _tool_entries(
     definitions: Sequence[ToolDefinition],
-    names: Mapping[OriginalName, str],
+    names: Names,
     problems: list[str],
     left_out: list[str],
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
@@ -260,7 +253,7 @@ def _tool_entries(
         id_ = source.settings.id
         entry = emitter.tool_entry(id_, label, tool, source.settings.identifiers)
         for _, holder, key in checks.references(entry):
-            holder[key] = names.get((id_, holder[key]), holder[key])
+            holder[key] = names[id_].get(holder[key], holder[key])
         found = list(checks.check_tool(source.entry["freshness"], tool, entry))
         if not found and (wrong := list(checks.check_example(entry, tool.where))):
             if tool.is_example_generated:  # for example of a pattern; no example is better than one that fails

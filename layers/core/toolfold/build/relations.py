@@ -16,12 +16,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from toolfold.catalog.entries import name_key
 from toolfold.fuzzy import did_you_mean
+
+if TYPE_CHECKING:
+    from toolfold.build.importers.base import Tool
 
 OriginalName = tuple[str, str]
 """Id of a source, and the name that the source has for a tool."""
@@ -112,35 +115,26 @@ class Relation(BaseModel):
     """What connects the two, for example the parameter that takes a value from the answer of the other."""
 
 
-class RelatedTool(NamedTuple):
-    """A tool with relations; ``own`` is the name that its source has for a tool → its name in the catalog.
-
-    ``where`` returns ``file:line`` of the relation at a position.
-    """
-
-    name: str
-    relations: Sequence[Relation]
-    own: Mapping[str, str]
-    where: Callable[[int], str]
-
-
 def compile_relations(
-    related: Sequence[RelatedTool], names: Sequence[str], problems: list[str]
+    related: Iterable[tuple[Tool, Mapping[str, str]]], names: Sequence[str], problems: list[str]
 ) -> dict[str, list[list[str]]]:
-    """Return the entry ``relations`` of each tool: ``[to, kind]``, and ``via`` where it is given."""
+    """Return the entry ``relations`` of each tool: ``[to, kind]``, and ``via`` where it is given.
+
+    Each tool comes with the names of its source: the name that the source has for a tool → its name in the catalog.
+    """
     known = {name_key(name): name for name in names}
     compiled: dict[str, list[list[str]]] = {}
     needs: dict[str, dict[str, Callable[[], str]]] = {}
-    for tool in related:
+    for tool, own in related:
         found: dict[tuple[str, str], list[str]] = {}
         for position, relation in enumerate(tool.relations):
-            target = _target(relation.to, tool.own, known)
-            if problem := _problem(tool, relation, target, found, names):
-                problems.append(f"{tool.where(position)}: relations of {tool.name}: {problem}")
+            target = _target(relation.to, own, known)
+            if problem := _problem(tool.name, relation, target, found, names):
+                problems.append(f"{tool.where('relations', position)}: relations of {tool.name}: {problem}")
                 continue
             found[target, relation.kind] = [target, relation.kind, *([relation.via] if relation.via else [])]
             if relation.kind == _NEEDS:
-                needs.setdefault(tool.name, {})[target] = functools.partial(tool.where, position)
+                needs.setdefault(tool.name, {})[target] = functools.partial(tool.where, "relations", position)
         compiled[tool.name] = sorted(found.values(), key=lambda entry: _ORDER.index(entry[1]))
     problems += _cycles(needs)
     return compiled
@@ -156,11 +150,11 @@ def _target(name: str, own: Mapping[str, str], known: Mapping[str, str]) -> str:
 
 
 def _problem(
-    tool: RelatedTool, relation: Relation, target: str, found: Mapping[tuple[str, str], object], names: Sequence[str]
+    tool: str, relation: Relation, target: str, found: Mapping[tuple[str, str], object], names: Sequence[str]
 ) -> str:
     if not target:
         return f"there is no tool {relation.to!r}. {did_you_mean(relation.to, names)}".rstrip(". ")
-    if target == tool.name:
+    if target == tool:
         return "names the tool itself"
     return f"{relation.kind} {target} is given twice" if (target, relation.kind) in found else ""
 

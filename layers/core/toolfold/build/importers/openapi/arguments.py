@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from toolfold.build.importers.openapi.access import Credentials
@@ -31,29 +30,6 @@ _WORD = re.compile(r"[^A-Za-z0-9_.-]+")
 _MAX_NAME = 64
 
 
-@dataclass
-class Arguments:
-    """The arguments of one tool, and what is sent for them: ``parameters`` and ``body`` are as in ``call``."""
-
-    properties: dict[str, Any] = field(default_factory=dict)
-    required: list[str] = field(default_factory=list)
-    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
-    body: dict[str, Any] | None = None
-
-    def add(self, name: str, schema: Any, *, is_required: bool) -> None:
-        """Add one argument."""
-        self.properties[name] = schema
-        if is_required:
-            self.required.append(name)
-
-    def schema(self) -> Schema:
-        """Return the JSON Schema of all arguments."""
-        made: Schema = {"type": "object", "properties": self.properties}
-        if self.required:
-            made["required"] = self.required
-        return {**made, "additionalProperties": False}
-
-
 def argument_name(name: str) -> str:
     """Return the name of the argument for a parameter called ``name``; "" where it has no letter or digit.
 
@@ -66,120 +42,6 @@ def argument_name(name: str) -> str:
     if made[:1].isdigit():
         made = f"_{made}"
     return made[:_MAX_NAME]
-
-
-def add_parameters(
-    path: str,
-    operation_at: Location,
-    listed: list[tuple[Location, Any]],
-    converter: SchemaConverter,
-    credentials: Credentials,
-) -> Arguments:
-    """Return the arguments for the parameters of an operation."""
-    found: dict[tuple[str, str], tuple[Location, Mapping[str, Any]]] = {}
-    for at, value in listed:
-        at_definition, parameter = converter.references.follow(value, at)
-        location, name = _kind(parameter, at)
-        found[location, name] = at_definition, parameter
-    placeholders = list(dict.fromkeys(_PLACEHOLDER.findall(path)))
-    arguments = Arguments()
-    # A placeholder without a parameter is a mistake of many documents; its value can only be text.
-    for name in placeholders:
-        found.setdefault(("path", name), (operation_at, {"schema": {"type": "string"}}))
-    for (location, name), (at, parameter) in sorted(found.items(), key=lambda item: list(STYLES).index(item[0][0])):
-        if credentials.include(location, name, parameter.get("description")):
-            continue
-        is_ignored = location == "header" and name.lower() in _IGNORED_HEADERS
-        if is_ignored or (location == "path" and name not in placeholders):
-            continue
-        _add(arguments, location, name, parameter, at, converter)
-    if len(arguments.properties) > MAX_ARGUMENTS:
-        raise DocumentError(operation_at, f"has more than {MAX_ARGUMENTS} parameters")
-    return arguments
-
-
-def _kind(parameter: Any, at: Location) -> tuple[str, str]:
-    if not isinstance(parameter, dict):
-        raise DocumentError(at, "is not a parameter")
-    location, name = parameter.get("in"), parameter.get("name")
-    if not isinstance(location, str) or location not in STYLES:
-        raise DocumentError(
-            at, f"parameter {str(name)[:60]!r} is in {location!r}, which is not one of {', '.join(STYLES)}"
-        )
-    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > 200:
-        raise DocumentError(at, "has a parameter without a usable name")
-    if location in ("header", "cookie") and not TOKEN.fullmatch(name):
-        raise DocumentError(at, f"{location} parameter {name[:60]!r} has a name that cannot be sent")
-    return location, name
-
-
-def _add(
-    arguments: Arguments,
-    location: str,
-    name: str,
-    parameter: Mapping[str, Any],
-    at: Location,
-    converter: SchemaConverter,
-) -> None:
-    sent: dict[str, Any] = {"in": location, "name": name}
-    if isinstance(content := parameter.get("content"), dict) and content:
-        content_type, media = next(iter(content.items()))
-        if "json" not in content_type:
-            raise DocumentError((*at, "content"), f"parameter {name!r} has content of the type {content_type[:60]!r}")
-        schema = media.get("schema", {}) if isinstance(media, dict) else {}
-        made = converter.convert(schema, (*at, "content", content_type, "schema"))
-        sent["content_type"] = "application/json"
-    else:
-        made = converter.convert(parameter.get("schema", {}), (*at, "schema"))
-        sent |= _style(location, name, parameter, at)
-    if parameter.get("allowReserved") is True and location == "query":
-        sent["reserved"] = True
-    if location == "path" and parameter.get("x-multi-segment") is True:  # GitHub's, for a branch or a path of a file
-        sent["slashes"] = "plain"
-    elif location == "path" and _ENCODED.search(str(parameter.get("description"))):
-        sent["slashes"] = "encoded"
-    argument = _free_name(arguments, name, location)
-    is_required = location == "path" or parameter.get("required") is True
-    described = _described(made, parameter, at, converter)
-    if spell_comparisons(name) != name:
-        described["description"] = f"{described.get('description', '').rstrip('.')}. Sent as {name}.".lstrip(". ")
-    arguments.add(argument, described, is_required=is_required)
-    arguments.parameters[argument] = sent
-
-
-def _style(location: str, name: str, parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
-    default, *_ = known = STYLES[location]
-    style = parameter.get("style", default)
-    if style not in known:
-        raise DocumentError(at, f"parameter {name!r} has the style {style!r}; in {location} it is {', '.join(known)}")
-    made = {} if style == default else {"style": style}
-    explode = parameter.get("explode")
-    if isinstance(explode, bool) and explode != (style == "form"):
-        made["explode"] = explode
-    return made
-
-
-def _free_name(arguments: Arguments, name: str, location: str) -> str:
-    made, taken = argument_name(name) or location, {known.lower() for known in arguments.properties}
-    suffixes = ("", f"_{location}", *(f"_{number}" for number in range(2, MAX_ARGUMENTS + 3)))
-    candidates = (f"{made[: _MAX_NAME - 8]}{suffix}" if suffix else made for suffix in suffixes)
-    return next(candidate for candidate in candidates if candidate.lower() not in taken)
-
-
-def _described(schema: Any, parameter: Mapping[str, Any], at: Location, converter: SchemaConverter) -> Any:
-    """Return the schema of a parameter with the description and the examples of the parameter itself."""
-    made = without_null(schema) if isinstance(schema, dict) else {}
-    if description := converter.text(parameter.get("description"), (*at, "description")):
-        made["description"] = description
-    if parameter.get("deprecated") is True:
-        made["deprecated"] = True
-    example = parameter.get("example")
-    if example is None and isinstance(examples := parameter.get("examples"), dict):
-        example = next((one.get("value") for one in examples.values() if isinstance(one, dict)), None)
-    is_short = isinstance(example, bool | int | float) or (isinstance(example, str) and len(example) <= 100)
-    if is_short and not {"examples", "default", "enum"} & made.keys():
-        made["examples"] = [example]
-    return made
 
 
 MAX_FIELDS = 60
@@ -209,74 +71,212 @@ class _Object(NamedTuple):
     required: frozenset[str]
 
 
-def add_body(
-    arguments: Arguments,
-    value: Any,
-    at: Location,
-    converter: SchemaConverter,
-    credentials: Credentials,
-) -> None:
-    """Add the arguments for the request body ``value``, and how it is sent, to ``arguments``.
+class Arguments:
+    """The arguments of one tool, and what is sent for them: ``parameters`` and ``body`` are as in ``call``."""
 
-    The properties of an object become arguments where that is unambiguous: where it has a fixed set of them, where none
-    has the name of a parameter, and where the body is required or has no required property. Otherwise the body is one
-    argument.
-    """
-    at, body = converter.references.follow(value, at)
-    if not isinstance(body, dict) or not isinstance(body.get("content"), dict):
-        raise DocumentError(at, "is not a request body: it has no content")
-    if not body["content"]:
-        return
-    media = _choose(body["content"], (*at, "content"), converter.references)
-    is_required = body.get("required") is True
-    schema = media.value.get("schema", {} if media.kind == "json" else {"type": "string"})
-    converted = converter.convert(schema, (*media.at, "schema"))
-    if media.kind in ("json", "form"):
-        as_object = _as_object(converted, converter)
-        if as_object is not None:
-            sent = {
-                name
-                for name, part in as_object.properties.items()
-                if isinstance(part, dict) and credentials.include("body", name, part.get("description"))
-            }
-            kept = {name: part for name, part in as_object.properties.items() if name not in sent}
-            as_object = _Object(kept, as_object.required - sent)
-        fields = _fields(as_object, arguments, is_required=is_required or media.kind == "form")
-        if fields is not None and as_object is not None:
-            arguments.body = {"content_type": media.content_type, "fields": fields}
-            encoding = _encoding(media, as_object.properties)
-            for name, wire_name in fields.items():
-                part = as_object.properties[wire_name]
-                is_file = encoding.get(wire_name, {}).get("base64", False)
-                # Many documents leave out that a form is required, although its fields are.
-                is_needed = wire_name in as_object.required and (is_required or media.kind == "form")
-                arguments.add(name, _file(part) if is_file else part, is_required=is_needed)
-            if encoding:
-                arguments.body["encoding"] = encoding
+    def __init__(self, converter: SchemaConverter, credentials: Credentials) -> None:
+        self._converter, self._credentials = converter, credentials
+        self._properties: dict[str, Any] = {}
+        self._required: list[str] = []
+        self.parameters: dict[str, dict[str, Any]] = {}
+        self.body: dict[str, Any] | None = None
+
+    def schema(self) -> Schema:
+        """Return the JSON Schema of all arguments."""
+        made: Schema = {"type": "object", "properties": self._properties}
+        if self._required:
+            made["required"] = self._required
+        return {**made, "additionalProperties": False}
+
+    def _add(self, name: str, schema: Any, *, is_required: bool) -> None:
+        self._properties[name] = schema
+        if is_required:
+            self._required.append(name)
+
+    def add_parameters(self, path: str, operation_at: Location, listed: list[tuple[Location, Any]]) -> None:
+        """Add the arguments for the parameters of an operation."""
+        found: dict[tuple[str, str], tuple[Location, Mapping[str, Any]]] = {}
+        for at, value in listed:
+            at_definition, parameter = self._converter.references.follow(value, at)
+            found[_kind(parameter, at)] = at_definition, parameter
+        placeholders = list(dict.fromkeys(_PLACEHOLDER.findall(path)))
+        # A placeholder without a parameter is a mistake of many documents; its value can only be text.
+        for name in placeholders:
+            found.setdefault(("path", name), (operation_at, {"schema": {"type": "string"}}))
+        for (location, name), (at, parameter) in sorted(found.items(), key=lambda item: list(STYLES).index(item[0][0])):
+            is_ignored = location == "header" and name.lower() in _IGNORED_HEADERS
+            is_sent = self._credentials.include(location, name, parameter.get("description"))
+            if not (is_sent or is_ignored or (location == "path" and name not in placeholders)):
+                self._add_parameter(location, name, parameter, at)
+        if len(self._properties) > MAX_ARGUMENTS:
+            raise DocumentError(operation_at, f"has more than {MAX_ARGUMENTS} parameters")
+
+    def _add_parameter(self, location: str, name: str, parameter: Mapping[str, Any], at: Location) -> None:
+        sent: dict[str, Any] = {"in": location, "name": name}
+        if isinstance(content := parameter.get("content"), dict) and content:
+            content_type, media = next(iter(content.items()))
+            if "json" not in content_type:
+                problem = f"parameter {name!r} has content of the type {content_type[:60]!r}"
+                raise DocumentError((*at, "content"), problem)
+            schema = media.get("schema", {}) if isinstance(media, dict) else {}
+            made = self._converter.convert(schema, (*at, "content", content_type, "schema"))
+            sent["content_type"] = "application/json"
+        else:
+            made = self._converter.convert(parameter.get("schema", {}), (*at, "schema"))
+            sent |= _style(location, name, parameter, at)
+        if parameter.get("allowReserved") is True and location == "query":
+            sent["reserved"] = True
+        if (
+            location == "path" and parameter.get("x-multi-segment") is True
+        ):  # GitHub's, for a branch or a path of a file
+            sent["slashes"] = "plain"
+        elif location == "path" and _ENCODED.search(str(parameter.get("description"))):
+            sent["slashes"] = "encoded"
+        described = _described(made, parameter, at, self._converter)
+        if spell_comparisons(name) != name:
+            described["description"] = f"{described.get('description', '').rstrip('.')}. Sent as {name}.".lstrip(". ")
+        argument = self._free_name(name, location)
+        self._add(argument, described, is_required=location == "path" or parameter.get("required") is True)
+        self.parameters[argument] = sent
+
+    def _free_name(self, name: str, location: str) -> str:
+        made, taken = argument_name(name) or location, {known.lower() for known in self._properties}
+        suffixes = ("", f"_{location}", *(f"_{number}" for number in range(2, MAX_ARGUMENTS + 3)))
+        candidates = (f"{made[: _MAX_NAME - 8]}{suffix}" if suffix else made for suffix in suffixes)
+        return next(candidate for candidate in candidates if candidate.lower() not in taken)
+
+    def add_body(self, value: Any, at: Location) -> None:
+        """Add the arguments for the request body ``value``, and how it is sent.
+
+        The properties of an object become arguments where that is unambiguous: where it has a fixed set of them, where
+        none has the name of a parameter, and where the body is required or has no required property. Otherwise the body
+        is one argument.
+        """
+        at, body = self._converter.references.follow(value, at)
+        if not isinstance(body, dict) or not isinstance(body.get("content"), dict):
+            raise DocumentError(at, "is not a request body: it has no content")
+        if not body["content"]:
             return
-    taken = {name.lower() for name in arguments.properties}
-    names = ("body", "request_body", "body_", "body_content", "_body_")
-    argument = next(name for name in names if name not in taken)
-    arguments.body = {"content_type": media.content_type, "argument": argument}
-    made = dict(converted) if isinstance(converted, dict) else {}
-    if media.kind == "binary":
-        if "base64" not in (made.get("contentEncoding"), made.get("format")):  # else the text is what is sent
-            arguments.body["base64"] = True
-        made = _file(made)
-    if encoding := _encoding(media, {}):
-        arguments.body["encoding"] = encoding
-    target = converter.definition(made["$ref"].removeprefix(DEFINITIONS)) if "$ref" in made else made
-    described = [converter.text(body.get("description"), (*at, "description"))]
-    is_text = target.get("type") in ("string", "number", "integer", "boolean")
-    if media.kind == "text" and not media.content_type.endswith("yaml") and not is_text:
-        # An object for XML would be sent as JSON; only its schema says what the text has.
-        made = {"type": "string"}
-        members = ", ".join(list(target.get("properties", ()))[:MAX_FIELDS])
-        described.append(f"The body as text of the type {media.content_type}{', with ' if members else ''}{members}.")
-    elif "$ref" in made:  # a description beside a reference replaces that of its target
-        described.append(target.get("description", ""))
-    made.setdefault("description", " ".join(filter(None, described)) or "Body of the request")
-    arguments.add(argument, made, is_required=is_required)
+        media = _choose(body["content"], (*at, "content"), self._converter.references)
+        schema = media.value.get("schema", {} if media.kind == "json" else {"type": "string"})
+        converted = self._converter.convert(schema, (*media.at, "schema"))
+        is_required = body.get("required") is True
+        if media.kind in ("json", "form"):
+            # Many documents leave out that a form is required, although its fields are.
+            found = self._without_credentials(_as_object(converted, self._converter))
+            if self._add_fields(media, found, is_required=is_required or media.kind == "form"):
+                return
+        self._add_whole(media, converted, body, at, is_required=is_required)
+
+    def _without_credentials(self, found: _Object | None) -> _Object | None:
+        """Return an object without the properties that authentication sends."""
+        if found is None:
+            return None
+        kept = {
+            name: part
+            for name, part in found.properties.items()
+            if not (isinstance(part, dict) and self._credentials.include("body", name, part.get("description")))
+        }
+        return _Object(kept, found.required - (found.properties.keys() - kept.keys()))
+
+    def _add_fields(self, media: _Media, found: _Object | None, *, is_required: bool) -> bool:
+        """Add the properties of a body as arguments; return whether they can be."""
+        if found is None or not found.properties or len(found.properties) > MAX_FIELDS:
+            return False
+        if (found.required and not is_required) or found.required - found.properties.keys():
+            return False
+        fields: dict[str, str] = {}
+        taken = {name.lower() for name in self._properties}
+        for wire_name in found.properties:
+            name = argument_name(wire_name)
+            if not name or name.lower() in taken:
+                return False
+            taken.add(name.lower())
+            fields[name] = wire_name
+        encoding = _encoding(media, found.properties)
+        for name, wire_name in fields.items():
+            part = found.properties[wire_name]
+            is_file = encoding.get(wire_name, {}).get("base64", False)
+            self._add(name, _file(part) if is_file else part, is_required=wire_name in found.required)
+        self.body = {
+            "content_type": media.content_type,
+            "fields": fields,
+            **({"encoding": encoding} if encoding else {}),
+        }
+        return True
+
+    def _add_whole(
+        self, media: _Media, converted: Any, body: Mapping[str, Any], at: Location, *, is_required: bool
+    ) -> None:
+        """Add the body as one argument."""
+        taken = {name.lower() for name in self._properties}
+        names = ("body", "request_body", "body_", "body_content", "_body_")
+        argument = next(name for name in names if name not in taken)
+        self.body = {"content_type": media.content_type, "argument": argument}
+        made = dict(converted) if isinstance(converted, dict) else {}
+        if media.kind == "binary":
+            if "base64" not in (made.get("contentEncoding"), made.get("format")):  # else the text is what is sent
+                self.body["base64"] = True
+            made = _file(made)
+        if encoding := _encoding(media, {}):
+            self.body["encoding"] = encoding
+        target = self._converter.definition(made["$ref"].removeprefix(DEFINITIONS)) if "$ref" in made else made
+        described = [self._converter.text(body.get("description"), (*at, "description"))]
+        is_text = target.get("type") in ("string", "number", "integer", "boolean")
+        if media.kind == "text" and not media.content_type.endswith("yaml") and not is_text:
+            # An object for XML would be sent as JSON; only its schema says what the text has.
+            made = {"type": "string"}
+            members = ", ".join(list(target.get("properties", ()))[:MAX_FIELDS])
+            described.append(
+                f"The body as text of the type {media.content_type}{', with ' if members else ''}{members}."
+            )
+        elif "$ref" in made:  # a description beside a reference replaces that of its target
+            described.append(target.get("description", ""))
+        made.setdefault("description", " ".join(filter(None, described)) or "Body of the request")
+        self._add(argument, made, is_required=is_required)
+
+
+def _kind(parameter: Any, at: Location) -> tuple[str, str]:
+    if not isinstance(parameter, dict):
+        raise DocumentError(at, "is not a parameter")
+    location, name = parameter.get("in"), parameter.get("name")
+    if not isinstance(location, str) or location not in STYLES:
+        raise DocumentError(
+            at, f"parameter {str(name)[:60]!r} is in {location!r}, which is not one of {', '.join(STYLES)}"
+        )
+    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > 200:
+        raise DocumentError(at, "has a parameter without a usable name")
+    if location in ("header", "cookie") and not TOKEN.fullmatch(name):
+        raise DocumentError(at, f"{location} parameter {name[:60]!r} has a name that cannot be sent")
+    return location, name
+
+
+def _style(location: str, name: str, parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
+    default, *_ = known = STYLES[location]
+    style = parameter.get("style", default)
+    if style not in known:
+        raise DocumentError(at, f"parameter {name!r} has the style {style!r}; in {location} it is {', '.join(known)}")
+    made = {} if style == default else {"style": style}
+    explode = parameter.get("explode")
+    if isinstance(explode, bool) and explode != (style == "form"):
+        made["explode"] = explode
+    return made
+
+
+def _described(schema: Any, parameter: Mapping[str, Any], at: Location, converter: SchemaConverter) -> Any:
+    """Return the schema of a parameter with the description and the examples of the parameter itself."""
+    made = without_null(schema) if isinstance(schema, dict) else {}
+    if description := converter.text(parameter.get("description"), (*at, "description")):
+        made["description"] = description
+    if parameter.get("deprecated") is True:
+        made["deprecated"] = True
+    example = parameter.get("example")
+    if example is None and isinstance(examples := parameter.get("examples"), dict):
+        example = next((one.get("value") for one in examples.values() if isinstance(one, dict)), None)
+    is_short = isinstance(example, bool | int | float) or (isinstance(example, str) and len(example) <= 100)
+    if is_short and not {"examples", "default", "enum"} & made.keys():
+        made["examples"] = [example]
+    return made
 
 
 def _choose(content: Mapping[str, Any], at: Location, references: References) -> _Media:
@@ -344,23 +344,6 @@ def _as_object(schema: Any, converter: SchemaConverter, depth: int = 0) -> _Obje
         properties[key] = {"allOf": [properties[key], value]} if is_narrowed else value
     required |= set(schema.get("required", ()))
     return _Object(properties, frozenset(required)) if properties or "type" in schema or depth else None
-
-
-def _fields(found: _Object | None, arguments: Arguments, *, is_required: bool) -> dict[str, str] | None:
-    """Return argument → property, or None where the properties cannot be arguments."""
-    if found is None or not found.properties or len(found.properties) > MAX_FIELDS:
-        return None
-    if (found.required and not is_required) or found.required - found.properties.keys():
-        return None
-    fields: dict[str, str] = {}
-    taken = {name.lower() for name in arguments.properties}
-    for wire_name in found.properties:
-        name = argument_name(wire_name)
-        if not name or name.lower() in taken:
-            return None
-        taken.add(name.lower())
-        fields[name] = wire_name
-    return fields
 
 
 def _encoding(media: _Media, properties: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

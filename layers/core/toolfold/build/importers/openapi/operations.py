@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from toolfold.build.importers.openapi.access import Credentials
-from toolfold.build.importers.openapi.arguments import add_body, add_parameters
+from toolfold.build.importers.openapi.arguments import Arguments
 from toolfold.build.importers.openapi.document import (
     DocumentError,
     Findings,
@@ -255,12 +255,13 @@ def bind_operation(
         stated = swagger_responses(stated, value.get("produces", data.get("produces")))
     path, _, query = operation.path.partition("#")[0].partition("?")
     fixed = {name: text for name, text in parse_qsl(query) if "{" not in text}  # which some documents have
-    arguments = add_parameters(path, operation.at, listed, requests, credentials)
+    arguments = Arguments(requests, credentials)
+    arguments.add_parameters(path, operation.at, listed)
     if body is not None:
         _, stated_body = references.follow(body[1], body[0])
         is_required = isinstance(stated_body, dict) and stated_body.get("required") is True
         if is_required or operation.method not in _WITHOUT_BODY:
-            add_body(arguments, body[1], body[0], requests, credentials)
+            arguments.add_body(body[1], body[0])
         if is_required and operation.method not in _WITH_BODY and arguments.body and "fields" in arguments.body:
             arguments.body["required"] = True  # also where a call has no argument for it
     parameters, is_shortened = complete_schema(arguments.schema(), requests)
