@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.build.compiler import compile_folder
+from toolfold.build.prompt_injection import accept_texts
 from toolfold.build.source_folders import load_source
-from toolfold.build.text_review import accept_texts
 
 TOOL, FAILING, SERIES = "HOSTILE_ROWS", "HOSTILE_ERROR", "HOSTILE_SERIES"
 

@@ -13,8 +13,8 @@ import pytest
 from toolfold.build import importers, lint
 from toolfold.build.compiler import compile_sources
 from toolfold.build.importers.base import ImportedSource, Importer, ImporterSettings, Tool
+from toolfold.build.prompt_injection import accept_texts
 from toolfold.build.source_folders import load_source
-from toolfold.build.text_review import accept_texts
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError

@@ -3,10 +3,6 @@
 ``build.source_folders`` reads each source alone. The compiler names the tools, checks references between them with
 ``build.checks``, and computes everything that does not depend on a request. The result is deterministic: the same files
 give the same bytes and the same hash.
-
-Collect the texts by which tools are found: field → texts, for ``search_index`` and ``semantic_index``.
-
-Replace the names of tools where tools and vocabularies refer to them.
 """
 
 from __future__ import annotations
@@ -21,7 +17,7 @@ from typing import Any, NamedTuple
 
 from toolfold.build import checks, emitter, search_index, semantic_index, writer
 from toolfold.build.importers.base import Tool
-from toolfold.build.profiles.compiler import CatalogParts, compile_profiles
+from toolfold.build.profiles.compiler import compile_profiles
 from toolfold.build.relations import assign_names, compile_relations, safe_name
 from toolfold.build.schema import Vocabulary
 from toolfold.build.source_folders import LoadedSource, load_sources
@@ -167,9 +163,8 @@ def compile_sources(
     emitter.finish(tools)
     categories = _categories(definitions)
     sources = {source.settings.id: source.entry for source in loaded}
-    unexposed = {entry.tool.name for entry in definitions if not entry.tool.expose}
-    requests = {entry.tool.name: [*entry.tool.example_queries, *entry.tool.aliases] for entry in definitions}
-    profiles = compile_profiles(folder, CatalogParts(sources, categories, tools, unexposed, requests), problems)
+    parts = {"sources": sources, "categories": categories, "tools": tools}
+    profiles = compile_profiles(folder, parts, [entry.tool for entry in definitions], problems)
     if problems:
         raise SourceError(problems)
     progress(f"Building the search index of {len(tools):,} tools …")

@@ -375,7 +375,10 @@ def _check_same_texts(tools: Iterable[_Tool]) -> Iterator[Finding]:
 
 def _check_similarity(tools: list[_Tool]) -> Iterator[Finding]:
     for tool, other in itertools.combinations(tools, 2):
-        if _is_distinguished(tool, other):
+        # Each summary has a word of its own name that the other tool does not have: copper, aluminum.
+        differs = tool.named & tool.summary - other.text and other.named & other.summary - tool.text
+        names = tool.compiled.use_instead.values(), other.compiled.use_instead.values()
+        if differs or other.name in names[0] or tool.name in names[1]:
             continue
         parts = {
             "summary": _overlap(tool.summary, other.summary),
@@ -394,17 +397,6 @@ def _check_similarity(tools: list[_Tool]) -> Iterator[Finding]:
                 "to the other"
             )
             yield tool.finding("too-alike", problem, "name", advice=advice)
-
-
-def _is_distinguished(tool: _Tool, other: _Tool) -> bool:
-    """Return whether two tools state their difference.
-
-    Each summary contains a word of its own name that the other tool does not have (copper, aluminum), or one tool lists
-    requests of the other in ``use_instead``.
-    """
-    if other.name in tool.compiled.use_instead.values() or tool.name in other.compiled.use_instead.values():
-        return True
-    return bool(tool.named & tool.summary - other.text) and bool(other.named & other.summary - tool.text)
 
 
 def _similarity(parts: Mapping[str, float]) -> float:

@@ -14,21 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from toolfold.build import yaml_loader
+from toolfold.build import schema, yaml_loader
 from toolfold.build.relations import Relation
-from toolfold.build.schema import (
-    Access,
-    Auth,
-    Confirmation,
-    Format,
-    Identifier,
-    JsonShape,
-    Model,
-    Phrase,
-    Prose,
-    Summary,
-    Tag,
-)
 from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog import entries
 from toolfold.catalog.entries import Effect
@@ -41,30 +28,30 @@ OVERLAY = "overlay.yaml"
 SNAPSHOT = "snapshot.json"
 
 
-class ToolOverlay(Model):
+class ToolOverlay(schema.Model):
     """What a person may say of a tool, in place of what an importer found."""
 
     effect: Effect | None = None
     """What a call changes at the source; None: what the importer found."""
-    tags: list[Tag] = Field(default=[], max_length=6)
+    tags: list[schema.Tag] = Field(default=[], max_length=6)
     example: dict[str, Any] | None = None
     """Arguments of a valid call; None: made of the parameters."""
-    example_queries: list[Phrase] = Field(default=[])
+    example_queries: list[schema.Phrase] = Field(default=[])
     """Requests of users who need the tool, in their words."""
-    aliases: list[Phrase] = Field(default=[])
+    aliases: list[schema.Phrase] = Field(default=[])
     """Other words for what is returned."""
     relations: list[Relation] = Field(default=[], max_length=20)
     """Tools that are called before this one, instead of it, or after it."""
-    title: Prose | None = None
-    summary: Summary | None = None
-    description: Prose | None = None
-    confirm: Confirmation | None = None
+    title: schema.Prose | None = None
+    summary: schema.Summary | None = None
+    description: schema.Prose | None = None
+    confirm: schema.Confirmation | None = None
     """What a person reads before each call, which then needs approval."""
     expose: bool | None = None
     """Whether the tool may be called; None: yes."""
 
 
-class Overlay(Model):
+class Overlay(schema.Model):
     """The content of ``overlay.yaml``."""
 
     tools: dict[str, ToolOverlay] = Field(default_factory=dict)
@@ -103,17 +90,17 @@ MAX_PREFIX = 32
 """Characters of the id of a source that is part of the names of its tools: half of a name."""
 
 
-class ImporterSettings(Model):
+class ImporterSettings(schema.Model):
     """What the ``source.yaml`` of every source may have. Each kind adds what it needs."""
 
-    id: Identifier
+    id: schema.Identifier
     title: str = ""
     """None given: the id in words."""
     description: str = ""
     """What a model reads about the source; none given: what the importer found."""
-    kind: Identifier = "http_api"
+    kind: schema.Identifier = "http_api"
     """Kind of the source: the name of its adapter in ``sources.base``."""
-    auth: Auth | None = None
+    auth: schema.Auth | None = None
     """None for a source that does not need a key."""
     no_data: str = "Check the arguments, or try another tool of this source."
     """Suggestion for the next step after a response without rows."""
@@ -128,7 +115,7 @@ class ImporterSettings(Model):
     text."""
     freshness_s: int = Field(default=300, ge=1)
     """Seconds for which the answer of a tool that reads is fresh."""
-    tags: list[Tag] = Field(default=[], max_length=6)
+    tags: list[schema.Tag] = Field(default=[], max_length=6)
     """Tags of each tool, beside those that the importer found."""
 
     @model_validator(mode="after")
@@ -194,7 +181,7 @@ class Tool:
     rows: Sequence[str] = ()
     is_typed: bool = False
     csv: str | None = None
-    shape: JsonShape | None = None
+    shape: schema.JsonShape | None = None
     category: str = ""
     tags: Sequence[str] = ()
     example: Mapping[str, Any] | None = None
@@ -204,11 +191,11 @@ class Tool:
     confirm: str | None = None
     relations: Sequence[Relation] = ()
     use_instead: Mapping[str, str] = field(default_factory=dict)
-    access: Access = "free"
+    access: schema.Access = "free"
     common: bool = False
     expose: bool = True
     freshness: str = FRESHNESS_CLASS
-    formats: Sequence[Format] = ("json",)
+    formats: Sequence[schema.Format] = ("json",)
     hints: Mapping[str, Any] = field(default_factory=dict)
     function: str = ""
 
@@ -227,8 +214,6 @@ class ImportedSource:
         instructions: What the source says about the use of its tools.
         fetched_at: When it was read, in ISO 8601.
         files: Content that calls return: its SHA-256 in hexadecimal digits → text, or bytes.
-        faults: Failures that it reports in successful responses, as in ``catalog.model.Source``.
-        unknown_notice: Keys of notices that come instead of data.
         auth: How calls authenticate, where the source says more than ``auth`` of the settings.
         left_out: What the source describes and no tool can express, each as ``file:line: problem``. The others compile;
             ``toolfold catalog lint`` reports these as errors.
@@ -245,9 +230,7 @@ class ImportedSource:
     instructions: str = ""
     fetched_at: str = ""
     files: Mapping[str, str | bytes] = field(default_factory=dict)
-    faults: Sequence[Mapping[str, Any]] = ()
-    unknown_notice: Sequence[str] = ()
-    auth: Auth | None = None
+    auth: schema.Auth | None = None
     left_out: Sequence[str] = ()
     notes: Sequence[str] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
@@ -363,7 +346,7 @@ def key_of_deployment(source: entries.Source, process_settings: Settings, need: 
 _MAX_SNAPSHOT_BYTES = 50_000_000
 
 
-class Snapshot(Model):
+class Snapshot(schema.Model):
     """What a service stated of itself, as a refresh wrote it and a person reviewed it: the content of a file."""
 
     format: Literal[1] = 1

@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from toolfold.build import yaml_loader
-from toolfold.build.importers.base import (
-    OVERLAY,
-    Category,
-    ImportedSource,
-    Importer,
-    Tool,
-    effect_of_method,
-)
+from toolfold.build.importers import base
 from toolfold.build.importers.http_tools import (
     BODY_TYPES,
     SCHEMA_KEYS,
@@ -160,7 +153,7 @@ def _body(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, 
     return {**body, "fields": fields, **({"encoding": encoding} if encoding else {})}
 
 
-_OTHER_FILES = frozenset({"source.yaml", OVERLAY, VOCABULARY})
+_OTHER_FILES = frozenset({"source.yaml", base.OVERLAY, VOCABULARY})
 Where = Callable[..., str]
 
 _COPIED = (
@@ -170,13 +163,13 @@ _COPIED = (
 """Fields of a tool that stay as they are, where they are given."""
 
 
-class HttpApiImporter(Importer[HttpApiSettings]):
+class HttpApiImporter(base.Importer[HttpApiSettings]):
     """Read ``source.yaml`` and the files of further categories."""
 
     settings_model = HttpApiSettings
     is_refreshed = False
 
-    def read(self, problems: list[str]) -> ImportedSource | None:
+    def read(self, problems: list[str]) -> base.ImportedSource | None:
         """Return the tools of all files in the folder."""
         settings, document = self.settings, self.document
         for name, value in settings.headers.items():
@@ -185,27 +178,28 @@ class HttpApiImporter(Importer[HttpApiSettings]):
             except BindingError as error:
                 problems.append(f"{self.where('headers', name)}: headers: {error}")
         problems += _missing(settings, settings, self.where())
-        tools: list[Tool] = []
-        categories: list[Category] = []
+        tools: list[base.Tool] = []
+        categories: list[base.Category] = []
         for number, tool in enumerate(settings.tools):
             tools.append(_tool(settings, tool, "", functools.partial(document.in_tool, number), problems))
         for name, file, category in self._categories(problems):
             title = category.title or in_words(name).capitalize()
-            categories.append(Category(name, title, category.description or ""))
+            categories.append(base.Category(name, title, category.description or ""))
             for number, tool in enumerate(category.tools):
                 tools.append(_tool(settings, tool, name, functools.partial(file.in_tool, number), problems))
         if not (tools or problems):
             problems.append(f"{self.where()}: the source has no tools: add some as `tools:`")
-        more = settings.model_dump(include={"function_key", "format_parameter", "freshness"}, exclude_defaults=True)
+        stated = {"function_key", "format_parameter", "freshness", "unknown_notice"}
+        more = settings.model_dump(include=stated, exclude_defaults=True)
         if settings.arguments is not None:
             more["arguments"] = settings.arguments.model_dump(exclude_defaults=True)
-        return ImportedSource(
+        if settings.faults:
+            more["faults"] = [fault.model_dump(exclude_none=True) for fault in settings.faults]
+        return base.ImportedSource(
             tools,
             categories,
             settings.base_url,
             {"headers": settings.headers} if settings.headers else {},
-            faults=[fault.model_dump(exclude_none=True) for fault in settings.faults],
-            unknown_notice=settings.unknown_notice,
             more=more,
         )
 
@@ -234,7 +228,7 @@ def _missing(settings: HttpApiSettings, described: Model, where: str) -> list[st
     return [f"{where}: {key}: Field required" for key in texts if key not in described.model_fields_set]
 
 
-def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> Tool:
+def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> base.Tool:
     parameters = with_path_parameters(tool, _resolved(settings, tool, where, problems))
     call = tool_binding(tool, parameters)
     problems += _problems(tool, parameters, call, where)
@@ -246,11 +240,11 @@ def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where
         # A complete JSON Schema decides whether an empty string is a value.
         complete = json_schema.properties(tool.schema_ or {})
         call["blank_allowed"] = [name for name, one in parameters.items() if one.schema_ is not None] + [*complete]
-    return Tool(
+    return base.Tool(
         name=tool.name,
         where=where if tool.schema_ is None else functools.partial(_in_schema, where),
         parameters=parameters_schema(tool, parameters),
-        effect=tool.effect or effect_of_method(tool.method),
+        effect=tool.effect or base.effect_of_method(tool.method),
         category=category,
         call=call,
         returns=tool.returns.outline or "",

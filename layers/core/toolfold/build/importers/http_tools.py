@@ -9,23 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from toolfold.build import schema
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImporterSettings, ToolOverlay
-from toolfold.build.schema import (
-    TOOL_NAME,
-    Access,
-    ArgumentForms,
-    Fault,
-    Format,
-    FoundBy,
-    FreeInstead,
-    Identifier,
-    JsonScalar,
-    Model,
-    Prose,
-    Returns,
-    Url,
-    UseInstead,
-)
 from toolfold.sources.http_api.body import FORM, JSON, MULTIPART
 from toolfold.sources.http_api.styles import check_template
 
@@ -73,11 +58,11 @@ _OF_OPTIONAL = frozenset({"complete", "default", "finest", "sends"})
 _OF_NUMBERS = frozenset({"exclusive_maximum", "exclusive_minimum", "maximum", "minimum"})
 
 
-class SchemaKeywords(Model):
+class SchemaKeywords(schema.Model):
     """Keywords of JSON Schema, in the order in which a schema has them."""
 
     type: Literal["string", "integer", "number", "boolean", "array", "object"] | None = None
-    description: Prose | None = None
+    description: schema.Prose | None = None
     items: dict[str, Any] | None = None
     properties: dict[str, Any] | None = None
     min_items: int | None = Field(default=None, alias="minItems", ge=0)
@@ -129,7 +114,7 @@ class HttpParameter(SchemaKeywords):
     """Name of the file that a part of a multipart body is."""
     fixed: Any = None
     """Value that is always sent. Models do not see the parameter."""
-    sends: JsonScalar | None = None
+    sends: schema.JsonScalar | None = None
     """Value that is sent when the argument is missing, and that the schema does not show."""
     separator: str | None = None
     """Text between the items of a list. An array in the arguments is joined with it."""
@@ -137,17 +122,17 @@ class HttpParameter(SchemaKeywords):
     """Allowed items of a joined list. An item may have options in parentheses."""
     max_joined: int | None = Field(default=None, ge=1)
     """Items of a joined list at most."""
-    complete: JsonScalar | None = None
+    complete: schema.JsonScalar | None = None
     """Value with which an answer has the rows that the default leaves out."""
-    finest: JsonScalar | None = None
+    finest: schema.JsonScalar | None = None
     """Value with which an answer has the most rows for a period."""
     selects_month: bool = False
     """Whether the value is the month, YYYY-MM, of which an answer with rows shorter than a day is."""
-    premium: list[JsonScalar] = Field(default=[])
+    premium: list[schema.JsonScalar] = Field(default=[])
     """Values that some plans do not include."""
     free_items: int | None = Field(default=None, ge=1)
     """Items of a joined list that every plan includes."""
-    found_by: FoundBy | None = None
+    found_by: schema.FoundBy | None = None
     repeated_as: str | None = None
     """Field or column of an answer that repeats the argument."""
     schema_: dict[str, Any] | None = Field(default=None, alias="schema")
@@ -185,7 +170,7 @@ Parameters = Annotated[
 ]  # fmt: skip
 
 
-class Body(Model):
+class Body(schema.Model):
     """The body of a request, where a word does not say enough."""
 
     type: str = "json"
@@ -209,42 +194,42 @@ class HttpTool(ToolOverlay):
     """A complete JSON Schema of all arguments, instead of ``parameters``."""
     any_of: list[str] = Field(default=[])
     """Parameters of which at least one is required."""
-    arguments: ArgumentForms | None = None
+    arguments: schema.ArgumentForms | None = None
     """What replaces the entries of the source's ``arguments`` for this tool."""
     body: Annotated[Body, BeforeValidator(lambda given: {"type": given} if isinstance(given, str) else given)] = Body()
     """Kind of the body: ``json``, ``form``, ``multipart``, ``text``, ``bytes``, or a media type."""
     response: Literal["json", "csv", "text"] | None = None
     """Form of the answers, for a service whose content types say otherwise."""
-    formats: list[Format] = Field(default=["json"], min_length=1)
+    formats: list[schema.Format] = Field(default=["json"], min_length=1)
     returns: Annotated[
-        Returns, BeforeValidator(lambda given: {"outline": given} if isinstance(given, str) else given)
-    ] = Returns()
+        schema.Returns, BeforeValidator(lambda given: {"outline": given} if isinstance(given, str) else given)
+    ] = schema.Returns()
     """Fields of an answer, or where its rows and columns are."""
-    access: Access = "free"
+    access: schema.Access = "free"
     freshness: str = FRESHNESS_CLASS
-    use_instead: list[UseInstead] = Field(default=[])
+    use_instead: list[schema.UseInstead] = Field(default=[])
     """Similar requests that another tool serves."""
     common: bool = False
     """Whether the instructions for clients name the tool, so that a model that knows it calls it at once."""
-    free_instead: FreeInstead | None = None
-    adjusted_by: Annotated[str, StringConstraints(pattern=TOOL_NAME)] | None = None
+    free_instead: schema.FreeInstead | None = None
+    adjusted_by: Annotated[str, StringConstraints(pattern=schema.TOOL_NAME)] | None = None
     """The tool with the prices of this one corrected for splits, which show up as jumps in those of this one."""
-    no_data: Prose | None = None
+    no_data: schema.Prose | None = None
     """Suggestion after a response of this tool without rows, instead of the one of the source."""
 
 
-class HttpCategory(Model):
+class HttpCategory(schema.Model):
     """A group of tools: the content of a further YAML file, whose name is that of the category."""
 
-    title: Prose | None = None
-    description: Prose | None = None
+    title: schema.Prose | None = None
+    description: schema.Prose | None = None
     tools: list[HttpTool] = Field(min_length=1)
 
 
 class HttpApiSettings(ImporterSettings):
     """The ``source.yaml`` of an HTTP API that is described by hand."""
 
-    base_url: Url
+    base_url: schema.Url
     """Address that the path of each tool is added to: https, or http on this machine."""
     function_key: str = ""
     """Parameter of the query that has the name of the tool, where all are functions of one URL."""
@@ -255,13 +240,13 @@ class HttpApiSettings(ImporterSettings):
     parameters: Parameters = Field(default={})
     """Parameters that several tools have. A tool names one in its list, or as a key without a value."""
     tools: list[HttpTool] = Field(default=[])
-    faults: list[Fault] = Field(default=[])
+    faults: list[schema.Fault] = Field(default=[])
     """Failures that the service reports with a status of success; the first that matches is used."""
     unknown_notice: list[str] = Field(default=[])
     """Keys with a notice of the service instead of data, even when no fault matches."""
     freshness: dict[str, Annotated[int, Field(ge=1)]] = Field(default={})
     """Class that a tool names as ``freshness`` → seconds for which its answers are fresh."""
-    arguments: ArgumentForms | None = None
+    arguments: schema.ArgumentForms | None = None
     """How callers may write arguments otherwise."""
-    categories: list[Identifier] = Field(default=[])
+    categories: list[schema.Identifier] = Field(default=[])
     """Further YAML files with tools, in the order of the listing; by default all, in alphabetical order."""

@@ -6,7 +6,7 @@ A refresh writes the snapshot, which a person reviews before it is compiled.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -195,12 +195,6 @@ class McpSnapshot(base.Snapshot):
         }
 
 
-def _kept(tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what the catalog uses of tools, sorted by name. The order of members stays: properties are for people."""
-    listed = sorted(tools, key=lambda tool: str(tool["name"]))
-    return [{key: tool[key] for key in _KEPT if tool.get(key) is not None} for tool in listed]
-
-
 _MAX_INSTRUCTIONS = 2_000
 
 _ROWS = "result"
@@ -257,12 +251,14 @@ class McpImporter(base.Importer[McpSettings]):
         found = mcp_fetch.ask(source, settings.includes, MAX_TOOLS, process_settings, progress)
         if not found.tools:
             raise mcp_fetch.failure(settings.id, "the server lists no tool that is included.")
+        # The order of members stays: properties are for people.
+        listed = sorted(found.tools, key=lambda tool: str(tool["name"]))
         new = McpSnapshot(
             fetched_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             protocol_version=found.protocol_version,
             server=dict(found.server),
             instructions=found.instructions,
-            tools=_kept(found.tools),
+            tools=[{key: tool[key] for key in _KEPT if tool.get(key) is not None} for tool in listed],
         )
         try:
             content = new.to_json().encode()

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from toolfold.build import yaml_loader
+from toolfold.build.importers.base import Tool
 from toolfold.build.profiles.definitions import REQUEST, definition_of, make_groups, make_kinds
 from toolfold.build.schema import Model, Prose
 from toolfold.build.writer import runs
@@ -182,21 +183,16 @@ _META_NAMES = frozenset({*RESERVED_NAMES, "CONNECTOR", "DATABASE", "MCP", "READ_
 """Names that no group can have."""
 
 
-class CatalogParts(NamedTuple):
-    """What is compiled already: the tools are in the order of the listing.
-
-    ``unexposed`` are the names of the tools with ``expose: false``, ``requests`` the example requests that need a tool.
-    """
-
-    sources: Mapping[str, Any]
-    categories: Sequence[Mapping[str, Any]]
-    tools: Mapping[str, Any]
-    unexposed: Collection[str]
-    requests: Mapping[str, Sequence[str]]
-
-
-def compile_profiles(folder: Path, parts: CatalogParts, problems: list[str]) -> dict[str, Any]:
+def compile_profiles(
+    folder: Path, compiled: Mapping[str, Any], described: Sequence[Tool], problems: list[str]
+) -> dict[str, Any]:
     """Compile ``profiles.yaml`` in ``folder``, or, without one, the profile ``default``.
+
+    Args:
+        folder: The folder of the sources.
+        compiled: ``sources``, ``categories`` and ``tools`` of the catalog, in the order of the listing.
+        described: The same tools as they are described.
+        problems: Receives what is wrong.
 
     Returns:
         The sections, and ``profile_names`` for the head, so that a request for another profile needs no section.
@@ -206,20 +202,28 @@ def compile_profiles(folder: Path, parts: CatalogParts, problems: list[str]) -> 
     file = parse_model(ProfilesFile, document, without_empty(document.data), problems)
     if file is None:
         return {}
-    compiler = _Compiler(document, file, parts)
+    compiler = _Compiler(document, file, compiled, described)
     found = list(compiler.problems())
     problems += found
     return {} if found else compiler.compile()
 
 
 class _Compiler:
-    def __init__(self, document: yaml_loader.Document, file: ProfilesFile, parts: CatalogParts) -> None:
+    def __init__(
+        self,
+        document: yaml_loader.Document,
+        file: ProfilesFile,
+        compiled: Mapping[str, Any],
+        described: Sequence[Tool],
+    ) -> None:
         self._document, self._file = document, file
-        self._sources, self._categories, self._tools, self._unexposed, self._requests = parts
-        self._known = known_values(parts.sources, parts.categories, parts.tools)
-        self._names = list(parts.tools)
-        self._positions = {name_key(name): position for position, name in enumerate(parts.tools)}
-        self._kinds = {id_: kind_of(entry["kind"]) for id_, entry in parts.sources.items()}
+        self._sources, self._categories, self._tools = (compiled[key] for key in ("sources", "categories", "tools"))
+        self._unexposed = {tool.name for tool in described if not tool.expose}
+        self._requests = {tool.name: [*tool.example_queries, *tool.aliases] for tool in described}
+        self._known = known_values(self._sources, self._categories, self._tools)
+        self._names = list(self._tools)
+        self._positions = {name_key(name): position for position, name in enumerate(self._names)}
+        self._kinds = {id_: kind_of(entry["kind"]) for id_, entry in self._sources.items()}
         self._values = [
             {
                 "source": {entry["source"]},
@@ -229,7 +233,7 @@ class _Compiler:
                 "access": {entry["access"]},
                 "tool": {name},
             }
-            for name, entry in parts.tools.items()
+            for name, entry in self._tools.items()
         ]
         self._contexts = {name: self._passing(context) for name, context in file.contexts.items()}
 
@@ -244,7 +248,10 @@ class _Compiler:
         for name, profile in self._file.profiles.items():
             if name in RESERVED:
                 yield f"{self._where('profiles', name)}: {name} is part of another path: choose another name"
-            yield from self._contradictions(name, profile)
+            for key, kind in KIND_SWITCHES.items():
+                is_on = getattr(profile, key)
+                if is_on is not None and kind in profile.kinds and is_on == (profile.kinds[kind] == "off"):
+                    yield f"{self._where('profiles', name, key)}: {key} contradicts kinds.{kind}; keep one of them"
             if profile.context is not None and profile.context not in self._file.contexts:
                 hint = closest(profile.context, list(self._file.contexts)) or " Add it under contexts."
                 yield f"{self._where('profiles', name, 'context')}: there is no context {profile.context!r}.{hint}"
@@ -269,13 +276,6 @@ class _Compiler:
                         names = dict.fromkeys(name for found in self._known[field].values() for name in found)
                         hint = closest(value, list(names))
                         yield f"{self._where(group, name, key, field)}: there is no {field} {value!r}.{hint}"
-
-    def _contradictions(self, name: str, profile: ProfileSettings) -> Iterator[str]:
-        """Yield a problem for each kind that ``kinds`` switches on and another key off, or the other way round."""
-        for key, kind in KIND_SWITCHES.items():
-            is_on = getattr(profile, key)
-            if is_on is not None and kind in profile.kinds and is_on == (profile.kinds[kind] == "off"):
-                yield f"{self._where('profiles', name, key)}: {key} contradicts kinds.{kind}; keep one of them"
 
     def compile(self) -> dict[str, Any]:
         profiles = {DEFAULT: ProfileSettings(), **self._file.profiles}

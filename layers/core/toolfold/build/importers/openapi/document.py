@@ -177,9 +177,8 @@ def check_version(document: Document) -> None:
 def _parse(text: str, name: str) -> Document:
     if text.lstrip()[:1] == "{":
         try:
-            return Document(
-                name, json.loads(text, parse_constant=_refuse_constant), functools.partial(json_lines, text)
-            )
+            # No number of JSON: int() raises ValueError for NaN and Infinity.
+            return Document(name, json.loads(text, parse_constant=int), functools.partial(json_lines, text))
         except json.JSONDecodeError as error:
             # A YAML document may begin with a brace as well; only a file called .json must be JSON.
             if not name.endswith((".yaml", ".yml")):
@@ -188,10 +187,6 @@ def _parse(text: str, name: str) -> Document:
             reason = "values are nested too deeply" if isinstance(error, RecursionError) else "a number is too large"
             raise SourceError([f"{name}:1: is not valid JSON: {reason}"]) from None
     return yaml_loader.parse(name, text, limits=_LIMITS)
-
-
-def _refuse_constant(_: str) -> None:
-    raise ValueError
 
 
 def json_lines(text: str, wanted: Iterable[Location]) -> dict[Location, int]:

@@ -11,29 +11,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from toolfold.build.importers.openapi import schema_parts as parts
 from toolfold.build.importers.openapi.document import DocumentError, References
-from toolfold.build.importers.openapi.schema_parts import (
-    DEFINITIONS,
-    LISTS,
-    MAPPINGS,
-    MAX_NUMBER,
-    MAX_VALUE,
-    SINGLE,
-    Schema,
-    compact_size,
-    dicts_in,
-    distinct,
-    fitting,
-    in_place,
-    is_number,
-    is_pattern,
-    is_plain,
-    nullable,
-    one_paragraph,
-    references_of,
-    unwrapped,
-    without_instructions,
-)
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog.json_schema import TYPES
 
@@ -74,19 +53,19 @@ class SchemaConverter:
         self._hidden = "readOnly" if purpose == "request" else "writeOnly"
         self._names: dict[Location, str] = {}
         self._sources: dict[str, tuple[Location, Any]] = {}
-        self._definitions: dict[str, Schema] = {}
+        self._definitions: dict[str, parts.Schema] = {}
         self._is_checked: set[str] = set()
         self._links: dict[str, list[str]] = {}
         self._sizes: dict[str, int] = {}
 
     def text(self, value: Any, at: Location, max_chars: int = MAX_DESCRIPTION) -> str:
         """Return a text of the document as one paragraph that a model may read."""
-        text, removed = without_instructions(one_paragraph(value, max_chars))
+        text, removed = parts.without_instructions(parts.one_paragraph(value, max_chars))
         if removed:
             self._note(at, f"{removed}; it is left out")
         return text
 
-    def definition(self, name: str) -> Schema:
+    def definition(self, name: str) -> parts.Schema:
         """Return the converted schema of a name in a reference of :meth:`convert`."""
         if name not in self._definitions:
             at, schema = self._sources[name]
@@ -94,10 +73,10 @@ class SchemaConverter:
             self._definitions[name] = converted if isinstance(converted, dict) else {"not": {}}
         return self._definitions[name]
 
-    def definitions(self, schema: Any, max_chars: int) -> dict[str, Schema]:
+    def definitions(self, schema: Any, max_chars: int) -> dict[str, parts.Schema]:
         """Return the definitions that ``schema`` needs, in the order of the first reference to each."""
-        found: dict[str, Schema] = {}
-        open_ = deque(references_of(schema))
+        found: dict[str, parts.Schema] = {}
+        open_ = deque(parts.references_of(schema))
         size = 0
         while open_ and size <= max_chars:
             name = open_.popleft()
@@ -105,8 +84,8 @@ class SchemaConverter:
                 self.break_circles(name)
                 found[name] = self.definition(name)
                 if name not in self._links:
-                    self._links[name] = references_of(found[name])
-                    self._sizes[name] = compact_size(found[name])
+                    self._links[name] = parts.references_of(found[name])
+                    self._sizes[name] = parts.compact_size(found[name])
                 size += self._sizes[name]
                 open_ += self._links[name]
         return found
@@ -125,15 +104,15 @@ class SchemaConverter:
             raise DocumentError(at, f"more than {_MAX_APPLIED} schemas apply to one value")
         active.append(name)
         definition = self.definition(name)
-        for part in [definition, *in_place(definition)]:
-            target = part.get("$ref", "").removeprefix(DEFINITIONS)
+        for part in [definition, *parts.in_place(definition)]:
+            target = part.get("$ref", "").removeprefix(parts.DEFINITIONS)
             if target in active:
                 self._note(at, f"{name} applies {target} to the same value in a circle; this reference is left out")
                 del part["$ref"]
             elif target and target not in self._is_checked:
                 self._check_circles(target, active)
         # What is left of an alternative without its reference would accept every value.
-        for part in [definition, *in_place(definition)]:
+        for part in [definition, *parts.in_place(definition)]:
             for key in ("oneOf", "anyOf"):
                 if {} in part.get(key, ()):
                     del part[key]
@@ -169,20 +148,20 @@ class SchemaConverter:
         if depth > MAX_DEPTH:
             self._note(at, f"is nested more than {MAX_DEPTH} levels deep; what is deeper accepts any value")
             return {}
-        made: Schema = {}
+        made: parts.Schema = {}
         if description := self.text(schema.get("description"), (*at, "description")):
             made["description"] = description
         if "$ref" in schema or "$dynamicRef" in schema:
             key = "$ref" if "$ref" in schema else "$dynamicRef"
-            made["$ref"] = DEFINITIONS + self._reference(schema[key], (*at, key))
+            made["$ref"] = parts.DEFINITIONS + self._reference(schema[key], (*at, key))
         self._add_types(schema, made, at)
         self._add_values(schema, made)
         self._add_bounds(schema, made, at)
         self._add_subschemas(schema, made, at, depth)
         self._add_discriminator(schema, made, at)
-        return nullable(unwrapped(made)) if schema.get("nullable") is True else unwrapped(made)
+        return parts.nullable(parts.unwrapped(made)) if schema.get("nullable") is True else parts.unwrapped(made)
 
-    def _add_types(self, schema: Mapping[str, Any], made: Schema, at: Location) -> None:
+    def _add_types(self, schema: Mapping[str, Any], made: parts.Schema, at: Location) -> None:
         given = schema.get("type")
         named = [name for name in (given if isinstance(given, list) else [given]) if isinstance(name, str)]
         if "file" in named:  # Swagger 2.0
@@ -197,29 +176,30 @@ class SchemaConverter:
             if isinstance(text := schema.get(key), str) and len(text) <= most and text.isprintable():
                 made[key] = text
 
-    def _add_values(self, schema: Mapping[str, Any], made: Schema) -> None:
+    def _add_values(self, schema: Mapping[str, Any], made: parts.Schema) -> None:
         types, values = made.get("type"), schema.get("enum")
-        if isinstance(values, list) and len(values) <= _MAX_ENUM and (plain := distinct(filter(is_plain, values))):
-            made["enum"] = [fitting(value, types) for value in plain]
-        if "const" in schema and is_plain(schema["const"]):
-            made["const"] = fitting(schema["const"], types)
-        if schema.get("default") is not None and is_plain(schema["default"]):
-            made["default"] = fitting(schema["default"], types)
+        allowed = values if isinstance(values, list) and len(values) <= _MAX_ENUM else []
+        if plain := parts.distinct(filter(parts.is_plain, allowed)):
+            made["enum"] = [parts.fitting(value, types) for value in plain]
+        if "const" in schema and parts.is_plain(schema["const"]):
+            made["const"] = parts.fitting(schema["const"], types)
+        if schema.get("default") is not None and parts.is_plain(schema["default"]):
+            made["default"] = parts.fitting(schema["default"], types)
         if schema.get("deprecated") is True:
             made["deprecated"] = True
         listed = schema.get("examples")
         examples = [schema["example"]] if "example" in schema else listed if isinstance(listed, list) else []
-        examples = [value for value in examples if value is not None and is_plain(value, _MAX_TEXT_VALUE)]
+        examples = [value for value in examples if value is not None and parts.is_plain(value, _MAX_TEXT_VALUE)]
         if examples and "default" not in made and "enum" not in made:
-            made["examples"] = [fitting(value, types) for value in examples[:_MAX_EXAMPLES]]
+            made["examples"] = [parts.fitting(value, types) for value in examples[:_MAX_EXAMPLES]]
 
-    def _add_bounds(self, schema: Mapping[str, Any], made: Schema, at: Location) -> None:
+    def _add_bounds(self, schema: Mapping[str, Any], made: parts.Schema, at: Location) -> None:
         for key in _COUNTS:
-            if type(count := schema.get(key)) is int and 0 <= count <= MAX_NUMBER:
+            if type(count := schema.get(key)) is int and 0 <= count <= parts.MAX_NUMBER:
                 made[key] = count
         for key in _NUMBERS:
             number: Any = schema.get(key)
-            if is_number(number) and (key != "multipleOf" or number > 0):
+            if parts.is_number(number) and (key != "multipleOf" or number > 0):
                 made[key] = int(number) if isinstance(number, float) and number.is_integer() else number
         # In OpenAPI 3.0 a boolean beside minimum and maximum.
         for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
@@ -228,43 +208,43 @@ class SchemaConverter:
         if schema.get("uniqueItems") is True:
             made["uniqueItems"] = True
         if isinstance(pattern := schema.get("pattern"), str):
-            if len(pattern) <= _MAX_TEXT_VALUE * 5 and pattern.isprintable() and is_pattern(pattern):
+            if len(pattern) <= _MAX_TEXT_VALUE * 5 and pattern.isprintable() and parts.is_pattern(pattern):
                 made["pattern"] = pattern
             else:
                 self._note((*at, "pattern"), "pattern is not a regular expression of JSON Schema; it is left out")
 
-    def _add_subschemas(self, schema: Mapping[str, Any], made: Schema, at: Location, depth: int) -> None:
-        for key in LISTS:
+    def _add_subschemas(self, schema: Mapping[str, Any], made: parts.Schema, at: Location, depth: int) -> None:
+        for key in parts.LISTS:
             listed = schema.get("items") if key == "prefixItems" and isinstance(schema.get("items"), list) else None
-            if isinstance(parts := listed or schema.get(key), list) and parts:
-                made[key] = [self.convert(part, (*at, key, index), depth + 1) for index, part in enumerate(parts)]
+            if isinstance(given := listed or schema.get(key), list) and given:
+                made[key] = [self.convert(part, (*at, key, index), depth + 1) for index, part in enumerate(given)]
         # Few alternatives exclude each other, and a service accepts a value that fits several.
         if "oneOf" in made and "anyOf" not in made:
             made["anyOf"] = made.pop("oneOf")
-        for key in SINGLE:
+        for key in parts.SINGLE:
             if key in schema and isinstance(schema[key], dict | bool):
                 converted = self.convert(schema[key], (*at, key), depth + 1)
                 if converted != {} or key not in ("additionalProperties", "items"):
                     made[key] = converted
         hidden = self._add_members(schema, made, at, depth)
         if isinstance(required := schema.get("required"), list):
-            names = [name for name in distinct(required) if isinstance(name, str) and name not in hidden]
-            if names := [name for name in names if is_plain(name)]:
+            names = [name for name in parts.distinct(required) if isinstance(name, str) and name not in hidden]
+            if names := [name for name in names if parts.is_plain(name)]:
                 made["required"] = names
-        if isinstance(dependent := schema.get("dependentRequired"), dict) and is_plain(dependent, MAX_VALUE):
+        if isinstance(dependent := schema.get("dependentRequired"), dict) and parts.is_plain(dependent):
             made["dependentRequired"] = dependent
 
-    def _add_members(self, schema: Mapping[str, Any], made: Schema, at: Location, depth: int) -> set[str]:
+    def _add_members(self, schema: Mapping[str, Any], made: parts.Schema, at: Location, depth: int) -> set[str]:
         """Add schemas by names of properties, and return the names of the properties that are left out."""
         hidden: set[str] = set()
-        for key in MAPPINGS:
+        for key in parts.MAPPINGS:
             if not isinstance(members := schema.get(key), dict):
                 continue
-            converted: Schema = {}
+            converted: parts.Schema = {}
             for name, part in members.items():
                 if key == "properties" and self._is_hidden(part, (*at, key, name)):
                     hidden.add(name)
-                elif name and is_plain(name) and (key != "patternProperties" or is_pattern(name)):
+                elif name and parts.is_plain(name) and (key != "patternProperties" or parts.is_pattern(name)):
                     converted[name] = self.convert(part, (*at, key, name), depth + 1)
             if converted or key == "properties":
                 made[key] = converted
@@ -276,21 +256,21 @@ class SchemaConverter:
         if not isinstance(part, dict) or self._hidden in part:
             return isinstance(part, dict) and part[self._hidden] is True
         # OpenAPI 3.0 has nothing beside a reference: what a document adds to it stands in an allOf with it.
-        inner = dicts_in(part.get("allOf")) if depth < _MAX_HIDDEN_DEPTH else []
+        inner = parts.dicts_in(part.get("allOf")) if depth < _MAX_HIDDEN_DEPTH else []
         return any(self._is_hidden(one, at, depth + 1) for one in inner)
 
-    def _add_discriminator(self, schema: Mapping[str, Any], made: Schema, at: Location) -> None:
+    def _add_discriminator(self, schema: Mapping[str, Any], made: parts.Schema, at: Location) -> None:
         """Describe the property that selects an alternative, for which JSON Schema has no keyword."""
         discriminator = schema.get("discriminator")
         name = discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
-        if not (isinstance(name, str) and is_plain(name) and name):
+        if not (isinstance(name, str) and parts.is_plain(name) and name):
             return
         mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
         if isinstance(mapping, dict):
             values = list(mapping)
         else:
-            branches = [part.get("$ref", "") for key in ("oneOf", "anyOf") for part in dicts_in(made.get(key))]
-            values = [branch.removeprefix(DEFINITIONS) for branch in branches if branch]
+            branches = [part.get("$ref", "") for key in ("oneOf", "anyOf") for part in parts.dicts_in(made.get(key))]
+            values = [branch.removeprefix(parts.DEFINITIONS) for branch in branches if branch]
         shown = ", ".join(value for value in values if isinstance(value, str))
         sentence = self.text(f"{name} states the form{': ' if shown else ''}{shown}.", at)
         made["description"] = f"{made['description']} {sentence}" if "description" in made else sentence
