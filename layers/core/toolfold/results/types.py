@@ -215,19 +215,17 @@ def _dates(texts: Sequence[str]) -> _Read | str | None:
         return _slashed_dates(texts)
     known: dict[str, Any] = {}
     zones: dict[bool, str] = {}
-    has_time = False
     for text in texts:
         found = _iso(text) or _read_date(text)
         if found is None:
             return None
         known[text], is_zoned = found
-        if is_time := "T" in known[text]:
+        if "T" in known[text]:
             zones.setdefault(is_zoned, text)
-        has_time = has_time or is_time
     if len(zones) > 1:
         return list(zones.values())[1]
     is_moved = any(zones) and not all(text[-1] in "Zz" for text in texts)
-    return known, Kind.DATETIME if has_time else Kind.DATE, "UTC" if is_moved else ""
+    return known, Kind.DATETIME if zones else Kind.DATE, "UTC" if is_moved else ""
 
 
 def _iso(text: str) -> tuple[str, bool] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Container
 from typing import NamedTuple
@@ -138,18 +137,14 @@ def names_in(text: str) -> set[str]:
 def split_outside(text: str, separator: str) -> list[tuple[str, int]]:
     """Return the parts of a text, and their offsets, between separators (an expression) outside quotes and brackets."""
     parts, start, depth = [], 0, 0
-    for match in _separators(separator).finditer(text):
+    pattern = rf"{_QUOTED}|(?P<separator>{separator})|(?P<bracket>[()\[\]{{}}])"
+    for match in re.finditer(pattern, text, re.I):
         if match["bracket"]:
             depth += 1 if match[0] in "([{" else -1
         elif match["separator"] and depth <= 0:
             parts.append((text[start : match.start()], start))
             start = match.end()
     return [*parts, (text[start:], start)]
-
-
-@functools.cache
-def _separators(separator: str) -> re.Pattern[str]:
-    return re.compile(rf"{_QUOTED}|(?P<separator>{separator})|(?P<bracket>[()\[\]{{}}])", re.I)
 
 
 def split_items(text: str) -> list[str]:
@@ -215,11 +210,9 @@ class _Lexer:
         if kind == "amount" and text in self._columns and (not text.isdecimal() or int(text) in YEARS):
             kind = "word"
             if text.isdecimal() and is_compared:
-                raise invalid(
-                    f"{text} is a column and a number", f'Write "{text}" for the column.',
-                    replaces=[(rf"(?<![\w\"]){text}(?![\w\"])", written) for written in (f'"{text}"', f"{text}.0")],
-                    is_choice=True,
-                )  # fmt: skip
+                problem, next_step = f"{text} is a column and a number", f'Write "{text}" for the column.'
+                replaces = [(rf"(?<![\w\"]){text}(?![\w\"])", written) for written in (f'"{text}"', f"{text}.0")]
+                raise invalid(problem, next_step, replaces=replaces, is_choice=True)
         return _Token(kind, text, place)
 
     def _next(self, place: int) -> _Token | None:

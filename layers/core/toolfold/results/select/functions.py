@@ -125,17 +125,12 @@ class _Aggregate:
 # Functions of dates: texts in ISO 8601
 
 _PARTS: Mapping[str, Callable[[datetime.datetime], int]] = {
-    "year": lambda time: time.year,
+    **{name: operator.attrgetter(name) for name in ("year", "month", "day", "hour", "minute", "second")},
     "quarter": lambda time: (time.month + 2) // 3,
-    "month": lambda time: time.month,
     "week": lambda time: time.isocalendar().week,
-    "day": lambda time: time.day,
     "dow": lambda time: time.isoweekday() % 7,
     "isodow": lambda time: time.isoweekday(),
     "doy": lambda time: time.timetuple().tm_yday,
-    "hour": lambda time: time.hour,
-    "minute": lambda time: time.minute,
-    "second": lambda time: time.second,
     "epoch": lambda time: int(time.replace(tzinfo=datetime.UTC).timestamp()),
 }
 """Part of a date → how to get it. Sunday is 0, as in ``strftime('%w', date)``."""
@@ -200,6 +195,10 @@ def _date_diff(unit: Any, start: Any, end: Any) -> int | None:
         return last.year - first.year
     months = (last.year - first.year) * 12 + last.month - first.month
     return months // MONTHS_IN[name] if name in MONTHS_IN else None
+
+
+def _date_minus(value: Any, other: Any) -> str | int | None:
+    return _date_add("day", -other, value) if isinstance(other, int | float) else _date_diff("day", other, value)
 
 
 def _date_format(value: Any, pattern: Any) -> str | None:
@@ -292,13 +291,7 @@ _SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("date_trunc", 2, _date_trunc),
     ("date_add", 3, _date_add),
     ("date_diff", 3, _date_diff),
-    (
-        "date_minus",
-        2,
-        lambda value, other: (
-            _date_add("day", -other, value) if isinstance(other, int | float) else _date_diff("day", other, value)
-        ),
-    ),
+    ("date_minus", 2, _date_minus),
     ("date_format", 2, _date_format),
     ("dayname", 1, lambda value: _date_format(value, "%A")),
     ("monthname", 1, lambda value: _date_format(value, "%B")),
