@@ -1,7 +1,5 @@
 """What several of these tests start from: calls to an upstream of their own, and an environment to ask AWS from."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

@@ -4,8 +4,6 @@ The ways are :data:`tests.support.approvals.ENTRY_POINTS`. :data:`ROADS` has eve
 goes on towards a source; a new one fails the test until it is listed with the way that covers it.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import threading

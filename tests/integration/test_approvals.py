@@ -1,7 +1,5 @@
 """Approvals in their stores, decisions of a person, and the audit log."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """Access tokens of an issuer with real keys: who is answered, and what a caller without a token learns."""
 
-from __future__ import annotations
-
 import base64
 import hmac
 import json

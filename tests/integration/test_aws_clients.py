@@ -1,7 +1,5 @@
 """boto3 clients over real HTTP: where requests go, that none is sent twice, and what is dropped by a reset."""
 
-from __future__ import annotations
-
 import gzip
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """Credentials of boto3 clients and of obstore: the environment, a container's endpoint over real HTTP, a profile."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

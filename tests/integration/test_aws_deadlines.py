@@ -1,7 +1,5 @@
 """Requests to AWS end at their time-out, however the response arrives, and are bounded in size. Over real sockets."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

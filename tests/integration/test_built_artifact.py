@@ -4,8 +4,6 @@ The catalog comes from an imitation of S3, the data from the mock API. What is r
 test_built_package.py shows that it differs from the deployed one in compiled packages only.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The web explorer of the built package, in AWS's runtime client: the page, its files, what it reads and may send."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -3,8 +3,6 @@
 The sources are real ones of this machine. Where the machine allows it, the function has the file system of Lambda.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -4,8 +4,6 @@ One stack on this machine: the built function in AWS's runtime client, moto behi
 Each step continues where the one before it ended.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Several environments under load share what one of them has fetched. ``make load-lambda`` sends more, and measures."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.fleet import Load, measure, new_environment, running_fleet

@@ -1,7 +1,5 @@
 """The layers that `sam build` made contain what Lambda needs, in a form that Lambda can use."""
 
-from __future__ import annotations
-
 import filecmp
 import io
 import os

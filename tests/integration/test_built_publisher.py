@@ -1,7 +1,5 @@
 """The publisher of deploy/publisher.yaml, as `sam build` made it, runs in AWS's runtime client with its layer alone."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator

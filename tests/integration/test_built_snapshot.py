@@ -1,7 +1,5 @@
 """The built package with SnapStart, in AWS's runtime client: warm before its first request, correct after a restore."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

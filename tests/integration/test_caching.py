@@ -1,7 +1,5 @@
 """Which responses and errors are cached, for which key and for how long, over real HTTP; and single flight."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The log line of each call."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """An API key passes through every code path; caches, logs, errors and responses are then searched for it."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

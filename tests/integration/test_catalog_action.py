@@ -1,7 +1,5 @@
 """The GitHub Action that checks and publishes a catalog: its script, as a runner starts it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

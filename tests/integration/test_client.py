@@ -1,7 +1,5 @@
 """The Python client against the local server over HTTP and against a child process over stdio."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime
 import sys

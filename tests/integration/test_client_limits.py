@@ -1,7 +1,5 @@
 """Limits of callers, counted by all environments of the function in DynamoDB, over real HTTP (moto server)."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

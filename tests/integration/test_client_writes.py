@@ -1,7 +1,5 @@
 """The Python client, its adapters and ``--endpoint`` with tools that change data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Metadata and registration in front of a user pool of Amazon Cognito."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

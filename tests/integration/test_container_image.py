@@ -1,7 +1,5 @@
 """The container image: its ``Dockerfile``, step by step, in a folder, as no image can be built here."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

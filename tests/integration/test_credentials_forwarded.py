@@ -1,7 +1,5 @@
 """Which credential of a request reaches which source, through the Lambda handler."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

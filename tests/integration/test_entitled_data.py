@@ -4,8 +4,6 @@ Two environments share a cache file. What each caller may be given is what the m
 to its key: the mock API knows keys with a premium plan, with the free plan, and keys that it refuses.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

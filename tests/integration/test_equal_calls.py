@@ -1,7 +1,5 @@
 """Equal calls use what earlier ones computed; their answers are byte for byte the same."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from datetime import datetime, tzinfo

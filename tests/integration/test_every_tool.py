@@ -1,7 +1,5 @@
 """Every tool of the catalog, called by its example through the meta-tools, answered by the mock API over HTTP."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Calls that the web explorer offers to copy, run as they are; its own tests compare with the same file."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Whole calls where files cannot be used: the call succeeds, one warning is logged, and no file of the user changes."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """The Lambda handler, with every event in ``events/`` and with events that API Gateway does not send."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -4,8 +4,6 @@ The issuer of access tokens and the one of the source are two servers of our own
 table is searched for tokens, codes and secrets.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import threading

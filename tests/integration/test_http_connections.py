@@ -1,7 +1,5 @@
 """How long a connection is used, and by which requests. Over real sockets."""
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

@@ -1,7 +1,5 @@
 """A call goes to the host of its source only, and its response is bounded. Over real sockets."""
 
-from __future__ import annotations
-
 import gzip
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """What was framed as the body, or an error: never less, never more. Over real sockets, and compared with h11."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Requests through the proxy that the environment names, and those that bypass it. Over real sockets."""
 
-from __future__ import annotations
-
 import os
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """What is sent to the upstream, and to which address. Over real sockets."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

@@ -1,7 +1,5 @@
 """Any bytes that a server may send lead to a response or an error of toolfold, in time; and the next call works."""
 
-from __future__ import annotations
-
 import gzip
 import time
 import zlib

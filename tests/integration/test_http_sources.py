@@ -3,8 +3,6 @@
 The sources are written as a person would write them, one for each kind of credentials.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import logging

@@ -1,7 +1,5 @@
 """TLS to the upstream: which certificates are trusted, and the deadline. Over real sockets."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import threading

@@ -1,7 +1,5 @@
 """Nothing that one caller chooses changes what another is answered, waits for, or may still call; over real HTTP."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading

@@ -1,7 +1,5 @@
 """The keys of an issuer of access tokens: found, renewed, withdrawn, useless, late and unreachable."""
 
-from __future__ import annotations
-
 import base64
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """The mode kinds with a real database and real skills beside an API."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from pathlib import Path

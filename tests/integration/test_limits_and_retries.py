@@ -1,7 +1,5 @@
 """Rate limits, retries, deadlines and the circuit breaker, over real HTTP."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

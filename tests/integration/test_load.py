@@ -1,7 +1,5 @@
 """Clients that stall beside clients that do not."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import load, servers

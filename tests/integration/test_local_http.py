@@ -1,7 +1,5 @@
 """The local HTTP server."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import http.client

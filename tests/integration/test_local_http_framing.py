@@ -1,7 +1,5 @@
 """Requests that servers read differently: each is refused, its connection is closed, and no body becomes a request."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Clients of the local server that stall, send too much or do not read: none of them delays another."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """Clients of toolfold whose calls go on to an MCP server: cancellation, progress, the end, and toolfold itself."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """``toolfold source add mcp --sign-in``: find the issuer of an MCP server, and register toolfold there."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

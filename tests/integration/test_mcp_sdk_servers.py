@@ -1,7 +1,5 @@
 """Servers of the MCP SDK as sources: changes of a list of tools, profiles, and the refusal of HTTP+SSE."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """MCP servers as sources: real processes and real HTTP, from the snapshot to the answer of TOOL_CALL."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

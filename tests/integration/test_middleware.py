@@ -1,7 +1,5 @@
 """Middleware: what a user of the package does around each call, and how it is named in the settings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Calls as a model may write them before it has read anything are answered, or refused with the call that works."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.agent.cases import PROBES, QUESTIONS

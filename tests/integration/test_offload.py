@@ -1,7 +1,5 @@
 """Long responses in S3, over real HTTP (moto server): uploaded, signed, opened; a failure costs the URL alone."""
 
-from __future__ import annotations
-
 import json
 import urllib.request
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Which callers may use a key of the operator: those with a token, or all of them where the settings confirm it."""
 
-from __future__ import annotations
-
 import json
 import logging
 import urllib.request

@@ -1,7 +1,5 @@
 """The OpenAPI document that a FastAPI application publishes: fetched, compiled, and called through TOOL_CALL."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Spans of calls, as a collector of OpenTelemetry receives them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

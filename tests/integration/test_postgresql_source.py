@@ -1,7 +1,5 @@
 """PostgreSQL as a source, against a real server: attacks on each layer alone, roles, types, errors and limits."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

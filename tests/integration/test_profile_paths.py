@@ -1,7 +1,5 @@
 """Profiles over real HTTP and over stdio, as clients connect to them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Publishers and a bucket: conditional requests, races, crashes, and readers in the middle of it (moto server)."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

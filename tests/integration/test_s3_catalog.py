@@ -1,7 +1,5 @@
 """A catalog in S3, published by our own command and read by the request path, over real HTTP (moto server)."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -4,8 +4,6 @@ SAM runs as it is, on the built template, against moto instead of AWS. The first
 .aws-sam/guided.txt.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

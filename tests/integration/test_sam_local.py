@@ -3,8 +3,6 @@
 Docker is the only part that is left out. See the events in events/README.md.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

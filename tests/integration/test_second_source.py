@@ -3,8 +3,6 @@
 Everything about them is in ``tests/fixtures/sources``: YAML, and an adapter that is given by name.
 """
 
-from __future__ import annotations
-
 import shutil
 import threading
 from collections.abc import Iterator

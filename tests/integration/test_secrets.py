@@ -1,7 +1,5 @@
 """API keys in Secrets Manager and Parameter Store, over real HTTP (moto server)."""
 
-from __future__ import annotations
-
 import json
 import logging
 import uuid

@@ -3,8 +3,6 @@
 ``make semantic`` installs them in a folder of their own and runs these tests.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """``toolfold serve``, and the mock API, as processes: how they start, what they print, and how they stop."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess

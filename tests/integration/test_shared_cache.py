@@ -1,7 +1,5 @@
 """The cache that environments of the function share, in DynamoDB and S3, over real HTTP (moto server)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 Links are followed by a program in place of a person: the issuer approves at once.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """Requests to a deployment with ``Access=iam``, whose signatures a local API verifies with botocore."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

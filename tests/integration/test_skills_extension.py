@@ -1,7 +1,5 @@
 """Skills as the client of the SDK reads them."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

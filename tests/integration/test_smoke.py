@@ -1,7 +1,5 @@
 """``make smoke`` against a real process of ``toolfold serve``, deployments with each access, and wrong servers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ The copies are made by ``fork``, in a process without threads of its own: obstor
 process, and in the runtime client (test_built_snapshot.py).
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import logging

@@ -1,7 +1,5 @@
 """``toolfold source`` with real sources of all five kinds, which then are one catalog."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator

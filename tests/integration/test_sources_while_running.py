@@ -1,7 +1,5 @@
 """Sources and settings that change while a server of one user runs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

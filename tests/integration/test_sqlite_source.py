@@ -1,7 +1,5 @@
 """A SQLite database behind TOOL_LIST, TOOL_GET and TOOL_CALL: from the catalog to the answer of a model."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

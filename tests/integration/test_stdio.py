@@ -1,7 +1,5 @@
 """MCP over stdio, spoken to by the SDK's own client: a process started as an agent starts it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Publishing at a deployment and on a schedule, against moto's server."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

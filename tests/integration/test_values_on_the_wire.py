@@ -1,7 +1,5 @@
 """What a caller gives for a parameter is what arrives at every kind of source, however it looks."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A catalog with tools that need approval, their source over real HTTP, and every way to call a tool."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """A small OAuth 2.1 authorization server over HTTP, which approves every request at once, and one like Cognito's."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """AWS services on this machine: moto's server, and the environment that points boto3 and toolfold at it."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Iterator

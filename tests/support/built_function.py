@@ -1,7 +1,5 @@
 """The function that `sam build` wrote: folders to run, and the settings that the template gives it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """TCP server that answers each request with the same bytes, in pieces and with pauses."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

@@ -1,7 +1,5 @@
 """The number of tools in the catalog of the package, and small catalogs for tests of publishing."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import re

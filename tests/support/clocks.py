@@ -1,7 +1,5 @@
 """Clocks that move only when a test moves them."""
 
-from __future__ import annotations
-
 import time
 from datetime import datetime
 from zoneinfo import ZoneInfo

@@ -1,7 +1,5 @@
 """The routes of the template in front of the handler, and API Gateway's check of signatures for ``Access=iam``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

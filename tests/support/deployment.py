@@ -7,8 +7,6 @@ which records what it sends and can make it fail; the clients of this class reac
         answer = runtime.invoke(event("TOOL_LIST"))
 """
 
-from __future__ import annotations
-
 import json
 import urllib.request
 from collections.abc import Mapping

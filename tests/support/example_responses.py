@@ -1,7 +1,5 @@
 """Responses of the mock API to the example of every tool, in each format, fetched once over HTTP."""
 
-from __future__ import annotations
-
 import functools
 import json
 import urllib.request

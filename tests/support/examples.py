@@ -1,7 +1,5 @@
 """Number of examples of a property test."""
 
-from __future__ import annotations
-
 from hypothesis import HealthCheck, settings
 
 

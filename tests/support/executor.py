@@ -1,7 +1,5 @@
 """Prepared calls with a clock of their own, and replies of an upstream."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

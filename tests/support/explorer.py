@@ -1,7 +1,5 @@
 """Requests to the web explorer without sockets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

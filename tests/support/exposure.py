@@ -1,7 +1,5 @@
 """Apps with a catalog of profiles, and requests to their paths."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping

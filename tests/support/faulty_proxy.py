@@ -1,7 +1,5 @@
 """Reverse proxy that makes a service fail for selected requests, over real HTTP."""
 
-from __future__ import annotations
-
 import http.client
 import threading
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 The MCP servers are mcp-server-time over stdio, which others wrote, and one of the tests over HTTP.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

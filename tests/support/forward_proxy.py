@@ -1,7 +1,5 @@
 """Forward proxy as ``HTTPS_PROXY`` names one: it tunnels https and fetches http. Every host name is this machine."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """Change compiled catalogs as an attacker would, with hashes that fit."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

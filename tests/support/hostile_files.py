@@ -1,7 +1,5 @@
 """What may be at a path where toolfold wants a file or a folder of its own."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sqlite3

@@ -1,7 +1,5 @@
 """One request to an address, and one call of a tool, without anything around them."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

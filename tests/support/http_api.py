@@ -4,8 +4,6 @@ Both directions are pure functions; :func:`serve` is an HTTP server for them. So
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import time

@@ -1,7 +1,5 @@
 """An HTTP service of tests: records each request as a WSGI server parses it, and answers with what a test sets."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading

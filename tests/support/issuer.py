@@ -1,7 +1,5 @@
 """An OpenID Connect issuer with real keys, over HTTP."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """The Lambda handler in this process, and the context that Lambda passes to it."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections.abc import Mapping

@@ -11,8 +11,6 @@ snapshot between its hooks, until it is restored; it is the same process, not a 
             ...  # any HTTP client; each request becomes an API Gateway event
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue

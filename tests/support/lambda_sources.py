@@ -4,8 +4,6 @@ A server of the MCP SDK, which speaks both eras of the protocol; a PostgreSQL se
 is a program; and the mock API.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

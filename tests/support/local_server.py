@@ -1,7 +1,5 @@
 """Base of the HTTP servers of tests: a free local port, a thread, no log."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

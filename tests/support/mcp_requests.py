@@ -1,7 +1,5 @@
 """Requests as MCP clients send them, in both protocol eras."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

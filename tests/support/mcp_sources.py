@@ -1,7 +1,5 @@
 """Catalogs of MCP servers for tests: written, refreshed, compiled and opened as an operator does."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

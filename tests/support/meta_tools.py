@@ -1,7 +1,5 @@
 """Calls of the meta-tools, and checks that all their results share."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

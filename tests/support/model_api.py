@@ -5,8 +5,6 @@ answered with 400: a reference to a tool that the request lacks, a call without 
 characters.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The call that an error proposes, and what becomes of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The Lambda handler with an issuer of access tokens in front of the mock API."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Small OpenAPI documents, and their tools as the importer reads them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@
 pytest, which each run as root closes to the account that runs the server.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

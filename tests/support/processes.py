@@ -1,7 +1,5 @@
 """``toolfold serve``, and the mock API, as processes of their own."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

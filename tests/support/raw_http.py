@@ -1,7 +1,5 @@
 """HTTP as bytes on a socket, for requests that no client library sends."""
 
-from __future__ import annotations
-
 import json
 import socket
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Render the answer of an upstream in the form that its options ask for, as a call does."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from datetime import date

@@ -1,7 +1,5 @@
 """Run an ASGI application on a port of this machine."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

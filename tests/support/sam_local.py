@@ -10,8 +10,6 @@ name of one of the standard library.
 
 # mypy: ignore-errors
 # The SAM CLI is in an environment of its own.
-from __future__ import annotations
-
 import json
 import sys
 from unittest.mock import Mock

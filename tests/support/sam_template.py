@@ -8,8 +8,6 @@ and ``all`` gives a value to every parameter::
     python -m tests.support.sam_template template.yaml Access=oauth OAuthIssuer=https://issuer.example.com
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A source at which its user signs in, an issuer of our own for it, and a browser that follows the links."""
 
-from __future__ import annotations
-
 import io
 import json
 import threading

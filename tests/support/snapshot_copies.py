@@ -4,8 +4,6 @@ Python reseeds ``random`` after a fork, which does not happen after a snapshot, 
 test_snapshot.py with the environment of a function. Reads a line before it continues, writes one JSON object a line.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

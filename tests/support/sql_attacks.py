@@ -1,7 +1,5 @@
 """Statements that no source may run: what they would do, by dialect."""
 
-from __future__ import annotations
-
 POSTGRESQL: dict[str, str] = {
     "ends the transaction, then writes": "COMMIT; INSERT INTO orders VALUES (99, 1, 1, 'x')",
     "two statements": "SELECT 1; DELETE FROM orders",

@@ -1,7 +1,5 @@
 """Databases of the tests: a shop with customers, orders and a table that no source includes."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Concurrent calls."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable
 

@@ -1,7 +1,5 @@
 """Self-signed certificates for servers that tests start."""
 
-from __future__ import annotations
-
 import ipaddress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

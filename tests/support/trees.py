@@ -1,7 +1,5 @@
 """The state of a folder with everything below it, to show that nothing in it changed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -1,7 +1,5 @@
 """Upstream HTTP server that sends the replies of a test and records its requests."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
